@@ -7,6 +7,8 @@ from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deniably import lab
 from deniably.core.coins import Coins
@@ -14,6 +16,7 @@ from deniably.lab.experiment import Experiment
 from deniably.lab.experiments.one_report import after, ratios
 from deniably.mechanisms import SubsetSelection
 from deniably.mechanisms.law import Law, Noise, Several, Supporting
+from deniably.results.drawing.digits import hundred
 from support.every_type import survey_of_everything
 
 
@@ -109,3 +112,22 @@ def test_a_fault_in_the_shipped_mechanism_moves_the_dots(monkeypatch: pytest.Mon
     for row in drawn:
         off = abs(float(row["drawn"] or 0) - float(row["exact"] or 0))
         assert off > 2 * float(row["standard_error"] or 0)
+
+
+@given(st.fractions(0, 1), st.sampled_from([0, 1]))
+def test_a_chance_never_rounds_to_certainty(part: Fraction, places: int) -> None:
+    for one in (part, float(part)):
+        said = hundred(one, places)
+        if said in ("0", "100"):
+            assert isinstance(one, Fraction)
+            assert 100 * one == int(said)
+        elif not said.startswith("nearly"):
+            assert 0 < float(said) < 100
+            assert float(said) == pytest.approx(float(100 * part), abs=0.5)
+
+
+def test_what_is_nearly_certain_reads_so_in_the_sentence() -> None:
+    """0.9 at odds of e**10: 99.99949 of 100."""
+    said = lab.one_report(epsilon=10, prior="9/10").answer.replace("\u202f", " ")
+    assert "thinks it at most 99.999 % likely" in said
+    assert "100.0 of 100" not in lab.coins(truth="99/100", yes="99/100").answer

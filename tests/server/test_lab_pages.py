@@ -18,7 +18,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
-from deniably.lab.catalogue import entries
+from deniably.lab.catalogue import Case, entries
 from deniably.lab.experiment import Experiment
 from deniably.lab.inputs import OneOf
 from deniably.lab.page import fragment
@@ -97,7 +97,9 @@ def test_every_experiment_is_a_page_with_a_field_for_each_input(
     answer = client.get(f"/lab/{name}", headers={"Accept-Encoding": "gzip"})
 
     page = gzip.decompress(answer.data).decode()
-    made = entry.run()
+    register = [(f"this server: {SURVEY.title}", float(SURVEY.total.epsilon_text()))]
+    beside = Case("", {"register": register}) if name == "choosing-epsilon" else None
+    made = entry.run(beside)
     assert plain(fragment(made)) in plain(page)
     assert ('id="inputs"' in page) == bool(entry.inputs)
     for key, one in entry.inputs.items():
@@ -374,6 +376,38 @@ def test_inputs_that_do_not_go_together_are_refused_as_the_experiment_says(
 
 
 # --- nothing is stored, and it costs no more than it may ----------------------------------------
+
+
+def test_an_epsilon_is_shown_beside_those_of_this_server_s_surveys(folder: Path) -> None:
+    """The last twenty, all forms of the answer; titles of authors stay texts, and no formulas."""
+    app = create_app({"DATABASE": str(folder / "register.db"), "TESTING": True})
+    client, store = app.test_client(), app.extensions["deniably"]
+    assert "this server:" not in client.get("/lab/choosing-epsilon").text
+    bad = "=1+1 <script>alert(1)</script> \"'& See bounds. "
+    titles = [f"Title {n}" for n in range(21)] + [bad + "x" * 80]
+    for n, title in enumerate(titles):
+        survey = survey_named(f"s-{n}", title=title)
+        store.publish(survey, signed(survey))
+
+    page = client.get("/lab/choosing-epsilon").text
+    rows = [one for one in client.get("/api/lab/choosing-epsilon").get_json()["rows"]
+            if str(one.get("who", "")).startswith("this server: ")]  # fmt: skip
+
+    assert len(rows) == 20
+    assert {row["who"] for row in rows} == {
+        *(f"this server: {title}" for title in titles[2:-1]),
+        "this server: =1+1 <script>alert(1)</script> \"'& See bounds…",
+    }
+    epsilon = float(store.newest_surveys(1)[0].epsilon)
+    assert {(row["epsilon"], row["unit"], row["model"], row["source"]) for row in rows} == {
+        (epsilon, "person", "yours", "its definition")
+    }
+    assert "this server: Title 20" in page
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert not re.search(r"^[=+@-]", client.get("/api/lab/choosing-epsilon.csv").text, re.M)
+    assert "this server: Title 20" in client.get("/api/lab/choosing-epsilon.svg?picture=4").text
+    store.close()
 
 
 def test_nothing_is_stored_and_no_cookie_set(

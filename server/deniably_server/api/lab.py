@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from deniably.lab.catalogue import Case, Entry, entries
 from deniably.lab.experiment import Experiment, text_of
 from deniably.lab.page import fragment
+from deniably.survey.readable import cut
 from deniably.survey.survey import Survey
 from deniably_server.api.costly import experiment
 from deniably_server.errors import BadParameter, NotFound
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 blueprint = Blueprint("lab", __name__)
 
 _FUNNEL = "noise-averages-out"
+_BESIDE_OTHERS = "choosing-epsilon"
+_MOST_OF_REGISTER = 20
+_MOST_OF_TITLE = 60
 _MOST_PEOPLE = 1_000_000
 _KEPT = "public, max-age=60"
 """It depends on the address and the version of Deniably alone, and a new version is shown soon."""
@@ -78,7 +82,7 @@ _PROBLEMS = ("not-found", "too-much", "busy")
 @dataclass(frozen=True)
 class RequestedExperiment:
     """An experiment with all inputs that a request asks for; on a ``case`` of a survey, the
-    ``number``-th of ``cases``, or by itself."""
+    ``number``-th of ``cases``, or by itself, with what ``cases`` lends to it."""
 
     entry: Entry
     values: dict[str, Any]
@@ -88,7 +92,7 @@ class RequestedExperiment:
 
     @property
     def case(self) -> Case | None:
-        """The question of the survey."""
+        """The question of the survey, or what is lent to an experiment by itself."""
         return self.cases[self.number - 1] if self.cases else None
 
     @property
@@ -231,7 +235,7 @@ def _chosen() -> Entry:
 def _asked(entry: Entry, survey: Survey | None) -> RequestedExperiment:
     """The experiment with what the query gives, on the survey's case that it names."""
     if survey is None:
-        return RequestedExperiment(entry, entry.read(_given(entry)))
+        return RequestedExperiment(entry, entry.read(_given(entry)), None, _beside(entry))
     cases = tuple(entry.cases(survey))
     if not cases:
         names = ", ".join(one.name for one, _ in _applying(survey)) or "there is none"
@@ -239,6 +243,22 @@ def _asked(entry: Entry, survey: Survey | None) -> RequestedExperiment:
     number = _number("case", len(cases))
     case = cases[number - 1]
     return RequestedExperiment(entry, entry.read(_given(entry, case), case), survey, cases, number)
+
+
+def _beside(entry: Entry) -> tuple[Case, ...]:
+    """The surveys that were published here last, where the epsilons of others are shown."""
+    register = _register(entry)
+    return (Case("", {"register": register}),) if register else ()
+
+
+def _register(entry: Entry) -> tuple[tuple[str, float], ...]:
+    """Their titles and epsilons: what a person tells by all answers to one of them."""
+    if entry.name != _BESIDE_OTHERS:
+        return ()
+    return tuple(
+        (f"this server: {cut(card.title, _MOST_OF_TITLE)}", float(card.epsilon))
+        for card in current_store().newest_surveys(_MOST_OF_REGISTER)
+    )
 
 
 def _applying(survey: Survey) -> Iterator[tuple[Entry, tuple[Case, ...]]]:
@@ -285,7 +305,8 @@ def _answered(
     to be without the questions of the survey."""
     given = tuple(sorted((name, text_of(value)) for name, value in _given(entry).items()))
     args = tuple(request.args.get(name) for name in ("case", "picture"))
-    key = (entry.name, survey.digest if survey else None, given, args)
+    about = survey.digest if survey else _register(entry)
+    key = (entry.name, about, given, args)
     return make_response(experiment(key, lambda: form(_asked(entry, survey))))
 
 

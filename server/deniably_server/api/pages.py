@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from flask import Blueprint, render_template
 from markupsafe import Markup
 
+from deniably.core.counting import counted, people
 from deniably.design.counts_alone import counts_alone
 from deniably.estimation import analysis
 from deniably.results import cards, places
@@ -203,6 +204,8 @@ def numbers(values: list[float], mean: MeanResult) -> str:
 
 
 pages.add_app_template_filter(level_text, "level")
+pages.add_app_template_filter(counted, "counted")
+pages.add_app_template_filter(people, "people")
 
 
 @pages.app_template_filter("number")

@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from flask import Blueprint, Response, render_template, request
 
+from deniably.core.counting import counted
 from deniably.survey.survey import ResultsRule
 from deniably_server.api.metrics import current_metrics
 from deniably_server.api.surveys import final_count
@@ -106,8 +107,7 @@ def _least(reports: int) -> str:
 def _closed(reports: int | None, rules: ResultsRule) -> list[str]:
     if reports is None:
         return [
-            f"The survey is closed, with fewer than the {rules.minimum:,} reports that its results"
-            " need: they stay hidden."
+            f"The survey is closed, with fewer than the {counted(rules.minimum, 'report')} that its"
+            " results need: they stay hidden."
         ]
-    some = "1 report" if reports == 1 else f"{reports:,} reports"
-    return [f"The survey is closed, with {some}. Its results are shown."]
+    return [f"The survey is closed, with {counted(reports, 'report')}. Its results are shown."]

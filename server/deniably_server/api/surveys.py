@@ -9,6 +9,7 @@ import msgspec
 from flask import Blueprint, Response, current_app, request
 
 from deniably.authoring import compiling
+from deniably.core.counting import counted
 from deniably.core.errors import BadSignature, BadSurvey, Problem
 from deniably.survey.survey import Survey
 from deniably.trust.register import closing_digest
@@ -162,8 +163,8 @@ def _require_results(survey: Survey) -> None:
     least = survey.results.minimum
     if current_store().state(survey.name) == "open" and final_count(survey) is None:
         raise TooFew(
-            f"the survey {survey.name} has fewer than {least:,} reports so far, and its results are"
-            f" shown from {least:,} on: closed now, it will never show any"
+            f"the survey {survey.name} has fewer than {counted(least, 'report')} so far, and its"
+            f" results are shown from {least:,} on: closed now, it will never show any"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from deniably.core.counting import counted
 from deniably.survey.survey import Survey
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
@@ -46,12 +47,12 @@ def visible_survey(name: str) -> VisibleSurvey:
     if state == "open" and not rules.while_open:
         raise Hidden(
             "the results are shown once the survey is closed, and from"
-            f" {rules.minimum:,} reports on"
+            f" {counted(rules.minimum, 'report')} on"
         )
     counts = store.shown_counts(name)
     if counts.fewest < rules.minimum:
         raise Hidden(
-            f"the results are shown from {rules.minimum:,} reports on"
+            f"the results are shown from {counted(rules.minimum, 'report')} on"
             + (", and the survey was closed with fewer" if state == "closed" else "")
         )
     # After the tally, so that every respondent counted there is among the invited.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from deniably.core.counting import counted
 from deniably.core.table import aligned
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _told(code: str, found: CodeAudit) -> Iterator[str]:
         yield ""
         yield from aligned(lines[: _MOST_LINES + 1], texts=1)
         if len(lines) > _MOST_LINES + 1:
-            yield f"and {len(lines) - _MOST_LINES - 1:,} more reports"
+            yield f"and {counted(len(lines) - _MOST_LINES - 1, 'more report')}"
     if found.counted:
         yield ""
         yield fill(_limit(found), _WIDTH)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from deniably.core.counting import counted
 from deniably.core.steering import one_line
 from deniably.core.table import aligned
 from deniably_server.commands.plan import read_definition
@@ -71,10 +72,13 @@ def simulate(file: Path, truth: Path, runs: int | None, curator: bool, as_json: 
         facts = _one_run if runs is None else _many_runs
         click.echo(json.dumps([facts(figure) | _central(figure, central) for figure in figures]))
     elif runs is None:
-        click.echo(f"{one_line(survey.title)}: {people.n:,} people\n")
+        click.echo(f"{one_line(survey.title)}: {counted(people.n, 'person', 'people')}\n")
         _show_one_run(figures, central)
     else:
-        click.echo(f"{one_line(survey.title)}: {people.n:,} people, {runs:,} runs\n")
+        click.echo(
+            f"{one_line(survey.title)}: {counted(people.n, 'person', 'people')},"
+            f" {counted(runs, 'run')}\n"
+        )
         _show_many_runs(figures, runs, central)
 
 
@@ -254,7 +258,7 @@ def _show_clipping(figures: Sequence[FigureRuns]) -> None:
     head = ("question", "figure", "outside", "then it is", "moved", chance, "covered")
     _print(head, map(line, shown))
     if len(shown) < len(moved):
-        click.echo(f"and {len(moved) - len(shown):,} more figures, moved less")
+        click.echo(f"and {counted(len(moved) - len(shown), 'more figure')}, moved less")
     click.echo(
         "\noutside: the share of such answers; moved: by how much that alone is from the truth,"
         " however many people report; by chance: what the noise adds; covered: whether intervals"

@@ -54,6 +54,7 @@ from deniably_server.storage.tables.register import (
     entry_size,
     last,
     listed_surveys,
+    newest_surveys,
     possible_waves,
     register_page,
 )
@@ -237,6 +238,11 @@ class Store:
         """
         with self._reading() as database, _one_state(database):
             return listed_surveys(database, start, count), count_surveys(database)
+
+    def newest_surveys(self, count: int) -> list[ListedSurvey]:
+        """At most ``count`` surveys, the last published first. Reads no whole definition."""
+        with self._reading() as database:
+            return newest_surveys(database, count)
 
     def names(self) -> list[str]:
         """The names of all surveys, in alphabetical order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from deniably.core.counting import people
 from deniably.survey.privacy import to_decimal_text
 
 FAR = 100
@@ -25,7 +26,7 @@ def delta_warning(delta: Fraction, n: int) -> str:
     enough = Fraction(1, 10 ** len(str(n * FAR - 1)))
     chance = min(Fraction(1), delta * n)
     return (
-        f"delta {to_decimal_text(delta)} is not far below 1/n: of {n:,} people, the promise of"
+        f"delta {to_decimal_text(delta)} is not far below 1/n: of {people(n)}, the promise of"
         f" epsilon may fail for somebody with a chance of up to {float(100 * chance):.3g} %. State"
         f" {to_decimal_text(enough)} or less in all, or leave delta out (Dwork and Roth 2014,"
         " section 2.3)."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from deniably.core.counting import people
 from deniably.core.table import Cell, Table
 from deniably.design.counts_alone import counts_notes
 from deniably.design.delta_rule import delta_warning
@@ -116,7 +117,7 @@ def _notes(rows: Sequence[PlanRow], confidence: float) -> list[str]:
         "Worst guess: of 100 guesses between two answers that seemed equally likely, how many can"
         " be right at most, once the report is seen.",
         f"Margins hold in {100 * confidence:g} of 100 surveys. The same margin would take"
-        f" {worst.direct:,} people asked directly, and {worst.curator:,} if a trusted curator"
+        f" {people(worst.direct)} asked directly, and {worst.curator:,} if a trusted curator"
         " collected true answers and published at the same epsilon: protection costs"
         f" {'up to ' if len(asked) > 1 else ''}{worst.design_effect:.1f} times the respondents.",
     ]

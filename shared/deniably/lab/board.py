@@ -36,8 +36,9 @@ from deniably.lab.board_words import (
 )
 from deniably.lab.deployments import deployments
 from deniably.lab.draws import Draws
-from deniably.lab.experiments.one_report import after, percent
+from deniably.lab.experiments.one_report import after
 from deniably.lab.inputs import EPSILON, SEED
+from deniably.results.drawing.digits import hundred
 from deniably.survey.guessing import rate_text
 from deniably.survey.odds import odds_text, surest
 from deniably.survey.privacy import to_decimal_text
@@ -214,7 +215,7 @@ class _Board:
             yield "all waves", survey.history
 
     def _concluded(self) -> DossierPart:
-        heads = [f"{percent(float(prior))} % likely before: at most" for prior in PRIORS]
+        heads = [f"{hundred(prior)} % likely before: at most" for prior in PRIORS]
         lines: list[tuple[str, ...]] = [("from", *heads)]
         commands: list[str] = []
         for name, loss in self._levels():
@@ -223,7 +224,7 @@ class _Board:
                 lines.append((name, *("nearly certain" for _ in PRIORS)))
                 continue
             ratio = Fraction(text)
-            lines.append((name, *(f"{percent(float(after(one, ratio)))} %" for one in PRIORS)))
+            lines.append((name, *(f"{hundred(after(one, ratio))} %" for one in PRIORS)))
             commands.append(f'deniably lab one-report --epsilon "ln {text}"')
         notes = ["But for the chance of delta, below."] if self.survey.total.delta else []
         return DossierPart(

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from msgspec import UNSET
 
+from deniably.core.counting import counted
 from deniably.survey.parts import Range
 from deniably.survey.questions import (
     Number,
@@ -45,7 +46,7 @@ def rules(survey: Survey) -> Iterator[str]:
     results = survey.results
     who = "analysts" if results.to == "analysts" else "everybody"
     when = "from then on" if results.while_open else "once the survey is closed"
-    yield f"Results are shown to {who} with at least {results.minimum:,} reports, {when}."
+    yield f"Results are shown to {who} with at least {counted(results.minimum, 'report')}, {when}."
     yield {
         "analysts": "Analysts with a token may have the mixed reports once the survey is closed.",
         "public": "Everybody may have the mixed reports once the survey is closed.",

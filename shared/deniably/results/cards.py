@@ -9,6 +9,7 @@ from itertools import groupby, pairwise
 
 from msgspec import UNSET
 
+from deniably.core.counting import counted
 from deniably.results import combined, narrative, places, shown
 from deniably.results.document import (
     AreaResult,
@@ -209,7 +210,7 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
         rest = [one for one in ordered if not one.stands_out]
         if rest and listed:
             table = _table(f"{question.label}, the rest", _rows(rest), heads.shares)
-            folded = (f"{len(rest)} answers that cannot be told from nobody’s", table)
+            folded = (f"{counted(len(rest), 'answer')} that cannot be told from nobody’s", table)
         listed = listed or ordered
     rows = _rows(listed)
     return _Drawn(

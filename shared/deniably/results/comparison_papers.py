@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from deniably.core.counting import people
 from deniably.results import crosstab_drawing, difference_drawing, wave_drawing
 from deniably.results.comparison import DifferencesResult
 from deniably.results.crosstab_drawing import ABOUT, Of
@@ -14,7 +15,7 @@ from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_trends import Panel, PaperTrends
 from deniably.results.narrative import level_text
 from deniably.results.papers import fewer, headed, left_out, table
-from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend, people, privacy
+from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend, privacy
 from deniably.results.waves import SeriesResult, WaveQuestion, WavesResult
 
 _MOST_PANELS = 12
@@ -121,7 +122,7 @@ def waves(
             for one in (
                 card.finding,
                 card.change,
-                f"All {found['tests']} tests of this panel are adjusted together (Holm 1979).",
+                wave_drawing.adjusted(found, "panel"),
                 _most(question),
                 found["note"],
                 legend(found["confidence"]),

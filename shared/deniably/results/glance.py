@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from deniably.core.counting import people
 from deniably.estimation.tally import Tally
 from deniably.results.cards import Card, cards
 from deniably.results.result import result
@@ -20,6 +21,6 @@ def finding(survey: Survey, tallies: Mapping[str, Tally], *, address: str) -> Ca
     first = survey.questions[0].name
     (card,) = cards(result(survey, "", tallies, only=first))
     question = card.question
-    note = f"{question.short} · {card.line.note} · {question.n:,} people"
+    note = f"{question.short} · {card.line.note} · {people(question.n)}"
     line = replace(card.line, label=survey.title, note=note, address=address)
     return replace(card, line=line)

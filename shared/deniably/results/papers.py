@@ -9,6 +9,7 @@ from itertools import groupby
 
 from msgspec import UNSET
 
+from deniably.core.counting import people
 from deniably.results import combined, places, shown
 from deniably.results.document import (
     ChoiceResult,
@@ -32,7 +33,7 @@ from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_table import PaperTable
 from deniably.results.drawing.row import Row, ends
 from deniably.results.narrative import level_text
-from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend, people, privacy
+from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend, privacy
 from deniably.survey.readable import cut
 
 MOST_ROWS = 40

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
+from deniably.core.counting import people
 from deniably.results.document import QuestionResult, SurveyResult
 from deniably.results.narrative import delta_text, level_text
 from deniably.survey.questions import Question
@@ -113,8 +114,3 @@ def legend(
     levels = [level_text(level) for level in (0.8, 0.5) if level < confidence]
     bands = f"; bands: {' and '.join(levels)}" if levels else ""
     return f"Dots: unbiased estimates; {dots}. Lines: {level_text(confidence)} intervals{bands}."
-
-
-def people(n: int) -> str:
-    """A number of people."""
-    return "1 person" if n == 1 else f"{n:,} people"

@@ -91,6 +91,13 @@ def visible_change(found: WavesResult) -> str:
     return digits.number(100 * median(halves), 0) if halves else ""
 
 
+def adjusted(found: WavesResult, where: str) -> str:
+    """How the tests were adjusted for being several, in a sentence; empty for one alone."""
+    if found["tests"] < 2:
+        return ""
+    return f"All {found['tests']} tests of this {where} are adjusted together (Holm 1979)."
+
+
 def numbers(question: WaveQuestion) -> list[list[str]]:
     """A line for each figure in each wave, as ``HEADS`` names them."""
     return [

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from deniably.core.counting import counted, people
 from deniably.core.errors import BadAnswer
 from deniably.core.table import frame
 from deniably.mechanisms.law import Domain, Ticks
@@ -117,7 +118,7 @@ class People:
         return frame(columns)
 
     def __repr__(self) -> str:
-        return f"{self.n:,} people who answer {len(self.answers)} questions"
+        return f"{people(self.n)} with answers to {counted(len(self.answers), 'question')}"
 
 
 def blocks(n: int) -> Iterator[slice]:

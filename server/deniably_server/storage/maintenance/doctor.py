@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from deniably.core import counting
 from deniably.core.errors import BadKey, BadRegister
 from deniably.estimation.tally import Tally
 from deniably.trust.register import read_register
@@ -124,7 +125,7 @@ def _keys(store: Store) -> list[Finding]:
 
 
 def _difference(name: str, question: str, tally: Tally, counted: Tally) -> str:
-    kept, right = f"{tally.n:,} reports", f"{counted.n:,}"
+    kept, right = f"{counting.counted(tally.n, 'report')}", f"{counted.n:,}"
     if tally.n == counted.n:
-        kept, right = "other counts", f"those of its {counted.n:,} reports"
+        kept, right = "other counts", f"those of its {counting.counted(counted.n, 'report')}"
     return f"{name}, {question}: the tally has {kept}, and not {right}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from deniably.core.counting import counted
 from deniably.trust.register import LARGEST_REGISTER
 from deniably_server.errors import Quota
 from deniably_server.storage.engines.engine import Connection
@@ -50,7 +51,7 @@ def enter_owner(database: Connection, survey: str, token: str, size: int, quotas
     taken = int(taken)  # PostgreSQL's sums are decimals
     if quotas.surveys and published >= quotas.surveys:
         raise Quota(
-            f"this token has published {published:,} surveys today, and may publish"
+            f"this token has published {counted(published, 'survey')} today, and may publish"
             f" {quotas.surveys:,} a day; go on tomorrow (UTC), or ask the operator (--surveys)"
         )
     if quotas.register and taken + size > quotas.register:

@@ -112,15 +112,22 @@ def last(database: Connection) -> ChainHead:
     return ChainHead(row[0], row[1]) if row else ChainHead()
 
 
+_LISTED_SURVEYS = (
+    "SELECT surveys.name, state, definition, entry FROM surveys JOIN register"
+    " ON register.survey = surveys.name AND event = 'published'"
+)
+
+
 def listed_surveys(database: Connection, start: int, count: int) -> list[ListedSurvey]:
     """``count`` surveys from number ``start`` on, in alphabetical order."""
-    rows = database.execute(
-        "SELECT surveys.name, state, definition, entry FROM surveys JOIN register"
-        " ON register.survey = surveys.name AND event = 'published'"
-        " ORDER BY surveys.name LIMIT ? OFFSET ?",
-        [count, start],
-    )
-    return [_card(*row) for row in rows]
+    order = " ORDER BY surveys.name LIMIT ? OFFSET ?"
+    return [_card(*row) for row in database.execute(_LISTED_SURVEYS + order, [count, start])]
+
+
+def newest_surveys(database: Connection, count: int) -> list[ListedSurvey]:
+    """The ``count`` surveys that were published last, the newest first."""
+    order = " ORDER BY register.number DESC LIMIT ?"
+    return [_card(*row) for row in database.execute(_LISTED_SURVEYS + order, [count])]
 
 
 def _card(name: str, state: str, definition: str, entry: str) -> ListedSurvey:

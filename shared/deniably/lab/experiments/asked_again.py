@@ -23,7 +23,7 @@ from deniably.mechanisms import Cells, Memoised
 from deniably.mechanisms.law import Law, One, Randomiser
 from deniably.mechanisms.memoised import Family, memoised
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
-from deniably.results.drawing.digits import NARROW, number
+from deniably.results.drawing.digits import hundred, number, with_unit
 from deniably.results.drawing.graph import Graph, GraphLayer
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question
@@ -296,8 +296,4 @@ def _averages(rows: list[dict[str, Cell]]) -> Picture:
 
 
 def _percent(row: dict[str, Cell]) -> str:
-    percent = 100 * value(row, "exact")
-    if percent > 99.995:
-        return f"nearly 100{NARROW}%"
-    whole = abs(percent - round(percent)) < 1e-9
-    return f"{number(percent, 0 if whole else 1 if percent < 99.8 else 2)}{NARROW}%"
+    return with_unit(hundred(value(row, "exact")), "%")

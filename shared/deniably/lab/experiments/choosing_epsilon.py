@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import sqrt
 
+from deniably.core.counting import counted
 from deniably.core.table import Cell
 from deniably.design.at_privacy import promised
 from deniably.design.curve import EPSILONS
@@ -23,7 +24,7 @@ from deniably.lab.picture import Picture, band, bar, column, dots, line, value
 from deniably.mechanisms.law import Finite, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import number
+from deniably.results.drawing.digits import hundred, number
 from deniably.results.drawing.graph import Bars, Graph
 from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
@@ -99,18 +100,19 @@ def choosing_epsilon(
     ]  # fmt: skip
     ours = next(row for row in prices if row["epsilon"] == level.ln)
     told = next(row for row in beliefs if row["prior"] == float(Fraction(prior)))
-    ours_too = [("this epsilon", "answer", level.ln)]
-    others = _others([*ours_too, *((name, "person", one) for name, one in register)])
+    ours_too = [("this epsilon", "answer", level.ln, "this page")]
+    of_surveys = [(name, "person", one, "its definition") for name, one in register]
+    others = _others([*ours_too, *of_surveys])
     rows = [*frequencies, *beliefs, *prices, *others]
 
-    yes, no = (_hundred(value(row, "exact")) for row in frequencies)
+    yes, no = (hundred(value(row, "exact")) for row in frequencies)
     half = 100 * points
     answer = (
         f"At epsilon {privacy_text(level)}, {yes} of 100 people who have it report it, and {no} of"
-        f" 100 who do not; a reader who thought it {_hundred(value(told, 'prior'))} % likely"
-        f" thinks it {_hundred(value(told, 'after'))} % likely at most after the report, and a"
+        f" 100 who do not; a reader who thought it {hundred(Fraction(prior))} % likely"
+        f" thinks it {hundred(value(told, 'after'))} % likely at most after the report, and a"
         f" share to ±{number(half, 0 if half % 1 < 1e-9 else 1)} points takes"
-        f" {number(value(ours, 'n'))} people."
+        f" {counted(round(value(ours, 'n')), 'person', 'people')}."
     )
     days = {one.read.isoformat() for one in deployments()}
     notes = [
@@ -139,7 +141,7 @@ def _belief(prior: Fraction, odds: Fraction) -> dict[str, Cell]:
             "after": float(after(prior, odds))}  # fmt: skip
 
 
-def _others(ours: Sequence[tuple[str, str, float]]) -> list[dict[str, Cell]]:
+def _others(ours: Sequence[tuple[str, str, float, str]]) -> list[dict[str, Cell]]:
     """The epsilons of others and ours, the smallest first."""
     rows: list[dict[str, Cell]] = [
         {"what": "deployment", "who": f"{one.who}: {one.what}", "epsilon": float(one.epsilon),
@@ -147,9 +149,9 @@ def _others(ours: Sequence[tuple[str, str, float]]) -> list[dict[str, Cell]]:
          "source": one.source, "read": one.read.isoformat()}
         for one in deployments()
     ]  # fmt: skip
-    for name, unit, epsilon in ours:
+    for name, unit, epsilon, source in ours:
         rows.append({"what": "deployment", "who": name, "epsilon": epsilon, "unit": unit,
-                     "model": "yours", "source": "this page"})  # fmt: skip
+                     "model": "yours", "source": source})  # fmt: skip
     return sorted(rows, key=lambda row: (value(row, "epsilon"), str(row["who"])))
 
 
@@ -161,21 +163,21 @@ def _pictures(
     ours: dict[str, Cell],
     others: list[dict[str, Cell]],
 ) -> list[Picture]:
-    hundred = of_parts([0, 1])
+    whole = of_parts([0, 1])
     people = of_ratios([*column(prices, "n"), *column(prices, "curator"),
                         *column(prices, "direct")])  # fmt: skip
     return [
         Picture(
             f"Of 100 people; dots are {PEOPLE:,} of each whose coins were thrown",
-            Bars(hundred, "of these people", [
-                bar(row, str(row["who"]), "exact", f"{_hundred(value(row, 'exact'))} of 100",
+            Bars(whole, "of these people", [
+                bar(row, str(row["who"]), "exact", f"{hundred(value(row, 'exact'))} of 100",
                     tone, dot="drawn")
                 for row, tone in zip(frequencies, _FREQUENCY_TONES, strict=True)
             ]),
         ),
         Picture(
             "How likely the answer is thought to be, before and after one report",
-            Graph(hundred, "thought likely before", hundred, "thought likely after", [
+            Graph(whole, "thought likely before", whole, "thought likely after", [
                 band(beliefs, "prior", "against", "after", "whatever is reported"),
                 line(beliefs, "prior", "prior", "nothing learned", "mute", dashed=True),
                 dots([told], "prior", "after", "at most, from here"),
@@ -211,8 +213,3 @@ def _short(label: str) -> str:
 
 def _epsilon(found: float) -> str:
     return to_decimal_text(Fraction(str(round(found, 4))))
-
-
-def _hundred(part: float) -> str:
-    places = 0 if abs(100 * part - round(100 * part)) < 1e-9 else 1 if part < 0.9995 else 2
-    return number(100 * part, places)

@@ -22,7 +22,7 @@ from deniably.lab.picture import Picture, area, bar, column, group, short, value
 from deniably.mechanisms.law import Finite, Law, One, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import number
+from deniably.results.drawing.digits import hundred, number
 from deniably.results.drawing.graph import Bars, Crowd, CrowdGroup, Mosaic, Tile
 from deniably.survey.questions import Question
 
@@ -202,7 +202,7 @@ def _notes(labels: tuple[str, str]) -> list[str]:
 
 def _hundred(row: dict[str, Cell]) -> str:
     """A share of the table as people of 100."""
-    return _short(100 * value(row, "exact"))
+    return hundred(value(row, "exact"))
 
 
 def _short(found: float) -> str:

@@ -24,7 +24,7 @@ from deniably.mechanisms.law import (
     Supporting,
 )
 from deniably.results.drawing.axes import of_parts
-from deniably.results.drawing.digits import NARROW, number
+from deniably.results.drawing.digits import NARROW, hundred
 from deniably.results.drawing.graph import Graph, GraphLayer
 from deniably.survey.questions import Question
 
@@ -32,6 +32,8 @@ PEOPLE = 2000
 """Of each prior: they draw their reports, and those who sent the telling one are counted."""
 _PRIORS = (0, 1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95, 98, 99, 100)
 _DRAWN = (10, 30, 50, 70, 90)
+
+_HALF = Fraction(1, 2)
 
 PriorInput = Annotated[
     Exact,
@@ -89,12 +91,11 @@ def one_report(
             rows.append(row)
     risen = rows[: len(given)]
 
-    told = next(row for row in risen if row["prior"] == float(Fraction(prior)))
+    before = Fraction(prior)
     answer = (
-        f"A reader who thought the answer {percent(told['prior'])}{NARROW}% likely thinks it at"
-        f" most {percent(told['exact'])}{NARROW}% likely after the report that speaks most for"
-        f" it; from 50{NARROW}% it rises to {percent(risen[_at(risen, 0.5)]['exact'])}{NARROW}%"
-        " at most."
+        f"A reader who thought the answer {hundred(before)}{NARROW}% likely thinks it at most"
+        f" {hundred(after(before, most))}{NARROW}% likely after the report that speaks most for it;"
+        f" from 50{NARROW}% it rises to {hundred(after(_HALF, most))}{NARROW}% at most."
     )
     layers: list[GraphLayer] = [
         band(risen, "prior", "low", "high", "any mechanism of this epsilon"),
@@ -103,10 +104,8 @@ def one_report(
         line(risen, "prior", "prior", "nothing learned", "mute", dashed=True),
         dots(risen, "prior", "drawn", f"of {PEOPLE:,} people who drew reports", "second"),
     ]  # fmt: skip
-    hundred = of_parts([0, 1])
-    drawn = Graph(
-        hundred, "thought likely before", hundred, "thought likely after the report", layers
-    )
+    whole = of_parts([0, 1])
+    drawn = Graph(whole, "thought likely before", whole, "thought likely after the report", layers)
     notes = [
         "The band holds whatever else is known: other reports, registers, friends. It is about"
         " what this report adds."
@@ -201,18 +200,3 @@ def _drawn(
         "drawn": counts[0] / sum(counts),
         "standard_error": float(held * (1 - held)) * sqrt(sum(few)),
     }
-
-
-def _at(rows: Sequence[dict[str, Cell]], prior: float) -> int:
-    return [row["prior"] for row in rows].index(prior)
-
-
-def percent(part: Cell) -> str:
-    """A part as a percentage, with more digits near the whole.
-
-    >>> percent(0.25), percent(0.99966)
-    ('25', '99.97')
-    """
-    assert isinstance(part, float)
-    places = 0 if abs(100 * part - round(100 * part)) < 1e-9 else 1 if part < 0.9995 else 2
-    return number(100 * part, places)

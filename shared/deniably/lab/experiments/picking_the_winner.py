@@ -24,7 +24,7 @@ from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Law, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import number
+from deniably.results.drawing.digits import hundred, number
 from deniably.results.drawing.graph import Bars, Graph, GraphLayer
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.privacy import Privacy
@@ -260,7 +260,4 @@ def _sale(way: str, drawn: Floats, mean: float, square: float) -> dict[str, Cell
 
 
 def _hundred(row: dict[str, Cell]) -> str:
-    found = 100 * value(row, "exact")
-    if found >= 99.995:
-        return "nearly 100"
-    return number(found, 0 if found < 99.5 else 2)
+    return hundred(value(row, "exact"), 0)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import inf, sqrt
 from typing import Annotated, Any, Literal, cast
 
+from deniably.core.counting import counted
 from deniably.core.table import Cell
 from deniably.design.alternatives import USUAL_DELTA
 from deniably.design.choosing import Task, choice_task, number_task
@@ -127,12 +128,13 @@ def price_of_privacy(
         here = [_row("as it is asked", at, plan, plan.n), *here[1:]]
         rows.append(here[0])
 
-    told = {str(row["way"]): number(value(row, "exact")) for row in here}
+    told = {str(row["way"]): round(value(row, "exact")) for row in here}
+    local, direct = next(iter(told.values())), told["asked directly"]
     points = number(100 * wanted, 0 if (100 * wanted) % 1 < 1e-9 else 1)
     answer = (
-        f"To know it to ±{points} points takes {next(iter(told.values()))} people at epsilon"
-        f" {_short(at)}, where {told['asked directly']} are enough if they are asked directly"
-        f" and {told['a trusted curator']} with a trusted curator of the same epsilon."
+        f"To know it to ±{points} points takes {counted(local, 'person', 'people')} at epsilon"
+        f" {_short(at)}, where {direct:,} {'is' if direct == 1 else 'are'} enough if they are asked"
+        f" directly and {told['a trusted curator']:,} with a trusted curator of the same epsilon."
     )
     layers: list[GraphLayer] = [
         line([row for row in rows if row["way"] == way.label], "epsilon", "exact", way.label,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from deniably.core.binomial import Floats
+from deniably.core.counting import counted
 from deniably.core.table import Cell
 from deniably.estimation.figures import Buckets, Quantile, groups
 from deniably.lab.asked import question as asked
@@ -20,7 +21,7 @@ from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
-from deniably.results.drawing.digits import number
+from deniably.results.drawing.digits import hundred, number
 from deniably.results.drawing.graph import Bars, Graph
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import Number, Question
@@ -132,8 +133,8 @@ def propose_test_release(
     answer = (
         f"A table passes the test half of the time if {number(proposal.threshold, 2)} people would"
         f" have to change their answers before one person could move its median by more than was"
-        f" proposed; here it takes {int(distance)} people, which passes"
-        f" {_short(100 * value(here, 'exact'), 1)} times of 100, and test and release spend"
+        f" proposed; here it takes {counted(int(distance), 'person', 'people')}, which passes"
+        f" {hundred(value(here, 'exact'))} times of 100, and test and release spend"
         f" epsilon {_short(both)} together, with delta {to_decimal_text(failing)}."
     )
     pictures = [

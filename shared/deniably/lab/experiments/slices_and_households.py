@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import ceil, sqrt
 from typing import Annotated
 
+from deniably.core.counting import counted
 from deniably.core.table import Cell
 from deniably.design.calibration import warner
 from deniably.design.planning import Goal, estimable_groups, margin_for, mechanism_goal
@@ -20,7 +21,7 @@ from deniably.lab.inputs import EpsilonInput, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Law, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios
-from deniably.results.drawing.digits import NARROW, number
+from deniably.results.drawing.digits import NARROW, hundred, number, with_unit
 from deniably.results.drawing.graph import Bars, Graph
 from deniably.survey.survey import Survey
 
@@ -195,14 +196,14 @@ def _drawn_homes(
     }
 
 
+def _persons(household: int) -> str:
+    return counted(household, "person", "people")
+
+
 def _naming(reports: Sequence[tuple[int, ...]], size: int) -> int:
     """How many households of this size have no other report than the first answer."""
     homes = [reports[start : start + size] for start in range(0, len(reports), size)]
     return sum(all(report == (0,) for report in home) for home in homes)
-
-
-def _persons(people: int) -> str:
-    return "1 person" if people == 1 else f"{people} people"
 
 
 def _points(row: dict[str, Cell]) -> str:
@@ -211,8 +212,7 @@ def _points(row: dict[str, Cell]) -> str:
 
 
 def _hundred(row: dict[str, Cell]) -> str:
-    part = value(row, "exact")
-    return f"{number(100 * part, 1 if part < 0.9995 else 2)}{NARROW}%"
+    return with_unit(hundred(value(row, "exact")), "%")
 
 
 def _odds(row: dict[str, Cell]) -> str:

@@ -11,12 +11,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Literal
 
 NARROW = "\u202f"
 """The narrow no-break space before a per cent sign or a unit."""
 MINUS = "\u2212"
 UNKNOWN = "too few to say"
+
+_WHOLE = 1e-9
+_NEARLY = 99.8
+"""Of a hundred; chances from here on have two decimals."""
+_MOST_PLACES = 5
 
 FINE = 0.015
 """Shares get a decimal if half their interval is narrower than this."""
@@ -94,6 +100,26 @@ def in_100(reading: Reading) -> str:
     """People of a hundred, "29 in 100": what a sentence says for "29 %" or for "above 29 %"."""
     value = reading.value.removeprefix("above ").removesuffix("%").removesuffix(NARROW)
     return f"{value} in 100"
+
+
+def hundred(part: Fraction | float, places: int = 1) -> str:
+    """A chance as times of a hundred, with more digits near certainty, which it never rounds to.
+
+    "100" and "0" are of fractions alone: a float never proves them.
+
+    >>> hundred(Fraction(1, 4)), hundred(0.99966), hundred(0.999996), hundred(1.0), hundred(1e-5)
+    ('25', '99.97', '99.9996', 'nearly 100', '0.001')
+    """
+    found = 100 * part
+    if found in (0, 100) and isinstance(part, Fraction):
+        return number(float(found))
+    if abs(found - round(found)) < _WHOLE and 0 < round(found) < 100:
+        return number(float(found))
+    first = places if found < _NEARLY else 2
+    fit = (d for d in range(first, _MOST_PLACES) if 0 < round(found, d) < 100)
+    if (decimals := next(fit, None)) is None:
+        return f"nearly {0 if found < 50 else 100}"
+    return number(float(found), decimals)
 
 
 def half(width: float) -> str:

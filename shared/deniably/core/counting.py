@@ -1,0 +1,21 @@
+"""Counts in sentences, of which there may be one."""
+
+from __future__ import annotations
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """A number of things; ``many`` is the plural if more than an s is added.
+
+    >>> counted(1, "report"), counted(1234, "person", "people")
+    ('1 report', '1,234 people')
+    """
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
+def people(n: int) -> str:
+    """A number of people.
+
+    >>> people(1), people(2)
+    ('1 person', '2 people')
+    """
+    return counted(n, "person", "people")
