@@ -189,8 +189,10 @@ def test_a_page_is_for_everybody(
     found: list[str] = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 780})
-        for look in (TINY, WIDE, CLEAR, RUN_TOGETHER) + (SMALL,) * (width == 390):
-            found += [f"{width}: {one}" for one in page.evaluate(look)]
+        looks = ", ".join((TINY, WIDE, CLEAR, RUN_TOGETHER) + (SMALL,) * (width == 390))
+        found += [
+            f"{width}: {one}" for one in page.evaluate(f"[{looks}].flatMap((look) => look())")
+        ]
 
     assert page.evaluate(RUNNING) == [], "nothing moves for who asked for that"
     found += axe_light_and_dark(page)
@@ -214,6 +216,35 @@ def test_what_is_wrong_would_be_found(chromium: Browser, server: Server) -> None
     assert len(page.evaluate(TINY)) == 2
     for look in (WIDE, SMALL, CLEAR):
         assert page.evaluate(look), look
+    page.close()
+
+
+DIM = """() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`.put { position: absolute; } .apart { color: #c00; text-decoration: none; }
+    @media (prefers-color-scheme: dark) {
+      .dim { color: #555; } .over { background: #555; } .apart { color: #eee; } }`);
+  document.adoptedStyleSheets.push(sheet);
+  document.querySelector("main").insertAdjacentHTML("beforeend", `
+    <p>Said <b class="dim">first</b></p>
+    <div class="scroll over"><table><tr><td class="dim">second</td></tr></table></div>
+    <p class="dim" hidden>Nobody sees it</p>
+    <p>Some words and <a class="apart" href="/">fourth</a> and others</p>
+    <p class="dim put">third</p>`);
+}"""
+
+
+def test_what_cannot_be_read_in_the_dark_would_be_found(
+    chromium: Browser, server: Server, axe_light_and_dark: Callable[[Page], list[str]]
+) -> None:
+    page = chromium.new_page(viewport={"width": 390, "height": 780})
+    page.goto(f"{server.url}/handbook/none")
+    page.evaluate(DIM)
+
+    found = [one for one in axe_light_and_dark(page) if one.startswith("dark: ")]
+    planted = ("<b class", "<td class", '".put"', 'link-in-text-block: [[".apart"]]')
+    assert [each for each in planted if each not in "".join(found).replace("\\", "")] == []
+    assert "Nobody" not in "".join(found)
     page.close()
 
 

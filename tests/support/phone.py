@@ -93,8 +93,8 @@ SPOIL = """async (how) => {
   database.close();
 }"""
 
-# Presses one thing after the other, each as soon as a thumb could: it is shown, works and lies under
-# nothing else. To have the browser move a pointer there, frame by frame, costs five times as much.
+# Presses one thing after the other, each as soon as a thumb could: it is shown, works and lies
+# under nothing else. A pointer that a browser moves there takes five times as long.
 PRESS = """async (all) => {
   const plain = (text) => text.replace(/\\s+/g, " ").toLowerCase();
   const under = (one) => {
@@ -188,7 +188,9 @@ class Watched:
 
     def choose(self, *labels: str) -> None:
         """Answer one question after the other."""
-        self.press(*(each for label in labels for each in (("label", label), ("button", "Continue"))))
+        self.press(
+            *(each for label in labels for each in (("label", label), ("button", "Continue")))
+        )
 
     def answer(self, *labels: str) -> None:
         """Answer, from the start to the page where answers are checked."""
