@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from deniably.core.addresses import is_here
+from deniably.core.loopback import is_here
 from deniably.core.steering import one_line
 from deniably.simulation.made_up import Answers, choices_of, make_up
 from deniably.survey.parts import Choice

@@ -20,7 +20,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from deniably.core.errors import BadMemory
-from deniably.core.home import home
+from deniably.core.user_folder import home
 from deniably.device.memory import Memory, read_memory
 from deniably_client.errors import MemoryUnusable
 

@@ -39,7 +39,7 @@ from deniably_server.settings import configuration
 from deniably_server.storage.store import Store
 from deniably_server.watching.journal import Journal
 from deniably_server.watching.metrics import Metrics
-from deniably_server.web import files
+from deniably_server.web import static_files
 from deniably_server.web.body import READ_AT_MOST
 
 
@@ -84,7 +84,7 @@ def create_app(
     app.register_blueprint(home.blueprint)
     app.register_blueprint(how.blueprint)
     app.register_blueprint(lab.blueprint)
-    app.register_blueprint(files.web)
+    app.register_blueprint(static_files.web)
     metrics_page.attach_metrics(app, metrics)
     app.register_blueprint(status.blueprint)
     app.register_blueprint(openapi.blueprint)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from flask import Flask
 
-from deniably_server.api import parameters
+from deniably_server.api import query_parameters
 from deniably_server.api.batches import is_batch
 from deniably_server.api.report_fast_path import ReportFastPath
 from deniably_server.guard.headers import ResponseHeaders
@@ -161,7 +161,7 @@ FLASK_HOOKS = (
     Hook(
         "parameters",
         "Refuses unknown query parameters before a view reads any.",
-        parameters.refuse_unknown,
+        query_parameters.refuse_unknown,
     ),
 )
 """Inside Flask; the outermost first. The view comes after the last."""

@@ -31,7 +31,7 @@ from deniably_server.api.costly import answerer, use_queue
 from deniably_server.app import create_app
 from deniably_server.layers import server_layers
 from deniably_server.order_eraser import erase_order_after_closings
-from deniably_server.storage.engines.addresses import await_database, engine_at
+from deniably_server.storage.engines.database_urls import await_database, engine_at
 from deniably_server.storage.store import Store
 from deniably_server.watching.folder import shared_folder
 from deniably_server.watching.journal import Faults, Form, Journal

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deniably import lab as lab
     from deniably.audit.survey_audit import audit_survey as audit_survey
     from deniably.authoring.checking import check_survey as check_survey
-    from deniably.authoring.files import load_survey as load_survey
+    from deniably.authoring.survey_files import load_survey as load_survey
     from deniably.core.errors import BadAnswer as BadAnswer
     from deniably.core.errors import BadModel as BadModel
     from deniably.core.errors import BadSurvey as BadSurvey
@@ -49,7 +49,7 @@ _ROOMS = ("lab",)
 """Whole rooms with documented names of their own."""
 
 _HOMES = {
-    "load_survey": "authoring.files",
+    "load_survey": "authoring.survey_files",
     "check_survey": "authoring.checking",
     "plan_survey": "design.plan_table",
     "audit_survey": "audit.survey_audit",

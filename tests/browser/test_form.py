@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Route
 
 from deniably.authoring.compiling import publish_text
 from deniably.survey.report import read_report
-from deniably_server.web.files import BUILD
+from deniably_server.web.static_files import BUILD
 from support.material import Server
 from support.modules import Modules
 from support.phone import ANSWERS, IMPATIENT, PHONE, SURVEY, Watched

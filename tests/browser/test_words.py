@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from deniably.authoring.compiling import publish_text
-from deniably.survey.guessing import guessing, rate_text
+from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.questions import Number, Point, VectorOfNumbers
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client.number_input import AmbiguousNumber, parse_number

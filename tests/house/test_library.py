@@ -20,7 +20,7 @@ import requests
 
 import deniably as dn
 from deniably.results.results import as_results
-from deniably.simulation import written
+from deniably.simulation import people_table
 from deniably.simulation.reports import simulate
 from deniably.survey.report import make_report
 from support.every_type import survey_of_everything
@@ -287,7 +287,7 @@ def test_a_table_is_read_from_a_file_from_rows_and_from_a_frame(
 ) -> None:
     file = tmp_path / "people.csv"
     table_of(30).to_csv(file, index=False)
-    rows = [list(map(str, row)) for row in written.rows_of(file)]
+    rows = [list(map(str, row)) for row in people_table.rows_of(file)]
     inputs = [
         [block.tolist() for one in dn.read_people(survey, table).answers for block in one.blocks()]
         for table in (file, str(file), rows, table_of(30))
@@ -305,8 +305,8 @@ def test_missing_cells_of_a_frame_are_empty_and_whole_numbers_stay_whole() -> No
     frame = pd.DataFrame({"a": [1, None, 2.5], "b": ["x", None, pd.NaT]})
     nullable = pd.DataFrame({"a": pd.array([1, pd.NA], dtype="Int64"), "b": [pd.NA, "x"]})
 
-    assert list(written.rows_of(frame)) == [["a", "b"], ["1", "x"], ["", ""], ["2.5", ""]]
-    assert list(written.rows_of(nullable)) == [["a", "b"], ["1", ""], ["", "x"]]
+    assert list(people_table.rows_of(frame)) == [["a", "b"], ["1", "x"], ["", ""], ["2.5", ""]]
+    assert list(people_table.rows_of(nullable)) == [["a", "b"], ["1", ""], ["", "x"]]
 
 
 # --- the results of a server --------------------------------------------------------------------

@@ -10,11 +10,11 @@ import pytest
 from scipy import integrate
 
 from deniably import lab
-from deniably.authoring.files import load_survey
+from deniably.authoring.survey_files import load_survey
 from deniably.design.planning import mean_goal
 from deniably.estimation.channels import matrix, position_scores
-from deniably.lab.asked import question
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question
 from deniably.lab.experiment import Experiment
 from deniably.lab.inputs import privacy_text
 from deniably.lab.picture import DrawnRow, column, value

@@ -12,9 +12,9 @@ import pytest
 from deniably import lab
 from deniably.audit.blackbox import lower_bound
 from deniably.core.coins import Coins
-from deniably.lab.asked import question
 from deniably.lab.curator import Added
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question
 from deniably.lab.experiment import Experiment
 from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import SubsetSelection

@@ -9,7 +9,7 @@ import pytest
 from deniably import lab
 from deniably.audit.enumeration import distribution, worst_odds
 from deniably.core.coins import Coins
-from deniably.lab.asked import question
+from deniably.lab.example_questions import question
 from deniably.lab.experiment import Experiment
 from deniably.lab.picture import DrawnRow
 from deniably.mechanisms import SubsetSelection

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 import pytest
 
 from deniably import lab
-from deniably.authoring.files import load_survey
+from deniably.authoring.survey_files import load_survey
 from deniably.lab import inputs
 from deniably.lab.catalogue import Entry, entries, of_survey
 from deniably.lab.experiment import Experiment, plain

@@ -12,7 +12,6 @@ import pytest
 from deniably import lab
 from deniably.estimation.analysis import cell_shares
 from deniably.estimation.clusters import clusters
-from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import entries
 from deniably.lab.curator import (
     LaplaceNoise,
@@ -22,6 +21,7 @@ from deniably.lab.curator import (
     spread,
 )
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question as asked
 from deniably.lab.experiment import Experiment
 from deniably.lab.experiments.groups_on_a_map import GRID, IN_PROCESS, NONE, REPORTS
 from deniably.lab.picture import value

@@ -11,8 +11,8 @@ import pytest
 from scipy import integrate
 
 from deniably import lab
-from deniably.lab.asked import question
 from deniably.lab.curator import ClassicalGaussNoise, GaussNoise, LaplaceNoise
+from deniably.lab.example_questions import question
 from deniably.lab.experiment import Experiment
 from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import SubsetSelection

@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
-from deniably_server.web.files import BUILD
+from deniably_server.web.static_files import BUILD
 from support.cases import for_each
 from support.material import a_report, signed, survey_named
 

@@ -18,7 +18,7 @@ from deniably.authoring.compiling import publish_text
 from deniably.results.cards import cards
 from deniably.results.drawing import axes, digits, strip
 from deniably.results.result import result
-from deniably.survey.guessing import guessing, rate_text
+from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey
 from deniably_server.api import costly
 from deniably_server.api.computation_queue import ComputationQueue, Computed, Job

@@ -26,7 +26,7 @@ from deniably.trust.codes import read_code
 from deniably_server.commands import maintenance
 from deniably_server.commands.invite import invite
 from deniably_server.errors import Closed, NotFound, Uninvited, Used
-from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store
 from support.material import (
     Server,

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from deniably_server.commands import maintenance
 from deniably_server.errors import Conflict
-from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store
 from support.material import Contents, Server, a_report, begin, contents, signed, survey_named
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from deniably_server.commands import maintenance
 from deniably_server.errors import Unavailable
 from deniably_server.storage.engines import sqlite
-from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
 from support.crowd import until

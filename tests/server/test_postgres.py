@@ -14,7 +14,7 @@ import requests
 from click.testing import CliRunner
 
 from deniably_server.commands import serve
-from deniably_server.storage.engines.addresses import engine_at, without_credentials
+from deniably_server.storage.engines.database_urls import engine_at, without_credentials
 from deniably_server.storage.store import Store
 from support.crowd import PATIENCE, until
 from support.material import Server, a_report, assert_kept, signed, survey_named
@@ -124,7 +124,7 @@ def test_an_address_is_shown_without_its_password() -> None:
 def test_a_database_that_never_comes_up_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniably_server.storage.engines.addresses._PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("deniably_server.storage.engines.database_urls._PATIENCE_SECONDS", 0.1)
     address = f"postgresql://me:secret@/none?host={tmp_path}"
 
     done = CliRunner().invoke(serve.serve, ["--database", address, "--port", "0"])

@@ -8,8 +8,8 @@ from importlib.resources import files
 import pytest
 from flask.testing import FlaskClient
 
-from deniably_server.web.files import ALONE, SHEETS
 from deniably_server.web.sheets import join_sheets, without_unused_tokens
+from deniably_server.web.static_files import ALONE, SHEETS
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from deniably.estimation.tally import tally
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.errors import Conflict, NotFound
-from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
 from support.keys import key_of

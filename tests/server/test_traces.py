@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from deniably.survey.report import Report
 from deniably_server.commands import maintenance
-from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
 from deniably_server.storage.maintenance.traces import in_file
 from deniably_server.storage.store import Store

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from deniably_server.errors import Newer
-from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Engine
-from deniably_server.storage.engines.schema import Steps
+from deniably_server.storage.engines.schema_migration import Steps
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
 from support.material import Contents, a_report, a_ticketed_report, contents, signed, survey_named
@@ -103,7 +103,7 @@ def test_of_several_that_open_it_at_once_one_upgrades_it(upgraded: str) -> None:
 
 KILLED = """
 import json, os, signal, sys
-from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.database_urls import engine_at
 
 address, at, history = sys.argv[1:]
 older, step = json.loads(history)

@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
-from deniably_server.web.files import BUILD
+from deniably_server.web.static_files import BUILD
 
 
 def test_a_file_of_a_build_is_never_asked_for_again(client: FlaskClient) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
-from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
 from support.material import a_report, lines_headers

@@ -12,7 +12,7 @@ from flask import Blueprint, render_template
 
 from deniably.results import cards, glance
 from deniably.results.result import CONFIDENCE
-from deniably.survey.guessing import guessing, rate_text
+from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey
 from deniably.wording.words import ENGLISH
 from deniably_server.api.costly import computed_before

@@ -16,7 +16,7 @@ from deniably.results.document import MeanResult, SurveyResult
 from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
 from deniably.results.pairs import checkable
-from deniably.survey.guessing import OFTEN, guessing, rate_text
+from deniably.survey.guessing_rates import OFTEN, guessing, rate_text
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
 from deniably.survey.questions import NOT_APPLICABLE, Conditional

@@ -10,7 +10,7 @@ from tempfile import NamedTemporaryFile
 import click
 
 from deniably.core.errors import BadKey
-from deniably.core.home import home, settings
+from deniably.core.user_folder import home, settings
 from deniably.trust.signing import Key, new_key, read_key
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO

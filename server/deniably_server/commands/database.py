@@ -47,7 +47,7 @@ def open_store(address: str, *, wait: bool = False) -> Store:
     With ``wait``, waits up to a minute for a PostgreSQL that is not up yet. Raises ClickException
     with the reason where the database cannot be used.
     """
-    from deniably_server.storage.engines.addresses import (
+    from deniably_server.storage.engines.database_urls import (
         await_database,
         engine_at,
         without_credentials,
@@ -73,7 +73,7 @@ def open_store(address: str, *, wait: bool = False) -> Store:
 
 def store_of(address: str) -> Store:
     """Open an existing store. Raises ClickException for a missing file, as from a misspelt name."""
-    from deniably_server.storage.engines.addresses import file_at
+    from deniably_server.storage.engines.database_urls import file_at
 
     file = file_at(address)
     if file is not None and not file.exists():

@@ -46,7 +46,7 @@ def dossier(file: Path, n: int, seed: int, trials: int, output: Path | None) -> 
     from deniably.core.errors import BadSurvey
     from deniably.lab.board import dossier as make
     from deniably.lab.board_page import as_text
-    from deniably_server.web.files import text_of
+    from deniably_server.web.static_files import text_of
 
     show_progress("planning and auditing")
     try:

@@ -140,7 +140,7 @@ def _table(entry: Entry) -> Iterator[click.Option]:
 
 def _numbers(file: Path, column: str | None) -> list[float]:
     """The numbers of a column. Errors name the line and never what stands there."""
-    from deniably.simulation.written import rows_of
+    from deniably.simulation.people_table import rows_of
 
     try:
         names, *lines = [*rows_of(file)] or [[]]
@@ -203,7 +203,7 @@ def _written(name: str, run: Callable[..., None], about: str) -> click.Command:
 
 def _page(title: str, found: Sequence[Experiment]) -> str:
     from deniably.lab.page import handout
-    from deniably_server.web.files import text_of
+    from deniably_server.web.static_files import text_of
 
     return handout(title, found, text_of("style/lab-page.css"))
 

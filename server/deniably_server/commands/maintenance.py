@@ -61,7 +61,7 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
 
 
 def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
-    from deniably_server.storage.engines.addresses import file_at
+    from deniably_server.storage.engines.database_urls import file_at
     from deniably_server.storage.maintenance.traces import traces
 
     found = traces(store, list(files))

@@ -22,7 +22,7 @@ from deniably.trust.blind_rsa import PrivateKey, PublicKey, new_key
 from deniably.trust.codes import new_code
 from deniably.trust.signing import Signature, verify
 from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
-from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.engines.readers import Readers
 from deniably_server.storage.tables.invitations import (
@@ -58,13 +58,13 @@ from deniably_server.storage.tables.register import (
     possible_waves,
     register_page,
 )
-from deniably_server.storage.tables.settings import (
+from deniably_server.storage.tables.snapshots import current, forget, shown_reports, shown_snapshot
+from deniably_server.storage.tables.stored_settings import (
     enter_setting,
     find_setting,
     remove_setting,
     take_setting,
 )
-from deniably_server.storage.tables.snapshots import current, forget, shown_reports, shown_snapshot
 from deniably_server.storage.tables.surveys import (
     State,
     count_surveys,

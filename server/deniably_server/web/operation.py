@@ -1,7 +1,7 @@
 """A decorator that declares a view's answers, problems, parameters and headers.
 
 The OpenAPI document is collected from these declarations (``api.openapi``). Query parameters that
-are not declared are refused (``api.parameters``).
+are not declared are refused (``api.query_parameters``).
 
 SpecTree, the maintained library that supports msgspec's types, would also validate bodies, with
 refusals of its own shape, and does not support our problems and roles.

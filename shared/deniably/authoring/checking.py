@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 
 from deniably.authoring.compiling import compile_with_notes
-from deniably.authoring.files import read_document
+from deniably.authoring.survey_files import read_document
 from deniably.core.loss import Loss
 from deniably.core.table import Cell, Table
 from deniably.design.alternatives import alternatives

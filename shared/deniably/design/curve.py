@@ -14,7 +14,7 @@ from deniably.design.planning import (
     respondents_for,
     variance_at,
 )
-from deniably.survey.guessing import rate_text
+from deniably.survey.guessing_rates import rate_text
 from deniably.survey.odds import odds_at, odds_text, surest
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey

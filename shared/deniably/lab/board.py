@@ -39,7 +39,7 @@ from deniably.lab.draws import Draws
 from deniably.lab.experiments.one_report import after
 from deniably.lab.inputs import EPSILON, SEED
 from deniably.results.drawing.digits import hundred
-from deniably.survey.guessing import rate_text
+from deniably.survey.guessing_rates import rate_text
 from deniably.survey.odds import odds_text, surest
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.report import randomise_answers

@@ -8,8 +8,8 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import msgspec
 import requests
 
-from deniably.core.addresses import is_here
 from deniably.core.errors import NoResults
+from deniably.core.loopback import is_here
 from deniably.core.steering import printable
 from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE

@@ -21,7 +21,7 @@ from deniably.core.counting import counted, people
 from deniably.core.errors import BadAnswer
 from deniably.core.table import frame
 from deniably.mechanisms.law import Domain, Ticks
-from deniably.simulation.written import Written, rows_of
+from deniably.simulation.people_table import Written, rows_of
 from deniably.survey.questions import (
     NOT_APPLICABLE,
     InParts,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deniably.survey.guessing import Guessing, guessing, rate_text
+from deniably.survey.guessing_rates import Guessing, guessing, rate_text
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.survey import Survey
 from deniably.wording import explain

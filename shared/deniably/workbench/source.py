@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 import requests
 
-from deniably.core.addresses import is_here
+from deniably.core.loopback import is_here
 from deniably.core.errors import DeniablyError, NoResults
 from deniably.core.steering import printable
 from deniably.survey.survey import Survey, read_survey

@@ -19,7 +19,7 @@ from psycopg.pq import PGconn, Ping
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow, Result
 from deniably_server.storage.engines.postgres_schema import STEPS
-from deniably_server.storage.engines.schema import Steps, migrate
+from deniably_server.storage.engines.schema_migration import Steps, migrate
 
 _CONNECT_SECONDS = 10
 _WRITERS = 0x64656E69

@@ -13,7 +13,7 @@ from typing import cast
 
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow
-from deniably_server.storage.engines.schema import Steps, migrate
+from deniably_server.storage.engines.schema_migration import Steps, migrate
 from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
 from deniably_server.storage.engines.sqlite_schema import STEPS
 

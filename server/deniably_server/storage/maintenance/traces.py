@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from deniably_server.storage.engines.addresses import file_at
+from deniably_server.storage.engines.database_urls import file_at
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.store import Store
 

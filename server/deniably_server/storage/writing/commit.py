@@ -20,8 +20,8 @@ from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.errors import NotStored, Unavailable
 from deniably_server.storage.engines.engine import Connection
-from deniably_server.storage.tables.settings import enter_setting, remove_setting
 from deniably_server.storage.tables.snapshots import batch_of, renew
+from deniably_server.storage.tables.stored_settings import enter_setting, remove_setting
 from deniably_server.storage.tables.surveys import State, states_of
 from deniably_server.storage.tables.tallies import AddedCounts, add_counts
 

@@ -18,11 +18,11 @@ from deniably.core.bisection import smallest
 from deniably.core.table import Cell
 from deniably.estimation.channels import position_scores
 from deniably.estimation.figures import Average, groups
-from deniably.lab.asked import question as asked
-from deniably.lab.asked import stated
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import stated
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.inputs import (
     EpsilonInput,

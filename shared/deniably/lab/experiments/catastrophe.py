@@ -15,11 +15,11 @@ from deniably.audit.own_code import audit_code, reports_made
 from deniably.core.coins import Coins
 from deniably.core.table import Cell
 from deniably.design.at_privacy import promised
-from deniably.lab.asked import question as asked
-from deniably.lab.asked import stated
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import GaussNoise
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import stated
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.inputs import (
     EPSILON,

@@ -11,11 +11,11 @@ from deniably.core.table import Cell
 from deniably.design.at_privacy import promised
 from deniably.design.curve import EPSILONS
 from deniably.design.planning import respondents_for, share_goal
-from deniably.lab.asked import question as asked
-from deniably.lab.asked import stated
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.deployments import deployments
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import stated
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.experiments.one_report import PriorInput, after
 from deniably.lab.experiments.price_of_privacy import MarginInput

@@ -13,9 +13,9 @@ from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import estimate_through
 from deniably.estimation.figures import Share, groups
 from deniably.estimation.tally import Tally, tally
-from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question as asked
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.inputs import Exact, Real, SeedInput, ShareInput
 from deniably.lab.picture import Picture, area, bar, column, group, short, value

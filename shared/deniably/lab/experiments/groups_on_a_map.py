@@ -15,10 +15,10 @@ from deniably.core.binomial import Floats
 from deniably.core.table import Cell
 from deniably.estimation.estimate import estimate, project
 from deniably.estimation.tally import Tally
-from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import Published, counted_on_a_grid, k_means, k_means_in_process, spread
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question as asked
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.inputs import Exact, Level, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, dots, value

@@ -15,8 +15,6 @@ from deniably.core.table import Cell
 from deniably.design.composition import AnswerPair, binomial_window
 from deniably.design.shuffle import Clones, binary_epsilon, shuffled_epsilon
 from deniably.estimation.figures import Share, groups
-from deniably.lab.asked import question as asked
-from deniably.lab.asked import stated
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import (
     Added,
@@ -26,6 +24,8 @@ from deniably.lab.curator import (
     Published,
 )
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import stated
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.inputs import (
     SHARE,

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from deniably.core.table import Cell
 from deniably.estimation.figures import Average, Share, groups
 from deniably.estimation.scores import Score
-from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question as asked
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.experiments.coins import SecondInput, TruthInput
 from deniably.lab.inputs import SHARE, Exact, SeedInput, SeveralOf, Whole

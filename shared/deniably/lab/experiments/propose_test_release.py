@@ -13,10 +13,10 @@ from deniably.core.binomial import Floats
 from deniably.core.counting import counted
 from deniably.core.table import Cell
 from deniably.estimation.figures import Buckets, Quantile, groups
-from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, Proposal, Published, median, median_distance
 from deniably.lab.draws import Draws
+from deniably.lab.example_questions import question as asked
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value

@@ -19,7 +19,6 @@ from deniably.core.table import Cell
 from deniably.design.calibration import warner
 from deniably.design.composition import kairouz_delta, kairouz_epsilon
 from deniably.estimation.scores import of_choice
-from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import experiment
 from deniably.lab.curator import (
     Added,
@@ -29,6 +28,7 @@ from deniably.lab.curator import (
     Proposal,
     count,
 )
+from deniably.lab.example_questions import question as asked
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.experiments.adding_up import textbook
 from deniably.lab.picture import Picture, bar, column, value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from deniably.authoring.files import load_survey
+from deniably.authoring.survey_files import load_survey
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question
 

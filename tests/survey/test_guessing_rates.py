@@ -31,7 +31,7 @@ from deniably.mechanisms import (
 from deniably.mechanisms.guessing import Pair, distance, pairs_of, together
 from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.noise import BoundedLaplace
-from deniably.survey.guessing import guessing, rate_text
+from deniably.survey.guessing_rates import guessing, rate_text
 from support.cases import for_each
 from support.every_type import survey_of_everything, survey_within_limits
 
