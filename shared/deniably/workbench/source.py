@@ -8,8 +8,8 @@ from urllib.parse import quote, urlsplit
 
 import requests
 
-from deniably.core.loopback import is_here
 from deniably.core.errors import DeniablyError, NoResults
+from deniably.core.loopback import is_here
 from deniably.core.steering import printable
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.register import Register, read_register
