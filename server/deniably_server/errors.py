@@ -82,7 +82,12 @@ class Quota(Refusal):
 
 
 class Hidden(Refusal):
-    """The results are not shown yet; ``why`` says when they will be."""
+    """The results are not shown yet; ``why`` says when they will be, ``briefly`` in a few words
+    after "results"."""
+
+    def __init__(self, why: str, briefly: str = "") -> None:
+        self.briefly = briefly
+        super().__init__(why)
 
 
 class Misdirected(Refusal):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.results.drawing import axes, digits, heat, plot, strip
+from deniably.results.drawing import axes, digits, graph, heat, plot, strip
 from deniably.results.drawing.row import Row, banded, difference_row, mean_row, share_row
 
 CENTS = st.integers(0, 1_000_000).map(lambda one: one / 1_000_000)
@@ -24,6 +24,37 @@ def plain(text: str) -> str:
 
 def numbers(text: str) -> list[float]:
     return [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", plain(text).replace(",", ""))]
+
+
+# --- graphs -----------------------------------------------------------------------------------
+
+_PHONE = 44
+"""Characters of the whole width of a phone."""
+
+
+@pytest.mark.parametrize("most", [100.0, 1e4, 1e6, 1e7])
+def test_words_of_the_upward_axis_stand_beside_what_is_drawn(most: float) -> None:
+    """On a phone, where they are a larger part of the width."""
+    points = ((0.0, most / 10), (1.0, most))
+    up = axes.of_ratios([most / 10, most])
+    layers = [
+        graph.Line("a line", points, ("x", "y")),
+        graph.Dots("dots", points, ("x", "y")),
+    ]
+    drawn = graph.inline(
+        graph.Graph(axes.of_values([0, 1]), "across", up, "up", layers), "title", "about"
+    )
+    longest = max(len(words) for _, words in up.ticks)
+    root = ElementTree.fromstring(drawn)
+
+    (box,) = root.iter("svg") if root.tag != "svg" else root.findall("svg")
+    begins = float(box.get("x", "").rstrip("%"))
+    width = float(box.get("width", "").rstrip("%"))
+    dots = [float(one.get("cx", "").rstrip("%")) for one in root.iter("circle")
+            if one.get("class") != "key"]  # fmt: skip
+    assert begins >= max(15, 100 * longest / _PHONE)
+    assert dots == pytest.approx([begins, begins + width], abs=0.01)
+    assert begins + width == pytest.approx(96)
 
 
 # --- digits -----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ from deniably.estimation.difference import holm, trend_of_shares
 from deniably.estimation.tally import tally
 from deniably.results.comparison import Side, choice_apart, mean_apart
 from deniably.results.result import result
-from deniably.results.wave_drawing import card, change_text, finding, numbers
+from deniably.results.wave_drawing import card, change_text, finding, numbers, visible_change
 from deniably.results.waves import Wave, WaveQuestion, WavesResult, wave_rows, waves_result
 from deniably.survey.report import randomise_answers
 
@@ -219,6 +220,23 @@ def test_the_note_says_that_the_test_allows_for_slow_changes_of_the_same_people(
     weak = "allows for people who answer all waves and change their answers bit by bit"
     assert weak in (four["note"] or "")
     assert weak not in (steady[1]["note"] or "")
+
+
+def test_the_change_that_can_be_seen_is_half_the_middle_interval_of_all_shares(
+    steady: tuple[list[Wave], WavesResult],
+) -> None:
+    """Of seven tested shares, the fourth; means have other units and do not count."""
+    found = deepcopy(steady[1])
+    shares = [one for asked in found["questions"] for one in asked["choices"] if one["change"]]
+    assert len(shares) == 7
+    for one, half in zip(shares, [0.02, 0.2, 0.04, 0.3, 0.09, 0.11, 0.05], strict=True):
+        assert one["change"]
+        one["change"]["interval"] = [-half, half]
+
+    assert visible_change(found) == "9"
+    for one in shares:
+        one["change"] = None
+    assert visible_change(found) == ""
 
 
 def test_a_trend_is_linear_in_the_numbers_of_the_waves() -> None:

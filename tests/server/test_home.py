@@ -100,19 +100,25 @@ def test_a_finding_is_that_of_the_first_card_of_the_results_whatever_its_type(
 
 
 @pytest.mark.parametrize(
-    ("reports", "rules", "closed"),
+    ("reports", "rules", "closed", "offered"),
     [
-        (40, {"while_open": False}, False),
-        (2, {}, False),
-        (2, {}, True),
-        (40, {"to": "analysts"}, False),
-        (40, {"to": "analysts"}, True),
+        (40, {"while_open": False}, False, "Results once it is closed"),
+        (2, {}, False, "Results from 3 reports on"),
+        (2, {}, True, "results hidden: too few answered"),
+        (40, {"to": "analysts"}, False, "Results for analysts"),
+        (40, {"to": "analysts"}, True, "results for analysts"),
     ],
     ids=["not while it is open", "too few", "closed with too few", "for analysts", "closed, too"],
 )
 def test_results_that_are_hidden_are_hidden_here(
-    client: FlaskClient, store: Store, reports: int, rules: dict[str, object], closed: bool
+    client: FlaskClient,
+    store: Store,
+    reports: int,
+    rules: dict[str, object],
+    closed: bool,
+    offered: str,
 ) -> None:
+    """And what the page offers is true, whatever token a reader has."""
     survey = asked(store, "hidden", reports, **rules)
     if closed:
         store.close_survey("hidden")
@@ -123,6 +129,8 @@ def test_results_that_are_hidden_are_hidden_here(
         assert found_on(page) == {}
         assert "people<" not in page
         assert 'href="/surveys/hidden"' in page, "but it is listed"
+        assert offered in page
+        assert not re.search(r">Results<", page.replace('<h2 id="results">Results</h2>', ""))
 
 
 def test_a_closed_survey_shows_its_finding_and_takes_no_part(
@@ -135,6 +143,23 @@ def test_a_closed_survey_shows_its_finding_and_takes_no_part(
 
     assert set(found_on(page)) == {"over"}
     assert "/s/over" not in page
+    assert "too few" not in page
+
+
+def test_what_is_offered_says_nothing_of_how_many_answered(
+    client: FlaskClient, store: Store
+) -> None:
+    """Below the least number, every number of reports makes the same page."""
+    survey = asked(store, "few", 0)
+    pages = [client.get("/").text]
+    for _ in range(2):
+        store.add(survey, a_report(survey))
+        pages.append(client.get("/").text)
+
+    assert len(set(pages)) == 1
+    assert "Results from 3 reports on" in pages[0]
+    store.add(survey, a_report(survey))
+    assert client.get("/").text != pages[0]
 
 
 def test_an_open_survey_says_how_often_a_guess_is_right(client: FlaskClient, store: Store) -> None:

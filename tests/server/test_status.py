@@ -183,6 +183,8 @@ def test_the_page_shows_the_count_to_the_bearer_of_a_token(
     assert "20 reports" not in asks.text
     assert 'id="token"' in asks.text
     assert "at least 20 reports" in shows.text
+    for page in (asks, shows):
+        assert 'href="/surveys/workplace/lab"' in page.text
     assert_problem(refused, 403, "forbidden")
 
 

@@ -16,8 +16,7 @@ from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey
 from deniably.wording.words import ENGLISH
 from deniably_server.api.costly import computed_before
-from deniably_server.api.visibility import visible_survey
-from deniably_server.errors import Hidden
+from deniably_server.api.visibility import withheld
 from deniably_server.guard.app_state import current_store
 from deniably_server.storage.tables.register import ListedSurvey
 from deniably_server.web import language, paging, thirty_people
@@ -49,7 +48,10 @@ class GuessingRates:
 
 @dataclass(frozen=True)
 class Tile:
-    """A survey in the list. What is None or empty takes its definition or its tallies."""
+    """A survey in the list. What is None or empty takes its definition or its tallies.
+
+    ``results`` is what its link to them offers: all of them are there where there is a finding.
+    """
 
     card: ListedSurvey
     intro: str = ""
@@ -57,6 +59,7 @@ class Tile:
     invited: bool = False
     rates: GuessingRates | None = None
     finding: cards.Card | None = None
+    results: str = "Results, or when they come"
 
 
 @blueprint.get("/")
@@ -92,13 +95,15 @@ def _page(tiles: Sequence[Tile], pages: paging.Pages) -> str:
 
 def _tile(card: ListedSurvey) -> Tile:
     survey = current_store().survey(card.name)
+    waiting = withheld(survey)
     return Tile(
         card,
         _beginning(survey.intro or ""),
         language.survey_texts(survey, ENGLISH),
         survey.invited is True,
         _rates(survey) if card.state == "open" else None,
-        _finding(survey),
+        None if waiting else _finding(survey),
+        f"Results {waiting}".rstrip(),
     )
 
 
@@ -108,14 +113,8 @@ def _rates(survey: Survey) -> GuessingRates:
     return GuessingRates(one, every, worst, found.waves is not None, found.often)
 
 
-def _finding(survey: Survey) -> cards.Card | None:
-    """That of the first card, if everybody may see the results now."""
-    if survey.results.to == "analysts":  # not even to a caller with a token: a list is for all
-        return None
-    try:
-        visible_survey(survey.name)
-    except Hidden:
-        return None
+def _finding(survey: Survey) -> cards.Card:
+    """That of the first card of results that everybody may see."""
     tallies = current_store().shown_tally(survey.name)
     return glance.finding(survey, tallies, address=f"/surveys/{survey.name}")
 

@@ -47,17 +47,32 @@ def visible_survey(name: str) -> VisibleSurvey:
     if state == "open" and not rules.while_open:
         raise Hidden(
             "the results are shown once the survey is closed, and from"
-            f" {counted(rules.minimum, 'report')} on"
+            f" {counted(rules.minimum, 'report')} on",
+            "once it is closed",
         )
     counts = store.shown_counts(name)
     if counts.fewest < rules.minimum:
+        closed = state == "closed"
         raise Hidden(
             f"the results are shown from {counted(rules.minimum, 'report')} on"
-            + (", and the survey was closed with fewer" if state == "closed" else "")
+            + (", and the survey was closed with fewer" if closed else ""),
+            "hidden: too few answered" if closed else f"from {counted(rules.minimum, 'report')} on",
         )
     # After the tally, so that every respondent counted there is among the invited.
     invited = store.issued(name) if survey.invited is True else None
     return VisibleSurvey(survey, state, invited, (survey.digest, state, *counts, invited))
+
+
+def withheld(survey: Survey) -> str:
+    """Whom or what the results wait for, in a few words after "results", for lists that everybody
+    sees whatever token they have; empty if everybody may see the results now."""
+    if survey.results.to == "analysts":
+        return "for analysts"
+    try:
+        visible_survey(survey.name)
+    except Hidden as hidden:
+        return hidden.briefly
+    return ""
 
 
 def closed_survey(name: str) -> Survey:

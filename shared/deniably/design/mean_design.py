@@ -176,7 +176,7 @@ def _programme(limit: float, r: int, *, between: bool) -> Floats:
         (count + len(variances), worst + 1),
     )
     found: Any = linprog(
-        np.eye(worst + 1)[worst],
+        (np.arange(worst + 1) == worst).astype(np.float64),
         A_ub=limits,
         b_ub=np.concatenate([np.zeros(count), place[:half] ** 2, inside**2]),
         A_eq=np.array([over(i, power) for i in range(half) for power in (value**0, value)]),

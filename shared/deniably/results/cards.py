@@ -258,7 +258,8 @@ def _choice_notes(
                 f"People could tick up to {question.most}, so the shares do not sum to 100"
                 f"{digits.NARROW}%."
             )
-        if any(not _above(one, other) for one, other in pairwise(choices)):
+        proper = [one for one in choices if not shown.of_choice(one).aside]
+        if any(not _above(one, other) for one, other in pairwise(proper)):
             notes.append("The order is not certain.")
     if any(one.name == NOT_APPLICABLE for one in choices):
         notes.append(

@@ -21,7 +21,8 @@ from deniably.results.drawing.strip import Html
 FILE_WIDTH = 640
 """Pixels of a drawing that stands alone."""
 LEFT, RIGHT = 15.0, 96.0
-"""Per cent of the width between which values lie; words of the upward axis stand at the left."""
+"""Per cent of the width between which values lie; words of the upward axis stand at the left, and
+values begin farther right where these are long."""
 _BARS = 92.0
 """Per cent of the width that the longest bar has."""
 STRETCHED = 1000
@@ -218,8 +219,8 @@ def _graph(graph: Graph) -> tuple[int, list[str]]:
         parts.append(_grid("0", "100%", y, y, dark=value in (graph.up.low, graph.up.zero)))
         parts.append(_text("0", y - 4, words))
     for value, words in graph.across.ticks:
-        parts.append(_grid(_x(graph.across, value), None, bottom, bottom + 5, dark=True))
-        x = _x(graph.across, value)
+        x = _x(graph, value)
+        parts.append(_grid(x, None, bottom, bottom + 5, dark=True))
         parts.append(_text(x, bottom + 19, words, "middle", _inwards(x, words)))
     parts.append(_text("100%", bottom + _BELOW - 5, graph.across_label, "end"))
     parts += [_layer(layer, graph, top) for layer in graph.layers]
@@ -235,12 +236,13 @@ def _inwards(x: str, words: str) -> str:
 def _layer(layer: GraphLayer, graph: Graph, top: float) -> str:
     if isinstance(layer, Dots):
         dots = "".join(
-            f'<circle cx="{_x(graph.across, x)}" cy="{_y(graph.up, y, top):.2f}" r="4"/>'
+            f'<circle cx="{_x(graph, x)}" cy="{_y(graph.up, y, top):.2f}" r="4"/>'
             for x, y in layer.points
         )
         return f"<g {_dot_look(layer.tone, layer.open)}>{dots}</g>"
+    left = _left(graph)
     return (
-        f'<svg x="{LEFT:g}%" y="{top}" width="{RIGHT - LEFT:g}%" height="{_TALL}"'
+        f'<svg x="{left:g}%" y="{top}" width="{RIGHT - left:g}%" height="{_TALL}"'
         f' viewBox="0 0 {STRETCHED} {STRETCHED}" preserveAspectRatio="none">'
         f"{_stretched(layer, graph)}</svg>"
     )
@@ -398,8 +400,15 @@ def _fits(area: Tile, line: int, words: str) -> bool:
     return _LINE * (line + 1) + 2 <= _TALL * area.up and len(words) <= _CHARACTERS * area.across
 
 
-def _x(axis: Axis, value: float) -> str:
-    return f"{LEFT + (RIGHT - LEFT) * axis.at(value) / 100:.3f}%"
+def _left(graph: Graph) -> float:
+    """Per cent of the width at which values begin: beside the longest words on a phone."""
+    longest = max(len(words) for _, words in graph.up.ticks)
+    return max(LEFT, round(100 * (longest + 1) / _CHARACTERS, 1))
+
+
+def _x(graph: Graph, value: float) -> str:
+    left = _left(graph)
+    return f"{left + (RIGHT - left) * graph.across.at(value) / 100:.3f}%"
 
 
 def _y(axis: Axis, value: float, top: float) -> float:
