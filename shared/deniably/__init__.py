@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deniably import lab as lab
+    from deniably import workbench as workbench
     from deniably.audit.survey_audit import audit_survey as audit_survey
     from deniably.authoring.checking import check_survey as check_survey
     from deniably.authoring.survey_files import load_survey as load_survey
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from deniably.workbench.models.regress import regress as regress
     from deniably.workbench.models.regression import Regression as Regression
 
-_ROOMS = ("lab",)
+_ROOMS = ("lab", "workbench")
 """Whole rooms with documented names of their own."""
 
 _HOMES = {
@@ -88,6 +89,7 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "open_results",
     "regress",
     "lab",
+    "workbench",
     "Survey",
     "People",
     "Reports",

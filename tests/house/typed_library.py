@@ -41,3 +41,6 @@ if TYPE_CHECKING:
     assert_type(model, dn.Regression)
     assert_type(model.to_frame(), pd.DataFrame)
     assert_type(dn.Design.k_ary(5, "3/5"), dn.Design)
+    power = dn.workbench.plan_power(survey, difference=0.1, power=0.8)
+    assert_type(power, dn.workbench.Powered)
+    assert_type(power.to_frame(), pd.DataFrame)

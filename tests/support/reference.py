@@ -29,7 +29,7 @@ from support.pages import HANDBOOK
 
 COMMAND = "make handbook"
 _MADE = "This page is generated. To renew it, run `{}`.\n"
-_LIBRARIES = ("deniably", "deniably.lab", "deniably_client")
+_LIBRARIES = ("deniably", "deniably.workbench", "deniably.lab", "deniably_client")
 
 
 def pages() -> dict[str, str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deniably.design.curve import Curve
     from deniably.design.plan_table import Planned
     from deniably.design.planning import Goal, Plan
+    from deniably.design.power import Powered, TestOf
     from deniably.survey.survey import Survey
 
 _CURVE = "with --curve give --margin, without --epsilon and --n: it is respondents by epsilon"
@@ -71,6 +72,32 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="With --curve: draw it into this file.",
 )
+@click.option(
+    "--difference",
+    type=float,
+    help="Plan a test of the survey FILE: the difference to see, such as 0.1 for ten points.",
+)
+@click.option(
+    "--power",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Of a test: the wanted chance to see the difference. With --n it is what you get.",
+)
+@click.option("--question", metavar="NAME", help="Of a test: this question alone.")
+@click.option(
+    "--test",
+    type=click.Choice(["value", "groups", "waves", "slope"]),
+    default="groups",
+    show_default=True,
+    help="Of a test: against a value, between halves of the respondents, between two waves, or of a"
+    " logistic slope for one standard deviation of a covariate (the difference is then the slope).",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Of a test: the risk of a false alarm.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(
     file: Path | None,
@@ -86,19 +113,28 @@ def plan(
     counts: bool,
     curve: bool,
     svg: Path | None,
+    difference: float | None,
+    power: float | None,
+    question: str | None,
+    test: TestOf,
+    level: float,
     as_json: bool,
 ) -> None:
     """Plan a survey: give two of epsilon, margin and n, and get the third and its price.
 
     With a survey FILE, give --margin or --n; the epsilons are the survey's own. Give both to get
-    the epsilon that each question needs.
+    the epsilon that each question needs. With --difference and --power it plans a test instead:
+    the respondents who show the difference. With --difference and --n it says with which power.
 
     Beside every epsilon are its odds and the worst guess: of 100 guesses between two answers that
     seemed equally likely, how many can be right at most.
     """  # fmt: skip
-    from deniably.design import planning
-    from deniably.design.plan_table import plan_survey, planned
-
+    if any(one is not None for one in (difference, power, question)):
+        if margin is not None or curve or times is not None or counts:
+            raise click.UsageError("a test has no --margin, --curve, --times and --counts")
+        tested = _test(file, difference, power, n, question, test, share, level)
+        click.echo(json.dumps(tested.rows) if as_json else tested)
+        return
     if svg is not None and not curve:
         raise click.UsageError("--svg draws a curve; add --curve")
     if times is not None or counts:
@@ -116,27 +152,74 @@ def plan(
             _show_curve(by_epsilon)
         return
     if file is None:
-        goal = _goal(choices, most, share, mean=mean)
-        found = _solve(goal, epsilon, margin, n, confidence)
-        row = planning.PlanRow("the question", "mean" if mean else "share", found)
-        table = planned([row], confidence)
+        table = _question_plan(_goal(choices, most, share, mean=mean), epsilon, margin, n,
+                               confidence, mean=mean)  # fmt: skip
     else:
-        if epsilon is not None:
-            raise click.UsageError("a survey has its epsilon already; give --margin, --n or both")
-        if margin is None and n is None:
-            raise click.UsageError(_NEEDED)
-        survey = read_definition(file)
-        try:
-            table = plan_survey(
-                survey, n=n, margin=margin, share=share, confidence=confidence,
-                times=times or 1, counts=counts,
-            )  # fmt: skip
-        except ValueError as error:
-            raise click.ClickException(str(error)) from None
+        table = _survey_plan(
+            file, epsilon, margin, n, share, confidence, times, counts=counts
+        )  # fmt: skip
     if as_json:
         click.echo(json.dumps(table.rows))
     else:
         _show(table)
+
+
+def _question_plan(
+    goal: Goal, epsilon: float | None, margin: float | None, n: int | None, confidence: float,
+    *, mean: bool,
+) -> Planned:  # fmt: skip
+    from deniably.design.plan_table import planned
+    from deniably.design.planning import PlanRow
+
+    found = _solve(goal, epsilon, margin, n, confidence)
+    return planned([PlanRow("the question", "mean" if mean else "share", found)], confidence)
+
+
+def _survey_plan(
+    file: Path, epsilon: float | None, margin: float | None, n: int | None, share: float | None,
+    confidence: float, times: float | None, *, counts: bool,
+) -> Planned:  # fmt: skip
+    from deniably.design.plan_table import plan_survey
+
+    if epsilon is not None:
+        raise click.UsageError("a survey has its epsilon already; give --margin, --n or both")
+    if margin is None and n is None:
+        raise click.UsageError(_NEEDED)
+    survey = read_definition(file)
+    try:
+        return plan_survey(
+            survey, n=n, margin=margin, share=share, confidence=confidence,
+            times=times or 1, counts=counts,
+        )  # fmt: skip
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _test(
+    file: Path | None,
+    difference: float | None,
+    power: float | None,
+    n: int | None,
+    question: str | None,
+    test: TestOf,
+    share: float | None,
+    level: float,
+) -> Powered:
+    from deniably.design.power import plan_power
+
+    if file is None:
+        raise click.UsageError("a test is planned for a survey FILE")
+    if difference is None:
+        raise click.UsageError("a test needs the --difference to see")
+    if (power is None) == (n is None):
+        raise click.UsageError("a test needs --power or --n, and not both")
+    try:
+        return plan_power(
+            read_definition(file), difference=difference, power=power, n=n, question=question,
+            test=test, share=share, level=level,
+        )  # fmt: skip
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def _only_for_a_survey(

@@ -79,7 +79,7 @@ def regress(
     0.4
     """
     asked = parsed(formula)
-    randomised = {name: _design(one) for name, one in designs.items()}
+    randomised = {name: design_of(one) for name, one in designs.items()}
     known = names_of(frame)
     for name in [*randomised, *([strata] if strata else [])]:
         if name not in known:
@@ -454,7 +454,8 @@ def _check_options(link: str, se: str | None, confidence: float) -> None:
         raise BadModel("confidence is between 0.5 and 0.999, such as 0.95")
 
 
-def _design(given: Pair | Design) -> Design:
+def design_of(given: Pair | Design) -> Design:
+    """A design, also of a pair (p, q). Raises BadModel for what is none."""
     if isinstance(given, Design):
         return given
     try:

@@ -1,0 +1,255 @@
+"""Plans tests: the respondents for a power, and the power for a number of respondents.
+
+A test is two-sided, of a normal estimate whose variance is taken under its hypothesis (score test),
+and at the alternative for its power: n = ((z_level sd_0 + z_power sd_1) / difference)^2 (Fleiss,
+Levin and Paik 2003, Statistical Methods for Rates and Proportions, 4.2). The variance of one report
+at a true share f is L (1 - L) / (p - q)^2 with L = q + (p - q) f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, inf, log, sqrt
+from statistics import NormalDist
+from typing import Literal, get_args
+
+import numpy as np
+
+from deniably.core.table import Table
+from deniably.design.planning import estimable_groups
+from deniably.estimation.figures import Shares, SingleMean
+from deniably.mechanisms.law import Supporting
+from deniably.survey.questions import OfChoices, Question
+from deniably.survey.survey import Survey
+
+TestOf = Literal["value", "groups", "waves", "slope"]
+TESTS: tuple[TestOf, ...] = get_args(TestOf)
+_SAID: dict[TestOf, str] = {
+    "value": "differs from a value",
+    "groups": "differs between two halves of the respondents",
+    "waves": "changes between two waves of as many respondents",
+    "slope": "depends on a covariate (logistic slope for one standard deviation)",
+}
+_MOST = 10**12
+
+
+@dataclass(frozen=True)
+class NormalTest:
+    """A test of an estimate whose error is ``sd / sqrt(n)``: ``null`` sd under its hypothesis,
+    ``alternative`` sd where the true value is ``difference`` away."""
+
+    difference: float
+    null: float
+    alternative: float
+
+    def power(self, n: int, level: float = 0.05) -> float:
+        """The chance to see the difference with n respondents."""
+        z = NormalDist().inv_cdf(1 - level / 2)
+        shift = abs(self.difference) * sqrt(n)
+        sides = ((shift - z * self.null), (-shift - z * self.null))
+        return sum(NormalDist().cdf(side / self.alternative) for side in sides)
+
+    def respondents(self, power: float, level: float = 0.05) -> int:
+        """The fewest respondents for this power. Raises ValueError beyond 10^12."""
+        z, more = NormalDist().inv_cdf(1 - level / 2), NormalDist().inv_cdf(power)
+        root = max(z * self.null + more * self.alternative, 0.0) / abs(self.difference)
+        if not root**2 < _MOST:
+            raise ValueError("no number of respondents shows so small a difference")
+        n = max(1, ceil(root**2 - 1e-9))
+        while n > 1 and self.power(n - 1, level) >= power:
+            n -= 1
+        return n
+
+
+def share_test(
+    variance: Callable[[float], float], share: float, difference: float, of: TestOf
+) -> NormalTest:
+    """A test of a share that is ``share``, or ``share + difference``; ``variance`` is that of one
+    report at a share. Raises ValueError unless both are within 0 and 1."""
+    other = share + difference
+    if not (0 <= share <= 1 and 0 <= other <= 1):
+        raise ValueError(f"the shares {share:g} and {other:g} have to be between 0 and 1")
+    if of == "value":
+        return NormalTest(difference, sqrt(variance(share)), sqrt(variance(other)))
+    middle, apart = variance((share + other) / 2), variance(share) + variance(other)
+    times = 2 if of == "groups" else 1  # each group has half of the respondents
+    return NormalTest(difference, sqrt(2 * times * middle), sqrt(times * apart))
+
+
+def mean_test(variance: float, difference: float, of: TestOf) -> NormalTest:
+    """A test of a mean whose reports have the same ``variance`` everywhere."""
+    sd = sqrt(variance * {"value": 1, "groups": 4, "waves": 2}[of])
+    return NormalTest(difference, sd, sd)
+
+
+def slope_test(p: float, q: float, share: float, slope: float) -> NormalTest:
+    """A test of a logistic slope: ``slope`` for one standard deviation of a normal covariate.
+
+    ``share`` is that of yes at the covariate's mean. The variances are those of the expected
+    information, at no slope and at this one. Raises ValueError unless the share is within 0 and 1.
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"share is {share:g}; a logistic slope needs one between 0 and 1")
+    points, weights = np.polynomial.hermite_e.hermegauss(61)
+    weights = weights / weights.sum()
+
+    def sd(b: float) -> float:
+        yes = 1 / (1 + np.exp(-(log(share / (1 - share)) + b * points)))
+        mean = q + (p - q) * yes
+        told = weights * ((p - q) * yes * (1 - yes)) ** 2 / (mean * (1 - mean))
+        moments = [float((told * points**power).sum()) for power in (0, 1, 2)]
+        return sqrt(moments[0] / (moments[0] * moments[2] - moments[1] ** 2))
+
+    return NormalTest(slope, sd(0.0), sd(slope))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Powered(Table):
+    """The table of a power analysis: a row for each figure that the test is about.
+
+    Each row has ``question``, ``figure``, ``test``, ``share`` (None for a mean), ``difference``,
+    ``n`` respondents, ``power``, ``level``, ``direct`` (how many people direct questions would
+    take) and ``design_effect``.
+    """
+
+
+def plan_power(
+    survey: Survey,
+    *,
+    difference: float,
+    power: float | None = None,
+    n: int | None = None,
+    question: str | None = None,
+    test: TestOf = "groups",
+    share: float | None = None,
+    level: float = 0.05,
+) -> Powered:
+    """Plan a test: the respondents for a ``power``, or the power of ``n`` respondents.
+
+    ``test`` is of a difference from a "value", between two "groups" (halves of the respondents),
+    between two "waves" of n each, or of a "slope": then ``difference`` is a logistic slope for one
+    standard deviation of a covariate. ``difference`` is 0.1 for ten points of a share, or for a
+    tenth of the range of a mean. ``share`` is the share in the first group, by default the worst.
+    All questions are planned, or one ``question``. Raises ValueError unless exactly one of power
+    and n is given, for an unknown question, and where nothing can be tested.
+    """
+    _check(difference, power, n, test, level)
+    asked = [one for one in survey.questions if question in (None, one.name)]
+    if not asked:
+        names = ", ".join(one.name for one in survey.questions)
+        raise ValueError(f"there is no question {question}; there are {names}")
+    part = float(survey.asked / len(survey.questions))
+    rows: list[dict[str, str | float | None]] = []
+    for one in asked:
+        for figure, at, through, plainly in _tests(one, difference, test, share):
+            people = n if n is not None else ceil(through.respondents(power or 0, level) / part)
+            direct = plainly.respondents(through.power(max(1, int(people * part)), level), level)
+            rows.append(
+                {
+                    "question": one.name,
+                    "figure": figure,
+                    "test": test,
+                    "share": at,
+                    "difference": difference,
+                    "n": people,
+                    "power": through.power(max(1, int(people * part)), level),
+                    "level": level,
+                    "direct": direct,
+                    "design_effect": round(people / direct, 4),
+                }
+            )
+    if not rows:
+        raise ValueError(
+            "no figure of this survey fits the test: a slope needs a question with choices, and"
+            " other tests one with shares or a mean"
+        )
+    return Powered(
+        f"{survey.name}: {survey.title}", rows, list(_lines(rows)), 2, _notes(test, level)
+    )
+
+
+_Row = tuple[str, float | None, NormalTest, NormalTest]
+"""Of a figure: its name, the share of the first group, and the test with and without noise."""
+
+
+def _tests(
+    question: Question, difference: float, test: TestOf, share: float | None
+) -> Iterator[_Row]:
+    if test == "slope":
+        law = question.report_mechanism.law
+        if isinstance(question, OfChoices) and isinstance(law, Supporting):
+            at = 0.5 if share is None else share
+            p, q = float(law.p), float(law.q)
+            yield "slope", at, slope_test(p, q, at, difference), slope_test(1, 0, at, difference)
+        return
+    for group in estimable_groups(question):
+        if isinstance(group, SingleMean):
+            variance, spread = group.variance(question.report_mechanism), group.spread()
+            noisy, plain = (mean_test(one, difference, test) for one in (variance, spread))
+            yield group.name, None, noisy, plain
+        elif isinstance(group, Shares):
+            yield _of_share(question, group, difference, test, share)
+
+
+def _of_share(
+    question: Question, group: Shares, difference: float, test: TestOf, share: float | None
+) -> _Row:
+    def variance(at: float) -> float:
+        return group.variance(question.report_mechanism, at)
+
+    def spread(at: float) -> float:
+        return max(at * (1 - at), 1e-12)
+
+    at = share
+    if at is None:  # the two shares around the worst, one half
+        at = min(max(0.5 - difference / 2, 0.0), 1.0)
+    noisy, plain = (share_test(one, at, difference, test) for one in (variance, spread))
+    return group.name, at, noisy, plain
+
+
+def _check(difference: float, power: float | None, n: int | None, test: str, level: float) -> None:
+    if (power is None) == (n is None):
+        raise ValueError("a test is planned for a power or for a number of respondents: give one")
+    if not 0 < level < 0.5:
+        raise ValueError(f"level is {level:g}; give it between 0 and 0.5, such as 0.05")
+    if power is not None and not level < power < 1:
+        raise ValueError(f"power is {power:g}; give it between the level {level:g} and 1")
+    if n is not None and n < 2:
+        raise ValueError(f"n is {n:,} respondents; give at least 2")
+    if test not in TESTS:
+        raise ValueError(f"test is one of {', '.join(TESTS)}, and not {test!r}")
+    most = inf if test == "slope" else 1
+    if not 0 < abs(difference) < most:
+        raise ValueError(
+            f"difference is {difference:g}; give a slope other than 0, or a difference between 0"
+            " and 1: 0.1 is ten points"
+        )
+
+
+def _lines(rows: Sequence[dict[str, str | float | None]]) -> Iterator[list[str]]:
+    yield ["question", "figure", "share", "difference", "respondents", "power", "asked directly"]
+    for row in rows:
+        share = row["share"]
+        yield [
+            str(row["question"]),
+            str(row["figure"]),
+            "" if share is None else f"{100 * float(share):g} %",
+            f"{row['difference']:g}",
+            f"{row['n']:,}",
+            f"{float(row['power'] or 0):.2f}",
+            f"{row['direct']:,}",
+        ]
+
+
+def _notes(test: TestOf, level: float) -> list[str]:
+    notes = [
+        f"The test is whether a figure {_SAID[test]}: two-sided, level {level:g}. Asked directly:"
+        " so many people would have the same power without protection."
+    ]
+    if test == "waves":
+        notes.append(
+            "Respondents are those of each wave. Of the same people in both, fewer are enough where"
+            " answers last."
+        )
+    return notes

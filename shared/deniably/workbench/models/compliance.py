@@ -1,0 +1,139 @@
+"""Two groups with different designs tell how many always say no, whatever the coins demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+
+from deniably.core.errors import BadModel
+from deniably.core.table import Table
+from deniably.workbench.models.randomised import Design, Pair
+from deniably.workbench.models.regress import design_of
+from deniably.workbench.models.regression import p_text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compliance(Table):
+    """Shares of honest yes, of honest no and of people who always say no.
+
+    ``yes_at_least`` and ``yes_at_most`` are the share of yes if nobody, or everybody who always
+    says no, would have to say yes. ``p_value`` is that of "nobody always says no", one-sided.
+    ``price`` is how many times the respondents this takes, against one group with the better design
+    in which everybody is believed.
+    """
+
+    yes_at_least: float
+    yes_at_most: float
+    p_value: float
+    price: float
+
+
+def non_compliance(
+    first: tuple[int, int],
+    second: tuple[int, int],
+    *,
+    designs: tuple[Pair | Design, Pair | Design],
+    confidence: float = 0.95,
+) -> Compliance:
+    """How many always say no: from two random groups that got coins of different strength.
+
+    **Estimator.** ``first`` and ``second`` are (ones, reports) of the groups, ``designs`` their
+    (p, q) = (P(1 | yes), P(1 | no)). With shares a of honest yes and b of honest no,
+    P(1) = p a + q b in each group, as those who always say no never send a 1; two groups, two
+    unknowns (Clark and Desharnais 1998, Psychological Methods 3:160). **Assumption.** The groups
+    are drawn by lot, and the same people would cheat in both. It is for coins in respondents' own
+    hands: a device that answers for them leaves nothing to cheat at but the answer itself, and no
+    design can see that.
+
+    Raises BadModel for impossible counts, and for designs whose q / p are the same, which cannot
+    tell cheats from noes.
+
+    >>> found = non_compliance((384, 1000), (672, 1000), designs=((1, "0.2"), (1, "0.6")))
+    >>> [round(row["estimate"], 2) for row in found.rows]
+    [0.24, 0.72, 0.04]
+    """
+    pairs = [_pair(one) for one in designs]
+    counts = [first, second]
+    for ones, n in counts:
+        if not (0 <= ones <= n and n >= 2):
+            raise BadModel(f"{ones} ones of {n} reports: give (ones, reports), 2 reports or more")
+    channel = np.array(pairs)
+    if abs(np.linalg.det(channel)) < 1e-9:
+        raise BadModel(
+            "the two designs have the same ratio of q to p, so they cannot tell people who always"
+            " say no: give the groups coins of different strength"
+        )
+    said = np.array([ones / n for ones, n in counts])
+    spread = np.array([share * (1 - share) / n for share, (_, n) in zip(said, counts, strict=True)])
+    back = np.linalg.inv(channel)
+    weights = np.vstack([back, -back.sum(axis=0)])  # of yes, no, always no
+    estimates = weights @ said + np.array([0.0, 0.0, 1.0])
+    errors = np.sqrt(weights**2 @ spread)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    labels = ("yes, honestly", "no, honestly", "always no")
+    rows: list[dict[str, str | float]] = [
+        {"answer": label, "estimate": float(f), "standard_error": float(e),
+         "low": float(f - z * e), "high": float(f + z * e)}
+        for label, f, e in zip(labels, estimates, errors, strict=True)
+    ]  # fmt: skip
+    p_value = _nobody(channel, said, [n for _, n in counts])
+    price = _price(pairs, float(estimates[0]), float(errors[0]), sum(n for _, n in counts))
+    yes, _, cheats = (float(one) for one in estimates)
+    lines = [
+        ["answer", "estimate", "std. error", f"{100 * confidence:g} % from", "to"],
+        *([str(row["answer"]), *(f"{row[name]:.4f}" for name in _SHOWN)] for row in rows),
+    ]
+    most = yes + max(cheats, 0.0)
+    notes = [
+        f"Between {100 * yes:.1f} % and {100 * most:.1f} % would have to say yes,"
+        " if nobody or all of those who always say no had to.",
+        f"That nobody always says no: p = {p_text(p_value)} (one-sided).",
+        f"Price: the share of yes takes {price:.1f} times the respondents of one group that is"
+        " believed.",
+    ]
+    title = f"Who always says no, {sum(n for _, n in counts):,} reports in two groups"
+    return Compliance(title, rows, lines, 1, notes, yes, most, p_value, price)
+
+
+_SHOWN = ("estimate", "standard_error", "low", "high")
+
+
+def _pair(given: Pair | Design) -> tuple[float, float]:
+    chances = design_of(given).chances()
+    if chances.shape != (2, 2):
+        raise BadModel("the two designs are pairs (p, q) of a question of yes and no")
+    return float(chances[1, 1]), float(chances[1, 0])
+
+
+def _nobody(channel: np.typing.NDArray[np.float64], said: object, ns: list[int]) -> float:
+    """A score test: with everybody honest, both groups estimate one share, and cheats lower the
+    group with the larger q more."""
+    (p1, q1), (p2, q2) = channel
+    y = np.asarray(said, np.float64)
+    slopes, starts = np.array([p1 - q1, p2 - q2]), np.array([q1, q2])
+    low, high = 0.0, 1.0
+    for _ in range(60):  # the likeliest common share
+        middle = (low + high) / 2
+        mean = np.clip(starts + slopes * middle, 1e-12, 1 - 1e-12)
+        score = float((np.array(ns) * slopes * (y - mean) / (mean * (1 - mean))).sum())
+        low, high = (middle, high) if score > 0 else (low, middle)
+    mean = starts + slopes * (low + high) / 2
+    weights = -np.linalg.inv(channel).sum(axis=0)
+    variance = float(weights**2 @ (mean * (1 - mean) / np.array(ns)))
+    cheats = 1 + float(weights @ y)
+    if variance <= 0:
+        return 1.0 if cheats <= 0 else 0.0
+    return NormalDist().cdf(-cheats / sqrt(variance))
+
+
+def _price(pairs: list[tuple[float, float]], share: float, error: float, n: int) -> float:
+    at = min(max(share, 0.0), 1.0)
+    alone: list[float] = []
+    for p, q in pairs:
+        support = q + (p - q) * at
+        alone.append(support * (1 - support) / (p - q) ** 2 / n)
+    least = min(alone)
+    return error**2 / least if least > 0 else float("inf")

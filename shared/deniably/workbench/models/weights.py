@@ -1,0 +1,174 @@
+"""Weighted shares of randomised answers, their design effects, and raking to known margins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import BadModel, NoEstimate
+from deniably.core.table import Table
+from deniably.workbench.models.columns import groups_of, read_columns, weights_of
+from deniably.workbench.models.fit import Ints, sandwich
+from deniably.workbench.models.randomised import Design, Pair, Randomised
+from deniably.workbench.models.regress import design_of
+
+_MOST_ROUNDS = 1000
+_CLOSE = 1e-12
+
+
+def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
+    """Weights of the rows, with mean 1, whose weighted shares are the known ``margins``.
+
+    ``margins`` has for each public column the known share of each of its values, such as
+    ``{"region": {"north": 0.4, "south": 0.6}}``. Rows are weighted to one margin after the other
+    until all hold (Deming and Stephan 1940, Ann. Math. Stat. 11:427). Never rake to a randomised
+    column: its reports are not its answers. Raises BadModel for shares that do not sum to 1 or are
+    not positive, and values of a column that have no share or no row, and NoEstimate where no
+    weights meet all margins.
+
+    >>> rake({"sex": ["f", "f", "f", "m"]}, {"sex": {"f": 0.5, "m": 0.5}}).round(3).tolist()
+    [0.667, 0.667, 0.667, 2.0]
+    """
+    if not margins:
+        raise BadModel("give the known shares of at least one column")
+    table = read_columns(frame, margins)
+    n = len(table)
+    known = [_margin(name, table[name].tolist(), shares) for name, shares in margins.items()]
+    weights = np.ones(n)
+    for _ in range(_MOST_ROUNDS):
+        worst = 0.0
+        for codes, wanted in known:
+            now = np.bincount(codes, weights, len(wanted)) / n
+            worst = max(worst, float(abs(now - wanted).max()))
+            weights = weights * (wanted / now)[codes]
+        if worst < _CLOSE:
+            return weights
+    raise NoEstimate("no weights meet all margins: some combinations of values have no row")
+
+
+def _margin(name: str, column: Sequence[Any], shares: Mapping[Any, float]) -> tuple[Ints, Floats]:
+    wanted = np.array([float(share) for share in shares.values()])
+    if not (wanted > 0).all() or abs(wanted.sum() - 1) > 1e-9:
+        raise BadModel(f"{name}: the known shares are above 0 and sum to 1")
+    place = {value: number for number, value in enumerate(shares)}
+    here = set(column)
+    if without := sorted(str(value) for value in here - set(place)):
+        raise BadModel(f"{name}: no known share of {', '.join(without)}")
+    if empty := sorted(str(value) for value in set(place) - here):
+        raise BadModel(f"{name}: no row has {', '.join(empty)}; merge it with another value")
+    return np.array([place[value] for value in column], np.int64), wanted
+
+
+def weighted_shares(
+    question: str,
+    frame: object,
+    *,
+    design: Pair | Design,
+    weights: str | Sequence[float] | None = None,
+    strata: str | None = None,
+    confidence: float = 0.95,
+) -> Table:
+    """The shares of all true answers to a ``question``, and their mean, with weights.
+
+    **Estimator.** The weighted mean of the unbiased score of each report, as R's svymean has it
+    (Binder 1983, Int. Stat. Rev. 51:279); ``strata`` is a column, and errors are then those within
+    strata. **Assumption.** Weights depend on public columns alone.
+
+    ``frame`` holds the reports, ``design`` says how they were randomised: see ``regress``. Each row
+    has its ``estimate``, ``standard_error``, ``low``, ``high`` and ``design_effect``: how many
+    times the people of an equally precise direct question. ``weights_effect`` is Kish's part of it,
+    n sum w^2 / (sum w)^2 (Kish 1965, Survey Sampling, 11.7), and ``privacy_effect`` that of the
+    noise. The mean is there where answers have values. Raises BadModel as ``regress`` does.
+
+    >>> found = weighted_shares("a", {"a": [1] * 45 + [0] * 55}, design=("3/4", "1/4"))
+    >>> [round(row["estimate"], 3) for row in found.rows[:2]]
+    [0.6, 0.4]
+    """
+    names = [question, *(name for name in (weights, strata) if isinstance(name, str))]
+    table = read_columns(frame, names)
+    reports = design_of(design).of(question, table[question].to_numpy())
+    n = len(table)
+    if n < 2:
+        raise BadModel("an error needs at least 2 reports")
+    w = np.ones(n)
+    if weights is not None:
+        w = weights_of("weights", table[weights] if isinstance(weights, str) else weights)
+        if len(w) != n:
+            raise BadModel(f"{len(w)} weights for {n} rows")
+    return _table(reports, w, None if strata is None else groups_of(table[strata]), confidence)
+
+
+def _table(reports: Randomised, w: Floats, strata: Ints | None, confidence: float) -> Table:
+    n, kish = len(w), len(w) * float((w**2).sum()) / float(w.sum()) ** 2
+    scores = np.linalg.pinv(reports.chances.T)[reports.codes]  # unbiased: chances.T @ pinv = 1
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    targets = [
+        *(
+            ("share", str(choice), column)
+            for choice, column in zip(reports.choices, scores.T, strict=True)
+        ),
+        ("mean", "", scores @ reports.values),
+    ]
+    if reports.is_pair:
+        targets = targets[:2]  # the mean of 0 and 1 is the share
+    shares = [float(w @ column / w.sum()) for column in scores.T]
+    rows: list[dict[str, Any]] = []
+    for figure, answer, column in targets:
+        estimate = float(w @ column / w.sum())
+        pull = (w * (column - estimate) / w.sum())[:, None]
+        error = sqrt(float(sandwich(np.ones((1, 1)), pull, strata)[0, 0]))
+        plain = _spread(figure, estimate, shares, reports.values)
+        noise = float(w @ (column - estimate) ** 2 / w.sum()) / plain if plain > 0 else None
+        effect = error**2 * n / plain if plain > 0 else None
+        rows.append(
+            {
+                "question": reports.name,
+                "figure": figure,
+                "answer": answer,
+                "n": n,
+                "estimate": estimate,
+                "standard_error": error,
+                "low": estimate - z * error,
+                "high": estimate + z * error,
+                "weights_effect": kish,
+                "privacy_effect": noise,
+                "design_effect": effect,
+            }
+        )
+    return Table(
+        f"{reports.name}, {n:,} reports, weighted",
+        rows,
+        [
+            ["figure", "answer", "estimate", "std. error", "from", "to", "design effect"],
+            *(
+                [r["figure"], r["answer"], *(f"{r[c]:.4f}" for c in _SHOWN), _effect(r)]
+                for r in rows
+            ),
+        ],
+        2,
+        [
+            f"Intervals of {100 * confidence:g} %. Weights cost {kish:.2f} times the respondents"
+            " (Kish); the design effect has that of the noise, too."
+        ],
+    )
+
+
+_SHOWN = ("estimate", "standard_error", "low", "high")
+
+
+def _effect(row: Mapping[str, Any]) -> str:
+    return "" if row["design_effect"] is None else f"{row['design_effect']:.2f}"
+
+
+def _spread(figure: str, estimate: float, shares: Sequence[float], values: Floats) -> float:
+    """The variance of one direct answer, at the estimated shares; 0 where these have none."""
+    if figure == "share":
+        return max(estimate * (1 - estimate), 0.0)
+    within = np.clip(shares, 0, None)
+    within = within / within.sum()
+    return float(within @ values**2 - (within @ values) ** 2)

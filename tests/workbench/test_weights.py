@@ -1,0 +1,113 @@
+"""Weighted shares with their design effects, and weights that meet known margins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import deniably as dn
+from deniably.workbench.models.weights import rake, weighted_shares
+from support import fair
+
+FIVE = dn.Design.k_ary(5, "3/5")
+
+
+def test_weighted_shares_are_those_of_svymean() -> None:
+    """R 4.2.2 survey: svymean of the unbiased score, strata site; and RRreg without weights."""
+    affair = {"design": ("3/4", "1/4")}
+    found = weighted_shares("affair", fair.reports(), weights="weight", strata="site", **affair)
+    plain = weighted_shares("affair", fair.reports(), **affair)
+
+    yes = found.rows[1]
+    assert yes["estimate"] == pytest.approx(0.3173077, abs=5e-8)
+    assert yes["standard_error"] == pytest.approx(0.0133317, abs=5e-8)
+    assert plain.rows[1]["estimate"] == pytest.approx(0.3136977694, abs=5e-11)
+    assert plain.rows[1]["standard_error"] == pytest.approx(0.0123149, abs=5e-8)
+
+
+def test_five_answers_and_their_mean() -> None:
+    found = weighted_shares("marriage", fair.reports(), design=FIVE).rows
+
+    shares = [0.01834747, 0.05290606, 0.15406849, 0.36456173, 0.41011624]
+    errors = [0.0078178, 0.0083318, 0.0095686, 0.0112836, 0.0115424]
+    assert [row["estimate"] for row in found[:5]] == pytest.approx(shares, abs=5e-9)
+    assert [row["standard_error"] for row in found[:5]] == pytest.approx(errors, abs=5e-8)
+    assert found[5]["figure"] == "mean"
+    assert found[5]["estimate"] == pytest.approx(np.arange(5) @ shares, abs=5e-8)
+
+
+def test_design_effects_are_those_of_weights_and_of_privacy() -> None:
+    """Without weights Kish's is 1, and privacy's L (1 - L) / (p - q)^2 / f (1 - f)."""
+    row = weighted_shares("affair", fair.reports(), design=(0.75, 0.25)).rows[1]
+    f, said = row["estimate"], 2590 / 6366
+    assert row["weights_effect"] == 1
+    assert row["privacy_effect"] == pytest.approx(said * (1 - said) * 4 / (f * (1 - f)))
+    assert row["design_effect"] == pytest.approx(row["privacy_effect"], rel=1e-3)
+
+    w = fair.reports()["weight"]
+    weighted = weighted_shares("affair", fair.reports(), design=(0.75, 0.25), weights="weight")
+    kish = len(w) * (w**2).sum() / w.sum() ** 2
+    assert weighted.rows[1]["weights_effect"] == pytest.approx(kish)
+    both = kish * weighted.rows[1]["privacy_effect"]
+    assert weighted.rows[1]["design_effect"] == pytest.approx(both, rel=0.01)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    cells=st.lists(st.integers(1, 30), min_size=6, max_size=6),
+    one=st.lists(st.floats(0.05, 1), min_size=2, max_size=2),
+    other=st.lists(st.floats(0.05, 1), min_size=3, max_size=3),
+)
+def test_raked_weights_meet_every_margin(
+    cells: list[int], one: list[float], other: list[float]
+) -> None:
+    sex = np.repeat(["f", "f", "f", "m", "m", "m"], cells)
+    age = np.repeat(["young", "mid", "old"] * 2, cells)
+    margins = {
+        "sex": dict(zip("fm", np.array(one) / sum(one), strict=True)),
+        "age": dict(zip(("young", "mid", "old"), np.array(other) / sum(other), strict=True)),
+    }
+    weights = rake({"sex": sex, "age": age}, margins)
+
+    assert weights.mean() == pytest.approx(1)
+    assert (weights > 0).all()
+    for column, name in ((sex, "sex"), (age, "age")):
+        for value, share in margins[name].items():
+            assert weights[column == value].mean() * (column == value).mean() == pytest.approx(
+                share
+            )
+    # the same cell, the same weight; the odds ratios of cells stay as they were
+    table = {(a, b): weights[(sex == a) & (age == b)] for a in "fm" for b in set(age)}
+    assert all(np.ptp(one) < 1e-9 for one in table.values())
+
+
+def test_one_margin_is_post_stratification() -> None:
+    weights = rake({"sex": ["f", "f", "f", "m"]}, {"sex": {"f": 0.5, "m": 0.5}})
+    assert weights == pytest.approx([2 / 3, 2 / 3, 2 / 3, 2])
+
+
+@pytest.mark.parametrize(
+    ("margins", "why"),
+    [
+        ({}, "at least one column"),
+        ({"sex": {"f": 0.5, "m": 0.4}}, "sum to 1"),
+        ({"sex": {"f": 1.0, "m": 0.0}}, "above 0"),
+        ({"sex": {"f": 1.0}}, "no known share of m"),
+        ({"sex": {"f": 0.4, "m": 0.4, "x": 0.2}}, "no row has x"),
+        ({"sec": {"f": 1.0}}, "did you mean sex"),
+        ({"sex": {"f": 0.5, "m": 0.5}, "age": {"o": 0.9, "y": 0.1}}, "no weights meet all"),
+    ],
+)
+def test_margins_that_cannot_be_met_are_refused(margins: Any, why: str) -> None:
+    with pytest.raises(dn.BadModel, match=why):
+        rake({"sex": list("ffmm"), "age": list("yyoo")}, margins)
+
+
+def test_bad_weights_are_refused() -> None:
+    for weights, why in (([-1, 1], "negative"), ([0, 0], "all weights are 0"), ([1], "1 weights")):
+        with pytest.raises(dn.BadModel, match=why):
+            weighted_shares("a", {"a": [0, 1]}, design=(0.75, 0.25), weights=weights)
