@@ -49,9 +49,7 @@ def count(server: Server) -> int:
 
 
 def answer(phone: Watched) -> None:
-    phone.click("Start")
-    for label in ("Yes", "Weeklyish"):
-        phone.choose(label)
+    phone.answer("Yes", "Weeklyish")
     phone.send()
 
 

@@ -106,9 +106,7 @@ def test_what_it_costs_is_shown_before_anything_is_asked_and_kept_before_a_byte_
     ]
     assert memory(phone)["ledger"] == []
 
-    phone.click("Start")
-    for label in ANSWERS:
-        phone.choose(label)
+    phone.answer(*ANSWERS)
     phone.page.route("**/reports", lambda route: None)  # it leaves, and nobody answers
     with phone.page.expect_request("**/reports") as sent:
         phone.send()
@@ -252,8 +250,9 @@ def test_above_a_limit_the_form_refuses_and_says_why(phone: Watched) -> None:
     phone.wait("receipt")
 
 
-def test_promises_that_may_fail_too_often_together_are_refused(phone: Watched) -> None:
+def test_promises_that_may_fail_too_often_together_are_refused(visitor: Watched) -> None:
     """Eleven, with a chance of 1 in 10000 each."""
+    phone = visitor
     phone.page.goto(f"{phone.url}/s/rare")
     phone.wait("refused")
 
@@ -328,9 +327,7 @@ def test_tabs_at_once_lose_nothing_of_each_other(phone: Watched, server: Server)
 def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) -> None:
     phone.open("/s/wave-1")
     assert not phone.page.locator("[data-wave]").first.is_visible()
-    phone.click("Start")
-    phone.choose("Yes")
-    phone.choose("No")
+    phone.answer("Yes", "No")
     phone.send()
     phone.wait("receipt")
     drawn = memory(phone)["memos"]
@@ -364,9 +361,7 @@ def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) 
 def test_no_more_waves_are_answered_than_were_stated(phone: Watched) -> None:
     for number in (1, 2):
         phone.open(f"/s/wave-few-{number}")
-        phone.click("Start")
-        phone.choose("Yes")
-        phone.choose("No")
+        phone.answer("Yes", "No")
         phone.send()
         phone.wait("receipt")
     assert memory(phone)["memos"] == {}

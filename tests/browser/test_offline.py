@@ -277,9 +277,7 @@ def answer_unplugged(plugged: Plugged) -> Watched:
     phone = plugged.new_tab()
     phone.open()
     plugged.pull()
-    phone.click("Start")
-    for label in ANSWERS:
-        phone.choose(label)
+    phone.answer(*ANSWERS)
     phone.send()
     phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
     return phone
@@ -434,9 +432,7 @@ def test_others_are_sent_a_few_at_a_time_and_not_back_to_back(hurried: Plugged) 
     hurried.context.route("**/reports", lambda route: route.abort())
     for survey in surveys:
         phone.open(f"/s/{survey.name}")
-        phone.click("Start")
-        for label in ANSWERS:
-            phone.choose(label)
+        phone.answer(*ANSWERS)
         address = f"/{survey.name}/reports"
         with phone.page.expect_event("requestfailed", lambda one, end=address: end in one.url):
             phone.send()

@@ -230,9 +230,7 @@ def test_a_survey_that_changes_while_the_page_is_open_gets_no_answer(
     phone: Watched, proxy: InterceptingProxy
 ) -> None:
     phone.open("/s/w")
-    phone.click("Start")
-    for label in ("Yes", "Weeklyish"):
-        phone.choose(label)
+    phone.answer("Yes", "Weeklyish")
     proxy.changes["/api/surveys/w"] = lambda _: FIRST.canonical
 
     phone.send()
@@ -281,8 +279,7 @@ def test_another_author_is_known_once_a_report_was_made_for_it(
     phone.click("Go on with this author")
     phone.click("Start")
     assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author]}
-    for label in ("Yes", "Weeklyish"):
-        phone.choose(label)
+    phone.choose("Yes", "Weeklyish")
     phone.send()
     phone.wait("receipt")
 

@@ -211,10 +211,11 @@ SENDS = re.compile(r"Of 20 simulated sends, (\d+) would say “Tea” and (\d+) 
 
 
 def test_practice_shows_what_would_be_sent_with_the_odds_of_the_survey_and_sends_nothing(
-    phone: Watched,
+    visitor: Watched,
 ) -> None:
+    phone = visitor
     phone.open("/s/truth")
-    phone.page.wait_for_load_state("networkidle")
+    phone.page.wait_for_selector("#survey[data-settled]", state="attached")
     before = len(phone.requests)
     phone.click("Practise first")
     phone.wait("practice")
@@ -256,7 +257,8 @@ def test_practice_shows_what_would_be_sent_with_the_odds_of_the_survey_and_sends
     assert phone.console == []
 
 
-def test_practice_can_be_skipped_and_left_both_ways(phone: Watched) -> None:
+def test_practice_can_be_skipped_and_left_both_ways(visitor: Watched) -> None:
+    phone = visitor
     phone.open("/s/truth")
     phone.click("Practise first")
     phone.wait("practice")
@@ -275,7 +277,8 @@ def test_practice_can_be_skipped_and_left_both_ways(phone: Watched) -> None:
     assert phone.heading() == "A"
 
 
-def test_practice_does_not_promise_more_than_the_survey(phone: Watched) -> None:
+def test_practice_does_not_promise_more_than_the_survey(visitor: Watched) -> None:
+    phone = visitor
     phone.open("/s/weak")
     phone.click("Practise first")
     phone.wait("practice")
@@ -287,7 +290,8 @@ def test_practice_does_not_promise_more_than_the_survey(phone: Watched) -> None:
 # --- languages ----------------------------------------------------------------------------------
 
 
-def test_the_language_is_changed_on_the_start_page(phone: Watched) -> None:
+def test_the_language_is_changed_on_the_start_page(visitor: Watched) -> None:
+    phone = visitor
     phone.open("/s/truth")
     phone.page.click("details.languages summary")
     phone.page.click("text=Deutsch")
@@ -311,9 +315,10 @@ LINES = """(one) => Math.round(one.getBoundingClientRect().height
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_phone_shows_the_start_without_scrolling_with_a_title_of_three_lines(
-    phone: Watched, server: Server, language: str
+    visitor: Watched, server: Server, language: str
 ) -> None:
     """Who asks, the promise, who sees what and how often a guess is right come before Start."""
+    phone = visitor
     server.publish(publish_text(LONG.format(language=language, title=TITLES[language])))
     phone.open(f"/s/long-{language}")
     start = phone.page.locator("[data-step=start]")
@@ -335,8 +340,9 @@ def test_a_phone_shows_the_start_without_scrolling_with_a_title_of_three_lines(
 
 
 def test_the_guessing_scale_shows_the_rates_of_the_survey_in_order(
-    phone: Watched, server: Server
+    visitor: Watched, server: Server
 ) -> None:
+    phone = visitor
     survey = publish_text(LONG.format(language="en", title="Short").replace("long-", "scale-"))
     server.publish(survey)
     rates = guessing(survey)
@@ -384,7 +390,8 @@ def red(phone: Watched) -> list[list[str]]:
     return found
 
 
-def test_nothing_is_red_before_an_error(phone: Watched) -> None:
+def test_nothing_is_red_before_an_error(visitor: Watched) -> None:
+    phone = visitor
     phone.open("/s/weak")
     assert "can often guess them" in phone.page.inner_text(".promise b")
     phone.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
@@ -416,8 +423,9 @@ WRONG = {
     ],
 )
 def test_what_is_wrong_with_a_number_and_what_it_counts_as_is_announced_in_the_language(
-    phone: Watched, language: str, shown: str
+    visitor: Watched, language: str, shown: str
 ) -> None:
+    phone = visitor
     phone.open(f"/s/income?language={language}")
     phone.page.locator("button[data-go='1']:visible").click()
     field = phone.page.locator("input:visible")
@@ -435,31 +443,37 @@ def test_what_is_wrong_with_a_number_and_what_it_counts_as_is_announced_in_the_l
     assert phone.page.locator("[data-answer]").inner_text() == shown
 
 
-@pytest.mark.parametrize("width", [320, 1000])
 def test_a_survey_written_from_right_to_left_keeps_its_layout(
-    chromium: Browser, server: Server, axe: Callable[[Page], list[str]], width: int
+    chromium: Browser, server: Server, axe: Callable[[Page], list[str]]
 ) -> None:
-    context = chromium.new_context(viewport={"width": width, "height": 640})
+    context = chromium.new_context()
     phone = Watched(context.new_page(), server)
+
+    def is_right() -> None:
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        for width in (1000, 320):
+            phone.page.set_viewport_size({"width": width, "height": 640})
+            assert phone.page.evaluate(wide) <= 0, width
+            assert axe(phone.page) == [], width
+
     phone.open("/s/arabic")
-    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert phone.page.evaluate(wide) <= 0
-    assert axe(phone.page) == []
+    is_right()
     phone.click("Start")
     for _ in range(2):
-        assert phone.page.evaluate(wide) <= 0
+        phone.page.locator("summary:visible").click()
+        is_right()
         label = phone.page.locator("label.choice:visible").first
-        radio, text = label.locator("input").bounding_box(), label.locator("span").bounding_box()
-        assert radio
-        assert text
-        assert radio["x"] > text["x"], "the button is on the right"
+        for width in (1000, 320):
+            phone.page.set_viewport_size({"width": width, "height": 640})
+            radio, text = [label.locator(one).bounding_box() for one in ("input", "span")]
+            assert radio
+            assert text
+            assert radio["x"] > text["x"], "the button is on the right"
         ways = phone.page.evaluate(
             "[...document.querySelectorAll('.step:not([hidden]) :is(fieldset, .buttons, details)')]"
             ".map((one) => getComputedStyle(one).direction)"
         )
         assert ways == ["rtl", "ltr", "ltr"], "the survey's texts, and ours"
-        phone.page.locator("summary:visible").click()
-        assert axe(phone.page) == []
         label.click()
         phone.click("Continue")
     context.close()

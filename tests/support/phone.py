@@ -130,7 +130,7 @@ def as_new(context: BrowserContext, origin: str) -> None:
     first, *others = context.pages
     for page in others:
         page.close()
-    for watched in _WATCHING.pop(context, []):
+    for watched in _WATCHING.get(context, [])[:]:
         watched.unwatch()
     context.set_offline(False)
     line = context.new_cdp_session(first)
@@ -157,6 +157,7 @@ class Watched:
     def unwatch(self) -> None:
         """Note no further request."""
         self.page.context.remove_listener("request", self._note)
+        _WATCHING[self.page.context].remove(self)
 
     def open(self, path: str = "/s/workplace") -> None:
         self.page.goto(self.url + path)
@@ -202,7 +203,7 @@ class Watched:
         self.answer(*ANSWERS)
 
     def send(self) -> None:
-        self.page.click("#send")
+        self.press(("#send", ""))
 
     def wait(self, step: str) -> None:
         self.page.wait_for_selector(f'[data-step="{step}"]:not([hidden])', timeout=20_000)
