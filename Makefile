@@ -38,7 +38,7 @@ serve: $(VENV)/.server
 # Threads within a product of matrices or a clustering only get in the way of tests side by side.
 ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies $(VENV)/.papers client/node_modules/.installed
+test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies $(VENV)/.papers $(VENV)/.r client/node_modules/.installed
 	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 # The exact numbers, the mechanisms, the vectors in both languages, the definition, the device's
@@ -143,6 +143,13 @@ $(VENV)/.papers: | $(BIN)/python
 	  && apt-get install -y -qq --no-install-recommends librsvg2-bin inkscape texlive-latex-base \
 	    >/dev/null; } \
 	  || echo "Without rsvg-convert, Inkscape and LaTeX the figures for papers are not opened in them."
+	touch $@
+
+# R runs the scripts of an export, and is what their figures are compared with.
+$(VENV)/.r: | $(BIN)/python
+	@command -v Rscript >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends r-base-core r-cran-survey >/dev/null; } \
+	  || { echo "The tests of exports need R and could not install it: as root, run 'apt-get install r-base-core r-cran-survey', then make again."; exit 1; }
 	touch $@
 
 client/node_modules/.installed: client/package.json client/package-lock.json

@@ -144,6 +144,25 @@ def test_a_server_sends_it_in_pieces_and_whole(
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("rules", "closed", "shown", "hidden"),
+    [
+        ({"reports": "public"}, True, "reports.csv", "for analysts"),
+        ({}, True, "Data, for analysts", "reports.csv"),
+        ({"reports": "never"}, True, "How to read", "/handbook/data"),
+        ({"reports": "public"}, False, "How to read", "/handbook/data"),
+    ],
+)
+def test_the_results_page_leads_to_the_data_where_there_are_some(
+    store: Store, client: FlaskClient, rules: Any, closed: bool, shown: str, hidden: str
+) -> None:
+    collected(store, closed=closed, **rules)
+
+    page = client.get("/surveys/everything").text
+    assert shown in page
+    assert hidden not in page
+
+
 # --- the command --------------------------------------------------------------------------------
 
 

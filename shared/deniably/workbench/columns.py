@@ -99,6 +99,14 @@ class Columns:
             found += [_fill(column, field, answered) for column in self.of(name)]
         return found
 
+    def one(self, name: str, rows: Rows) -> Filled:
+        """The integers of one column for packed reports. Raises KeyError."""
+        for column in self.columns:
+            if column.name == name:
+                field = self.layout.fields[column.question.name]
+                return _fill(column, field, field.unpack(rows))
+        raise KeyError(name)
+
     def pack(self, given: Mapping[str, Filled]) -> Rows:
         """Packs reports from columns by name: the opposite of ``filled``.
 

@@ -63,10 +63,7 @@ class ReportSet:
 
     def column(self, name: str) -> Filled:
         """The integers of an exported column, in the order of the rows. Raises KeyError."""
-        for column, filled in zip(self.columns, self.columns.filled(self.rows), strict=True):
-            if column.name == name:
-                return filled
-        raise KeyError(name)
+        return self.columns.one(name, self.rows)
 
     @cached_property
     def _layout(self) -> Layout:

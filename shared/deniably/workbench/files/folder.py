@@ -16,9 +16,11 @@ from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.files.design import design_of
 from deniably.workbench.files.lines import ndjson_of, read_ndjson
+from deniably.workbench.files.scripts import scripts_of
 from deniably.workbench.files.tables import csv_of, read_csv
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet
+from deniably.workbench.scripted import script_of
 from deniably.workbench.source import Provenance
 
 
@@ -33,6 +35,7 @@ class Export:
     reports: ReportSet
     source: Provenance
     results: Results
+    formats: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,10 @@ def write_folder(
     unknown = [one for one in formats if one not in FORMATS]
     if unknown:
         raise NoExport(f"there is no format {unknown[0]}; there are {', '.join(FORMATS)}")
-    export = Export(reports, source, estimate(reports.survey, reports.tally()))
+    results = estimate(reports.survey, reports.tally())
+    export = Export(reports, source, results, tuple(dict.fromkeys(formats)))
     with _whole(to) as folder:
-        for name in dict.fromkeys(formats):
+        for name in export.formats:
             done(FORMATS[name].file)
             FORMATS[name].write(export, folder / FORMATS[name].file)
         for file, text in _beside(export):
@@ -132,6 +136,8 @@ def _beside(export: Export) -> Iterator[tuple[str, str]]:
     design = design_of(reports.columns, len(reports))
     yield "design.json", json.dumps(design, ensure_ascii=False, indent=1) + "\n"
     yield "results.csv", spreadsheet(export.results.document)
+    if "csv" in export.formats:
+        yield from scripts_of(reports, script_of(reports))
 
 
 @contextmanager

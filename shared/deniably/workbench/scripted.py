@@ -1,0 +1,175 @@
+"""The figures that a script works out again from the exported columns: how, and from which.
+
+A share follows from p and q. Any other estimate is the mean of scores, one for each report. The
+score of an integer is the estimate from a single report of it, so scores come from the code of the
+results; and only figures that agree with the results are handed to a script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isclose
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.estimation.figures import Average, Buckets, Found, Group, Quantile, Share, groups
+from deniably.estimation.tally import from_cells
+from deniably.mechanisms.law import Finite, Law, Noise, Several, Supporting
+from deniably.survey.questions import Question
+from deniably.workbench.columns import Column
+from deniably.workbench.report_set import ReportSet
+
+_LARGEST = 4_096
+"""Outputs of a column whose scores are written one by one."""
+_NEAR = 1e-9
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A figure of a question, and the column that it is estimated from.
+
+    ========  =================================================================================
+    method    the estimate from the integers y of the column
+    ========  =================================================================================
+    share     (m - q) / (p - q), where m is the part of y that equal ``value``; ``numbers``: p, q
+    scores    the mean of the y-th of ``numbers``, from the 0th on
+    line      start + step * mean(y); ``numbers`` are start, step and the variance of the noise
+    ========  =================================================================================
+
+    The standard error of a share is that of ``estimate.standard_error``; that of a mean is the
+    deviation of its scores over the root of n, and for noise at least that of the noise. Where few
+    answers differ, results never show a smaller error than the mechanism allows: it may be larger.
+    """
+
+    question: str
+    part: str
+    figure: str
+    label: str
+    column: str
+    method: Literal["share", "scores", "line"]
+    numbers: tuple[float, ...]
+    value: int = 1
+
+
+@dataclass(frozen=True)
+class Script:
+    """The figures that scripts work out again, and the names of those that they do not."""
+
+    figures: list[Scripted]
+    left_out: list[str]
+
+
+def script_of(reports: ReportSet) -> Script:
+    """What a script can work out again of the results of a report set."""
+    tallies, found, left = reports.tally(), list[Scripted](), list[str]()
+    for question in reports.survey.questions:
+        own = reports.columns.of(question.name)
+        for group in groups(question):
+            if isinstance(group, Buckets):
+                left.append(f"{question.name}: the shares up to a number, and the quantiles")
+                continue
+            wanted = group.found(tallies[question.name])
+            for scripted, expected in zip(_of_group(question, group, own), wanted, strict=True):
+                if isinstance(scripted, str):
+                    left.append(scripted)
+                elif _agrees(scripted, reports, expected):
+                    found.append(scripted)
+                else:
+                    left.append(": ".join((question.name, scripted.label)))
+    return Script(found, left)
+
+
+def _of_group(question: Question, group: Group, own: list[Column]) -> Iterator[Scripted | str]:
+    """How each figure of a group is estimated, or its name where a script does not."""
+    part = group.part.name if group.part else ""
+    scores = _scores(question, group, own)
+    for index, figure in enumerate(group.figures):
+        assert not isinstance(figure, Quantile)
+        label = "mean" if isinstance(figure, Average) else figure.label
+        said = question.name, part, figure.kind, label
+        if isinstance(figure, Share) and (found := _share(said, figure, question, own)):
+            yield found
+        elif scores and not (isinstance(figure, Average) and figure.scored is not None):
+            column, method, numbers = scores
+            yield Scripted(*said, column.name, method, numbers[index])
+        else:
+            yield ": ".join((question.name, label))
+
+
+def _share(
+    said: tuple[str, str, str, str], figure: Share, question: Question, own: list[Column]
+) -> Scripted | None:
+    """The share of a choice or a combination."""
+    law, answers = question.mechanism.law, list(figure.answers)
+    if isinstance(law, Finite) and (law.k, law.cell_count) == (2, 2):
+        (own_answer,) = answers
+        p = law.cell_probability(own_answer, own_answer)
+        q = law.cell_probability(1 - own_answer, own_answer)
+        return Scripted(*said, own[0].name, "share", (float(p), float(q)), own_answer)
+    if not isinstance(law, Supporting):
+        return None
+    if len(answers) == 1:
+        column = next(one for one in own if one.kind == "named" and one.place == answers[0])
+        return Scripted(*said, column.name, "share", (float(law.p), float(law.q)))
+    return None
+
+
+_Numbers = list[tuple[float, ...]]
+
+
+def _scores(
+    question: Question, group: Group, own: list[Column]
+) -> tuple[Column, Literal["scores", "line"], _Numbers] | None:
+    """The column of a group, and the scores of its integers for each figure.
+
+    None where a report is no single integer, or the integers do not tell.
+    """
+    law: Law = question.mechanism.law
+    cell_count, place, parts = law.cell_count, 0, 1
+    if isinstance(law, Several):
+        own = [column for column in own if group.part and column.part == group.part.name]
+        place, parts = own[0].place, len(law.parts)
+        law = law.parts[place]
+    if isinstance(law, Several) or (isinstance(law, Supporting) and (law.size != 1 or law.both)):
+        return None
+    outputs = 2 if isinstance(law, Noise) else law.cell_count
+    if outputs > _LARGEST or (isinstance(law, Supporting) and law.blanks):
+        return None
+    singles = [
+        group.found(from_cells(1, {output * parts + place: 1}, cell_count))
+        for output in range(outputs)
+    ]
+    found: _Numbers = []
+    for index in range(len(group.figures)):
+        values = [None if (one := single[index]) is None else one.estimate for single in singles]
+        scores = [value for value in values if value is not None]
+        if len(scores) < outputs:
+            return None
+        found.append(tuple(scores))
+    if isinstance(law, Noise):
+        lines = [(first, second - first) for first, second in found]
+        return own[0], "line", [(*line, law.variance * line[1] ** 2) for line in lines]
+    return own[0], "scores", found
+
+
+def _agrees(scripted: Scripted, reports: ReportSet, expected: Found | None) -> bool:
+    """Whether it is the estimate of the results, but for rounding."""
+    if expected is None or expected.estimate is None:
+        return False
+    return isclose(estimated(scripted, reports), expected.estimate, rel_tol=_NEAR, abs_tol=_NEAR)
+
+
+def estimated(scripted: Scripted, reports: ReportSet) -> float:
+    """The estimate of a figure from its column, as a script works it out."""
+    column = reports.column(scripted.column)
+    values: npt.NDArray[np.int64] = column.values[column.there]
+    if scripted.method == "share":
+        p, q = scripted.numbers
+        return (float((values == scripted.value).mean()) - q) / (p - q)
+    if scripted.method == "line":
+        start, step, _ = scripted.numbers
+        return start + step * float(values.mean())
+    return float(np.array(scripted.numbers)[values].mean())
