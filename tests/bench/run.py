@@ -20,6 +20,7 @@ import every_mechanism
 import experiments
 import hammered
 import means
+import regressions
 import service
 import shares
 import slow_phone
@@ -68,6 +69,7 @@ SECTIONS: dict[str, Callable[[Sheet], None]] = {
     "accuracy": lambda sheet: accuracy.measure(sheet, _peers(sheet)),
     "shares": shares.measure,
     "means": lambda sheet: means.measure(sheet, _peers(sheet)),
+    "regressions": regressions.measure,
     "lab": experiments.measure,
     "service": service.measure,
     "phone": slow_phone.measure,

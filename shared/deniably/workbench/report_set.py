@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -17,6 +18,11 @@ from deniably.survey.survey import Survey
 from deniably.workbench.columns import Columns, Filled, columns_of
 from deniably.workbench.ordering import in_order
 from deniably.workbench.packing import Answered, Field, Layout, Rows, layout
+
+if TYPE_CHECKING:
+    from deniably.workbench.models.fit import StandardErrors
+    from deniably.workbench.models.regress import Link
+    from deniably.workbench.models.regression import Regression
 
 Wire = Sequence[Sequence[Sequence[int] | None]]
 """Some reports, each a list of its values in the survey's order; None where not asked."""
@@ -64,6 +70,25 @@ class ReportSet:
     def column(self, name: str) -> Filled:
         """The integers of an exported column, in the order of the rows. Raises KeyError."""
         return self.columns.one(name, self.rows)
+
+    def regress(
+        self,
+        formula: str,
+        *,
+        weights: Sequence[float] | None = None,
+        link: Link = "logit",
+        se: StandardErrors | None = None,
+        confidence: float = 0.95,
+    ) -> Regression:
+        """Regression on the reports, such as ``"stolen ~ often + score(happy)"``.
+
+        See ``models.of_reports.regress_reports``. Raises BadModel.
+        """
+        from deniably.workbench.models.of_reports import regress_reports
+
+        return regress_reports(
+            self, formula, weights=weights, link=link, se=se, confidence=confidence
+        )
 
     @cached_property
     def _layout(self) -> Layout:

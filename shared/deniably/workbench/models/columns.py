@@ -50,7 +50,7 @@ def _column(frame: object, name: str) -> pd.Series[Any]:
 
     names = names_of(frame)
     if name not in names:
-        raise BadModel(f"there is no column {name}{_nearest(name, names)}")
+        raise BadModel(f"there is no column {name}{nearest(name, names)}")
     if isinstance(frame, Mapping):
         return _plain(frame[name])
     column = _narwhal(frame)[name]
@@ -86,7 +86,8 @@ def _narwhal(frame: object) -> Any:
         ) from None
 
 
-def _nearest(name: str, names: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
+    """What to say after an unknown name: the nearest known one, or all."""
     known = list(names)
     near = get_close_matches(name, known, n=1)
     if near:

@@ -1,0 +1,145 @@
+"""The columns of models from a set of a survey's reports: what each report says of each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import BadModel
+from deniably.estimation.analysis import has_score
+from deniably.estimation.channels import matrix
+from deniably.mechanisms.law import Supporting
+from deniably.survey.questions import OfChoices, Question, Scale, SelectMultiple, YesNo
+from deniably.workbench.models.columns import nearest, numbers, read_columns, weights_of
+from deniably.workbench.models.fit import Ints, StandardErrors
+from deniably.workbench.models.randomised import Design, Randomised
+from deniably.workbench.models.regress import Link, fitted, parsed
+from deniably.workbench.models.regression import Regression
+from deniably.workbench.report_set import ReportSet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Asked = np.typing.NDArray[np.bool_]
+_MOST_KINDS = 100_000
+
+
+def regress_reports(
+    reports: ReportSet,
+    formula: str,
+    *,
+    public: Mapping[str, Sequence[object]] | None = None,
+    weights: Sequence[float] | None = None,
+    link: Link = "logit",
+    se: StandardErrors | None = None,
+    confidence: float = 0.95,
+) -> Regression:
+    """Regression on the reports to a survey: ``"stolen ~ often + score(happy)"``.
+
+    Questions stand under their names. One with a single choice is a category, a scale also a number
+    as ``score(happy)``; of several choices each option is a yes or no under ``often__cash``.
+    ``public`` are columns of what is not randomised, such as strata, in the order of the rows. Rows
+    of people who were not asked all questions of the formula are left out. Otherwise as
+    ``deniably.regress``. Raises BadModel for a question that cannot stand in a model.
+    """
+    asked = parsed(formula)
+    beside = dict(public or {})
+    names = [name for name in (asked.outcome, *asked.variables) if name not in beside]
+    known = {name: randomised(reports, name) for name in names}
+    there = np.ones(len(reports), np.bool_)
+    for _, answered in known.values():
+        there &= answered
+    if not there.any():
+        raise BadModel("nobody was asked all questions of the formula")
+    used = [name for name in (asked.outcome, *asked.variables) if name in beside]
+    table = _rows(beside, used, len(reports)).loc[there].reset_index(drop=True)
+    return fitted(
+        asked,
+        table,
+        {name: _some(one, there) for name, (one, _) in known.items()},
+        weights=None if weights is None else _weights(weights, there),
+        link=link,
+        se=se,
+        confidence=confidence,
+    )
+
+
+def randomised(reports: ReportSet, name: str) -> tuple[Randomised, Asked]:
+    """The column of a question, or of an option of a question with several choices, and who was
+    asked. Raises BadModel for another name, and for numbers, vectors and products."""
+    for question in reports.survey.questions:
+        if question.name == name:
+            return _of_question(reports, question)
+        if isinstance(question, SelectMultiple) and name.startswith(f"{question.name}__"):
+            return _of_option(reports, question, name)
+    known = [question.name for question in reports.survey.questions]
+    raise BadModel(f"there is no question {name}{nearest(name, known)}")
+
+
+def _of_question(reports: ReportSet, question: Question) -> tuple[Randomised, Asked]:
+    if isinstance(question, SelectMultiple):
+        options = ", ".join(f"{question.name}__{one}" for one in question.names)
+        raise BadModel(f"{question.name} has several answers a person: take one of {options}")
+    if not isinstance(question, OfChoices):
+        raise BadModel(f"{question.name} is a {question.type}: models take questions with choices")
+    law, answered = question.report_mechanism.law, reports.answered(question.name)
+    if isinstance(law, Supporting) and (law.size != 1 or law.blanks):
+        codes, chances = _whole(question, law, answered.cells)
+    else:
+        codes, chances = answered.cells[:, 0].astype(np.int64), matrix(question.report_mechanism).T
+    choices, values = list(question.names), np.arange(len(question.names), dtype=np.float64)
+    if isinstance(question, Scale):
+        values = np.array(question.values, np.float64)
+        values[~np.array(has_score(question))] = np.nan
+    if isinstance(question, YesNo):  # so that models are about yes
+        choices, chances = choices[::-1], chances[:, ::-1]
+        if len(chances) == 2:
+            codes, chances = 1 - codes, chances[::-1]
+    found = Randomised(question.name, codes, np.array(chances), tuple(choices), values)
+    return found, answered.asked
+
+
+def _whole(question: OfChoices, law: Supporting, cells: Any) -> tuple[Ints, Floats]:
+    """Every different report as a whole, and how likely it is for each answer."""
+    kinds, codes = np.unique(cells, axis=0, return_inverse=True)
+    if len(kinds) > _MOST_KINDS:
+        raise BadModel(f"{question.name}: {len(kinds):,} different reports are too many")
+    named = [
+        tuple(np.flatnonzero(kind).tolist() if kind.dtype == np.bool_ else kind.tolist())
+        for kind in kinds
+    ]
+    chances = [
+        [float(law.probability(a, one)) if one else 0.0 for a in range(law.k)] for one in named
+    ]
+    return codes.ravel().astype(np.int64), np.array(chances)
+
+
+def _of_option(reports: ReportSet, question: SelectMultiple, name: str) -> tuple[Randomised, Asked]:
+    for column in reports.columns.of(question.name):
+        if column.name == name and column.p is not None and column.q is not None:
+            filled = reports.column(name)
+            return Design.pair(column.p, column.q).of(name, filled.values), filled.there
+    raise BadModel(f"{question.name} has no option {name.removeprefix(question.name + '__')}")
+
+
+def _rows(public: Mapping[str, Sequence[object]], used: Sequence[str], n: int) -> pd.DataFrame:
+    import pandas as pd
+
+    table = read_columns(public, used)
+    if used and len(table) != n:
+        raise BadModel(f"{len(table)} rows of public columns for {n} reports")
+    return table if used else pd.DataFrame(index=range(n))
+
+
+def _weights(given: Sequence[float], there: Asked) -> Floats:
+    found = weights_of("weights", numbers("weights", given))
+    if len(found) != len(there):
+        raise BadModel(f"{len(found)} weights for {len(there)} reports")
+    return found[there]
+
+
+def _some(one: Randomised, there: Asked) -> Randomised:
+    return Randomised(one.name, one.codes[there], one.chances, one.choices, one.values)

@@ -1,0 +1,155 @@
+"""Models of a survey's own reports: questions under their names, each with its law."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniably as dn
+from deniably.estimation.tally import Tally
+from deniably.workbench.models.of_reports import randomised, regress_reports
+from deniably.workbench.report_set import ReportSet, of_simulation
+
+SURVEY = {
+    "name": "work", "title": "Work",
+    "questions": [
+        {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 9},
+        {"name": "often", "type": "select_one", "label": "How often?", "odds": 9,
+         "choices": ["Never", "Once", "Often"]},
+        {"name": "happy", "type": "scale", "label": "Happy?", "choices": ["Low", "Mid", "High"],
+         "odds": 9, "aim": "distribution"},
+        {"name": "things", "type": "select_multiple", "label": "What?", "odds": 4, "most": 2,
+         "choices": ["Cash", "Pens", "Time"]},
+        {"name": "place", "type": "select_one", "label": "Where?", "odds": 2,
+         "choices": list("ABCDEFGHIJ")},
+        {"name": "hours", "type": "number", "label": "Hours?", "minimum": 0, "maximum": 9,
+         "epsilon": 1},
+    ],
+}  # fmt: skip
+N = 4_000
+
+
+def people(n: int = N) -> dict[str, list[Any]]:
+    """Who is happier steals less: .1 of the happy, .3, .5 of the unhappy."""
+    happy = [i % 3 for i in range(n)]
+    return {
+        "stolen": ["yes" if (i // 3) % 10 < (5, 3, 1)[h] else "no" for i, h in enumerate(happy)],
+        "often": [("never", "once", "often")[(i // 7) % 3] for i in range(n)],
+        "happy": [("low", "mid", "high")[h] for h in happy],
+        "things": ["cash;pens" if i % 2 else "time" for i in range(n)],
+        "place": ["abcdefghij"[(i * i) % 10] for i in range(n)],
+        "hours": [i % 10 for i in range(n)],
+    }
+
+
+@pytest.fixture(scope="module")
+def survey() -> dn.Survey:
+    return dn.load_survey(SURVEY)
+
+
+@pytest.fixture(scope="module")
+def reports(survey: dn.Survey) -> ReportSet:
+    import pandas as pd
+
+    return of_simulation(dn.randomise(dn.read_people(survey, pd.DataFrame(people()))))
+
+
+def shares(tally: Tally, p: float, q: float) -> Any:
+    return (tally.counts / tally.n - q) / (p - q)
+
+
+def test_the_model_of_a_constant_is_the_estimate_of_the_results(reports: ReportSet) -> None:
+    tallies = reports.tally()
+    law: Any = reports.survey.questions[0].mechanism.law
+    found = regress_reports(reports, "stolen ~ 1").predict({"any": [0]}).rows[0]
+
+    yes = shares(tallies["stolen"], float(law.p), float(law.q))[0]
+    assert found["answer"] == "yes"
+    assert found["estimate"] == pytest.approx(yes, abs=1e-9)
+    for name in ("often", "place"):
+        law = next(one for one in reports.survey.questions if one.name == name).mechanism.law
+        expected = shares(tallies[name], float(law.p), float(law.q))
+        if law.size == 1 and (expected > 0).all():
+            got = regress_reports(reports, f"{name} ~ 1").predict({"any": [0]}).rows
+            assert [row["estimate"] for row in got] == pytest.approx(list(expected), abs=1e-8)
+
+
+def test_who_is_happier_steals_less(reports: ReportSet) -> None:
+    """The true slope is about -1.1; its error 0.09: above 0 with a chance below 1e-20."""
+    found = reports.regress("stolen ~ score(happy)")
+
+    assert found.coefficients[1].estimate < 0
+    assert found.coefficients[1].answer == "yes"
+    ranked = regress_reports(reports, "stolen ~ happy").predict({"happy": ["low", "mid", "high"]})
+    low, _, high = (float(row["estimate"] or 0) for row in ranked.rows)
+    assert high < low
+
+
+def test_whole_reports_are_as_likely_as_their_law_says(reports: ReportSet) -> None:
+    one, asked = randomised(reports, "place")
+    law: Any = next(q for q in reports.survey.questions if q.name == "place").mechanism.law
+    answered = reports.answered("place").cells
+
+    assert asked.all()
+    for row in (0, 17, 99):
+        cells = answered[row]
+        named = tuple(np.flatnonzero(cells)) if cells.dtype == np.bool_ else tuple(cells)
+        for a in range(10):
+            exact = float(law.probability(a, tuple(int(cell) for cell in named)))
+            assert one.chances[one.codes[row], a] == pytest.approx(exact)
+
+
+def test_an_option_of_several_is_a_yes_or_no(reports: ReportSet) -> None:
+    """Half of the people ticked cash."""
+    found = regress_reports(reports, "things__cash ~ 1").predict({"any": [0]}).rows[0]
+    error = float(found["standard_error"] or 1)
+
+    assert abs(float(found["estimate"] or 0) - 0.5) < 6 * error
+
+
+def test_public_columns_stand_beside_the_reports(reports: ReportSet) -> None:
+    """As strata do: those of a site alone give the site's own estimate."""
+    north = np.arange(N) % 3 == 0
+    site = np.where(north, "north", "south").tolist()
+    found = regress_reports(reports, "stolen ~ C(site)", public={"site": site})
+    law: Any = reports.survey.questions[0].mechanism.law
+    codes = reports.column("stolen__yes").values
+
+    rows = found.predict({"site": ["north", "south"]}).rows
+    for row, part in zip(rows, (codes[north], codes[~north]), strict=True):
+        mean = (part.mean() - float(law.q)) / float(law.p - law.q)
+        assert row["estimate"] == pytest.approx(mean, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "why"),
+    [
+        ("stolne ~ 1", {}, "no question stolne; did you mean stolen?"),
+        ("hours ~ 1", {}, "hours is a number: models take questions with choices"),
+        ("things ~ 1", {}, "things has several answers a person: take one of things__cash"),
+        ("things__gold ~ 1", {}, "no option gold"),
+        ("stolen ~ C(site)", {"public": {"site": ["n", "s"]}}, "2 rows of public columns"),
+        ("stolen ~ 1", {"weights": [1.0]}, "1 weights for 4000 reports"),
+    ],
+)
+def test_what_cannot_stand_in_a_model_is_refused(
+    reports: ReportSet, formula: str, options: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(dn.BadModel, match=why):
+        regress_reports(reports, formula, **options)
+
+
+def test_people_who_were_not_asked_are_left_out() -> None:
+    """Two of three questions are asked of everybody."""
+    import pandas as pd
+
+    head = {"name": "s", "title": "S", "budget": {"epsilon": 2, "spend": "sample", "ask": 2}}
+    asked = [{"name": name, "type": "yes_no", "label": "?"} for name in "abc"]
+    survey = dn.load_survey({**head, "questions": asked})
+    table = pd.DataFrame({name: ["yes", "no"] * 600 for name in "abc"})
+    reports = of_simulation(dn.randomise(dn.read_people(survey, table)))
+
+    found = regress_reports(reports, "a ~ 1")
+    assert found.n == int(reports.answered("a").asked.sum()) < 1_200
