@@ -3,7 +3,8 @@
 #   make demo          a whole survey of 6,366 people in a minute (EXIT=1 ends by itself)
 #   make test          all that a change must pass, in a real browser and on real processes
 #   make quick         in less than a minute: the parts that break most easily; no browser
-#   make soak          long repetitions: each simulated case, 1,000 kills, 100,000 requests
+#   make soak          long repetitions: each simulated case, 1,000 new examples of each property,
+#                      1,000 kills, 100,000 requests
 #   make crash         1,000 kills at random instants, on SQLite and PostgreSQL (KILLS=, SEED=)
 #   make lint          formatting, lint and types (ruff, mypy, pyright, tsc)
 #   make serve         a server on 127.0.0.1:8000 with its data in deniably.db
@@ -53,6 +54,8 @@ quick: $(VENV)/.dev
 
 soak: $(VENV)/.dev client/node_modules/.installed
 	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 7200 -m soak $(ARGS)
+	HYPOTHESIS_PROFILE=soak $(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 7200 \
+	  -m "hypothesis and not soak and not browser" $(ARGS)
 	$(MAKE) crash
 	$(MAKE) fuzz
 

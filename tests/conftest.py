@@ -28,9 +28,10 @@ from support.modules import Modules, the_modules
 if TYPE_CHECKING:
     from support.blocks import Reader
 
-# The same examples in every run: what passes here passes there. New ones are looked for with
-# HYPOTHESIS_PROFILE=default make test.
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+# The same examples in every run: what passes here passes there. make soak looks for new ones, many.
+settings.register_profile("suite", settings.get_profile("ci"), max_examples=40)
+settings.register_profile("soak", max_examples=1000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 compile_once()
 

@@ -18,7 +18,7 @@ def measure(sheet: Sheet) -> None:
     sheet.section("The lab's experiments, as they come")
     began = perf_counter()
     made = []
-    for entry in entries().values():
+    for entry in list(entries().values())[: 3 if sheet.quick else None]:
         start = perf_counter()
         made.append(entry.run())
         _figure(sheet, entry.name, perf_counter() - start, EACH)

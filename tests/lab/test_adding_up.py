@@ -17,8 +17,14 @@ from deniably.lab.experiment import Experiment
 from deniably.lab.experiments.adding_up import textbook
 from deniably.simulation.bulk import single_choice
 from support.every_type import survey_of_everything
+from support.experiments import as_it_comes
 
-DEFAULT = lab.adding_up()
+
+@pytest.fixture(scope="module")
+def default() -> Experiment:
+    return as_it_comes("adding-up")
+
+
 FALSE, TRUE = "the formula, where it is false", "the formula, where it holds"
 
 
@@ -33,14 +39,14 @@ def fact(found: Experiment, what: str) -> int | None:
     return None if answers is None else int(answers)
 
 
-def test_500_answers_of_1() -> None:
-    assert wholes(DEFAULT, "the sum")[500] == 500
-    assert f"{wholes(DEFAULT, 'exact')[500]:.1f}" == "311.8"
-    assert f"{wholes(DEFAULT, 'zCDP')[500]:.1f}" == "331.6"
-    assert f"{wholes(DEFAULT, 'closed form')[500]:.1f}" == "338.4"
-    assert f"{wholes(DEFAULT, FALSE)[500]:.1f}" == "214.6"
-    assert f"{wholes(DEFAULT, 'the mean loss')[500]:.1f}" == "231.1", "above the formula already"
-    (failing,) = wholes(DEFAULT, "delta of the formula's epsilon").values()
+def test_500_answers_of_1(default: Experiment) -> None:
+    assert wholes(default, "the sum")[500] == 500
+    assert f"{wholes(default, 'exact')[500]:.1f}" == "311.8"
+    assert f"{wholes(default, 'zCDP')[500]:.1f}" == "331.6"
+    assert f"{wholes(default, 'closed form')[500]:.1f}" == "338.4"
+    assert f"{wholes(default, FALSE)[500]:.1f}" == "214.6"
+    assert f"{wholes(default, 'the mean loss')[500]:.1f}" == "231.1", "above the formula already"
+    (failing,) = wholes(default, "delta of the formula's epsilon").values()
     assert f"{failing:.3f}" == "0.783"
 
 
@@ -121,7 +127,9 @@ def test_a_survey_is_added_up_as_check_does_it() -> None:
     assert wholes(found, "exact")[140] < wholes(found, "the sum")[140], "ten times made"
 
 
-def test_a_fault_in_the_shipped_coins_moves_the_people(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_the_shipped_coins_moves_the_people(
+    default: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A mechanism that keeps every answer: the loss of everybody is all that there is."""
     (kind,) = (one for one in single_choice.SAMPLERS if one.__name__ == "SubsetSelection")
     shipped: Callable[..., Any] = single_choice.SAMPLERS[kind]
@@ -134,5 +142,5 @@ def test_a_fault_in_the_shipped_coins_moves_the_people(monkeypatch: pytest.Monke
     after = lab.adding_up().rows
 
     (mean,) = (row for row in after if row["what"] == "the mean loss")
-    assert mean["exact"] == wholes(DEFAULT, "the mean loss")[500]
+    assert mean["exact"] == wholes(default, "the mean loss")[500]
     assert mean["drawn"] == pytest.approx(500)

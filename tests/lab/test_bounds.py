@@ -23,8 +23,12 @@ from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.simulation.people import read_people
 from deniably.simulation.runs import compare
 from deniably.survey.privacy import Privacy
+from support.experiments import as_it_comes
 
-INCOMES = lab.bounds()
+
+@pytest.fixture(scope="module")
+def incomes() -> Experiment:
+    return as_it_comes("bounds")
 
 
 def row(found: Experiment, what: str) -> DrawnRow:
@@ -37,17 +41,17 @@ def row(found: Experiment, what: str) -> DrawnRow:
     [(500, 103_841, 6_728, "6.0"), (5_000, 167_282, 3_290, "2.1"), (50_000, 253_037, 1_531, "0.7")],
 )
 def test_the_best_maximum_grows_with_the_people(
-    n: int, maximum: int, off: int, clipped: str
+    incomes: Experiment, n: int, maximum: int, off: int, clipped: str
 ) -> None:
-    best = row(INCOMES if n == 5000 else lab.bounds(n=n), "best maximum")
+    best = row(incomes if n == 5000 else lab.bounds(n=n), "best maximum")
 
     assert value(best, "maximum") == pytest.approx(maximum, abs=0.6)
     assert round(value(best, "planned")) == off
     assert f"{100 * value(best, 'clipped'):.1f}" == clipped
 
 
-def test_a_curator_can_ask_for_a_wider_range() -> None:
-    best = row(INCOMES, "curator's best maximum")
+def test_a_curator_can_ask_for_a_wider_range(incomes: Experiment) -> None:
+    best = row(incomes, "curator's best maximum")
 
     assert (round(value(best, "maximum")), round(value(best, "curator"))) == (598_748, 197)
 
@@ -60,11 +64,11 @@ def test_a_maximum_below_most_numbers_is_off_whatever_the_number_of_people() -> 
     assert value(few, "clipping") == value(many, "clipping")
 
 
-def test_the_noise_is_what_the_planner_expects() -> None:
+def test_the_noise_is_what_the_planner_expects(incomes: Experiment) -> None:
     variance = mean_goal(1001).variance(1.0)
 
     assert variance == pytest.approx(1.248, abs=5e-4)
-    for one in INCOMES.rows:
+    for one in incomes.rows:
         assert value(one, "noise") == pytest.approx(value(one, "maximum") * sqrt(variance / 5000))
 
 
@@ -79,10 +83,10 @@ def test_clipping_is_the_integral_over_the_numbers_beyond(maximum: int) -> None:
     assert value(found, "clipping") == pytest.approx(lost, rel=1e-7)
 
 
-def test_no_other_maximum_is_better() -> None:
-    best = value(row(INCOMES, "best maximum"), "planned")
+def test_no_other_maximum_is_better(incomes: Experiment) -> None:
+    best = value(row(incomes, "best maximum"), "planned")
 
-    assert best == min(column(INCOMES.rows, "planned"))
+    assert best == min(column(incomes.rows, "planned"))
     near = row(lab.bounds(maximum=165_000, n=5000), "maximum that was given")
     assert best < value(near, "planned") < 1.001 * best
 
@@ -147,7 +151,9 @@ def test_clipping_is_unknown_where_nothing_is_known_of_the_answers() -> None:
     assert value(here, "noise") == pytest.approx(planned)
 
 
-def test_a_fault_in_the_shipped_sampler_moves_the_dots(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_the_shipped_sampler_moves_the_dots(
+    incomes: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A report that always is the last output: the mean is far above, its exact error stays."""
     monkeypatch.setattr(
         "deniably.lab.draws.randomise_many",
@@ -155,7 +161,7 @@ def test_a_fault_in_the_shipped_sampler_moves_the_dots(monkeypatch: pytest.Monke
     )
     moved = row(lab.bounds(), "best maximum")
 
-    assert moved["exact"] == row(INCOMES, "best maximum")["exact"]
+    assert moved["exact"] == row(incomes, "best maximum")["exact"]
     assert isinstance(question(type="number", minimum=0, maximum=1000, step=1,
                                epsilon=1).report_mechanism, Channel)  # fmt: skip
     off = abs(value(moved, "drawn") - value(moved, "exact"))

@@ -28,17 +28,13 @@ from deniably.lab.page import fragment, handout
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.graph import LONGEST, Band, Bars, Crowd, Dots, Graph, Mosaic
 from support.every_type import survey_of_everything
+from support.experiments import as_it_comes
 
 ENTRIES = entries()
 SIZES = ("n", "trials", "waves")
 """Inputs that say how many people, reports or waves are drawn."""
 STANDARD_ERRORS = 4
 """How far a draw may be from the exact law; each has a fixed seed."""
-
-
-@cache
-def made(name: str) -> Experiment:
-    return ENTRIES[name].run()
 
 
 @cache
@@ -53,7 +49,7 @@ def on_questions(name: str) -> tuple[Experiment, ...]:
 def every(request: pytest.FixtureRequest) -> list[Experiment]:
     """An experiment as it comes, and on those questions of every type that it applies to."""
     name = request.param
-    return [made(name), *on_questions(name)]
+    return [as_it_comes(name), *on_questions(name)]
 
 
 # --- what people read ---------------------------------------------------------------------------
@@ -65,7 +61,7 @@ def test_the_library_the_command_and_the_table_have_one_name(name: str) -> None:
 
     assert function.entry is ENTRIES[name]
     assert function.__doc__
-    assert made(name).name == name
+    assert as_it_comes(name).name == name
     assert list(ENTRIES) == [one.replace("_", "-") for one in lab.EXPERIMENTS]
     assert set(lab.EXPERIMENTS) <= set(lab.__all__)
 
@@ -162,12 +158,8 @@ def test_the_same_seed_draws_the_same_and_another_one_others(name: str) -> None:
     assert entry.run(**few).to_json() == first.to_json()
     if "seed" in entry.inputs:
         other = entry.run(**few, seed=2)
-        assert [row.get("drawn") for row in other.rows] != [
-            row.get("drawn") for row in first.rows
-        ]
-        assert [row.get("exact") for row in other.rows] == [
-            row.get("exact") for row in first.rows
-        ]
+        assert [row.get("drawn") for row in other.rows] != [row.get("drawn") for row in first.rows]
+        assert [row.get("exact") for row in other.rows] == [row.get("exact") for row in first.rows]
 
 
 def _few(entry: Entry) -> dict[str, Any]:
@@ -341,12 +333,12 @@ def test_a_picture_says_in_words_what_it_shows(every: list[Experiment]) -> None:
 
 
 def test_a_handout_stands_alone() -> None:
-    text = handout("The lab", [made(name) for name in ENTRIES], "body{color:#000}")
+    text = handout("The lab", [as_it_comes(name) for name in ENTRIES], "body{color:#000}")
 
     assert text.count("<style>") == 1
     assert not re.search(r"<script|<link|\ssrc=|\shref=", text)
     for name in ENTRIES:
-        assert made(name).question in text
+        assert as_it_comes(name).question in text
 
 
 def test_in_a_notebook_it_shows_itself(every: list[Experiment]) -> None:

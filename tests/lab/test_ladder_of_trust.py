@@ -16,8 +16,14 @@ from deniably.lab.example_questions import question
 from deniably.lab.experiment import Experiment
 from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import SubsetSelection
+from support.experiments import as_it_comes
 
-NLSY = lab.ladder_of_trust()
+
+@pytest.fixture(scope="module")
+def nlsy() -> Experiment:
+    return as_it_comes("ladder-of-trust")
+
+
 CURATORS = [LaplaceNoise(0.1), GaussNoise(0.1, 1e-4), ClassicalGaussNoise(0.1, 1e-4)]
 
 
@@ -25,36 +31,36 @@ def rows(found: Experiment, what: str) -> list[DrawnRow]:
     return [row for row in found.rows if row["what"] == what]
 
 
-def test_two_coins_are_off_as_much_as_the_textbooks_curator() -> None:
-    off = [f"{value(row, 'exact'):.1f}" for row in rows(NLSY, "distance")]
+def test_two_coins_are_off_as_much_as_the_textbooks_curator(nlsy: Experiment) -> None:
+    off = [f"{value(row, 'exact'):.1f}" for row in rows(nlsy, "distance")]
 
     assert off == ["10.0", "19.6", "34.7", "35.1", "405.5"], "of 882 people among 2,584"
-    assert f"{value(rows(NLSY, 'distance')[1], 'exact'):.2f}" == "19.55"
-    assert f"{value(rows(NLSY, 'distance')[2], 'exact'):.2f}" == "34.66"
+    assert f"{value(rows(nlsy, 'distance')[1], 'exact'):.2f}" == "19.55"
+    assert f"{value(rows(nlsy, 'distance')[2], 'exact'):.2f}" == "34.66"
 
 
-def test_the_draws_of_an_introduction_are_no_further_than_chance() -> None:
-    (told,) = rows(NLSY, "introduction")
+def test_the_draws_of_an_introduction_are_no_further_than_chance(nlsy: Experiment) -> None:
+    (told,) = rows(nlsy, "introduction")
 
     assert told["drawn"] == 35.29
     assert value(told, "standard_error") == pytest.approx(0.83, abs=0.005)
     assert rows(lab.ladder_of_trust(epsilon="0.2"), "introduction") == []
 
 
-def test_who_sees_the_count_alone_learns_less_than_from_that_curator() -> None:
-    _, count, unordered, server = (value(row, "epsilon") for row in rows(NLSY, "protection"))
+def test_who_sees_the_count_alone_learns_less_than_from_that_curator(nlsy: Experiment) -> None:
+    _, count, unordered, server = (value(row, "epsilon") for row in rows(nlsy, "protection"))
 
     assert (f"{count:.3f}", f"{unordered:.3f}", f"{server:.4f}") == ("0.084", "0.101", "1.0986")
-    assert "0.0838" in NLSY.answer
-    assert any("1.0987" in note for note in NLSY.notes), "but not against the server"
+    assert "0.0838" in nlsy.answer
+    assert any("1.0987" in note for note in nlsy.notes), "but not against the server"
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_curators_distance_is_that_of_the_density(place: int) -> None:
+def test_a_curators_distance_is_that_of_the_density(nlsy: Experiment, place: int) -> None:
     noise = CURATORS[place].noise(1.0)
     found, _ = integrate.quad(lambda x: 2 * x * float(noise.density(x)), 0, inf)
 
-    assert value(rows(NLSY, "distance")[place], "exact") == pytest.approx(found, rel=1e-9)
+    assert value(rows(nlsy, "distance")[place], "exact") == pytest.approx(found, rel=1e-9)
 
 
 @pytest.mark.parametrize("having", [0, 2, 5])
@@ -106,12 +112,14 @@ def test_more_people_hide_better_and_a_larger_epsilon_is_less_off() -> None:
         assert off == sorted(off, reverse=True)
 
 
-def test_a_formula_beyond_its_proof_is_called_false() -> None:
-    assert not any("breaks" in note for note in NLSY.notes)
+def test_a_formula_beyond_its_proof_is_called_false(nlsy: Experiment) -> None:
+    assert not any("breaks" in note for note in nlsy.notes)
     assert any("breaks" in note for note in lab.ladder_of_trust(epsilon=10, delta="1e-4").notes)
 
 
-def test_a_fault_in_the_shipped_sampler_moves_the_dots(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_the_shipped_sampler_moves_the_dots(
+    nlsy: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Everybody says yes: the count of the coins is far off, and its exact law stays."""
     from deniably.simulation.bulk import single_choice
 
@@ -120,17 +128,17 @@ def test_a_fault_in_the_shipped_sampler_moves_the_dots(monkeypatch: pytest.Monke
     )
     moved = rows(lab.ladder_of_trust(), "distance")[3]
 
-    assert moved["exact"] == rows(NLSY, "distance")[3]["exact"]
+    assert moved["exact"] == rows(nlsy, "distance")[3]["exact"]
     off = abs(value(moved, "drawn") - value(moved, "exact"))
     assert off > 4 * value(moved, "standard_error"), "the generic test would fail"
 
 
-def test_a_survey_lends_its_own_weights() -> None:
+def test_a_survey_lends_its_own_weights(nlsy: Experiment) -> None:
     sharp = question(type="yes_no", odds=9)
     assert isinstance(sharp.report_mechanism, SubsetSelection)
     found = lab.ladder_of_trust(question=sharp)
 
     ours, server = rows(found, "distance")[3], rows(found, "protection")[-1]
     assert value(server, "epsilon") == pytest.approx(sharp.mechanism.loss.epsilon)
-    assert value(ours, "exact") < value(rows(NLSY, "distance")[3], "exact")
+    assert value(ours, "exact") < value(rows(nlsy, "distance")[3], "exact")
     assert "this survey" in found.answer

@@ -18,8 +18,14 @@ from deniably.lab.experiment import Experiment
 from deniably.lab.experiments.laplace_or_gauss import laplace_or_gauss
 from deniably.lab.picture import DrawnRow
 from deniably.simulation.bulk import numbers as sampled
+from support.experiments import as_it_comes
 
-DEFAULT = lab.laplace_or_gauss()
+
+@pytest.fixture(scope="module")
+def default() -> Experiment:
+    return as_it_comes("laplace-or-gauss")
+
+
 TEXTBOOK = "Gauss of the textbook"
 
 
@@ -66,9 +72,9 @@ def test_they_cross_where_calibrated_noise_does(
         assert first(found, name) == int(crossing) + 1
 
 
-def test_the_textbooks_sigma_breaks_its_promise_above_epsilon_8_42() -> None:
+def test_the_textbooks_sigma_breaks_its_promise_above_epsilon_8_42(default: Experiment) -> None:
     """Against the exact delta in fifty digits, just below the limit and just above."""
-    (row,) = (row for row in DEFAULT.rows if row["what"].endswith("is false above epsilon"))  # type: ignore[union-attr]
+    (row,) = (row for row in default.rows if row["what"].endswith("is false above epsilon"))  # type: ignore[union-attr]
     limit = float(row["exact"] or 0)
 
     assert f"{limit:.2f}" == "8.42"
@@ -80,12 +86,12 @@ def test_the_textbooks_sigma_breaks_its_promise_above_epsilon_8_42() -> None:
         assert (delta <= mpmath.mpf("1e-5")) == holds
 
 
-def test_it_is_drawn_as_false_there() -> None:
+def test_it_is_drawn_as_false_there(default: Experiment) -> None:
     def words(found: Experiment) -> set[str]:
         return {str(point["mark"]) for picture in found.pictures for point in picture.points}
 
     labels = {TEXTBOOK, f"{TEXTBOOK}, false here"}
-    assert words(DEFAULT) & labels == {TEXTBOOK}
+    assert words(default) & labels == {TEXTBOOK}
     assert words(lab.laplace_or_gauss(epsilon=9, d=2)) & labels == {f"{TEXTBOOK}, false here"}
 
 
@@ -113,14 +119,16 @@ def test_without_a_curator_the_margins_are_those_that_check_says(numbers: int) -
         assert rounded == ["61.4", "61.3", "18.3"]
 
 
-def test_densities_are_those_of_what_devices_add_and_sum_to_nearly_1() -> None:
+def test_densities_are_those_of_what_devices_add_and_sum_to_nearly_1(default: Experiment) -> None:
     for name in ("Laplace", "Gauss"):
-        found = rows(DEFAULT, "density", name)
+        found = rows(default, "density", name)
         wide = float(found[1]["noise_of_one"] or 0) - float(found[0]["noise_of_one"] or 0)
         assert 0.98 < wide * sum(float(row["exact"] or 0) for row in found) <= 1
 
 
-def test_a_fault_in_the_shipped_noise_moves_the_dots(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_the_shipped_noise_moves_the_dots(
+    default: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Twice the noise."""
     (kind,) = (one for one in sampled.SAMPLERS if one.__name__ == "Laplace")
     shipped: Any = sampled.SAMPLERS[kind]
@@ -131,7 +139,7 @@ def test_a_fault_in_the_shipped_noise_moves_the_dots(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sampled.SAMPLERS, kind, louder)
 
     before, after = (rows(found, "density", "Laplace")
-                     for found in (DEFAULT, lab.laplace_or_gauss(d=2)))  # fmt: skip
+                     for found in (default, lab.laplace_or_gauss(d=2)))  # fmt: skip
     assert [row["exact"] for row in after] == [row["exact"] for row in before]
     off = [abs(float(row["drawn"] or 0) - float(row["exact"] or 0))
            - 4 * float(row["standard_error"] or 0) for row in after]  # fmt: skip

@@ -22,8 +22,14 @@ from deniably.mechanisms.law import Supporting
 from deniably.simulation.bulk import single_choice
 from deniably.survey.privacy import Privacy
 from support.every_type import survey_of_everything
+from support.experiments import as_it_comes
 
-DEFAULT = lab.picking_the_winner()
+
+@pytest.fixture(scope="module")
+def default() -> Experiment:
+    return as_it_comes("picking-the-winner")
+
+
 SHARES = [0.3, 0.25, 0.2, 0.15, 0.1]
 WAYS = ["asked directly", "chosen by a trusted curator", "from reports"]
 
@@ -42,9 +48,11 @@ def tables(n: int, shares: list[float]) -> Iterator[tuple[tuple[int, ...], float
             yield counts, chance
 
 
-def test_500_people_find_the_leader_of_five_directly_but_hardly_from_reports() -> None:
-    assert [f"{one:.3f}" for one in found_at(DEFAULT, 500)] == ["0.934", "0.930", "0.575"]
-    assert [row["way"] for row in DEFAULT.rows if row.get("n") == 500] == WAYS
+def test_500_people_find_the_leader_of_five_directly_but_hardly_from_reports(
+    default: Experiment,
+) -> None:
+    assert [f"{one:.3f}" for one in found_at(default, 500)] == ["0.934", "0.930", "0.575"]
+    assert [row["way"] for row in default.rows if row.get("n") == 500] == WAYS
 
 
 def test_what_is_nearly_certain_is_not_told_as_certain() -> None:
@@ -94,9 +102,9 @@ def test_a_curator_is_between_asking_directly_and_reports(k: int) -> None:
         last = found
 
 
-def test_a_noisy_price_sells_nothing_half_of_the_time() -> None:
+def test_a_noisy_price_sells_nothing_half_of_the_time(default: Experiment) -> None:
     best, by_what_it_brings, noisy = (
-        value(row, "exact") for row in DEFAULT.rows if row["what"] == "price"
+        value(row, "exact") for row in default.rows if row["what"] == "price"
     )
     noise = LaplaceNoise(1.0).noise(5.0)
     mean, _ = integrate.quad(lambda x: 100 * (3.01 + x) * float(noise.density(x)), -3.01, 0)

@@ -13,8 +13,14 @@ from deniably.lab.catalogue import entries
 from deniably.lab.experiment import Experiment
 from deniably.simulation.bulk import single_choice
 from support.every_type import QUESTIONS, survey_of_everything
+from support.experiments import as_it_comes
 
-DEFAULT = lab.price_of_privacy()
+
+@pytest.fixture(scope="module")
+def default() -> Experiment:
+    return as_it_comes("price-of-privacy")
+
+
 SHARE = "randomised response"
 
 
@@ -26,13 +32,13 @@ def people(found: Experiment, way: str) -> dict[float, float]:
     }
 
 
-def test_five_points_take_1799_people_where_385_and_392_would_do() -> None:
+def test_five_points_take_1799_people_where_385_and_392_would_do(default: Experiment) -> None:
     at_ln_3 = people(lab.price_of_privacy(epsilon="ln 3"), SHARE)
 
-    assert people(DEFAULT, SHARE)[1.0] == 1799
-    assert people(DEFAULT, "asked directly")[1.0] == 385
-    assert people(DEFAULT, "a trusted curator")[1.0] == 392
-    assert at_ln_3[max(set(at_ln_3) - set(people(DEFAULT, SHARE)))] == 1537
+    assert people(default, SHARE)[1.0] == 1799
+    assert people(default, "asked directly")[1.0] == 385
+    assert people(default, "a trusted curator")[1.0] == 392
+    assert at_ln_3[max(set(at_ln_3) - set(people(default, SHARE)))] == 1537
     assert log(3) in at_ln_3
 
 
@@ -78,8 +84,10 @@ def test_a_survey_shows_what_its_own_question_takes() -> None:
     assert crooked > people(biased, "this question")[epsilon]
 
 
-def test_a_fault_in_the_shipped_sampler_moves_the_dots(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = [row for row in DEFAULT.rows if "drawn" in row]
+def test_a_fault_in_the_shipped_sampler_moves_the_dots(
+    default: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = [row for row in default.rows if "drawn" in row]
     (kind,) = [one for one in single_choice.SAMPLERS if one.__name__ == "SubsetSelection"]
     shipped = single_choice.SAMPLERS[kind]
 

@@ -15,28 +15,32 @@ from deniably.lab.experiment import Experiment
 from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import Window
 from support.every_type import survey_of_everything
+from support.experiments import as_it_comes
 
-DEFAULT = lab.propose_test_release()
+
+@pytest.fixture(scope="module")
+def default() -> Experiment:
+    return as_it_comes("propose-test-release")
 
 
 def rows(found: Experiment, what: str) -> list[DrawnRow]:
     return [row for row in found.rows if row["what"] == what]
 
 
-def test_half_of_the_tables_at_distance_10_82_are_released() -> None:
-    (threshold,) = rows(DEFAULT, "threshold")
+def test_half_of_the_tables_at_distance_10_82_are_released(default: Experiment) -> None:
+    (threshold,) = rows(default, "threshold")
 
     assert f"{value(threshold, 'distance'):.2f}" == "10.82"
     assert value(threshold, "distance") == pytest.approx(log(1 / 2e-5))
     assert value(threshold, "exact") == pytest.approx(0.5)
 
 
-def test_test_and_release_spend_twice_epsilon() -> None:
-    (here,) = rows(DEFAULT, "these people")
+def test_test_and_release_spend_twice_epsilon(default: Experiment) -> None:
+    (here,) = rows(default, "these people")
 
     assert (here["total"], here["delta"]) == (2, 1e-5)
-    assert "epsilon 2 together, with delta 0.00001" in DEFAULT.answer
-    assert [value(row, "epsilon") for row in rows(DEFAULT, "median")] == [pytest.approx(2)] * 3
+    assert "epsilon 2 together, with delta 0.00001" in default.answer
+    assert [value(row, "epsilon") for row in rows(default, "median")] == [pytest.approx(2)] * 3
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.3, 0.01), (2.0, 0.1)])
@@ -85,8 +89,8 @@ def test_people_who_are_closer_together_are_further_from_an_unstable_table() -> 
     assert value(refused, "exact") == pytest.approx(1e-5)
 
 
-def test_little_noise_is_a_hundredth_of_that_for_the_whole_range() -> None:
-    little, whole, local = (value(row, "half") for row in rows(DEFAULT, "median"))
+def test_little_noise_is_a_hundredth_of_that_for_the_whole_range(default: Experiment) -> None:
+    little, whole, local = (value(row, "half") for row in rows(default, "median"))
 
     assert little == pytest.approx(log(20)), "95 of 100 draws of Laplace noise of scale 1"
     assert whole == pytest.approx(50 * log(20)), "at epsilon 2, without a test"
@@ -101,10 +105,10 @@ def test_a_survey_shows_its_own_numbers_with_a_median() -> None:
     assert value(little, "half") / value(little, "part") == 8000
 
 
-def test_faults_move_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_move_what_is_drawn(default: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Window, "randomise", lambda *_: (0,))
     (*_, local) = rows(lab.propose_test_release(), "median")
-    assert value(local, "half") != value(rows(DEFAULT, "median")[-1], "half")
+    assert value(local, "half") != value(rows(default, "median")[-1], "half")
 
     monkeypatch.setattr(Added, "draw", lambda self, draws, size: draws.uniform(size) - 30)
     released = [row for row in lab.propose_test_release().rows if "drawn" in row]

@@ -19,8 +19,12 @@ from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.survey.privacy import Privacy
 from support.every_type import QUESTIONS, survey_of_everything
+from support.experiments import as_it_comes
 
-DEFAULT = lab.slices_and_households()
+
+@pytest.fixture(scope="module")
+def default() -> Experiment:
+    return as_it_comes("slices-and-households")
 
 
 def rows(found: Experiment, what: str) -> Iterator[DrawnRow]:
@@ -31,11 +35,11 @@ def margins(found: Experiment) -> dict[int, float]:
     return {int(value(row, "people")): value(row, "exact") for row in rows(found, "slice")}
 
 
-def test_1000_people_are_known_to_6_points_and_a_tenth_of_them_to_20() -> None:
-    assert f"{100 * margins(DEFAULT)[1000]:.1f}" == "6.2"
-    assert f"{100 * margins(DEFAULT)[100]:.1f}" == "19.6"
-    assert "±6.2 points" in DEFAULT.answer
-    assert "±19.6 points" in DEFAULT.answer
+def test_1000_people_are_known_to_6_points_and_a_tenth_of_them_to_20(default: Experiment) -> None:
+    assert f"{100 * margins(default)[1000]:.1f}" == "6.2"
+    assert f"{100 * margins(default)[100]:.1f}" == "19.6"
+    assert "±6.2 points" in default.answer
+    assert "±19.6 points" in default.answer
 
 
 def test_margins_are_the_planners() -> None:
@@ -44,16 +48,16 @@ def test_margins_are_the_planners() -> None:
             assert margin == pytest.approx(margin_for(share_goal(2), at, people).margin, rel=1e-4)
 
 
-def test_without_protection_half_the_people_are_known_as_textbooks_say() -> None:
+def test_without_protection_half_the_people_are_known_as_textbooks_say(default: Experiment) -> None:
     z = NormalDist().inv_cdf(0.975)
 
-    for row in rows(DEFAULT, "slice"):
+    for row in rows(default, "slice"):
         assert value(row, "direct") == pytest.approx(z / sqrt(4 * value(row, "people")))
 
 
-def test_the_odds_of_one_two_and_three_people_are_3_9_and_27() -> None:
-    assert [value(row, "odds") for row in rows(DEFAULT, "household")] == [3, 9, 27]
-    assert [value(row, "exact") for row in rows(DEFAULT, "household")] == [
+def test_the_odds_of_one_two_and_three_people_are_3_9_and_27(default: Experiment) -> None:
+    assert [value(row, "odds") for row in rows(default, "household")] == [3, 9, 27]
+    assert [value(row, "exact") for row in rows(default, "household")] == [
         3 / 4, 9 / 10, pytest.approx(27 / 28)
     ]  # fmt: skip
 

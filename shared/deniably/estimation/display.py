@@ -13,6 +13,9 @@ simplex; where a few choices stand at one standard deviation of the noise it can
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,7 @@ FEWEST = 5
 _FINEST = 0.0005  # the standard deviation of the noise below which nothing is to be won
 _STEP, _WIDEST = 0.35, 1 / 150  # of the grid: standard deviations, and at most so much
 _BEYOND = 9.0  # standard deviations above the largest estimate where no share is any more
+_BLOCK = 32  # shares of the grid are put into priors so many at a time
 _EMPTY = (0.0, 0.5, 0.8, 0.9, 0.95, 0.975)
 """Shares of the choices that may be empty, one prior each."""
 _STRENGTHS = np.geomspace(0.02, 1e5, 45)
@@ -50,7 +54,7 @@ def shrunken(counts: npt.ArrayLike, n: int, p: float, q: float) -> Floats:
         return project(raw)
     shares = _grid(float(raw.max()), n, p, q)
     likely = _likelihood(count, n, p, q, shares)
-    priors = _priors(k, shares)
+    priors = _priors(k, n, p, q, len(shares))
     evidence = likely @ priors.T  # of every count under every prior
     # Shares sum to 1, so that k of them say as much as k - 1.
     weight = (k - 1) / k * np.log(np.maximum(evidence, 1e-300)).sum(axis=0)
@@ -85,14 +89,25 @@ def _noise(share: float, n: int, p: float, q: float) -> float:
 
 
 def _grid(largest: float, n: int, p: float, q: float) -> Floats:
-    """Shares from 0 on, closer together than the noise."""
-    shares = [0.0]
-    while shares[-1] < 1:
-        noise = max(_noise(shares[-1], n, p, q), 1e-6)
-        if shares[-1] > largest + _BEYOND * noise:
+    """Shares from 0 on, closer together than the noise, to where no share is any more."""
+    shares: list[float] = []
+    for share in _places(n, p, q):
+        shares.append(share)
+        if share > largest + _BEYOND * _apart(share, n, p, q):
             break
-        shares.append(min(shares[-1] + min(_STEP * noise, _WIDEST), 1.0))
     return np.array(shares)
+
+
+def _places(n: int, p: float, q: float) -> Iterator[float]:
+    share = 0.0
+    while share < 1:
+        yield share
+        share = min(share + min(_STEP * _apart(share, n, p, q), _WIDEST), 1.0)
+    yield share
+
+
+def _apart(share: float, n: int, p: float, q: float) -> float:
+    return max(_noise(share, n, p, q), 1e-6)
 
 
 def _likelihood(count: Floats, n: int, p: float, q: float, shares: Floats) -> Floats:
@@ -121,19 +136,31 @@ def _likelihood(count: Floats, n: int, p: float, q: float, shares: Floats) -> Fl
     return likely
 
 
-def _priors(k: int, shares: Floats) -> Floats:
+def _priors(k: int, n: int, p: float, q: float, count: int) -> Floats:
     """The probability of each share of the grid under every prior, shape (priors, grid)."""
+    below = _below(k, n, p, q, -(-count // _BLOCK))[:, :, :count]
+    whole = np.ones((*below.shape[:2], 1))
+    cells = np.diff(np.concatenate([below, whole], axis=2), axis=2)
+    cells *= 1 - np.array(_empty(k))[:, None, None]
+    cells[:, :, 0] += np.array(_empty(k))[:, None]
+    return cells.reshape(-1, count)
+
+
+@lru_cache(maxsize=2)  # counts of one design differ little in where their grid ends
+def _below(k: int, n: int, p: float, q: float, blocks: int) -> Floats:
+    """The chance of less than each share of the grid's first blocks, in the middle between it and
+    the one before; shape (empty, strengths, grid)."""
     from scipy import special
 
     betainc: Any = special.betainc  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    edges = np.concatenate([[0.0], (shares[1:] + shares[:-1]) / 2, [1.0]])
-    found: list[Floats] = []
-    for empty in _EMPTY:
-        mean = 1 / (k * (1 - empty))  # of the choices that are not nobody's
-        if mean < 1:
-            strength = _STRENGTHS[:, None]
-            below = betainc(strength * mean, strength * (1 - mean), edges)
-            cells = (1 - empty) * np.diff(below, axis=1)
-            cells[:, 0] += empty
-            found.append(cells)
-    return np.concatenate(found)
+    shares = np.array(list(islice(_places(n, p, q), blocks * _BLOCK)))
+    edges = np.append(0.0, (shares[1:] + shares[:-1]) / 2)
+    means = 1 / (k * (1 - np.array(_empty(k))))  # of the choices that are not nobody's
+    strength, mean = _STRENGTHS[:, None], means[:, None, None]
+    found: Floats = betainc(strength * mean, strength * (1 - mean), edges)
+    found.setflags(write=False)
+    return found
+
+
+def _empty(k: int) -> list[float]:
+    return [empty for empty in _EMPTY if k * (1 - empty) > 1]

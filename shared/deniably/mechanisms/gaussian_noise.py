@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from deniably.core.bisection import smallest
 from deniably.core.exponential import exp_bounds
@@ -138,6 +139,7 @@ def discrete_gaussian_vector_delta_upper(
     return min(Fraction(1), one + Fraction(40 * d, 1 << 128))
 
 
+@lru_cache(maxsize=256)  # a certified bound takes some milliseconds
 def discrete_sigma2(shift: int, d: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """The smallest sigma^2 for which the certified bound of d coordinates is at most ``delta``.
 
