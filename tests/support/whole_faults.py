@@ -78,8 +78,10 @@ KEPT_PY = """
     report = msgspec.structs.replace(made.report, values=earlier[0] if earlier else values)
 """
 
-REPORT_PY = "    report = Report(id=id or coins.draw_id(), survey=survey.digest, values=values)\n"
-TEXT_JS = "  const text = canonicalise({ survey: digest, id, values: every });\n"
+REPORT_PY = (
+    "    report = Report(id or coins.draw_id(), survey.digest, values, strata_of(survey, strata))\n"
+)
+TEXT_JS = "  const text = canonicalise({ ...strata, survey: digest, id, values: every });\n"
 SENT_JS = TEXT_JS.replace("const", "let")
 DRAW_PY = "    questions = draw_questions(survey, coins) if questions is None else questions\n"
 EACH_PY = "    for question, given in zip(questions, inputs, strict=True):\n"
@@ -219,7 +221,7 @@ PLANTED = [
     Planted(
         "the id is made of draws as the values are",
         "two questions",
-        ("report", ("id=id or coins.draw_id()", "id=id or f'{coins.below(16):032x}'")),
+        ("report", ("Report(id or coins.draw_id()", "Report(id or f'{coins.below(16):032x}'")),
         (
             "report.js",
             ("id ??= coins.drawId();", "id ??= coins.below(16).toString(16).padStart(32, '0');"),
@@ -244,8 +246,8 @@ PLANTED = [
                 "let { fresh, ledger, waves } = await plan",
             ),
             (
-                "  const before = values(memory, version);\n  if (before &&",
-                "  let before = values(memory, version);\n"
+                "  const before = earlier(memory, version);\n  if (before &&",
+                "  let before = earlier(memory, version);\n"
                 "  if (before) [before, fresh] = [, definition.questions];\n  if (before &&",
             ),
         ),
@@ -253,8 +255,8 @@ PLANTED = [
     Planted(
         "the id of an invitation is not the one that was signed",
         "by invitation",
-        ("memory", ("ticket.id if ticket else None)", "None)")),
-        ("memory.js", ("drawn, before, kept, id)", "drawn, before, kept)")),
+        ("memory", ("id_, stratum = ticket.id if ticket else None,", "id_, stratum = None,")),
+        ("memory.js", ("kept, id, before", "kept, undefined, before")),
     ),
     Planted(
         "a second wave keeps the values of the first",
