@@ -47,7 +47,7 @@ def test_every_picture_is_about_the_same_epsilon(epsilon: str) -> None:
 
 def test_two_coins_in_frequencies_in_beliefs_and_in_people() -> None:
     assert "75 of 100 people who have it report it, and 25 of 100" in FAIR.answer
-    assert "10 % likely thinks it 25 % likely at most" in FAIR.answer
+    assert "10\u202f% likely thinks it 25\u202f% likely at most" in FAIR.answer
     assert "1,537 people" in FAIR.answer
     surest = rows(lab.choosing_epsilon(epsilon=8), "belief")
     assert {f"{100 * value(row, 'after'):.4g}" for row in surest} >= {"99.7", "99.97"}

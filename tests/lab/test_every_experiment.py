@@ -71,6 +71,7 @@ def test_it_asks_a_question_and_answers_in_a_sentence(every: list[Experiment]) -
         assert experiment.question.endswith("?")
         assert experiment.answer.endswith(".")
         assert len(experiment.answer) < 420
+        assert not re.search(r"\d %", experiment.answer), "a per cent sign stays on its line"
         assert experiment.sources
         assert all(1900 < source.year < 2100 and source.author for source in experiment.sources)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from random import Random
 
@@ -156,6 +157,16 @@ def test_no_share_is_printed_as_nobody_or_everybody(page: str) -> None:
         assert not re.match(r"(0|0\.0|100|100\.0|-.*|−0.*) ?%", value), value
     assert any(value.startswith("below") for value in values)
     assert "-0" not in page.replace("workplace-26", "").replace("town-26", "")
+
+
+def test_a_per_cent_sign_stays_on_the_line_of_its_number(client: FlaskClient, page: str) -> None:
+    for text in (
+        page,
+        client.get("/surveys/town-26").text,
+        client.get("/surveys/workplace-26/differences?question=who").text,
+        client.get("/surveys/workplace-26/crosstab?rows=stolen&columns=who").text,
+    ):
+        assert not re.search(r"\d +%", re.sub(r"<[^>]+>", "", unescape(text)))
 
 
 def test_one_calm_statement_of_precision_and_no_flag(page: str) -> None:

@@ -245,7 +245,7 @@ def _choice_notes(
         some = "1 answer stands" if len(rows) == 1 else f"{len(rows)} answers stand"
         notes.append(
             f"{some} out from the noise. The risk that any of these is nobody’s answer is at most"
-            " 5 %."
+            f" 5{digits.NARROW}%."
         )
     unseen = [
         row for row in rows if row.reading.state == "below" and row.estimate <= 0 and not row.aside

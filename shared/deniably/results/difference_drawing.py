@@ -66,7 +66,7 @@ def family(found: DifferencesResult) -> str:
         return ""
     return (
         f"All {tests} were tested at once (Holm 1979): the risk that any of the differences shown"
-        " is chance is 5 % over all."
+        f" is chance is 5{digits.NARROW}% over all."
     )
 
 

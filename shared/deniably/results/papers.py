@@ -26,6 +26,7 @@ from deniably.results.document import (
     YesNoResult,
 )
 from deniably.results.drawing import axes
+from deniably.results.drawing.digits import NARROW
 from deniably.results.drawing.heat import Heat
 from deniably.results.drawing.paper import Paper, PaperPart
 from deniably.results.drawing.paper_map import PaperMap
@@ -206,12 +207,13 @@ def _notes(
     if any(isinstance(part, PaperTable) for part in parts):
         yield (
             f"Shares of everybody with {level_text(result.confidence)} intervals; the darker, the"
-            " larger. Hatched: cannot be told from nobody, with a risk of 5 % over all of them."
+            f" larger. Hatched: cannot be told from nobody, with a risk of 5{NARROW}% over all of"
+            " them."
         )
     if any(isinstance(part, PaperMap) for part in parts):
         yield (
-            "Shaded areas stand out from the noise, with a risk of 5 % over all of them; the"
-            " darker, the larger their share. Plain areas cannot be told from nobody."
+            f"Shaded areas stand out from the noise, with a risk of 5{NARROW}% over all of them;"
+            " the darker, the larger their share. Plain areas cannot be told from nobody."
         )
     if any(
         isinstance(part, PaperStrips) or (isinstance(part, PaperMap) and part.listed)
@@ -226,7 +228,7 @@ def _notes(
     if isinstance(question, PointResult):
         yield places.sentence(question.sides, question.cells)
     if isinstance(question, SelectMultipleResult) and question.most > 1:
-        yield f"People could tick up to {question.most}, so the shares do not sum to 100 %."
+        yield f"People could tick up to {question.most}, so the shares do not sum to 100{NARROW}%."
     yield from filter(None, map(left_out, parts))
     yield f"{privacy(source, [Protection.of_result(question)])}{_effect(question)} {SAMPLE}"
     yield source.note

@@ -36,7 +36,7 @@ from deniably.lab.inputs import (
 from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms.law import Finite
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
-from deniably.results.drawing.digits import number
+from deniably.results.drawing.digits import NARROW, number
 from deniably.results.drawing.graph import Graph
 from deniably.survey.questions import Number, Question
 
@@ -123,10 +123,10 @@ def bounds(
     told, ours, theirs = at[tried], at[best], at[curator]
     answer = (
         f"With {n:,} people at epsilon {privacy_text(level)} the best maximum is {number(best)}: it"
-        f" clips {_hundred(ours)} % of the numbers, and the mean is off by"
+        f" clips {_hundred(ours)}{NARROW}% of the numbers, and the mean is off by"
         f" {_short(value(ours, 'planned'))}; with {number(tried)} it is off by"
-        f" {_short(value(told, 'planned'))}, {_hundred(told)} % are clipped, and a trusted curator"
-        f" would be off by {_short(value(theirs, 'curator'))} at {number(curator)}."
+        f" {_short(value(told, 'planned'))}, {_hundred(told)}{NARROW}% are clipped, and a trusted"
+        f" curator would be off by {_short(value(theirs, 'curator'))} at {number(curator)}."
     )
     notes = [
         "Planned: as an author plans, for the worst spread of answers within the range. The draws"

@@ -35,7 +35,7 @@ from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms.law import Law, One, Randomiser
 from deniably.results.drawing.axes import of_ratios, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import number, with_unit
+from deniably.results.drawing.digits import NARROW, number, with_unit
 from deniably.results.drawing.graph import Graph, GraphLayer
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Question
@@ -241,7 +241,7 @@ def _pictures(
               *column(losses, "drawn_power"), 0.0]  # fmt: skip
     lines: list[GraphLayer] = [
         line([row for row in certified if row["size"] == float(one)], "trials", "epsilon",
-             f"a catastrophe of {_plain(float(100 * one))} %", tone)
+             f"a catastrophe of {_plain(float(100 * one))}{NARROW}%", tone)
         for one, tone in SIZES
     ]  # fmt: skip
     lines.append(line(certified[: len(_TRIALS)], "trials", "claim", "what is claimed", "mute",

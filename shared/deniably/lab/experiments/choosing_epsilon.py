@@ -24,7 +24,7 @@ from deniably.lab.picture import Picture, band, bar, column, dots, line, value
 from deniably.mechanisms.law import Finite, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import hundred, number
+from deniably.results.drawing.digits import NARROW, hundred, number
 from deniably.results.drawing.graph import Bars, Graph
 from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
@@ -109,9 +109,9 @@ def choosing_epsilon(
     half = 100 * points
     answer = (
         f"At epsilon {privacy_text(level)}, {yes} of 100 people who have it report it, and {no} of"
-        f" 100 who do not; a reader who thought it {hundred(Fraction(prior))} % likely"
-        f" thinks it {hundred(value(told, 'after'))} % likely at most after the report, and a"
-        f" share to ±{number(half, 0 if half % 1 < 1e-9 else 1)} points takes"
+        f" 100 who do not; a reader who thought it {hundred(Fraction(prior))}{NARROW}% likely"
+        f" thinks it {hundred(value(told, 'after'))}{NARROW}% likely at most after the report, and"
+        f" a share to ±{number(half, 0 if half % 1 < 1e-9 else 1)} points takes"
         f" {counted(round(value(ours, 'n')), 'person', 'people')}."
     )
     days = {one.read.isoformat() for one in deployments()}

@@ -24,7 +24,7 @@ from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Law, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import hundred, number
+from deniably.results.drawing.digits import NARROW, hundred, number
 from deniably.results.drawing.graph import Bars, Graph, GraphLayer
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.privacy import Privacy
@@ -153,8 +153,8 @@ def picking_the_winner(
 def _notes(k: int, own: bool) -> list[str]:
     found = [
         "The people are a sample of a population whose shares are"
-        f" {', '.join(f'{100 * share:.3g}' for share in _shares(k))} %: even if they are asked"
-        " directly, the sample may have another leader. Ties are broken at random."
+        f" {', '.join(f'{100 * share:.3g}' for share in _shares(k))}{NARROW}%: even if they are"
+        " asked directly, the sample may have another leader. Ties are broken at random."
     ]
     if not own:
         found.append(
