@@ -10,6 +10,7 @@ from flask import Flask
 from deniably_server.api import (
     access,
     checks,
+    classroom,
     crosstabs,
     differences,
     groups,
@@ -84,6 +85,7 @@ def create_app(
     app.register_blueprint(home.blueprint)
     app.register_blueprint(how.blueprint)
     app.register_blueprint(lab.blueprint)
+    app.register_blueprint(classroom.blueprint)
     app.register_blueprint(static_files.web)
     metrics_page.attach_metrics(app, metrics)
     app.register_blueprint(status.blueprint)

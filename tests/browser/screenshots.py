@@ -54,7 +54,7 @@ FEW = [(390, "light"), (1280, "dark")]
 MOST = 2_000_000
 """Bytes of all pictures."""
 _QUALITY = 0.15
-_HIGHEST = 1500
+_HIGHEST = 1250
 """Pixels of a page that a picture shows."""
 _NAME = re.compile(r"(.+)-(390|1280)-(light|dark)\.webp")
 
@@ -103,6 +103,7 @@ PAGES = {
     "results of every type": "/surveys/everything",
     "results hidden": "/surveys/hidden",
     "results for analysts": "/surveys/analysts",
+    "class": "/surveys/workplace/class",
     "two questions": "/surveys/last-year/crosstab?rows=took&columns=remarks",
     "differences": "/surveys/last-year/differences?question=remarks",
     "figure for a paper": "/surveys/everything/figures/happy",
@@ -112,7 +113,6 @@ PAGES = {
     "status": "/surveys/hidden/status",
     "first start": "/admin",
     "no such page": "/s/none",
-    "bad address": "/surveys/last-year/crosstab?rows=took&columns=nothing",
     "way out": "/measures",
 }
 """Pages that are no form, by what they are called in the index."""

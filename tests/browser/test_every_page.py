@@ -42,6 +42,7 @@ PAGES = {
     "/s/<name>": ["/s/closed", "/s/none"],
     "/surveys/<name>": ["/surveys/everything", "/surveys/hidden", "/surveys/for-analysts"],
     "/surveys/<name>/checks": ["/surveys/everything/checks"],
+    "/surveys/<name>/class": ["/surveys/home-1/class?language=de", "/surveys/hidden/class"],
     "/surveys/<name>/crosstab": [f"{CROSSTAB}?rows=stolen&columns=what", f"{CROSSTAB}?rows=stolen"],
     "/surveys/<name>/crosstab/figure": [f"{CROSSTAB}/figure?rows=stolen&columns=what"],
     "/surveys/<name>/differences": ["/surveys/everything/differences?question=what"],

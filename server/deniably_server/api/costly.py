@@ -102,6 +102,23 @@ def experiment(key: Hashable, view: Callable[[], ResponseReturnValue]) -> Respon
     return _response(found)
 
 
+def part(key: Hashable, target: str, reads: Reads) -> bytes | None:
+    """What the view at ``target`` answers, for a page that shows it among other things; None where
+    there is no queue.
+
+    With the key of that view's own answers it is the very same, computed once. The caller has seen
+    to it that the request may see it.
+    """
+    queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
+    if queue is None:
+        return None
+    job = msgspec.structs.replace(_job(), target=target)
+    with let_others_read(request.environ):
+        found = queue.answer(key, job, reads)
+    packed = ("content-encoding", _GZIP) in [(name.lower(), is_) for name, is_ in found.headers]
+    return gzip.decompress(found.body) if packed else found.body
+
+
 def computed_before(
     about: tuple[Hashable, ...],
     *,

@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import msgspec
 from flask import Blueprint, Response, make_response, render_template, request
 from markupsafe import Markup, escape
 
+from deniably.core.table import Cell
 from deniably.lab.catalogue import Case, Entry, entries
 from deniably.lab.experiment import Experiment, text_of
 from deniably.lab.page import fragment
+from deniably.lab.picture import DrawnRow
 from deniably.survey.readable import cut
 from deniably.survey.survey import Survey
-from deniably_server.api.costly import experiment
+from deniably_server.api.costly import experiment, part
 from deniably_server.errors import BadParameter, NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.body import JSON
@@ -28,7 +31,7 @@ from deniably_server.web.lab_form import LONGEST, fields
 from deniably_server.web.operation import CSV, PAGE, SVG, Operation, QueryParameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from flask.typing import ResponseReturnValue
 
@@ -77,6 +80,15 @@ _NAMED = {"enum": list(entries()), "description": "An experiment that applies to
 _CHOSEN: QueryParameters = {"experiment": _NAMED, **_CASE}
 _NEEDED: QueryParameters = {"experiment!": _NAMED, **_CASE}
 _PROBLEMS = ("not-found", "too-much", "busy")
+
+
+class _RowsAlone(msgspec.Struct, frozen=True):
+    """What a page takes of an experiment's JSON."""
+
+    rows: list[dict[str, Cell]]
+
+
+_rows = msgspec.json.Decoder(_RowsAlone).decode
 
 
 @dataclass(frozen=True)
@@ -212,6 +224,18 @@ def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str 
             number, n = labels.index(label) + 1, ",".join(map(str, several))
             return f"/surveys/{survey.name}/lab?experiment={_FUNNEL}&case={number}&n={n}"
     return None
+
+
+def rows_of(survey: Survey, name: str, number: int, given: Mapping[str, str]) -> Sequence[DrawnRow]:
+    """The rows of the experiment ``name`` on a survey's case, counted from 1, with these inputs:
+    what ``survey_as_json`` answers."""
+    query = {"experiment": name, "case": number, **given}
+    target = f"/api/surveys/{survey.name}/lab?{urlencode(query)}"
+    body = part(("lab.rows", survey.digest, target), target, "nothing")
+    if body is not None:
+        return _rows(body).rows
+    case = [*entries()[name].cases(survey)][number - 1]
+    return entries()[name].run(case, **given).rows
 
 
 # --- what is asked for --------------------------------------------------------------------------

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
+NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
+"""A host's name or number, in small letters."""
 _BY_NUMBER = {"/healthz", "/readyz", "/metrics"}
 """Paths that supervisors and Prometheus request by IP address."""
 
@@ -30,7 +31,7 @@ class HostCheck:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
-        host = _without_port(str(environ.get("HTTP_HOST", "")).lower())
+        host = without_port(str(environ.get("HTTP_HOST", "")).lower())
         if host in self._names or environ["PATH_INFO"] in _BY_NUMBER:
             return self._app(environ, start_response)
         error = Misdirected("this server does not answer to this name; its operator sets the names")
@@ -46,7 +47,7 @@ def host_names(setting: str) -> frozenset[str]:
     ['a.example', 'b.example']
     """
     names = [name.strip().lower().removesuffix(".") for name in setting.split(",")]
-    wrong = [name for name in names if name and not _NAME.fullmatch(name)]
+    wrong = [name for name in names if name and not NAME.fullmatch(name)]
     if wrong:
         raise ValueError(
             f"{wrong[0]!r} is no host name; hosts are names without scheme and port, with commas"
@@ -55,7 +56,8 @@ def host_names(setting: str) -> frozenset[str]:
     return frozenset(filter(None, names))
 
 
-def _without_port(host: str) -> str:
+def without_port(host: str) -> str:
+    """The name in a Host header, without a port or the dot at the end of a full name."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.partition(":")[0].removesuffix(".")

@@ -38,6 +38,7 @@ SHEETS = {
     "style/home-page.css": ("tokens", "base", "rain", "results", "home"),
     "style/how-page.css": ("tokens", "base", "rain", "how"),
     "style/lab-page.css": ("tokens", "base", "results", "lab"),
+    "style/class-page.css": ("tokens", "base", "results", "lab", "class"),
     "style/dossier-page.css": ("tokens", "base", "dossier"),
 }
 """The first stylesheet of a page, with the sheets that it is joined from."""

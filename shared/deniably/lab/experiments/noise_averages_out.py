@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from statistics import NormalDist
@@ -16,7 +18,7 @@ from deniably.lab.example_questions import question as asked
 from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.experiments.coins import SecondInput, TruthInput
 from deniably.lab.inputs import SHARE, Exact, SeedInput, SeveralOf, Whole
-from deniably.lab.picture import Picture, band, column, dots, line, value
+from deniably.lab.picture import DrawnRow, Picture, band, column, dots, line, value
 from deniably.mechanisms.law import Law, One, Randomiser, Ticks
 from deniably.results.drawing.axes import of_parts, of_ratios
 from deniably.results.drawing.digits import number
@@ -94,24 +96,57 @@ def noise_averages_out(
     if mechanism.loss.odds == _FAIR and mechanism.law.domain.count == 2:
         rows += [_told(row) for row in rows if row["what"] == "spread" and row["n"] in _TOLD]
     spread = [row for row in rows if row["what"] == "spread"]
-    drawn = [row for row in rows if row["what"] == "survey"]
-    told = [row for row in rows if row["what"] == "introduction"]
-
     known = ", ".join(f"to ±{_points(row)} points from {row['n']:,} people" for row in spread)
     answer = f"In 95 of 100 surveys the share is known {known}."
-    every = [*column(spread, "low"), *column(spread, "high"), *column(drawn, "drawn")]
+    notes = ["The band is about these people: it has the noise of the reports alone."]
+    return Outcome(answer, rows, [funnel(rows)], notes, mechanism.described)
+
+
+@dataclass(frozen=True)
+class FunnelWords:
+    """The words of a funnel, each of at most 38 characters but the title."""
+
+    title: str = "The noise averages out: a funnel"
+    band: str = "95 of 100 surveys, exact error"
+    truth: str = "the truth"
+    drawn: str = "surveys that were drawn"
+    told: str = "the draws of an introduction"
+    seen: str = "this survey"
+    interval: str = "its interval"
+    people: str = "people"
+    share: str = "estimated share"
+
+
+def funnel(
+    rows: Sequence[DrawnRow],
+    words: FunnelWords = FunnelWords(),  # frozen
+    seen: Sequence[DrawnRow] = (),
+    *,
+    whole: bool = False,
+) -> Picture:
+    """The picture of the experiment's ``rows``; ``whole`` shows all shares from 0 to 1.
+
+    ``seen`` puts the estimate of a real survey into it: a row with ``n`` and ``estimate``, and rows
+    with ``n`` and ``end`` for the ends of its interval, all as parts of 1.
+    """
+    spread = [row for row in rows if row["what"] == "spread"]
+    drawn = [row for row in rows if row["what"] == "survey"]
+    told = [row for row in rows if row["what"] == "introduction"]
     layers: list[GraphLayer] = [
-        band(spread, "n", "low", "high", "95 of 100 surveys, exact error"),
-        line(spread, "n", "truth", "the truth", "mute"),
-        dots(drawn, "n", "drawn", "surveys that were drawn"),
+        band(spread, "n", "low", "high", words.band),
+        line(spread, "n", "truth", words.truth, "mute"),
+        dots(drawn, "n", "drawn", words.drawn),
     ]
     if told:
-        layers.append(dots(told, "n", "drawn", "the draws of an introduction", "mark", hollow=True))
-    up = of_parts([*every, *column(told, "drawn")])
-    graph = Graph(of_ratios(n), "people", up, "estimated share", layers)
-    notes = ["The band is about these people: it has the noise of the reports alone."]
-    return Outcome(answer, rows, [Picture("The noise averages out: a funnel", graph)], notes,
-                 mechanism.described)  # fmt: skip
+        layers.append(dots(told, "n", "drawn", words.told, "mark", hollow=True))
+    if seen:
+        layers.append(line(seen, "n", "end", words.interval))
+        layers.append(dots(seen, "n", "estimate", words.seen, "mark"))
+    heights = [*column(spread, "low"), *column(spread, "high"), *column(drawn, "drawn"),
+               *column(told, "drawn"), *column(seen, "end"), *column(seen, "estimate"),
+               *((0.0, 1.0) if whole else ())]  # fmt: skip
+    across = of_ratios(column(spread, "n"))
+    return Picture(words.title, Graph(across, words.people, of_parts(heights), words.share, layers))
 
 
 class _Figure:

@@ -209,9 +209,19 @@ def _parts(drawing: Drawing) -> tuple[int, list[str]]:
             return _areas(drawing)
 
 
+def height(graph: Graph, value: float) -> float:
+    """Pixels from the top of the drawing down to a value of the upward axis."""
+    return _y(graph.up, value, _top(graph))
+
+
+def _top(graph: Graph) -> int:
+    """Pixels above the high end of the upward axis: a line for each layer, and the axis' words."""
+    return _LINE * len(graph.layers) + 2 * _LINE
+
+
 def _graph(graph: Graph) -> tuple[int, list[str]]:
     keys = [_key(layer, place) for place, layer in enumerate(graph.layers)]
-    top = _LINE * len(keys) + 2 * _LINE
+    top = _top(graph)
     bottom = top + _TALL
     parts = [*keys, _text("0", top - _LINE - 2, graph.up_label)]
     for value, words in graph.up.ticks:

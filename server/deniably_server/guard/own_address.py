@@ -1,0 +1,72 @@
+"""The address by which people reach this server, for links that leave the screen: a QR code.
+
+A name that anybody may send as Host becomes no link. It has to be one that the operator named, or
+one that no foreign name server can claim: a number, or a name within the own network. A lie about
+``https`` reaches nobody but who tells it, as these pages are never cached.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from deniably.core.addresses import is_here
+from deniably_server.guard.host_names import NAME, host_names, without_port
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+_PORT = re.compile(r":[1-9][0-9]{0,4}")
+_AT_HOME = (".local", ".lan", ".home.arpa", ".internal")
+"""Names that are never given to anybody in the public DNS (RFC 6762, 8375; ICANN 2024),
+and .lan, which routers use."""
+
+
+def own_address(environ: WSGIEnvironment, hosts: str = "") -> str | None:
+    """The beginning of this server's addresses, such as https://survey.example.org, as the request
+    reached it; None where that cannot be believed. ``hosts`` is the setting.
+
+    >>> own_address({"HTTP_HOST": "192.168.1.7:8000"})
+    'http://192.168.1.7:8000'
+    >>> own_address({"HTTP_HOST": "a.example", "HTTP_SEC_FETCH_SITE": "none"}, "a.example")
+    'https://a.example'
+    >>> own_address({"HTTP_HOST": "evil.example"})
+    """
+    host = str(environ.get("HTTP_HOST", "")).lower()
+    name = without_port(host)
+    port = host[len(name) :].removeprefix(".")
+    if not NAME.fullmatch(name) or (port and not _PORT.fullmatch(port)):
+        return None
+    if name not in host_names(hosts) and (hosts or not _is_at_home(name)):
+        return None
+    if _is_secure(environ) and not is_here(f"http://{name}"):
+        return f"https://{name}{port.removesuffix(':443')}"
+    return f"http://{name}{port}"
+
+
+def is_refused_by_phones(address: str) -> bool:
+    """Whether a phone's browser has no cryptography for a page at this address."""
+    return urlsplit(address).scheme != "https" and not is_here(address)
+
+
+def _is_at_home(name: str) -> bool:
+    """Whether a name is a number, this machine, or one within the own network."""
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        return name[0] != "[" and ("." not in name or name.endswith(_AT_HOME))
+    return True
+
+
+def _is_secure(environ: WSGIEnvironment) -> bool:
+    """Whether the browser speaks https, to this server or to a proxy in front.
+
+    A proxy says so, or the browser itself: it sends Sec-Fetch-Site over safe connections alone.
+    """
+    return (
+        environ.get("wsgi.url_scheme") == "https"
+        or environ.get("HTTP_X_FORWARDED_PROTO") == "https"
+        or "HTTP_SEC_FETCH_SITE" in environ
+    )

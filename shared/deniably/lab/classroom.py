@@ -1,0 +1,178 @@
+"""A class asks itself: how precise that will be, and its estimate within the funnel of L3.
+
+The people of a class may be all that it wants to know about (Genest, Hanley and Bhatnagar 2024).
+Then the noise of the reports alone is the error. If they stand for others, it is the wider one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log
+from typing import Any
+
+from deniably.core.table import Cell
+from deniably.design.planning import Goal, margin_for, share_goal
+from deniably.estimation.figures import Average, Buckets, Share, Shares, SingleMean, groups
+from deniably.lab.catalogue import Case, entries
+from deniably.results.document import QuestionResult
+from deniably.results.drawing.digits import half
+from deniably.results.drawing.row import Row
+from deniably.results.shown import of_choice, of_mean
+from deniably.survey.odds import odds_text
+from deniably.survey.questions import Point, Product, Question
+from deniably.survey.survey import Survey
+from deniably.wording.words import Words
+
+FUNNEL, TREE = "noise-averages-out", "coins"
+"""The experiments that a class looks at."""
+_MOST_PEOPLE = 1_000_000
+"""Of a funnel."""
+TELLING = 9
+"""Odds that a class of 30 may prefer, as it protects less and shows more."""
+
+
+@dataclass(frozen=True)
+class GuessTarget:
+    """What a class guesses at: the first figure of a question, from ``low`` to ``high``.
+
+    ``label`` is the choice whose share it is, and empty for a mean, which has a ``unit``.
+    ``number`` is the place of the question among those that the funnel applies to, from 1.
+    """
+
+    label: str
+    low: float
+    high: float
+    unit: str
+    number: int
+
+    def part(self, value: float) -> float:
+        """A value as a part of the range: 0 at the low end and 1 at the high one."""
+        return (value - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class SeenEstimate:
+    """The estimate of a target that the results show, of ``n`` reports to the question."""
+
+    n: int
+    row: Row
+
+
+def target(survey: Survey, question: Question) -> GuessTarget | None:
+    """What a class guesses at; None where the funnel does not apply to the question, and where its
+    first figure is one of several things at once, such as of a place on a map."""
+    number, group = place(survey, question, FUNNEL), groups(question)[0]
+    if number is None or group.part is not None or isinstance(question, Point | Product):
+        return None
+    match group:
+        case Shares():
+            return GuessTarget(group.figures[0].label, 0.0, 1.0, "", number)
+        case SingleMean():
+            low, high = group.figure.extent
+            return GuessTarget("", float(low), float(high), group.figure.unit, number)
+        case Buckets():
+            return None
+
+
+def place(survey: Survey, question: Question, experiment: str) -> int | None:
+    """The place of a question among those that an experiment applies to, from 1; None where it
+    does not."""
+    cases = [case.about for case in entries()[experiment].cases(survey)]
+    if question.label not in cases:
+        return None
+    return cases.index(question.label) + 1
+
+
+def case(survey: Survey, found: GuessTarget) -> Case:
+    """The target's case of the funnel."""
+    return [*entries()[FUNNEL].cases(survey)][found.number - 1]
+
+
+def margin(survey: Survey, question: Question, people: int) -> float:
+    """Half of the 95 % interval that so many people give, as a part of 1, where it is widest.
+
+    It is about everybody whom these people stand for, as the intervals of results are.
+    """
+    figure = groups(question)[0].figures[0]
+    assert isinstance(figure, Share | Average)
+    variance = figure.variance(question.report_mechanism)
+    reports = survey.asked / len(survey.questions)
+    goal = Goal(lambda _: variance, 0.25, reports)
+    return margin_for(goal, question.mechanism.loss.epsilon, people).margin
+
+
+def more_telling(question: Question, people: int) -> float | None:
+    """The margin with the odds ``TELLING``; None unless it is one of several choices that are
+    asked for with lower odds."""
+    (first, *_) = groups(question)
+    if question.type not in ("yes_no", "select_one"):
+        return None
+    if question.mechanism.loss.odds_bound >= TELLING:
+        return None
+    return margin_for(share_goal(len(first.figures)), log(TELLING), people).margin
+
+
+def sizes(people: int, seen: SeenEstimate | None = None) -> list[int]:
+    """The numbers of people over which a class's funnel is drawn."""
+    every = {people, 2 * people, *([seen.n] if seen and seen.n > 1 else [])}
+    wider = {min(10, *every), max(300, 5 * max(every))}
+    return sorted({min(one, _MOST_PEOPLE) for one in every | wider})
+
+
+def seen(found: GuessTarget, result: QuestionResult) -> SeenEstimate:
+    """A target's estimate in the document of its question's results."""
+    document: Any = result
+    if found.label:
+        chosen = next(one for one in document.choices if one.label == found.label)
+        return SeenEstimate(result.n, of_choice(chosen))
+    return SeenEstimate(result.n, of_mean("", document.mean))
+
+
+def centre(found: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
+    """The share that a funnel is drawn about: the estimate in whole points, and a half without
+    one."""
+    if estimate is None or not estimate.row.drawn:
+        return Fraction(1, 2)
+    share = min(max(found.part(estimate.row.estimate), 0.0), 1.0)
+    return Fraction(round(100 * share), 100)
+
+
+def rows_of(found: GuessTarget, estimate: SeenEstimate) -> list[dict[str, Cell]]:
+    """An estimate and the ends of its interval, for the funnel; none where it says too little."""
+    if not estimate.row.drawn or estimate.n < 2:
+        return []
+    people: Cell = estimate.n
+    at = found.part(estimate.row.estimate)
+    ends: list[dict[str, Cell]] = [
+        {"what": "seen", "n": people, "end": found.part(end)} for end in estimate.row.interval
+    ]
+    return [{"what": "seen", "n": people, "estimate": min(max(at, 0.0), 1.0)}, *ends]
+
+
+def precision(
+    survey: Survey, question: Question, found: GuessTarget, people: int, words: Words,
+    alone: float | None = None,
+) -> list[str]:  # fmt: skip
+    """How far off the estimate of so many people may be, in sentences, and what would make that
+    less. ``alone`` is the margin about these people alone, which the funnel's rows have."""
+
+    def points(of: float) -> str:
+        return written(half(of), words)
+
+    key = "class.share" if found.label else "class.mean"
+    of_all, second = (points(margin(survey, question, n)) for n in (people, 2 * people))
+    said = [words(key, people=people, label=found.label, margin=of_all)]
+    if alone is not None:
+        said.append(words("class.coins", margin=points(alone)))
+    said.append(words("class.second", people=2 * people, margin=second))
+    if (telling := more_telling(question, people)) is not None:
+        own = written(odds_text(question.mechanism.loss.odds_bound), words)
+        more = points(telling)
+        said.append(words("class.telling", odds=TELLING, own=own, margin=more))
+    return said
+
+
+def written(number: str, words: Words) -> str:
+    """A number of English texts in the language's style."""
+    return number.translate({ord(","): words("number.group"), ord("."): words("number.point")})
