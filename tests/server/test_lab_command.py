@@ -105,7 +105,7 @@ def test_a_survey_gives_the_pictures_of_its_own_whole_numbers(tmp_path: Path) ->
         (["one-report", "--epsilon", "many"], "epsilon is 'many'; it is a number from 0.01"),
         (["noise-averages-out", "--n", "1,2"], "n is '1'; it is a whole number from 2"),
         (["all", "-o", "x.html", "--seed", "-1"], "seed is '-1'; it is a whole number from 0"),
-        (["nothing"], "nothing is neither an experiment nor a survey's file; there are all, coins"),
+        (["nothing"], "nothing is neither an experiment nor a survey's file; there are all, class"),
         (["all"], "Missing option '--output'"),
         (["coins", "--svg", "/nowhere/at/all.svg"], "No such file or directory"),
     ],

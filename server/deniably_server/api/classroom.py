@@ -13,7 +13,7 @@ from typing import cast
 
 from flask import Blueprint, current_app, render_template, request
 
-from deniably.core.addresses import is_here
+from deniably.core.loopback import is_here
 from deniably.lab import classroom
 from deniably.lab.classroom import GuessTarget, SeenEstimate, written
 from deniably.lab.experiments.noise_averages_out import FunnelWords, funnel

@@ -26,7 +26,7 @@ _LONG = 10  # seconds
 _WIDTH = 100  # characters
 
 _file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-_server = click.option(
+server_option = click.option(
     "--server",
     envvar="DENIABLY_SERVER",
     default="http://127.0.0.1:8000",
@@ -40,7 +40,7 @@ _token = click.option(
     help="The author's token; better given as DENIABLY_TOKEN, which other users cannot see.",
 )
 
-_key = click.option(
+key_option = click.option(
     "--key",
     "path",
     envvar="DENIABLY_KEY",
@@ -61,7 +61,7 @@ def check(file: Path, exact: bool) -> None:
     from deniably.authoring.checking import MARGIN_AT, check_survey, fake_text
 
     began = process_time()
-    with _sentences(file):
+    with sentences(str(file)):
         found = check_survey(file)
     notes = list(found.notes)
     if (took := process_time() - began) > _LONG:
@@ -103,21 +103,34 @@ def check(file: Path, exact: bool) -> None:
 
 @click.command()
 @_file
-@_server
+@server_option
 @_token
-@_key
+@key_option
 @click.option("--anyway", is_flag=True, help="Also a survey that devices refuse.")
 def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool) -> None:
     """Sign a survey with the author's key and publish it on a server, for good.
 
     Devices refuse a survey that gives away too much. To publish it nevertheless, use --anyway.
     """
+    kind = "application/json" if file.suffix == ".json" else "application/yaml"
+    publish_definition(file.read_bytes(), str(file), server, token, path, kind=kind, anyway=anyway)
+
+
+def publish_definition(
+    text: bytes, whence: str, server: str, token: str, path: Path | None, *,
+    kind: str = "application/yaml", anyway: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Publish an author's text and print the links; returns the server's answer.
+
+    ``whence`` names the text in errors. Raises ClickException where it is no valid survey, where
+    devices refuse it, unless ``anyway``, and where the server does.
+    """
     from deniably.authoring.checking import refusals
     from deniably.authoring.compiling import publish_text
     from deniably_server.commands.author_key import author_key
 
-    with _sentences(file):
-        survey = publish_text(file.read_bytes())
+    with sentences(whence):
+        survey = publish_text(text)
     if (refused := refusals(survey)) and not anyway:
         raise click.ClickException(
             "\n".join([*refused, "Nothing was published. To publish it all the same: --anyway"])
@@ -125,31 +138,32 @@ def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool
     signature = author_key(path).sign(survey.digest)
     published = _call(
         "POST",
-        f"{_base(server)}/api/surveys",
+        f"{base(server)}/api/surveys",
         {
             "Authorization": f"Bearer {token}",
-            "Content-Type": "application/json" if file.suffix == ".json" else "application/yaml",
+            "Content-Type": kind,
             "Deniably-Author": signature.author,
             "Deniably-Signature": signature.value,
         },
-        file.read_bytes(),
+        text,
     )
     click.echo(f"{survey.name} is published, digest {survey.digest}")
     click.echo(f"{'author':<10}  {signature.fingerprint}")
     for title, link in published.get("links", {}).items():
-        click.echo(one_line(f"{title:<10}  {_base(server)}{link}"))
+        click.echo(one_line(f"{title:<10}  {base(server)}{link}"))
     if published.get("state") == "closed":
         click.echo(
             f"\n{survey.name} was published before and is closed: it takes no more reports, and is"
             " not opened again. To ask once more, publish it under another name."
         )
+    return published
 
 
 @click.command()
 @click.argument("name")
-@_server
+@server_option
 @_token
-@_key
+@key_option
 @click.option("--yes", is_flag=True, help="Do not ask, also where the results stay hidden.")
 def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> None:
     """Close a survey: it takes no more reports, for good.
@@ -157,7 +171,7 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
     You need the token that published it, or any author's token and the author's key.
     With fewer reports than its minimum, the results would stay hidden for ever, so this asks.
     """
-    address = f"{_base(server)}/api/surveys/{quote(name, safe='')}"
+    address = f"{base(server)}/api/surveys/{quote(name, safe='')}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     headers |= _signed_to_close(address, path)
     try:
@@ -177,12 +191,12 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
         click.echo(f"{name} is closed, with fewer reports than its results need")
         return
     click.echo(f"{name} is closed, with {count:,} report{'' if count == 1 else 's'}")
-    click.echo(f"{'results':<10}  {_base(server)}/surveys/{quote(name, safe='')}")
+    click.echo(f"{'results':<10}  {base(server)}/surveys/{quote(name, safe='')}")
 
 
 @click.command()
 @click.argument("name")
-@_server
+@server_option
 @_token
 def status(name: str, server: str, token: str) -> None:
     """Show whether a survey is open, about how many have answered, and when results are shown.
@@ -190,12 +204,12 @@ def status(name: str, server: str, token: str) -> None:
     The number of an open survey is in whole tens, at most five minutes old. An operator's token
     works too.
     """
-    address = f"{_base(server)}/api/surveys/{quote(name, safe='')}/status"
+    address = f"{base(server)}/api/surveys/{quote(name, safe='')}/status"
     found = _call("GET", address, {"Authorization": f"Bearer {token}"}, b"")
     click.echo(one_line(f"{name}: {found.get('title')}"))
     for sentence in found.get("sentences", ()):
         click.echo(one_line(str(sentence)))
-    click.echo(f"{'results':<10}  {_base(server)}/surveys/{quote(name, safe='')}")
+    click.echo(f"{'results':<10}  {base(server)}/surveys/{quote(name, safe='')}")
 
 
 def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
@@ -216,18 +230,19 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
 
 
 @contextmanager
-def _sentences(file: Path) -> Generator[None]:
-    """Turn BadSurvey into a ClickException that lists every problem in the file."""
+def sentences(whence: str) -> Generator[None]:
+    """Turn BadSurvey into a ClickException that lists every problem of what ``whence`` names."""
     from deniably.core.errors import BadSurvey
 
     try:
         yield
     except BadSurvey as error:
         found = "\n".join(f"  {one_line(str(problem))}" for problem in error.problems)
-        raise click.ClickException(f"{file} is no valid survey:\n{found}") from None
+        raise click.ClickException(f"{whence} is no valid survey:\n{found}") from None
 
 
-def _base(server: str) -> str:
+def base(server: str) -> str:
+    """The address of a server as the beginning of others."""
     return server.rstrip("/")
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deniably.core.steering import printable
+from deniably_server.commands.lab_class import in_class
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.lab.catalogue import Entry
     from deniably.lab.experiment import Experiment
 
-_ALL = "all"
+_ALL, _CLASS = "all", "class"
 _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 _OUTPUT = click.Option(
     ["--output", "-o"], type=_FILE, help="Write one HTML page that needs nothing else."
@@ -28,18 +29,21 @@ _SEED, _VALUES = "seed", "values"
 
 
 class _Lab(click.Group):
-    """A command for each experiment, one for all of them, and one for each survey file."""
+    """A command for each experiment, one for all of them, one for a class that asks itself, and one
+    for each survey file."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from deniably.lab.catalogue import entries
 
-        return [_ALL, *entries()]
+        return [_ALL, _CLASS, *entries()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from deniably.lab.catalogue import entries
 
         if cmd_name == _ALL:
             return _everything()
+        if cmd_name == _CLASS:
+            return in_class
         if entry := entries().get(cmd_name):
             return _one(entry)
         if (file := Path(cmd_name)).is_file():
@@ -64,7 +68,8 @@ def lab(context: click.Context) -> None:
     """Show the textbooks' experiments as pictures, made by the mechanisms that ship.
 
     Without a NAME it lists them. With a survey's FILE it makes all that apply to it, with its own
-    whole numbers. `deniably lab all -o handout.html` makes a handout.
+    whole numbers. `deniably lab all -o handout.html` makes a handout. `deniably lab class` makes
+    and publishes a survey of one question, with a page for the projector.
     """
     if context.invoked_subcommand is None:
         from deniably.lab.catalogue import entries

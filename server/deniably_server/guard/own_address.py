@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from deniably.core.addresses import is_here
+from deniably.core.loopback import is_here
 from deniably_server.guard.host_names import NAME, host_names, without_port
 
 if TYPE_CHECKING:

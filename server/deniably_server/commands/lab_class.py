@@ -1,0 +1,173 @@
+"""``deniably lab class``: a survey of one question that a class asks itself, with its page."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+
+from deniably.core.loopback import is_here
+from deniably.core.steering import one_line
+from deniably_server.commands.authoring import (
+    base,
+    key_option,
+    publish_definition,
+    sentences,
+    server_option,
+)
+
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Those of a name that is typed from a wall: none looks like another."""
+_LENGTH = 5
+_LEAST_STEP, _STEPS = 5, 3
+_USUAL = 30
+_WHENCE = "what you ask for"
+
+
+@click.command("class")
+@click.option("--question", required=True, help="What the class is asked.")
+@click.option(
+    "--choices",
+    metavar="A,B,C",
+    help="The answers, with commas between; without them it is yes or no.",
+)
+@click.option(
+    "--coins", metavar="TRUTH", help="How often the first coin says: truth. [default: 1/2]"
+)
+@click.option(
+    "--odds", help="The odds of two answers, instead of coins; 9 shows more, protects less."
+)
+@click.option("--name", help="The name in the address. [default: class- and five letters]")
+@click.option("--title", default="A question to the class", show_default=True)
+@click.option("--language", default="en", show_default=True, help="Of the form and the page.")
+@click.option(
+    "--people",
+    type=click.IntRange(2, 1000),
+    default=_USUAL,
+    show_default=True,
+    help="How many are in the class; it says how precise that will be.",
+)
+@click.option(
+    "--minimum",
+    type=click.IntRange(2),
+    help="Reports in each step that the page shows. [default: a third of the people, at least 5]",
+)
+@click.option("--closed", is_flag=True, help="Show nothing before you close the survey.")
+@click.option("--dry-run", is_flag=True, help="Print the survey's file, and publish nothing.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write the survey's file, and publish nothing.",
+)
+@server_option
+@click.option(
+    "--token",
+    envvar="DENIABLY_TOKEN",
+    help="The author's token; better given as DENIABLY_TOKEN, which other users cannot see.",
+)
+@key_option
+@click.option("--anyway", is_flag=True, help="Also a survey that devices refuse.")
+def in_class(
+    question: str, choices: str | None, coins: str | None, odds: str | None, name: str | None,
+    title: str, language: str, people: int, minimum: int | None, closed: bool, dry_run: bool,
+    output: Path | None, server: str, token: str | None, path: Path | None, anyway: bool,
+) -> None:  # fmt: skip
+    """Ask a class one question.
+
+    It makes the survey, publishes it and prints its page for the projector, which has the QR code
+    of the form, the number of reports in steps, and the result to reveal.
+    """
+    import yaml
+
+    if coins is not None and odds is not None:
+        raise click.UsageError("state the privacy once: --coins or --odds")
+    asked: dict[str, object] = {"name": "answer", "label": question}
+    asked |= {"type": "yes_no"} if choices is None else {
+        "type": "select_one", "choices": [one.strip() for one in choices.split(",")]
+    }  # fmt: skip
+    asked |= {"odds": _number(odds)} if odds is not None else {
+        "coins": {"truth": _number(coins or "1/2")}
+    }  # fmt: skip
+    if minimum is not None and minimum > people:
+        raise click.UsageError(
+            f"--minimum {minimum} is more than the {people} --people: nothing would ever be shown"
+        )
+    document = {
+        "name": name or f"class-{''.join(secrets.choice(_LETTERS) for _ in range(_LENGTH))}",
+        "title": title,
+        "language": language,
+        "results": {
+            "minimum": minimum or min(people, max(_LEAST_STEP, people // _STEPS)),
+            "while_open": not closed,
+        },
+        "questions": [asked],
+    }
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    _say_how_precise(text, people, beside=dry_run or output is not None)
+    if output is not None:
+        _write(output, text)
+    elif dry_run:
+        click.echo(text, nl=False)
+    elif not token:
+        raise click.UsageError(
+            "to publish it takes --token or DENIABLY_TOKEN; --dry-run shows the file without"
+        )
+    else:
+        publish_definition(text.encode(), _WHENCE, server, token, path, anyway=anyway)
+        _say_where(str(document["name"]), server, people)
+
+
+def _number(text: str) -> object:
+    """A number as a survey's file has it: fractions are texts there."""
+    try:
+        return int(text)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+
+
+def _say_how_precise(text: str, people: int, *, beside: bool) -> None:
+    """Before anything is published; ``beside`` what goes to standard output.
+
+    Raises ClickException where it is no valid survey.
+    """
+    from deniably.authoring.compiling import publish_text
+    from deniably.lab import classroom
+    from deniably.wording.words import ENGLISH
+
+    with sentences(_WHENCE):
+        survey = publish_text(text)
+    (question,) = survey.questions
+    if (found := classroom.target(survey, question)) is not None:
+        for sentence in classroom.precision(survey, question, found, people, ENGLISH):
+            click.echo(one_line(sentence), err=beside)
+        click.echo(err=beside)
+
+
+def _say_where(name: str, server: str, people: int) -> None:
+    there = f"{base(server)}/surveys/{quote(name, safe='')}"
+    shown = f"{there}/class" + (f"?people={people}" if people != _USUAL else "")
+    click.echo(one_line(f"{'class':<10}  {shown}"))
+    click.echo()
+    close = f"deniably close {name} --server {base(server)}"
+    click.echo(one_line(f"To close it, which shows all reports: {close}"))
+    if is_here(server):
+        click.echo(
+            "Phones cannot reach this address, which is this machine's own: open the page by the"
+            " address that the class reaches it by. It has to begin with https."
+        )
+    elif not server.startswith("https:"):
+        click.echo("Phones refuse a form whose address does not begin with https.")
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{file}: {error.strerror}") from None
+    click.echo(f"wrote {file}", err=True)
