@@ -193,7 +193,7 @@ def test_reports_are_what_a_server_would_see(survey: dn.Survey) -> None:
         counted = [sum(choice == row[name] for row in rows) for choice in choices]
         assert counted == tallies[name].counts.tolist()
     assert "300 reports in all" in repr(reports)
-    assert repr(dn.read_people(survey, table_of(3))) == "3 people who answer 3 questions"
+    assert repr(dn.read_people(survey, table_of(3))) == "3 people with answers to 3 questions"
 
 
 def test_one_persons_report_is_drawn_as_a_device_draws_it(survey: dn.Survey) -> None:
