@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import secrets
 from itertools import product
@@ -126,6 +127,17 @@ def test_what_is_no_key_is_not_read(text: str) -> None:
     with pytest.raises(BadKey) as refused:
         read_private_key(text)
     assert "BEGIN" not in str(refused.value)
+
+
+def test_a_key_that_was_damaged_anywhere_is_not_read() -> None:
+    begin, *lines, end = KEY.text.splitlines()
+    whole = base64.b64decode("".join(lines))
+    for place in range(0, len(whole), 11):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        text = "\n".join([begin, base64.b64encode(damaged).decode(), end])
+        with pytest.raises(BadKey):
+            read_private_key(text)
 
 
 def test_a_private_key_never_prints_what_is_secret() -> None:
