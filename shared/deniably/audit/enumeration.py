@@ -39,12 +39,13 @@ IDS = (
 class _Replay(Coins):
     """Coins that repeat a given path, then take the first branch of every further draw.
 
-    The path's probability is ``share / whole``, not in lowest terms: that keeps a draw cheap.
+    The path's probability is ``share / whole``, not in lowest terms: that keeps a draw cheap. So
+    does ``cut``, a numerator and a denominator, or None where every branch is followed.
     """
 
     __slots__ = ("cut", "path", "share", "whole", "widths")
 
-    def __init__(self, path: Sequence[int], cut: Fraction) -> None:
+    def __init__(self, path: Sequence[int], cut: tuple[int, int] | None) -> None:
         super().__init__(lambda _: b"")
         self.cut = cut
         self.path = list(path)
@@ -60,7 +61,7 @@ class _Replay(Coins):
         # Small weights go through the shipped `choose`, draw by draw, so that it is audited too.
         # Large ones would take 2**32 branches, so they branch by their weights.
         total = sum(weights)
-        if total <= _ENUMERABLE and not self.cut:
+        if total <= _ENUMERABLE and self.cut is None:
             return super().choose(weights)
         branch = self._branch(len(weights))
         self._go(weights[branch], total)
@@ -73,8 +74,10 @@ class _Replay(Coins):
     def _go(self, weight: int, total: int) -> None:
         self.share *= weight
         self.whole *= total
-        if self.share * self.cut.denominator < self.cut.numerator * self.whole:
-            raise _CutOff
+        if self.cut is not None:
+            over, under = self.cut
+            if self.share * under < over * self.whole:
+                raise _CutOff
 
     def chance(self, n: int, d: int) -> bool:
         """Branch in two by ``_chance``, instead of into billions of paths. Another test shows that
@@ -218,8 +221,9 @@ def distribution_above(
     shares: PathShares[R] = _shares()
     unexplored = Fraction(0)
     path: list[int] = []
+    least = (cut.numerator, cut.denominator) if cut else None
     while True:
-        coins = _Replay(path, cut)
+        coins = _Replay(path, least)
         try:
             result = run(coins)
             if coins.share:

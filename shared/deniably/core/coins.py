@@ -48,7 +48,7 @@ class Coins:
 
         Raises ValueError where a weight is negative, or where there are none.
         """
-        if min(weights, default=-1) < 0:
+        if not weights or min(weights) < 0:
             raise ValueError("choose needs weights, none of them negative")
         u = self.below(sum(weights))
         for index, weight in enumerate(weights):
