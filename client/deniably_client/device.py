@@ -32,6 +32,7 @@ from deniably.device.tickets import begin_trade, end_trade, finish_trade
 from deniably.device.verify_listing import VerifiedSurvey, verify_listing
 from deniably.survey.questions import Question
 from deniably.survey.report import draw_questions
+from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.codes import read_code
 from deniably.trust.signing import fingerprint
@@ -69,6 +70,7 @@ class Receipt:
     author's fingerprint. ``register`` is the head of the server's register: compare it with the
     one that others got. In a survey with waves ``history`` is the loss over all waves, and
     ``recognised`` of 1,000 people can be recognised from one wave to another (None below 10).
+    ``stratum`` is what the link said, and was sent as it is; empty without strata.
     ``again`` marks a report that was made before: nothing was randomised or charged, and the
     answers given this time were not used. A receipt never holds an answer.
     """
@@ -83,6 +85,7 @@ class Receipt:
     again: bool = False
     history: Loss | None = None
     recognised: int | None = None
+    stratum: Stratum = field(default_factory=dict[str, str])
 
     def __str__(self) -> str:
         lines = [
@@ -101,6 +104,8 @@ class Receipt:
         lines.append(f"in total  {at_most(self.total, 'receipt.total')} over all questions")
         if self.history:
             lines.append(f"waves     {at_most(self.history, 'receipt.total')} over all of them")
+        if self.stratum:
+            lines.append(f"stratum   {stratum_text(self.stratum)}, sent as it is")
         if self.recognised:
             lines.append(f"          {ENGLISH('receipt.matched', count=self.recognised)}")
         return "\n".join(lines)
@@ -123,6 +128,9 @@ class Receipt:
         if self.recognised:
             matched = words("receipt.matched", count=self.recognised)
             facts.append((words("receipt.recognised"), matched))
+        if self.stratum:
+            group = stratum_text(self.stratum, words("fields.comma"))
+            facts.append((words("strata.receipt"), group))
         facts.append((words("receipt.digest"), self.digest))
         told = [words("script.pair", name=name, text=text) for name, text in facts]
         return "\n".join([words("receipt.again"), *told] if self.again else told)
@@ -189,7 +197,8 @@ def session(retries: int = RETRIES) -> requests.Session:
 class Device:
     """One respondent's device for one survey.
 
-    ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``). ``memory`` stores
+    ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``), with the stratum of
+    its link behind a ``?`` where the survey has strata. ``memory`` stores
     reports, the ledger of privacy losses, and registers seen; without one they end with this
     object. The device refuses what would exceed its ``limits``. ``digest`` pins the survey's
     version and ``fingerprint`` its author, where the respondent knows them. ``invitation`` is the
@@ -214,6 +223,7 @@ class Device:
         )  # self.url may be shown: keep the code out of it
         self.invitation = self.invitation or behind or None
         self._base, self._origin, self._name = _address(self.url)
+        self._query = urlsplit(self.url).query
         self._api = f"{self._base}/api/surveys/{self._name}"
         self._memory = self.memory or Transient()
 
@@ -284,6 +294,14 @@ class Device:
     def kept(self) -> StoredReport | None:
         """The report this device made for this survey, if any."""
         return self._memory.read().reports.get(self.survey.digest)
+
+    @property
+    def stratum(self) -> dict[str, str]:
+        """The stratum of this device's report: of the one it made, else of its link.
+
+        Empty without strata. Raises BadLink where the link names none.
+        """
+        return remembered.stratum_of(self._memory.read(), self.survey, self._query)
 
     @property
     def needs_invitation(self) -> bool:
@@ -374,13 +392,14 @@ class Device:
         again. The charge and the report are stored before anything is sent. In a survey by
         invitation ``trade`` comes first.
 
-        Raises BadAnswer, BudgetSpent and WavesSent before anything is drawn or sent,
+        Raises BadAnswer, BadLink, BudgetSpent and WavesSent before anything is drawn or sent,
         AlreadyAnswered where there is no memory, MemoryUnusable, and what ``trade`` and ``resend``
         raise.
         """
         if self.memory is None and not changed and self.kept is not None:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
         survey, author, drawn = self.survey, self.author, self.questions
+        stratum = self.stratum
         if changed or self.kept is None:
             self._check_unchanged()
         self.trade()
@@ -389,7 +408,7 @@ class Device:
             self._check_total(memory)
             return remembered.answer(
                 memory, survey, answers, author=author, day=_today(), limits=self.limits,
-                drawn=drawn, changed=changed,
+                drawn=drawn, changed=changed, strata=stratum,
             )  # fmt: skip
 
         both: list[Memory] = []
@@ -429,7 +448,7 @@ class Device:
         author, head = fingerprint(self.author), self._met[1].head
         return Receipt(
             survey.name, survey.digest, author, head, losses, survey.total, report.receipt, again,
-            survey.history if survey.waves else None, survey.recognised,
+            survey.history if survey.waves else None, survey.recognised, report.stratum,
         )  # fmt: skip
 
     def _check_total(self, memory: Memory) -> None:

@@ -9,6 +9,7 @@ from typing import cast
 
 from deniably.core.errors import (
     BadInvitation,
+    BadLink,
     BudgetSpent,
     DeniablyError,
     Refused,
@@ -34,28 +35,31 @@ _SPENT: dict[Scope, str] = {
 }
 
 
+_SAID: dict[type[DeniablyError], str] = {
+    WavesSent: "script.waves_sent",
+    SurveyChanged: "terminal.changed",
+    SurveyClosed: "script.closed",
+    BadInvitation: "invited.wrong",
+    InvitationUnknown: "invited.unknown",
+    InvitationUsed: "invited.used",
+    BadLink: "strata.text",
+}
+"""Errors whose whole sentence is one text."""
+
+
 def refusal_text(error: DeniablyError, words: Words) -> str:
     """The sentences for an error. Rare errors have only their own English text."""
+    for kind, key in _SAID.items():
+        if isinstance(error, kind):
+            return words(key)
     match error:
         case BudgetSpent():
             return _spent(error, words)
-        case WavesSent():
-            return words("script.waves_sent")
         case MemoryUnusable():
             mend = words("terminal.forget", command="deniably forget")
             return f"{words('script.damaged')}\n{mend}\n{printable(error.where_and_why)}"
-        case SurveyChanged():
-            return words("terminal.changed")
         case Refused():
             return f"{words('script.untrusted')}\n{printable(str(error))}"
-        case SurveyClosed():
-            return words("script.closed")
-        case BadInvitation():
-            return words("invited.wrong")
-        case InvitationUnknown():
-            return words("invited.unknown")
-        case InvitationUsed():
-            return words("invited.used")
         case Rejected():
             return f"{words('script.rejected')}\n{printable(error.sentence)}"
         case Unreachable():

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import cycle
 from urllib.parse import urlsplit
 
 import click
@@ -24,6 +25,7 @@ from deniably.survey.questions import (
     Product,
     VectorOfNumbers,
 )
+from deniably.survey.strata import query_of
 from deniably.survey.survey import Survey
 from deniably_client.device import Device, session
 
@@ -45,7 +47,8 @@ _WORKERS = 4
 def rehearse(url: str, people: int, yes: bool) -> None:
     """Let made-up people answer the survey at URL, to see what its results look like.
 
-    Each answers from a device of their own, just as real people do. What they answered is shown
+    Each answers from a device of their own, just as real people do; where the survey has strata,
+    by the links of all of them in turn. What they answered is shown
     at the end, to be compared with the results. Their reports stay in the survey for good: ask
     real people in another one, under another name.
     """
@@ -67,8 +70,9 @@ def rehearse(url: str, people: int, yes: bool) -> None:
             abort=True,
         )
     crowd = make_up(survey, people)
+    links = links_of(url, survey)
     with click.progressbar(length=people, label="made-up people answer", file=sys.stderr) as bar:
-        for done in answer_all(url, crowd):
+        for done in answer_all(links, crowd):
             bar.update(done)
     for line in _truth(survey, crowd):
         click.echo(line)
@@ -78,20 +82,27 @@ def rehearse(url: str, people: int, yes: bool) -> None:
     )
 
 
-def answer_all(url: str, people: Iterable[Mapping[str, object]]) -> Iterator[int]:
+def links_of(url: str, survey: Survey) -> list[str]:
+    """The links of all strata; without strata, ``url``."""
+    address = url.partition("#")[0].partition("?")[0]
+    return [f"{address}{query_of(one)}" for one in survey.every_stratum]
+
+
+def answer_all(links: Sequence[str], people: Iterable[Mapping[str, object]]) -> Iterator[int]:
     """Let each person answer with a device of their own. Yields 1 for each report sent.
 
-    ``people`` are true answers by question name. Raises what ``Device.answer`` raises.
+    ``people`` are true answers by question name. They open the ``links`` in turn. Raises what
+    ``Device.answer`` raises.
     """
     local = threading.local()
 
-    def answer(answers: Mapping[str, object]) -> None:
+    def answer(link: str, answers: Mapping[str, object]) -> None:
         if not hasattr(local, "session"):
             local.session = session()  # shares connections, never randomness or reports
-        Device(url, session=local.session).answer(answers)
+        Device(link, session=local.session).answer(answers)
 
     with ThreadPoolExecutor(_WORKERS) as pool:
-        for _ in pool.map(answer, people):
+        for _ in pool.map(answer, cycle(links), people):
             yield 1
 
 
@@ -140,4 +151,4 @@ def _mean(given: Sequence[object]) -> str:
 
 
 def _results(url: str) -> str:
-    return url.partition("#")[0].rstrip("/").replace("/s/", "/surveys/")
+    return url.partition("#")[0].partition("?")[0].rstrip("/").replace("/s/", "/surveys/")

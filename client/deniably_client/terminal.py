@@ -27,6 +27,7 @@ from deniably.survey.questions import (
     VectorOfNumbers,
 )
 from deniably.survey.report import is_shown
+from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey
 from deniably.wording import explain
 from deniably.wording.words import LANGUAGES, Words
@@ -91,7 +92,7 @@ def _converse(device: Device, survey: Survey, talk: Talk) -> None:
     """Ask what is needed and send. A stored report goes out unchanged."""
     kept = device.kept
     if kept is None:
-        talk.introduce(survey)
+        talk.introduce(survey, device.stratum)
         _invited(device, talk)
         _answer(device, talk, talk.wave(device.known))
     elif not kept.sent:
@@ -191,7 +192,7 @@ class Talk:
 
     words: Words
 
-    def introduce(self, survey: Survey) -> None:
+    def introduce(self, survey: Survey, stratum: Stratum) -> None:
         """Show the survey, what it reveals about a respondent, and how well that is protected."""
         words = self.words
         click.secho(f"\n{survey.title}", bold=True)
@@ -201,6 +202,8 @@ class Talk:
         weak = explain.weak(survey.total)
         click.echo(f"\n{words.graded('terminal.promise', weak=weak)}")
         click.echo(f"{words('terminal.process')}\n\n{explain.describe_total(survey, words)}")
+        if stratum:
+            click.echo(f"\n{words('strata.told')} {stratum_text(stratum, words('fields.comma'))}")
         if survey.asked < len(survey.questions):
             some = words("terminal.some", count=survey.asked, all=len(survey.questions))
             click.echo(f"\n{some}")

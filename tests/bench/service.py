@@ -126,7 +126,7 @@ def fill(database: Path, survey: Survey, n: int) -> None:
         )
         connection.execute("UPDATE totals SET reports = ? WHERE survey = ?", [n, survey.name])
         connection.executemany(
-            "INSERT INTO tallies (count, survey, question, choice) VALUES (?, ?, ?, ?)",
+            "INSERT INTO tallies (count, survey, stratum, question, choice) VALUES (?, ?, 0, ?, ?)",
             [
                 (int(count), survey.name, question, choice)
                 for question, found in tallies.items()
@@ -210,7 +210,7 @@ def batches(sheet: Sheet, folder: Path) -> None:
         with closing(raw.engine.connect()) as connection:
             began = time.perf_counter()
             connection.begin_writing()
-            connection.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
+            connection.executemany("INSERT INTO reports VALUES (?, ?, ?, ?)", rows)
             connection.commit()
             found.append((middle - start, time.perf_counter() - began))
         raw.close()

@@ -249,7 +249,7 @@ def readme(album: Album) -> None:
     """The pictures of the README: the demonstration, with all of its respondents."""
     url = album.server.url
     album.server.publish(publish_text((HERE / "fair1978.yaml").read_text(encoding="utf-8")))
-    for _ in answer_all(f"{url}/s/marriage", respondents()):
+    for _ in answer_all([f"{url}/s/marriage"], respondents()):
         pass
     page = album.browser.new_page(viewport={"width": 390, "height": 760}, device_scale_factor=1.5)
     page.goto(f"{url}/s/marriage")

@@ -149,7 +149,10 @@ def test_a_file_that_is_torn_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "found"),
     [
-        ("INSERT INTO tallies VALUES ('workplace', 'nobody', 0, 1)", "what its questions do not"),
+        (
+            "INSERT INTO tallies VALUES ('workplace', 0, 'nobody', 0, 1)",
+            "what its questions do not",
+        ),
         ("UPDATE tallies SET choice = 77 WHERE choice = 0", "what its questions do not"),
     ],
 )

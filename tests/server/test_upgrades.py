@@ -33,7 +33,7 @@ def history(engine: Engine) -> Steps:
     (today,) = engine.steps
     (table,) = [statement for statement in today if "CREATE TABLE issued" in statement]
     older = [statement for statement in today if statement != table]
-    fill = "INSERT INTO issued SELECT survey, count(*) FROM invitations GROUP BY survey"
+    fill = "INSERT INTO issued SELECT survey, stratum, count(*) FROM invitations GROUP BY 1, 2"
     return (older, (table, fill))
 
 

@@ -46,7 +46,7 @@ def demo(port: int, leave: bool) -> None:
         people = respondents()
         with click.progressbar(length=len(people), label="Respondents answering") as bar:
             started = time.perf_counter()
-            for done in answer_all(f"{url}/s/{survey}", people):
+            for done in answer_all([f"{url}/s/{survey}"], people):
                 bar.update(done)
         seconds = time.perf_counter() - started
         results = requests.get(f"{url}/api/surveys/{survey}/results", timeout=30).json()

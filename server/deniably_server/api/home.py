@@ -50,7 +50,8 @@ class GuessingRates:
 class Tile:
     """A survey in the list. What is None or empty takes its definition or its tallies.
 
-    ``results`` is what its link to them offers: all of them are there where there is a finding.
+    ``results`` is what its link to them offers: all of them are there where there is a finding. ``by_link`` says that
+    only the link of a stratum leads to its form.
     """
 
     card: ListedSurvey
@@ -60,6 +61,7 @@ class Tile:
     rates: GuessingRates | None = None
     finding: cards.Card | None = None
     results: str = "Results, or when they come"
+    by_link: bool = False
 
 
 @blueprint.get("/")
@@ -104,6 +106,7 @@ def _tile(card: ListedSurvey) -> Tile:
         _rates(survey) if card.state == "open" else None,
         None if waiting else _finding(survey),
         f"Results {waiting}".rstrip(),
+        bool(survey.strata),
     )
 
 

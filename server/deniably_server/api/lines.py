@@ -147,8 +147,8 @@ class _Reader:
         values = ",".join(rf'"{name}":(\[[-0-9,]*\])' for name in names)
         start = r'\{"id":"([0-9a-f]{32})","survey":"'
         pattern = rf'^{start}{survey.digest}","values":\{{{values}\}}\}}$'
-        # Reports with a ticket, or with only some of the questions, are parsed one by one.
-        self._plain = survey.asked == len(order) and not survey.invited
+        # Reports with a ticket, a stratum, or only some of the questions are parsed one by one.
+        self._plain = survey.asked == len(order) and not (survey.invited or survey.strata)
         self._find = re.compile(pattern, re.MULTILINE).findall
 
     def read(self, lines: list[bytes | None], found: Outcomes) -> _Part:
@@ -187,6 +187,7 @@ class _Reader:
             return False
         ids = bytes.fromhex("".join(columns[0]))
         batch.keys = [ids[at : at + 16] for at in range(0, len(ids), 16)]
+        batch.strata = [0] * len(lines)
         batch.values = values
         return True
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
-from flask import Blueprint, render_template
+from flask import Blueprint, render_template, request
 from markupsafe import Markup
 
 from deniably.core.counting import counted, people
+from deniably.core.errors import BadLink
 from deniably.design.counts_alone import counts_alone
 from deniably.estimation import analysis
 from deniably.results import cards, places
@@ -20,6 +23,7 @@ from deniably.survey.guessing_rates import OFTEN, guessing, rate_text
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
 from deniably.survey.questions import NOT_APPLICABLE, Conditional
+from deniably.survey.strata import query_of, stratum_in, stratum_text
 from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
 from deniably.wording.first_page import first_page
@@ -38,12 +42,16 @@ from deniably_server.api.results import (
     given_query,
     wants_smooth,
 )
+from deniably_server.api.visibility import shown_parts, visible_survey
 from deniably_server.api.waves import wave_links
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.web import language
 from deniably_server.web.icon_array import dots, place
 from deniably_server.web.operation import PAGE, TOKEN, Operation
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
 
 pages = Blueprint("pages", __name__)
 
@@ -53,9 +61,12 @@ _FIELDS = ("select_multiple", "number", "vector", "point", "product")
 
 
 @pages.get("/s/<name>")
-@Operation(PAGE, ("not-found",), query={"language": {"type": "string"}})
-def form(name: str) -> str:
-    """The form that a respondent answers. True answers never leave the browser."""
+@Operation(PAGE, ("not-found",), query={"language": {"type": "string"}}, strata=True)
+def form(name: str) -> ResponseReturnValue:
+    """The form that a respondent answers. True answers never leave the browser.
+
+    In a survey with strata the link says the stratum, with a parameter for each key.
+    """
     store = current_store()
     survey = store.survey(name)
     words = language.chosen(survey)
@@ -68,10 +79,23 @@ def form(name: str) -> str:
             text=words("closed.text"),
             link=(f"/surveys/{name}", words("closed.link")),
         )
+    try:
+        stratum = stratum_in(urlencode(request.args), survey.strata or {})
+    except BadLink:  # nothing of the link is repeated
+        return render_template(
+            "message.html",
+            words=words,
+            title=words("start.page"),
+            heading=words("strata.heading"),
+            text=words("strata.text"),
+            link=("/", words("missing.link")),
+        ), 400
     fields = any(question.type in _FIELDS for question in survey.questions)
     return render_template(
         "form.html",
         survey=survey,
+        stratum=dict(sorted(stratum.items())),
+        link=query_of(stratum)[1:],
         definition=_data_block(survey.canonical.decode()),
         words=words,
         its=language.survey_texts(survey, words),
@@ -96,7 +120,7 @@ def form(name: str) -> str:
 
 
 @pages.get("/surveys/<name>")
-@Operation(PAGE, ("not-found", "too-much", "busy", *TOKEN), query=SHOWN)
+@Operation(PAGE, ("not-found", "too-much", "busy", *TOKEN), query=SHOWN, strata=True)
 @or_ask_for_a_token
 @costly("tallies")
 def dashboard(name: str) -> str:
@@ -125,10 +149,30 @@ def dashboard(name: str) -> str:
         checks=results.state == "closed" and bool(checkable(survey)),
         results=results,
         smooth=smooth,
-        query=given_query("smooth", "confidence"),
+        query=given_query("smooth", "confidence", *(survey.strata or ())),
         same_level=given_query("confidence"),
+        same_part=given_query("confidence", *(survey.strata or ())),
+        parts=_parts(survey, results),
         survey=survey,
     )
+
+
+def _parts(survey: Survey, results: SurveyResult) -> list[tuple[str, str, bool]]:
+    """The subgroups with results, and everybody first: name, address, whether it is this one."""
+    found = visible_survey(survey.name)
+    same = {name: request.args[name] for name in ("smooth", "confidence") if name in request.args}
+    shown = shown_parts(found)
+    if shown is None:
+        return []
+    now = results.strata or {}
+    return [
+        (
+            stratum_text(one) or "everybody",
+            f"/surveys/{survey.name}{query_of({**same, **one})}",
+            one == now,
+        )
+        for one in ({}, *shown)
+    ]
 
 
 def _funnel(survey: Survey, found: Sequence[cards.Card]) -> str | None:

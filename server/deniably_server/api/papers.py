@@ -40,7 +40,7 @@ def _of_a_question(view: View) -> View:
 
 
 @blueprint.get("/api/surveys/<name>/figures/<question>.svg")
-@Operation({200: {SVG: None}}, RESULTS, query=WIDTH, headers=("Content-Disposition",))
+@Operation({200: {SVG: None}}, RESULTS, query=WIDTH, headers=("Content-Disposition",), strata=True)
 @_of_a_question
 @costly("tallies")
 def as_svg(name: str, question: str) -> Response:
@@ -51,14 +51,14 @@ def as_svg(name: str, question: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/figures/<question>")
-@Operation(PAGE, RESULTS, query=LEVEL)
+@Operation(PAGE, RESULTS, query=LEVEL, strata=True)
 @or_ask_for_a_token
 @_of_a_question
 @costly("tallies")
 def page(name: str, question: str) -> str:
     """The figure in both widths, as files to save, and in words."""
     shown, paper = _drawn(name, question)
-    query = given_query("confidence")
+    query = given_query("confidence", *(current_store().survey(name).strata or ()))
     return figure_page(
         [name],
         paper,

@@ -12,7 +12,8 @@ from flask import Flask, request
 from werkzeug.datastructures import ImmutableMultiDict
 
 from deniably.survey.strata import APPENDED
-from deniably_server.errors import BadParameter
+from deniably_server.errors import BadParameter, NotFound
+from deniably_server.guard.app_state import current_store
 from deniably_server.web.operation import Operation, current_operation
 
 _READS = ("GET", "HEAD")
@@ -35,7 +36,7 @@ def _check(operation: Operation) -> None:
 
     Pages ignore what networks append to links, so that a shared link to a survey works.
     """
-    known = sorted(key.rstrip("!") for key in operation.query or {})
+    known = sorted([key.rstrip("!") for key in operation.query or {}] + _keys(operation))
     for name, values in request.args.lists():
         if name in known:
             if len(values) > 1:
@@ -44,6 +45,17 @@ def _check(operation: Operation) -> None:
             raise BadParameter(_unknown(name, known))
     own = {name: value for name, value in request.args.items() if name in known}
     request.args = ImmutableMultiDict(own)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _keys(operation: Operation) -> list[str]:
+    """The keys of the survey's strata, where they are parameters."""
+    if not operation.strata:
+        return []
+    try:
+        survey = current_store().survey((request.view_args or {})["name"])
+    except NotFound:  # the view says so
+        return []
+    return list(survey.strata or ())
 
 
 def _unknown(name: str, known: list[str]) -> str:

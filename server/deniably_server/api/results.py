@@ -11,8 +11,14 @@ from flask import Blueprint, Response, request
 from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.spreadsheet import spreadsheet
+from deniably.survey.survey import Survey
 from deniably_server.api.costly import costly, part
-from deniably_server.api.visibility import RESULTS, visible_survey
+from deniably_server.api.visibility import (
+    RESULTS,
+    shown_parts,
+    visible_subgroup,
+    visible_survey,
+)
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
@@ -38,15 +44,18 @@ SHOWN: QueryParameters = {"smooth": {"enum": ["0", "1"]}, **LEVEL}
 
 
 @blueprint.get("/api/surveys/<name>/results")
-@Operation({200: {JSON: SurveyResult}}, RESULTS, query=SHOWN)
+@Operation({200: {JSON: SurveyResult}}, RESULTS, query=SHOWN, strata=True)
 @costly("tallies")
 def as_json(name: str) -> Response:
-    """The estimates of a survey, with their confidence intervals and sentences."""
+    """The estimates of a survey, with their confidence intervals and sentences.
+
+    In a survey with strata, values of their keys as parameters ask for a subgroup.
+    """
     return json_answer(current_results(name, smooth=wants_smooth(), confidence=confidence()))
 
 
 @blueprint.get("/api/surveys/<name>/results.csv")
-@Operation({200: {CSV: None}}, RESULTS, query=SHOWN, headers=("Content-Disposition",))
+@Operation({200: {CSV: None}}, RESULTS, query=SHOWN, headers=("Content-Disposition",), strata=True)
 @costly("tallies")
 def as_csv(name: str) -> Response:
     """The estimates for a spreadsheet, with a row for each choice."""
@@ -104,15 +113,33 @@ def current_results(
 ) -> SurveyResult:
     """The results of a survey as of now, or of the question ``only``.
 
-    Raises as ``visible_survey`` does.
+    They are those of the subgroup that the query names, if it names one. Raises as
+    ``visible_survey`` and ``visible_subgroup`` do.
     """
-    found = visible_survey(name)
+    found, store = visible_survey(name), current_store()
+    subgroup, among, invited = wanted_subgroup(found.survey), None, found.invited
+    if subgroup:
+        among = visible_subgroup(found, subgroup)
+        invited = store.issued(name, among) if invited is not None else None
     return result(
         found.survey,
         found.state,
-        current_store().shown_tally(name),
+        store.shown_tally(name, among),
         smooth=smooth,
         confidence=confidence,
-        invited=found.invited,
+        invited=invited,
         only=only,
+        strata=subgroup,
+        subgroups=None if subgroup else shown_parts(found),
     )
+
+
+def wanted_subgroup(survey: Survey) -> dict[str, str]:
+    """The values of strata in the query; empty for all respondents. Raises BadParameter."""
+    found: dict[str, str] = {}
+    for key, values in sorted((survey.strata or {}).items()):
+        if key in request.args:
+            if request.args[key] not in values:
+                raise BadParameter(f"“{key}” is one of {', '.join(values)}")
+            found[key] = request.args[key]
+    return found

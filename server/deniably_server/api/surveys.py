@@ -10,7 +10,7 @@ from flask import Blueprint, Response, current_app, request
 
 from deniably.authoring import compiling
 from deniably.core.counting import counted
-from deniably.core.errors import BadSignature, BadSurvey, Problem
+from deniably.core.errors import BadSignature
 from deniably.survey.survey import Survey
 from deniably.trust.register import closing_digest
 from deniably.trust.signing import Signature, verify
@@ -84,8 +84,6 @@ def publish() -> Response:
     token = require("author")
     survey = compiled(read_body(JSON, *YAML))
     require_scope(token, survey.name)
-    if survey.strata:
-        raise BadSurvey([Problem("$.strata", "this server does not take reports by strata yet")])
     try:
         new = current_store().publish(survey, _signature(), token.id, _quotas())
     except BadSignature as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
@@ -24,6 +24,13 @@ _MOST = 1_000_000
 @settings_options("database")
 @click.option("--count", type=click.IntRange(1, _MOST), help="Make so many invitations.")
 @click.option(
+    "--for",
+    "strata",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="For whom, in a survey with strata: --for site=north. Once for each key.",
+)
+@click.option(
     "--server",
     envvar="DENIABLY_SERVER",
     help="Address of the server; then the codes are links to it. [DENIABLY_SERVER]",
@@ -38,6 +45,7 @@ def invite(
     name: str,
     database: str,
     count: int | None,
+    strata: tuple[str, ...],
     server: str | None,
     as_table: bool,
     revoke: TextIO | None,
@@ -51,17 +59,50 @@ def invite(
         raise click.UsageError("make invitations or take some back, one at a time")
     with closing(open_store(database)) as store, _explained():
         if count is not None:
-            _show(store.invite(name, count), name, server, as_table=as_table)
+            number, query = _stratum(store, name, strata)
+            codes = store.invite(name, count, number)
+            _show(codes, name, server, query, as_table=as_table)
         elif revoke is not None:
             _revoke(store, name, revoke)
         counts = store.invitations(name)
+        groups = list(_by_stratum(store, name))
     click.echo(f"{name}: {counts.issued:,} issued, {counts.used:,} used", err=count is not None)
+    for line in groups:
+        click.echo(line, err=count is not None)
 
 
-def _show(codes: list[str], name: str, server: str | None, *, as_table: bool) -> None:
+def _stratum(store: Store, name: str, strata: Sequence[str]) -> tuple[int, str]:
+    """The number of the stratum that the options name, and the end of its link."""
+    from deniably.core.errors import BadLink
+    from deniably.survey.strata import query_of, stratum_in
+
+    survey = store.survey(name)
+    known = survey.strata or {}
+    if unknown := [one for one in strata if one.partition("=")[0] not in known]:
+        keys = f"has the keys {', '.join(known)}" if known else "has no strata"
+        raise click.UsageError(f"--for {unknown[0]}: the survey {name} {keys}")
+    try:
+        found = stratum_in("&".join(strata), known)
+    except BadLink as error:
+        values = ", ".join(known[error.key])
+        raise click.UsageError(
+            f"say once for whom the invitations are: --for {error.key}=..., one of {values}"
+        ) from None
+    return survey.stratum_number(found), query_of(found)
+
+
+def _by_stratum(store: Store, name: str) -> Iterator[str]:
+    from deniably.survey.strata import stratum_text
+
+    survey = store.survey(name)
+    for number, one in enumerate(survey.every_stratum if survey.strata else ()):
+        yield f"  {stratum_text(one)}: {store.issued(name, [number]):,} issued"
+
+
+def _show(codes: list[str], name: str, server: str | None, query: str, *, as_table: bool) -> None:
     from deniably.trust.codes import code_in_groups
 
-    base = None if server is None else f"{server.rstrip('/')}/s/{quote(name, safe='')}"
+    base = None if server is None else f"{server.rstrip('/')}/s/{quote(name, safe='')}{query}"
     written = [code_in_groups(code) for code in codes]
     links = [] if base is None else [f"{base}#{code}" for code in written]
     if not as_table:

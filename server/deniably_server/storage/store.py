@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from itertools import islice
@@ -58,7 +58,13 @@ from deniably_server.storage.tables.register import (
     possible_waves,
     register_page,
 )
-from deniably_server.storage.tables.snapshots import current, forget, shown_reports, shown_snapshot
+from deniably_server.storage.tables.snapshots import (
+    current,
+    forget,
+    reports_now,
+    shown_reports,
+    shown_snapshot,
+)
 from deniably_server.storage.tables.stored_settings import (
     enter_setting,
     find_setting,
@@ -79,6 +85,7 @@ from deniably_server.storage.tables.surveys import (
 from deniably_server.storage.tables.tallies import (
     begin_tallies,
     find_total,
+    merged,
     recounted,
     replace_tallies,
     report_texts,
@@ -168,7 +175,7 @@ class Store:
             if _is_published(database, survey, signature.author):
                 return False
             enter_survey(database, survey)
-            begin_tallies(database, survey.name)
+            begin_tallies(database, survey)
             if key:
                 enter_key(database, survey.name, key)
             enter_published(database, survey, signature, key.public.text if key else None)
@@ -328,15 +335,28 @@ class Store:
         with self._reading() as database, _one_state(database):
             return self._kept(database, name)
 
-    def shown_tally(self, name: str) -> dict[str, Tally]:
+    def shown_tally(self, name: str, strata: Collection[int] | None = None) -> dict[str, Tally]:
         """The tallies that results show. Raises NotFound.
 
-        Those of an open survey are as of the last full batch (see ``snapshots``).
+        Those of an open survey are as of the last full batch (see ``snapshots``). With ``strata``
+        they are of these strata alone, as of now.
         """
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
-            found = shown_snapshot(database, name) or current(database, name)
-            return tallies_of(survey, found)
+            kept = shown_snapshot(database, name) if strata is None else None
+            return tallies_of(survey, kept or current(database, name, strata))
+
+    def counts_by_stratum(self, name: str) -> list[list[int]]:
+        """The number of reports of each question, of each stratum. Raises NotFound."""
+        survey = self.survey(name)
+        with self._reading() as database, _one_state(database):
+            found = [
+                dict(reports_now(database, name, [number]))
+                for number in range(len(survey.every_stratum))
+            ]
+        if survey.asked == len(survey.questions):
+            return [[one.get(None, 0)] for one in found]
+        return [[one.get(question.name, 0) for question in survey.questions] for one in found]
 
     def shown_counts(self, name: str) -> ShownCounts:
         """The numbers of reports behind ``shown_tally``; cheap to read. Raises NotFound."""
@@ -354,13 +374,18 @@ class Store:
         """Count the tallies again from all stored reports. Raises NotFound."""
         self.survey(name)  # read, and kept, before the connection is taken
         with self._reading() as database, _one_state(database):
-            return self._counted(database, name)
+            return merged(self._counted(database, name))
 
-    def tally_and_recount(self, name: str) -> tuple[dict[str, Tally], dict[str, Tally]]:
-        """``tally`` and ``recount`` in one transaction. Raises NotFound."""
-        self.survey(name)
+    def tallies_and_recounts(self, name: str) -> list[tuple[dict[str, Tally], dict[str, Tally]]]:
+        """The tallies of each stratum and their recounts, in one transaction. Raises NotFound."""
+        survey = self.survey(name)
         with self._connection() as database, _one_state(database):
-            return self._kept(database, name), self._counted(database, name)
+            counted = self._counted(database, name)
+            kept = [
+                tallies_of(survey, current(database, name, [number]))
+                for number in range(len(counted))
+            ]
+        return list(zip(kept, counted, strict=True))
 
     def rebuild_tallies(self, name: str) -> None:
         """Replace the tallies by their recount. Raises NotFound."""
@@ -403,8 +428,8 @@ class Store:
 
     # --- invitations ------------------------------------------------------------------------
 
-    def invite(self, name: str, count: int) -> list[str]:
-        """Issue ``count`` new invitation codes; only their hashes are stored.
+    def invite(self, name: str, count: int, stratum: int = 0) -> list[str]:
+        """Issue ``count`` new invitation codes for a stratum; only their hashes are stored.
 
         Raises Closed, and NotFound where no survey of this name needs invitations.
         """
@@ -413,7 +438,7 @@ class Store:
         secret = self._invitation_secret()
         codes = [new_code() for _ in range(count)]
         with self._transaction() as database:
-            enter_invitations(database, name, secret, codes)
+            enter_invitations(database, name, secret, codes, stratum)
         return codes
 
     def revoke_invitations(self, name: str, codes: Sequence[str]) -> int:
@@ -431,10 +456,14 @@ class Store:
         if self.state(name) == "closed":
             raise Closed("the survey is closed and takes no more reports")
 
-    def issued(self, name: str) -> int:
-        """The number of invitations that are issued and not revoked; 0 for a survey open to all."""
+    def issued(self, name: str, strata: Collection[int] | None = None) -> int:
+        """The number of invitations that are issued and not revoked; 0 for a survey open to all.
+
+        Counts those for some strata, by default for all.
+        """
         with self._reading() as database:
-            return issued(database, name)
+            found = issued(database, name)
+        return sum(count for number, count in found.items() if strata is None or number in strata)
 
     def invitations(self, name: str) -> InvitationCounts:
         """The numbers of invitations issued and used. Raises NotFound."""
@@ -587,7 +616,7 @@ class Store:
     def _kept(self, database: Connection, name: str) -> dict[str, Tally]:
         return tallies_of(self.survey(name), current(database, name))
 
-    def _counted(self, database: Connection, name: str) -> dict[str, Tally]:
+    def _counted(self, database: Connection, name: str) -> list[dict[str, Tally]]:
         answered = database.execute(self.engine.answered, [name]).fetchall()
         cells = database.execute(self.engine.cells, [name]).fetchall()
         return recounted(self.survey(name), answered, cells)

@@ -54,6 +54,8 @@ class Operation:
     required_headers: Sequence[str] = ()
     optional_headers: Sequence[str] = ()
     """Headers of the request."""
+    strata: bool = False
+    """Whether the keys of the survey's strata are parameters, too."""
 
     def __call__(self, view: _View) -> _View:
         """Attach the declaration to a view."""

@@ -36,6 +36,7 @@ from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.law import Ticks
 from deniably.survey.questions import NOT_APPLICABLE, MechanismInput, Question, SelectMultiple
 from deniably.survey.report import Report, draw_questions, make_report, read_report
+from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey, Waves, show_if
 
 Answers = Mapping[str, object]
@@ -66,7 +67,7 @@ def reports(make: Callable[..., Any] = make_report) -> Send:
         sent: list[bytes] = []
         memos: Mapping[str, Sequence[int]] | None = None
         for survey in surveys:
-            made = make(survey, said, coins, None, memos)
+            made = make(survey, said, coins, None, memos, **_of_link(survey))
             memos = made.memos
             sent.append(made.report.canonical)
         return sent
@@ -89,12 +90,17 @@ def device(respond: Callable[..., Memory] = answer) -> Send:
             for _ in range(2):
                 memory = respond(
                     memory, survey, said, day="2000-01-01", limits=everything, drawn=drawn,
-                    coins=coins,
+                    coins=coins, **_of_link(survey),
                 )  # fmt: skip
                 sent.append(memory.reports[survey.digest].text.encode())
         return sent
 
     return send
+
+
+def _of_link(survey: Survey) -> dict[str, Stratum]:
+    """The stratum of the link that this device opened, where the survey has strata."""
+    return {"strata": survey.every_stratum[-1]} if survey.strata else {}
 
 
 # --- the law --------------------------------------------------------------------------------------
@@ -116,6 +122,9 @@ def law(
     found = _apart(surveys, sent)
     if [report.id for report in found] != list(drawn):
         raise BadReport("the id of a report is the one that was drawn, and one alone is", "$.id")
+    said = [one.every_stratum[-1] for one in surveys]
+    if [report.stratum for report in found] != said:
+        raise BadReport("the stratum of a report is what the link said", "$.strata")
     survey, asked = surveys[0], found[0].values.keys()
     chance = Fraction(1, comb(len(survey.questions), survey.asked) * ids ** len(found))
     for question in survey.questions:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
+from math import inf, sqrt
 from pathlib import Path
 
 from deniably.authoring.compiling import compile_with_notes
@@ -84,7 +84,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
         rows=rows,
         lines=shown,
         texts=_TEXTS,
-        notes=[*said, *_grid_notes(survey), *_delta_notes(survey), *refused],
+        notes=[*said, *_notes(survey), *refused],
         survey=survey,
         refused=refused,
         first_page=first_page(survey).paragraphs,
@@ -182,9 +182,35 @@ def _together(survey: Survey) -> str:
     return "all together" if survey.asked == len(survey.questions) else "what is asked"
 
 
+def _notes(survey: Survey) -> list[str]:
+    return [*_grid_notes(survey), *_delta_notes(survey), *_strata_notes(survey)]
+
+
 def _delta_notes(survey: Survey) -> Iterator[str]:
     if warning := delta_warning(survey.total.delta, MARGIN_AT):
         yield warning
+
+
+def _strata_notes(survey: Survey) -> Iterator[str]:
+    """What strata cost: in people, and in privacy."""
+    if not survey.strata:
+        return
+    count, least = len(survey.every_stratum), survey.results.minimum
+    yield (
+        f"{count} strata: results of one need {least:,} reports of its own, and are as uncertain as"
+        f" with so few. Where all are alike in size, their margins are {sqrt(count):.1f} times as"
+        f" wide as those of all; for the same margins ask {count} times as many people"
+    )
+    yield (
+        "a stratum is sent as it is and in no epsilon. In a group of few people a report is one of"
+        " few, and somebody may know them: leave out what tells people apart, and let the smallest"
+        f" group have far more than {least:,} people"
+    )
+    if isinstance(survey.waves, Waves):
+        yield (
+            "strata make it easier to recognise people from wave to wave: the number that"
+            " respondents are told is among 1,000 people of the same stratum"
+        )
 
 
 def _grid_notes(survey: Survey) -> list[str]:

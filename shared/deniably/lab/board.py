@@ -153,7 +153,9 @@ class _Board:
         given = {one.name: some_answer(one) for one in self.survey.questions}
         draws = Draws(self.seed, "dossier")
         reports = [
-            randomise_answers(self.survey, given, draws.coins).canonical.decode()
+            randomise_answers(
+                self.survey, given, draws.coins, strata=self.survey.every_stratum[0]
+            ).canonical.decode()
             for _ in range(REPORTS)
         ]
         return DossierPart(

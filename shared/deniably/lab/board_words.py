@@ -19,6 +19,7 @@ from deniably.survey.questions import (
     SelectMultiple,
     VectorOfNumbers,
 )
+from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey, Waves, show_if
 
 _LONGEST = 600  # characters of an example
@@ -162,13 +163,19 @@ def subpoena(survey: Survey) -> DossierPart:
         if survey.invited is True
         else ""
     )
+    strata = (
+        " Beside each report stands the group that its link said:"
+        f" {'; '.join(map(stratum_text, survey.every_stratum))}."
+        if survey.strata
+        else ""
+    )
     return DossierPart(
         "What a court order for the database yields",
         [
             "The published survey and its entry in the register, counts, and every report as above:"
             " mixed answers under a random id. No true answer was ever there. Of respondents there"
             " is no name, address, time, browser or cookie. Of those who run the survey there are"
-            " hashes of their tokens, with what they noted beside them." + invited,
+            " hashes of their tokens, with what they noted beside them." + invited + strata,
             "While the survey is open, the file may show in which order reports came. When it is"
             " closed, the server puts them in the order of their ids.",
             "Somebody who knows from elsewhere which report is whose, such as by a receipt that the"
@@ -198,6 +205,15 @@ def unprotected(survey: Survey) -> DossierPart:
         if isinstance(survey.waves, Waves)
         else []
     )
+    strata = (
+        [
+            "Strata: the group that a respondent's link said is sent and stored as it is. The fewer"
+            " people there are in a group, the fewer a report of it can come from. Results of a"
+            f" group need {survey.results.minimum:,} reports, and so does what is left of all."
+        ]
+        if survey.strata
+        else []
+    )
     return DossierPart(
         "What is not protected",
         [
@@ -212,5 +228,6 @@ def unprotected(survey: Survey) -> DossierPart:
             " answers with `deniably answer`.",
             *invited,
             *panel,
+            *strata,
         ],
     )

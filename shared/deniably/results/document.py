@@ -287,7 +287,8 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     ``total`` has the odds, the epsilon and any delta of all questions together. In a survey with
     waves, ``history`` is the epsilon of all waves. ``invited`` counts the invitations that stand,
     used or not. ``response_rate`` is the share of them that brought a report. Both are None if
-    anybody may answer.
+    anybody may answer. Of a subgroup, ``strata`` has the values that it fixes. Of everybody in a
+    closed survey with strata, ``subgroups`` are those that have results of their own.
     """
 
     survey: str
@@ -299,4 +300,6 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     response_rate: float | None
     confidence: float
     total: dict[str, str]
+    strata: dict[str, str] | UnsetType = UNSET
+    subgroups: list[dict[str, str]] | UnsetType = UNSET
     questions: list[QuestionResult]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import msgspec
@@ -25,15 +26,17 @@ def open_results(
     token: str | None = None,
     confidence: float = CONFIDENCE,
     smooth: bool = False,
+    strata: Mapping[str, str] | None = None,
 ) -> Results:
     """Fetches the results of a survey from a server.
 
     ``address`` is the address of the survey's form or of its results, such as
     https://example.org/surveys/workplace. ``token`` is an analyst's token, for a survey whose
     results are not public; it travels over HTTPS or to this machine alone. ``confidence`` is from
-    0.5 to 0.999, with up to three decimals. Raises ValueError if the address is not that of a
-    survey or a token would be sent in the clear. Raises NoResults, with the reason, if there are
-    no results.
+    0.5 to 0.999, with up to three decimals. ``strata``, such as ``{"site": "north"}``, asks for
+    a subgroup; the ``document`` of everybody names those that there are. Raises ValueError if the
+    address is not that of a survey or a token would be sent in the clear. Raises NoResults, with
+    the reason, if there are no results.
     """
     parts = urlsplit(address)
     found = _PATH.fullmatch(parts.path)
@@ -47,6 +50,7 @@ def open_results(
     base = urlunsplit((parts.scheme, host, found[1], "", ""))
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     query = {"confidence": f"{confidence:g}", "smooth": str(int(smooth))}
+    query |= strata or {}
     try:
         with requests.Session() as session:
             session.trust_env = not is_here(address)  # else a proxy would see the token

@@ -44,6 +44,7 @@ from deniably.survey.questions import (
     VectorOfNumbers,
 )
 from deniably.survey.readable import rounded, short_label
+from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey
 
 CONFIDENCE = 0.95
@@ -60,12 +61,15 @@ def result(
     confidence: float = CONFIDENCE,
     invited: int | None = None,
     only: str | None = None,
+    strata: Stratum | None = None,
+    subgroups: list[dict[str, str]] | None = None,
 ) -> SurveyResult:
     """The result of a survey from the tally of every question, each of at least one report.
 
     ``invited`` is as in ``SurveyResult``. ``confidence`` is the level of every interval. Pass
     ``smooth`` only if you know the distributions to be smooth: see ``smoothing``. ``only`` names
-    the one question that is wanted.
+    the one question that is wanted. ``strata`` are the values that the tallies' subgroup fixes,
+    and ``subgroups`` those that have results of their own.
     """
     sampled_fraction = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
@@ -79,7 +83,7 @@ def result(
     n = sum(tallies[one.name].n for one in survey.questions) // survey.asked
     return SurveyResult(
         survey=survey.name,
-        title=survey.title,
+        title=f"{survey.title} ({stratum_text(strata)})" if strata else survey.title,
         digest=survey.digest,
         state=state,
         n=n,
@@ -90,6 +94,8 @@ def result(
         | ({"delta": narrative.delta_text(total.delta)} if total.delta else {})
         | ({"history": survey.history.epsilon_text()} if survey.waves else {})
         | ({"waves": str(survey.count)} if survey.count else {}),
+        strata=dict(strata) if strata else msgspec.UNSET,
+        subgroups=subgroups if subgroups is not None else msgspec.UNSET,
         questions=questions,
     )
 

@@ -29,6 +29,7 @@ from deniably.results.document import (
 )
 from deniably.results.drawing import digits
 from deniably.results.drawing.digits import Reading
+from deniably.survey.strata import stratum_text
 
 COLUMNS: tuple[str, ...] = (
     "survey",
@@ -75,6 +76,7 @@ COLUMNS: tuple[str, ...] = (
     "poisoning_flip",
     "invited",
     "response_rate",
+    "strata",
 )
 _OF_QUESTIONS = ("n", "odds", "epsilon", "delta", "design_effect", "effective_n", "p", "q")
 """Columns that belong to the question."""
@@ -99,6 +101,7 @@ def rows(result: SurveyResult) -> Iterator[ResultRow]:
         "invited": result.invited,
         "response_rate": result.response_rate,
         "confidence": result.confidence,
+        "strata": stratum_text(result.strata or {}),
     }
     for question in result.questions:
         asked: ResultRow = survey | {

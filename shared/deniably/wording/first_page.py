@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from deniably.survey.guessing_rates import Guessing, guessing, rate_text
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
+from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
 from deniably.wording import explain
 from deniably.wording.words import Words
@@ -53,13 +54,15 @@ class FirstPage:
     meaning: tuple[str, ...]
     own: tuple[str, ...]
     invited: str
+    strata: str
 
     @property
     def paragraphs(self) -> list[str]:
         """All texts, for those who read them without the form."""
         marks = [f"{mark.label}: {mark.value}" for mark in self.marks]
         texts = [self.title, self.by, self.promise, self.mixed, *self.cues, self.heading, *marks]
-        return [text for text in (*texts, *self.meaning, self.invited, *self.own) if text]
+        texts += [*self.meaning, self.invited, self.strata, *self.own]
+        return [text for text in texts if text]
 
 
 def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
@@ -79,7 +82,17 @@ def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
         meaning=tuple(_meaning(survey, rates, words)),
         own=tuple(own),
         invited=words("invited.promise") if survey.invited else "",
+        strata=_strata(survey, words),
     )
+
+
+def _strata(survey: Survey, words: Words) -> str:
+    """That the group is known, with all groups; the form says the one of the link."""
+    if not survey.strata:
+        return ""
+    comma = words("fields.comma")
+    groups = [stratum_text(one, comma) for one in survey.every_stratum]
+    return f"{words('strata.told')} {words('fields.semicolon').join(groups)}"
 
 
 def who_asks(survey: Survey) -> str:

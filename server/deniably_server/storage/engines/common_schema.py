@@ -1,5 +1,5 @@
 """The tables of both databases. No table about reports has a column for a time, an address or an
-order."""
+order. ``stratum`` is the number of a stratum (SPEC 4.6), 0 where the survey has none."""
 
 TABLES = (
     """
@@ -14,22 +14,26 @@ TABLES = (
     CREATE TABLE reports (
         id BLOB PRIMARY KEY CHECK (length(id) = 16),
         survey TEXT NOT NULL REFERENCES surveys (name),
-        report TEXT NOT NULL
+        report TEXT NOT NULL,
+        stratum INTEGER NOT NULL DEFAULT 0 CHECK (stratum >= 0)
     )
     """,
     """
     CREATE TABLE totals (
-        survey TEXT PRIMARY KEY REFERENCES surveys (name),
-        reports INTEGER NOT NULL CHECK (reports >= 0)
+        survey TEXT NOT NULL REFERENCES surveys (name),
+        stratum INTEGER NOT NULL,
+        reports INTEGER NOT NULL CHECK (reports >= 0),
+        PRIMARY KEY (survey, stratum)
     )
     """,
     """
     CREATE TABLE tallies (
         survey TEXT NOT NULL REFERENCES surveys (name),
+        stratum INTEGER NOT NULL,
         question TEXT NOT NULL,
         choice INTEGER NOT NULL,
         count INTEGER NOT NULL CHECK (count >= 0),
-        PRIMARY KEY (survey, question, choice)
+        PRIMARY KEY (survey, stratum, question, choice)
     )
     """,
     """
@@ -42,9 +46,10 @@ TABLES = (
     """
     CREATE TABLE answered (
         survey TEXT NOT NULL REFERENCES surveys (name),
+        stratum INTEGER NOT NULL,
         question TEXT NOT NULL,
         reports INTEGER NOT NULL CHECK (reports >= 0),
-        PRIMARY KEY (survey, question)
+        PRIMARY KEY (survey, stratum, question)
     )
     """,
     # The entries are public and form a hash chain; ``hash`` is the digest of ``entry``. The other
@@ -84,7 +89,8 @@ TABLES = (
     CREATE TABLE invitations (
         hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
         survey TEXT NOT NULL REFERENCES surveys (name),
-        blinded BLOB NOT NULL CHECK (length(blinded) = 32)
+        blinded BLOB NOT NULL CHECK (length(blinded) = 32),
+        stratum INTEGER NOT NULL DEFAULT 0 CHECK (stratum >= 0)
     )
     """,
     # The tallies that the results of open surveys show.
@@ -98,8 +104,10 @@ TABLES = (
     # The number of a survey's invitations, used or not, to avoid counting them each time.
     """
     CREATE TABLE issued (
-        survey TEXT PRIMARY KEY REFERENCES surveys (name),
-        invitations INTEGER NOT NULL CHECK (invitations >= 0)
+        survey TEXT NOT NULL REFERENCES surveys (name),
+        stratum INTEGER NOT NULL,
+        invitations INTEGER NOT NULL CHECK (invitations >= 0),
+        PRIMARY KEY (survey, stratum)
     )
     """,
     # The token that published a survey, the day, and the size of its register entry.

@@ -124,12 +124,12 @@ class Engine(Protocol):
 
     @property
     def answered(self) -> str:
-        """SQL that returns (question index, number of reports of survey ``?`` that have it)."""
+        """SQL that returns (stratum, question index, number of reports of survey ``?`` with it)."""
         ...
 
     @property
     def cells(self) -> str:
-        """SQL that returns (question index, cell, number of reports of survey ``?`` with it)."""
+        """SQL that returns (stratum, question index, cell, number of such reports of ``?``)."""
         ...
 
     def answers(self) -> bool:

@@ -32,9 +32,9 @@ _NAME = "deniably"
 _KEPT = {
     "reports": "id",
     "invitations": "hash",
-    "tallies": "question, choice",
-    "answered": "question",
-    "totals": "survey",
+    "tallies": "stratum, question, choice",
+    "answered": "stratum, question",
+    "totals": "stratum",
 }
 """The tables whose row positions reveal what came first or last, and the columns to sort by."""
 
@@ -45,15 +45,15 @@ class Postgres:
     errors = (psycopg.Error,)
     steps: Steps = STEPS
     answered = (
-        "SELECT question.key - 1, count(*) FROM reports,"
+        "SELECT stratum, question.key - 1, count(*) FROM reports,"
         " jsonb_array_elements(report::jsonb) WITH ORDINALITY AS question(value, key)"
-        " WHERE survey = ? AND jsonb_typeof(question.value) = 'array' GROUP BY 1"
+        " WHERE survey = ? AND jsonb_typeof(question.value) = 'array' GROUP BY 1, 2"
     )
     cells = (
-        "SELECT question.key - 1, cell::bigint, count(*) FROM reports,"
+        "SELECT stratum, question.key - 1, cell::bigint, count(*) FROM reports,"
         " jsonb_array_elements(report::jsonb) WITH ORDINALITY AS question(value, key),"
         " jsonb_array_elements(CASE jsonb_typeof(question.value) WHEN 'array'"
-        " THEN question.value ELSE '[]' END) AS cell WHERE survey = ? GROUP BY 1, 2"
+        " THEN question.value ELSE '[]' END) AS cell WHERE survey = ? GROUP BY 1, 2, 3"
     )
 
     def __init__(self, address: str) -> None:
@@ -184,7 +184,7 @@ class PostgresConnection:
         row = self.execute(
             "SELECT 1 FROM pg_stat_activity WHERE backend_type <> 'autovacuum worker'"
             " AND pid <> pg_backend_pid() AND age(backend_xmin) >="
-            " (SELECT age(xmin) FROM totals WHERE survey = ?)",
+            " (SELECT min(age(xmin)) FROM totals WHERE survey = ?)",
             [survey],
         )
         return row.fetchone() is not None

@@ -45,13 +45,13 @@ class Sqlite:
     errors = (sqlite3.Error,)
     steps: Steps = STEPS
     answered = (
-        "SELECT question.key, count(*) FROM reports, json_each(report) AS question"
-        " WHERE survey = ? AND question.type = 'array' GROUP BY 1"
+        "SELECT stratum, question.key, count(*) FROM reports, json_each(report) AS question"
+        " WHERE survey = ? AND question.type = 'array' GROUP BY 1, 2"
     )
     cells = (
-        "SELECT question.key, cell.value, count(*) FROM reports,"
+        "SELECT stratum, question.key, cell.value, count(*) FROM reports,"
         " json_each(report) AS question, json_each(question.value) AS cell"
-        " WHERE survey = ? AND question.type = 'array' GROUP BY 1, 2"
+        " WHERE survey = ? AND question.type = 'array' GROUP BY 1, 2, 3"
     )
 
     def __init__(self, address: str) -> None:

@@ -75,11 +75,12 @@ def _tallies(store: Store, name: str) -> list[Finding]:
     except store.engine.errors:  # what is no JSON, the database itself does not read
         return [Finding(f"{name}: a report cannot be read; restore a backup")]
     try:
-        tally, recount = store.tally_and_recount(name)
+        both = store.tallies_and_recounts(name)
     except _DAMAGE:
         return [Finding(f"{name}: the tallies count what its questions do not have", name)]
     return [
         Finding(_difference(name, question, tally[question], counted), name)
+        for tally, recount in both
         for question, counted in recount.items()
         if tally[question] != counted
     ]

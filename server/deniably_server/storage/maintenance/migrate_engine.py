@@ -10,16 +10,16 @@ from deniably_server.storage.writing.order_erasure import forget_marks
 
 TABLES = {
     "surveys": ("name", "digest", "definition", "state"),
-    "reports": ("id", "survey", "report"),
-    "totals": ("survey", "reports"),
-    "tallies": ("survey", "question", "choice", "count"),
-    "answered": ("survey", "question", "reports"),
+    "reports": ("id", "survey", "report", "stratum"),
+    "totals": ("survey", "stratum", "reports"),
+    "tallies": ("survey", "stratum", "question", "choice", "count"),
+    "answered": ("survey", "stratum", "question", "reports"),
     "snapshots": ("survey", "reports", "tallies"),
     "settings": ("key", "value"),
     "tokens": ("id", "hash", "role", "survey", "until", "note", "revoked"),
     "keys": ("survey", "secret"),
-    "invitations": ("hash", "survey", "blinded"),
-    "issued": ("survey", "invitations"),
+    "invitations": ("hash", "survey", "blinded", "stratum"),
+    "issued": ("survey", "stratum", "invitations"),
     "owners": ("survey", "token", "day", "bytes"),
     "register": ("number", "event", "survey", "entry", "hash"),
 }

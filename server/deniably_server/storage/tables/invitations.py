@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -39,16 +40,17 @@ def find_key(database: Connection, survey: str) -> PrivateKey | None:
 
 
 def enter_invitations(
-    database: Connection, survey: str, secret: bytes, codes: Iterable[str]
+    database: Connection, survey: str, secret: bytes, codes: Iterable[str], stratum: int
 ) -> None:
-    """Store new invitations; ``secret`` is the key of their hashes."""
+    """Store new invitations for a stratum; ``secret`` is the key of their hashes."""
     hashes = sorted(_hash(secret, survey, code) for code in codes)  # hides the codes' order
-    rows = [(each, survey, _UNUSED) for each in hashes]
-    database.fill("invitations", ("hash", "survey", "blinded"), rows)
+    rows = [(each, survey, _UNUSED, stratum) for each in hashes]
+    database.fill("invitations", ("hash", "survey", "blinded", "stratum"), rows)
     database.execute(
-        "INSERT INTO issued (survey, invitations) VALUES (?, ?) ON CONFLICT (survey)"
+        "INSERT INTO issued (survey, stratum, invitations) VALUES (?, ?, ?)"
+        " ON CONFLICT (survey, stratum)"
         " DO UPDATE SET invitations = issued.invitations + excluded.invitations",
-        [survey, len(rows)],
+        [survey, stratum, len(rows)],
     )
 
 
@@ -77,19 +79,20 @@ def revoke_invitations(
     database: Connection, survey: str, secret: bytes, codes: Sequence[str]
 ) -> int:
     """Delete unused invitations; returns how many."""
-    sql = "DELETE FROM invitations WHERE hash = ? AND blinded = ?"
+    sql = "DELETE FROM invitations WHERE hash = ? AND blinded = ? RETURNING stratum"
     hashes = [_hash(secret, survey, code) for code in codes]
-    taken = sum(database.execute(sql, [each, _UNUSED]).rowcount for each in hashes)
-    less = "UPDATE issued SET invitations = invitations - ? WHERE survey = ?"
-    database.execute(less, [taken, survey])
-    return taken
+    taken = Counter(
+        stratum for each in hashes for (stratum,) in database.execute(sql, [each, _UNUSED])
+    )
+    less = "UPDATE issued SET invitations = invitations - ? WHERE survey = ? AND stratum = ?"
+    database.executemany(less, [(count, survey, stratum) for stratum, count in taken.items()])
+    return taken.total()
 
 
-def issued(database: Connection, survey: str) -> int:
-    """The number of invitations that are issued and not revoked, from a stored counter."""
-    sql = "SELECT invitations FROM issued WHERE survey = ?"
-    row = database.execute(sql, [survey]).fetchone()
-    return 0 if row is None else int(row[0])
+def issued(database: Connection, survey: str) -> dict[int, int]:
+    """The numbers of invitations that are issued and not revoked, by stratum, as counted before."""
+    sql = "SELECT stratum, invitations FROM issued WHERE survey = ?"
+    return dict(database.execute(sql, [survey]).fetchall())
 
 
 def count_invitations(database: Connection, survey: str) -> InvitationCounts:

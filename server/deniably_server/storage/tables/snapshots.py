@@ -8,6 +8,8 @@ differential privacy still protects these people.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from deniably.survey.survey import Survey
@@ -44,7 +46,7 @@ def batch_of(survey: Survey) -> int:
 def renew(database: Connection, survey: str, batch: int) -> None:
     """Replace the snapshot by the current tallies, if another batch is full."""
     (total, kept) = database.execute(
-        "SELECT totals.reports, snapshots.reports FROM totals"
+        "SELECT CAST(sum(totals.reports) AS BIGINT), max(snapshots.reports) FROM totals"
         " LEFT JOIN snapshots ON snapshots.survey = totals.survey WHERE totals.survey = ?",
         [survey],
     ).fetchone()
@@ -76,18 +78,32 @@ def forget(database: Connection, survey: str) -> None:
     database.execute("DELETE FROM snapshots WHERE survey = ?", [survey])
 
 
-def current(database: Connection, survey: str) -> Snapshot:
-    """The current tallies, as a snapshot."""
+def current(database: Connection, survey: str, strata: Collection[int] | None = None) -> Snapshot:
+    """The current tallies of some strata, by default of all, as a snapshot."""
+    which, given = _among(survey, strata)
     cells = database.execute(
-        "SELECT question, choice, count FROM tallies WHERE survey = ?", [survey]
+        "SELECT question, choice, CAST(sum(count) AS BIGINT) FROM tallies"  # noqa: S608  # marks only
+        f" WHERE {which} GROUP BY question, choice",
+        given,
     ).fetchall()
-    return Snapshot(reports_now(database, survey), cells)
+    return Snapshot(reports_now(database, survey, strata), cells)
 
 
-def reports_now(database: Connection, survey: str) -> list[tuple[str | None, int]]:
+def reports_now(
+    database: Connection, survey: str, strata: Collection[int] | None = None
+) -> list[tuple[str | None, int]]:
     """The current numbers of reports, in the form of ``Snapshot.reports``."""
+    which, given = _among(survey, strata)
     return database.execute(
-        "SELECT NULL, reports FROM totals WHERE survey = ?"
-        " UNION ALL SELECT question, reports FROM answered WHERE survey = ?",
-        [survey, survey],
+        f"SELECT NULL, CAST(sum(reports) AS BIGINT) FROM totals WHERE {which}"  # noqa: S608  # marks only
+        " UNION ALL SELECT question, CAST(sum(reports) AS BIGINT) FROM answered"
+        f" WHERE {which} GROUP BY question",
+        [*given, *given],
     ).fetchall()
+
+
+def _among(survey: str, strata: Collection[int] | None) -> tuple[str, list[object]]:
+    """A condition on rows of these strata, and its parameters."""
+    if strata is None:
+        return "survey = ?", [survey]
+    return f"survey = ? AND stratum IN ({', '.join('?' * len(strata))})", [survey, *strata]

@@ -1,4 +1,4 @@
-"""The tallies' tables: the number of reports, and of those that name each cell.
+"""The tallies' tables: the number of reports, and of those that name each cell, by stratum.
 
 The stored reports can rebuild them.
 """
@@ -6,7 +6,7 @@ The stored reports can rebuild them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deniably.estimation.tally import Tally, from_cells
@@ -19,34 +19,38 @@ from deniably_server.storage.tables.snapshots import Snapshot
 class AddedCounts:
     """What new reports add to the tallies.
 
-    ``cells`` counts by (survey, question, cell). ``answered`` counts by (survey, question), for
-    surveys that ask each person only some questions.
+    ``cells`` counts by (survey, stratum, question, cell). ``answered`` counts by (survey, stratum,
+    question), for surveys that ask each person only some questions.
     """
 
-    cells: Counter[tuple[str, str, int]]
-    answered: Counter[tuple[str, str]]
+    cells: Counter[tuple[str, int, str, int]]
+    answered: Counter[tuple[str, int, str]]
 
 
-def begin_tallies(database: Connection, survey: str) -> None:
+def begin_tallies(database: Connection, survey: Survey) -> None:
     """Start a new survey's tallies at 0."""
-    database.execute("INSERT INTO totals VALUES (?, 0)", [survey])
+    numbers = range(len(survey.every_stratum))
+    rows = [(survey.name, number, 0) for number in numbers]
+    database.fill("totals", ("survey", "stratum", "reports"), rows)
 
 
-def add_counts(database: Connection, totals: Mapping[str, int], counts: AddedCounts) -> None:
-    """Add new reports to the tallies; ``totals`` has their number by survey."""
+def add_counts(
+    database: Connection, totals: Mapping[tuple[str, int], int], counts: AddedCounts
+) -> None:
+    """Add new reports to the tallies; ``totals`` has their number by survey and stratum."""
     database.executemany(
-        "UPDATE totals SET reports = reports + ? WHERE survey = ?",
-        [(more, survey) for survey, more in totals.items()],
+        "UPDATE totals SET reports = reports + ? WHERE survey = ? AND stratum = ?",
+        [(more, *key) for key, more in totals.items()],
     )
     database.executemany(
-        "INSERT INTO tallies (survey, question, choice, count) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (survey, question, choice)"
+        "INSERT INTO tallies (survey, stratum, question, choice, count) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (survey, stratum, question, choice)"
         " DO UPDATE SET count = tallies.count + excluded.count",
         [(*key, more) for key, more in counts.cells.items()],
     )
     database.executemany(
-        "INSERT INTO answered (survey, question, reports) VALUES (?, ?, ?)"
-        " ON CONFLICT (survey, question)"
+        "INSERT INTO answered (survey, stratum, question, reports) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (survey, stratum, question)"
         " DO UPDATE SET reports = answered.reports + excluded.reports",
         [(*key, more) for key, more in counts.answered.items() if more],
     )
@@ -54,7 +58,7 @@ def add_counts(database: Connection, totals: Mapping[str, int], counts: AddedCou
 
 def find_total(database: Connection, survey: str) -> int:
     """The number of a survey's counted reports."""
-    sql = "SELECT reports FROM totals WHERE survey = ?"
+    sql = "SELECT sum(reports) FROM totals WHERE survey = ?"
     return int(database.execute(sql, [survey]).fetchone()[0])
 
 
@@ -85,41 +89,59 @@ def tallies_of(survey: Survey, found: Snapshot) -> dict[str, Tally]:
 
 
 def recounted(
-    survey: Survey, answered: Iterable[tuple[int, int]], cells: Iterable[tuple[int, int, int]]
-) -> dict[str, Tally]:
-    """The tallies from an engine's recount of the stored reports.
+    survey: Survey,
+    answered: Iterable[tuple[int, int, int]],
+    cells: Iterable[tuple[int, int, int, int]],
+) -> list[dict[str, Tally]]:
+    """The tallies of each stratum from an engine's recount of the stored reports.
 
-    ``answered`` and ``cells`` are the rows of ``Engine.answered`` and ``Engine.cells``.
+    ``answered`` and ``cells`` are the rows of ``Engine.answered`` and ``Engine.cells``. Raises
+    LookupError where a report is of a stratum that the survey does not have.
     """
     names = [question.name for question in survey.questions]
-    return tallies_of(
-        survey,
-        Snapshot(
-            [(names[index], count) for index, count in answered],
-            [(names[index], cell, count) for index, cell, count in cells],
-        ),
-    )
+    found = [Snapshot([], []) for _ in survey.every_stratum]
+    for stratum, index, count in answered:
+        found[stratum].reports.append((names[index], count))
+    for stratum, index, cell, count in cells:
+        found[stratum].cells.append((names[index], cell, count))
+    return [tallies_of(survey, one) for one in found]
 
 
-def replace_tallies(database: Connection, survey: Survey, counted: Mapping[str, Tally]) -> None:
-    """Replace a survey's tallies by a recount."""
+def merged(tallies: Sequence[Mapping[str, Tally]]) -> dict[str, Tally]:
+    """The tallies of several strata together."""
+    first, *others = tallies
+    return {name: sum((one[name] for one in others), first[name]) for name in first}
+
+
+def replace_tallies(
+    database: Connection, survey: Survey, counted: Sequence[Mapping[str, Tally]]
+) -> None:
+    """Replace a survey's tallies by a recount, of each stratum."""
     name, some = survey.name, survey.asked < len(survey.questions)
-    (total,) = database.execute("SELECT count(*) FROM reports WHERE survey = ?", [name]).fetchone()
+    sql = "SELECT stratum, count(*) FROM reports WHERE survey = ? GROUP BY 1"
+    totals = dict(database.execute(sql, [name]).fetchall())
     database.execute("DELETE FROM tallies WHERE survey = ?", [name])
     database.execute("DELETE FROM answered WHERE survey = ?", [name])
     database.execute("DELETE FROM totals WHERE survey = ?", [name])
-    database.fill("totals", ("survey", "reports"), [(name, total)])
+    rows = [(name, number, totals.get(number, 0)) for number in range(len(counted))]
+    database.fill("totals", ("survey", "stratum", "reports"), rows)
     database.fill(
         "answered",
-        ("survey", "question", "reports"),
-        [(name, question, tally.n) for question, tally in counted.items() if some and tally.n],
+        ("survey", "stratum", "question", "reports"),
+        [
+            (name, number, question, tally.n)
+            for number, tallies in enumerate(counted)
+            for question, tally in tallies.items()
+            if some and tally.n
+        ],
     )
     database.fill(
         "tallies",
-        ("survey", "question", "choice", "count"),
+        ("survey", "stratum", "question", "choice", "count"),
         [
-            (name, question, cell, count)
-            for question, tally in counted.items()
+            (name, number, question, cell, count)
+            for number, tallies in enumerate(counted)
+            for question, tally in tallies.items()
             for cell, count in enumerate(tally.counts.tolist())
             if count
         ],

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import compress, islice, repeat
+from operator import and_
 from threading import Lock
 
 import msgspec
@@ -30,8 +31,8 @@ _decode = msgspec.json.Decoder(list[int]).decode
 _AT_ONCE = 10_000
 """Placeholders in one statement; well below what both databases allow."""
 
-ReportRow = tuple[bytes, str, str]
-"""A report's id, its survey's name and its text."""
+ReportRow = tuple[bytes, str, str, int]
+"""A report's id, its survey's name, its text and the number of its stratum."""
 
 
 class Outcome(Enum):
@@ -126,16 +127,18 @@ class ProbeWrite(PendingWrite):
 class BatchWrite(PendingWrite):
     """Many reports of one survey, by column.
 
-    ``keys`` has the id of each report. ``values`` has a list for each question, in the survey's
-    order: the JSON text of every report's value, ``NULL`` where the report has no such question.
+    ``keys`` has the id of each report, ``strata`` the number of its stratum. ``values`` has a list
+    for each question, in the survey's order: the JSON text of every report's value, ``NULL`` where
+    the report has no such question.
     """
 
-    __slots__ = ("keys", "survey", "values")
+    __slots__ = ("keys", "strata", "survey", "values")
 
     def __init__(self, survey: Survey) -> None:
         super().__init__()
         self.survey = survey
         self.keys: list[bytes] = []
+        self.strata: list[int] = []
         self.values: list[list[str]] = [[] for _ in survey.questions]
 
     def __len__(self) -> int:
@@ -144,6 +147,7 @@ class BatchWrite(PendingWrite):
     def add(self, report: Report) -> None:
         """Append a report that was checked against the survey."""
         self.keys.append(bytes.fromhex(report.id))
+        self.strata.append(self.survey.stratum_number(report.stratum))
         for question, texts in zip(self.survey.questions, self.values, strict=True):
             value = report.values.get(question.name)
             texts.append(NULL if value is None else _encode(value).decode())
@@ -152,7 +156,7 @@ class BatchWrite(PendingWrite):
     def rows(self) -> Iterator[ReportRow]:
         """The row of each report."""
         texts = (f"[{','.join(values)}]" for values in zip(*self.values, strict=True))
-        return zip(self.keys, repeat(self.survey.name), texts, strict=False)
+        return zip(self.keys, repeat(self.survey.name), texts, self.strata, strict=False)
 
 
 NULL = "null"
@@ -162,7 +166,12 @@ def report_write(survey: Survey, report: Report) -> ReportWrite:
     """The pending write of a report that was checked against the survey."""
     values = [report.values.get(question.name) for question in survey.questions]
     return ReportWrite(
-        (bytes.fromhex(report.id), survey.name, _encode(values).decode()),
+        (
+            bytes.fromhex(report.id),
+            survey.name,
+            _encode(values).decode(),
+            survey.stratum_number(report.stratum),
+        ),
         [(name, cell) for name, value in report.values.items() for cell in value],
         list(report.values) if survey.asked < len(survey.questions) else [],
         batch_of(survey),
@@ -173,12 +182,12 @@ def commit_reports(database: Connection, writes: Sequence[ReportWrite]) -> list[
     """Store single reports in one transaction; returns their outcomes in order."""
 
     def counted(stored: Sequence[bool]) -> AddedCounts:
-        cells: Counter[tuple[str, str, int]] = Counter()
-        answered: Counter[tuple[str, str]] = Counter()
+        cells: Counter[tuple[str, int, str, int]] = Counter()
+        answered: Counter[tuple[str, int, str]] = Counter()
         for each in compress(writes, stored):
-            survey = each.row[1]
-            cells.update((survey, question, cell) for question, cell in each.cells)
-            answered.update((survey, question) for question in each.answered)
+            _, survey, _, stratum = each.row
+            cells.update((survey, stratum, question, cell) for question, cell in each.cells)
+            answered.update((survey, stratum, question) for question in each.answered)
         return AddedCounts(cells, answered)
 
     batches = {each.row[1]: each.batch for each in writes}
@@ -192,14 +201,17 @@ def commit_batch(database: Connection, batch: BatchWrite) -> list[Outcome]:
 
     def counted(stored: Sequence[bool]) -> AddedCounts:
         found = AddedCounts(Counter(), Counter())
-        for question, texts in zip(survey.questions, batch.values, strict=True):
-            by_text = Counter(compress(texts, stored))
-            nothing = by_text.pop(NULL, 0)
-            if some:
-                found.answered[survey.name, question.name] = sum(stored) - nothing
-            for text, more in by_text.items():
-                for cell in _decode(text):
-                    found.cells[survey.name, question.name, cell] += more
+        for number in set(batch.strata):
+            chosen = [one == number for one in batch.strata]
+            chosen = list(map(and_, chosen, stored))
+            for question, texts in zip(survey.questions, batch.values, strict=True):
+                by_text = Counter(compress(texts, chosen))
+                nothing = by_text.pop(NULL, 0)
+                if some:
+                    found.answered[survey.name, number, question.name] = sum(chosen) - nothing
+                for text, more in by_text.items():
+                    for cell in _decode(text):
+                        found.cells[survey.name, number, question.name, cell] += more
         return found
 
     return _commit(database, list(batch.rows), counted, {survey.name: batch_of(survey)})
@@ -231,21 +243,21 @@ def _commit(
     # Sorted by id: their order on disk does not follow their order of arrival.
     fresh = sorted(compress(rows, stored))
     if fresh:
-        database.fill("reports", ("id", "survey", "report"), fresh)
-        totals = Counter(survey for _, survey, _ in fresh)
+        database.fill("reports", ("id", "survey", "report", "stratum"), fresh)
+        totals = Counter((survey, stratum) for _, survey, _, stratum in fresh)
         add_counts(database, totals, counted(stored))
-        for survey in filter(batches.get, totals):
+        for survey in filter(batches.get, {survey for survey, _ in totals}):
             renew(database, survey, batches[survey])
     database.commit()
     return outcomes
 
 
 def _outcomes(database: Connection, rows: Sequence[ReportRow]) -> list[Outcome]:
-    known = _stored(database, (key for key, _, _ in rows))
-    states = states_of(database, {survey for _, survey, _ in rows})
+    known = _stored(database, (key for key, *_ in rows))
+    states = states_of(database, {survey for _, survey, *_ in rows})
     outcomes: list[Outcome] = []
     for row in rows:
-        key, survey, _ = row
+        key, survey, *_ = row
         if key in known:
             outcome = Outcome.REPLAYED if known[key] == row else Outcome.CONFLICT
         else:
@@ -260,6 +272,6 @@ def _stored(database: Connection, keys: Iterable[bytes]) -> dict[bytes, ReportRo
     rest, found = iter(keys), dict[bytes, ReportRow]()
     while some := list(islice(rest, _AT_ONCE)):
         marks = ", ".join("?" * len(some))
-        sql = f"SELECT id, survey, report FROM reports WHERE id IN ({marks})"  # noqa: S608  # marks only
-        found |= {row[0]: (row[0], row[1], row[2]) for row in database.execute(sql, some)}
+        sql = f"SELECT id, survey, report, stratum FROM reports WHERE id IN ({marks})"  # noqa: S608  # marks only
+        found |= {row[0]: (row[0], row[1], row[2], row[3]) for row in database.execute(sql, some)}
     return found

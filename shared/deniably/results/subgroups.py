@@ -1,0 +1,104 @@
+"""Subgroups: which parts of a survey's respondents, by strata, have results of their own.
+
+A subgroup fixes the values of some keys of the strata. Its results need as many reports as those of
+the survey. That alone is not enough: whoever knows the results of all, and of all strata but one,
+knows those of the one. So, as in statistical offices, further subgroups are hidden until no smaller
+part of the respondents can be worked out (complementary suppression). Reports are randomised, so
+this is caution beyond what epsilon promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from deniably.survey.strata import Stratum, every_stratum
+
+Row = list[int]
+
+
+def every_subgroup(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """All subgroups, each with a value for one key at least; those with fewer keys come first."""
+    keys = sorted(strata)
+    found = [
+        {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+        for values in product(*([None, *strata[key]] for key in keys))
+    ]
+    return sorted((one for one in found if one), key=len)
+
+
+def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]:
+    """The numbers of the strata in a subgroup; those of all if it fixes nothing.
+
+    >>> members({"site": ["north", "south"], "shift": ["day", "night"]}, {"site": "south"})
+    [1, 3]
+    """
+    wanted = subgroup.items()
+    return [i for i, one in enumerate(every_stratum(strata)) if wanted <= one.items()]
+
+
+def shown_subgroups(
+    strata: Mapping[str, Sequence[str]], counts: Sequence[Sequence[int]], minimum: int
+) -> list[dict[str, str]]:
+    """The subgroups whose results may be shown beside those of all.
+
+    ``counts`` has for each stratum its reports to each question (or to all, once). Of all strata
+    together there are ``minimum`` at least. The larger a subgroup the earlier it is chosen; each is
+    left out if with it some part with fewer reports than ``minimum`` could be worked out.
+    """
+    size = len(counts)
+    small = [part for part in _parts(size) if _too_few(part, counts, minimum)]
+    known = _Span([1] * size)
+    shown: list[dict[str, str]] = []
+
+    def order(subgroup: dict[str, str]) -> tuple[int, int, list[str]]:
+        people = sum(sum(counts[i]) for i in members(strata, subgroup))
+        return len(subgroup), -people, sorted(subgroup.values())
+
+    for subgroup in sorted(every_subgroup(strata), key=order):
+        inside = members(strata, subgroup)
+        with_it = known.and_one([int(i in inside) for i in range(size)])
+        if min(map(sum, zip(*(counts[i] for i in inside), strict=True))) < minimum:
+            continue
+        if not any(with_it.has(part) for part in small):
+            known = with_it
+            shown.append(subgroup)
+    return [one for one in every_subgroup(strata) if one in shown]
+
+
+def _parts(size: int) -> Iterator[Row]:
+    return (list(part) for part in product((0, 1), repeat=size))
+
+
+def _too_few(part: Row, counts: Sequence[Sequence[int]], minimum: int) -> bool:
+    """Whether there is somebody in a part, and too few of them for results."""
+    inside = [one for one, chosen in zip(counts, part, strict=True) if chosen]
+    reports = [sum(of_question) for of_question in zip(*inside, strict=True)]
+    return any(reports) and min(reports) < minimum
+
+
+class _Span:
+    """What can be worked out from some parts: their sums and differences, in whole numbers."""
+
+    def __init__(self, *rows: Row) -> None:
+        self._rows: list[tuple[int, Row]] = []
+        for row in rows:
+            rest = self._rest(row)
+            if any(rest):
+                self._rows.append((next(i for i, one in enumerate(rest) if one), rest))
+
+    def and_one(self, row: Row) -> _Span:
+        """With one more part."""
+        return _Span(*(found for _, found in self._rows), row)
+
+    def has(self, row: Row) -> bool:
+        """Whether a part can be worked out."""
+        return not any(self._rest(row))
+
+    def _rest(self, row: Row) -> Row:
+        """A multiple of the row, less what the others explain."""
+        for pivot, own in self._rows:
+            if row[pivot]:
+                times, less = own[pivot], row[pivot]
+                row = [times * a - less * b for a, b in zip(row, own, strict=True)]
+        return row
