@@ -171,6 +171,7 @@ def test_check_shows_what_each_question_protects(file: Path) -> None:
         " times.\n"
         "At worst, if chance changes nothing, they could be 90 % sure: odds of 8.2 to 1. That is"
         " real\n  evidence, though less than an ordinary survey gives away.\n"
+        "The researchers may get the mixed answers of each person, and nothing else.\n"
         "You can practise first. Or leave before you send: then nothing was sent.\n"
     )
 

@@ -50,8 +50,8 @@ class GuessingRates:
 class Tile:
     """A survey in the list. What is None or empty takes its definition or its tallies.
 
-    ``results`` is what its link to them offers: all of them are there where there is a finding. ``by_link`` says that
-    only the link of a stratum leads to its form.
+    ``results`` is what its link to them offers: all of them are there where there is a finding.
+    ``by_link`` says that only the link of a stratum leads to its form.
     """
 
     card: ListedSurvey
