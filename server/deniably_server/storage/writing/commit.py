@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import compress, islice, repeat
-from operator import and_
 from threading import Lock
 
 import msgspec
@@ -202,8 +201,9 @@ def commit_batch(database: Connection, batch: BatchWrite) -> list[Outcome]:
     def counted(stored: Sequence[bool]) -> AddedCounts:
         found = AddedCounts(Counter(), Counter())
         for number in set(batch.strata):
-            chosen = [one == number for one in batch.strata]
-            chosen = list(map(and_, chosen, stored))
+            chosen = [
+                kept and one == number for kept, one in zip(stored, batch.strata, strict=True)
+            ]
             for question, texts in zip(survey.questions, batch.values, strict=True):
                 by_text = Counter(compress(texts, chosen))
                 nothing = by_text.pop(NULL, 0)
