@@ -99,7 +99,7 @@ def test_what_is_whole_is_said_to_be(filled: str) -> None:
         ("DELETE FROM tallies WHERE question = 'often'", "workplace, often: the tally has"),
         ("UPDATE totals SET reports = 39", "the tally has 39 reports, and not 40"),
         ("UPDATE answered SET reports = 7", "other, stolen: the tally has 7 reports, and not 1"),
-        ("DELETE FROM reports WHERE survey = 'other'", "other, stolen: the tally has 1 reports"),
+        ("DELETE FROM reports WHERE survey = 'other'", "other, stolen: the tally has 1 report,"),
     ],
 )
 def test_a_tally_that_is_wrong_is_found_and_recounted(filled: str, sql: str, found: str) -> None:
