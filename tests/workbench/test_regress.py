@@ -248,12 +248,16 @@ OTHERS: dict[str, Any] = {
     "minus": np.where(np.arange(6366) == 4, -1.0, 1.0),
     "word": ["x"] * 6365 + ["y"],
     "zero": np.zeros(6366),
+    "huge": 1e200 * fair.reports()["age"],
+    "lists": [[1]] * 6366,
 }
 
 
 @pytest.mark.parametrize(
     ("formula", "options", "why"),
     [
+        ("affair ~ huge", {}, "take another unit"),
+        ("affair ~ lists", {}, "neither numbers nor categories"),
         ("affair ~ agee", {}, "there is no column agee; did you mean age?"),
         ("affair ~ center(agee)", {}, "there is no column agee"),
         ("affair ~ gap", {}, "gap is missing or not finite in 1 of 6366 rows, first in row 17"),
@@ -301,6 +305,8 @@ def test_bad_input_is_refused_with_what_to_do(
     [
         ((0.5, 0.5), "p and q are equal"),
         ((1.2, 0.5), "1.2 is no probability"),
+        (("three", 0.5), "'three' is no probability"),
+        ((float("nan"), 0.5), "nan is no probability"),
         (0.5, "a design is a pair"),
         ((0.5, 0.2, 0.1), "a design is a pair"),
     ],
@@ -329,6 +335,31 @@ def test_no_message_holds_a_report() -> None:
         dn.regress("a ~ 1", {"a": ["secret"] * 3}, designs={"a": (0.75, 0.25)})
 
     assert "secret" not in str(refused.value)
+
+
+def test_categories_that_nobody_has_and_a_column_called_score_do_no_harm() -> None:
+    frame = pd.DataFrame(fair.reports()).rename(columns={"yrs": "score"})
+    frame["site"] = pd.Categorical(frame["site"], categories=[9, 3, 2, 1, 0])
+    found = dn.regress("affair ~ score + site", frame, designs=AFFAIR)
+
+    assert [one.term for one in found.coefficients] == [
+        "Intercept", "score", "site[T.2]", "site[T.1]", "site[T.0]",
+    ]  # fmt: skip
+
+
+def test_shares_far_off_are_predicted_without_overflow() -> None:
+    found = fit("affair ~ age").predict({"age": [1e6, -1e6]}).rows
+
+    assert [round(float(row["estimate"] or 0)) for row in found] == [1, 0]
+    with pytest.raises(dn.BadModel, match="no engine 'none'"):
+        fit("affair ~ 1").to_frame("none")
+
+
+def test_a_line_through_every_number_has_no_error_and_is_refused() -> None:
+    for rows in (2, 100):
+        numbers = {"y": [1.0, 2.0] * (rows // 2), "b": [0, 1] * (rows // 2)}
+        with pytest.raises(dn.NoEstimate, match="no spread"):
+            dn.regress("y ~ b", numbers, designs={"b": (0.75, 0.25)})
 
 
 def test_separation_and_a_share_at_the_end_are_errors_and_never_numbers() -> None:

@@ -107,6 +107,11 @@ def test_margins_that_cannot_be_met_are_refused(margins: Any, why: str) -> None:
         rake({"sex": list("ffmm"), "age": list("yyoo")}, margins)
 
 
+def test_reports_alike_have_no_error_and_are_refused() -> None:
+    with pytest.raises(dn.NoEstimate, match="no spread"):
+        weighted_shares("a", {"a": [0, 0, 0]}, design=(0.75, 0.25))
+
+
 def test_bad_weights_are_refused() -> None:
     for weights, why in (([-1, 1], "negative"), ([0, 0], "all weights are 0"), ([1], "1 weights")):
         with pytest.raises(dn.BadModel, match=why):

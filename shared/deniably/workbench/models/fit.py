@@ -63,7 +63,11 @@ def standardised(x: Floats) -> Standardised:
     With a constant column the others are centred as well. Raises BadModel where a column follows
     from the others, by its number.
     """
-    constant = np.flatnonzero((x == x[:1]).all(axis=0) & (x[0] != 0))
+    reach = np.abs(x).max(axis=0)  # first, so that no square is beyond floats
+    if not reach.all():
+        raise BadModel("a column is 0 in every row")
+    x = x / reach
+    constant = np.flatnonzero((x == x[:1]).all(axis=0))
     middle = x.mean(axis=0) if len(constant) else np.zeros(x.shape[1])
     size = np.sqrt(((x - middle) ** 2).mean(axis=0))
     if len(constant):
@@ -78,7 +82,7 @@ def standardised(x: Floats) -> Standardised:
     back = np.diag(1 / size)
     if len(constant):
         back[constant[0]] -= middle / size / x[0, constant[0]]
-    return Standardised(z, back)
+    return Standardised(z, back / reach[:, None])
 
 
 class Collinear(BadModel):

@@ -39,6 +39,8 @@ _NEAR = 2.0
 _EMPTY = 1e-8
 """A share below this is taken as 0, if the likelihood does not fall by it."""
 _ROUNDS = 20
+_EXACT = -12.0
+"""The logarithm of a standardised sigma below which a line fits exactly."""
 _Inside = npt.NDArray[np.bool_]
 """Which shares (groups, cells) are not taken as 0."""
 
@@ -194,6 +196,10 @@ class Linear:
         return 0
 
     def _errors(self, b: Floats, people: People) -> Floats:
+        if b[-1] < _EXACT:
+            raise NoEstimate(
+                "the numbers follow from the reports exactly: there is no spread around the line"
+            )
         found: Floats = (people.outcome[:, None] - (self.z @ b[:-1])[people.group]) / np.exp(b[-1])
         return found
 

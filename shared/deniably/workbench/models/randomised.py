@@ -73,7 +73,7 @@ class Design:
         >>> Design.k_ary(5, "3/5").chances()[0].tolist()
         [0.6, 0.1, 0.1, 0.1, 0.1]
         """
-        kept = Fraction(str(own))
+        kept = Fraction(str(own)) if _probability(own) else Fraction(0)
         other = (1 - kept) / (k - 1) if k > 1 else Fraction(0)
         rows = [[kept if a == r else other for r in range(k)] for a in range(k)]
         return cls(rows, choices, values)
@@ -83,6 +83,8 @@ class Design:
         try:
             rows = [[_probability(one) for one in row] for row in self.channel]
             return np.array(rows, dtype=np.float64).T.copy()
+        except BadModel:
+            raise
         except (TypeError, ValueError) as error:
             raise BadModel(f"this is no channel: {error}") from None
 
@@ -111,7 +113,10 @@ class Design:
 
 
 def _probability(given: Probability) -> float:
-    number = float(Fraction(given) if isinstance(given, str) else given)
+    try:
+        number = float(Fraction(given) if isinstance(given, str) else given)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise BadModel(f'{given!r} is no probability, such as 0.75 or "3/4"') from None
     if not 0 <= number <= 1:
         raise BadModel(f"{number:g} is no probability")
     return number

@@ -149,7 +149,7 @@ def _variables(side: Any) -> set[str]:
     import formulaic.transforms
 
     known: Mapping[str, object] = cast(Any, formulaic.transforms).TRANSFORMS
-    found = {str(name) for name in side.required_variables}
+    found = {str(name) for name in side.required_variables} - {_SCORE}
     for factor in (factor for term in side for factor in term.factors):
         try:
             tree = ast.parse(str(factor.expr), mode="eval")
@@ -158,7 +158,7 @@ def _variables(side: Any) -> set[str]:
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
         found |= {node.id for node in names if id(node) not in called}
-    return found - {_SCORE, *known}
+    return found - known.keys()
 
 
 def fitted(
@@ -184,12 +184,25 @@ def fitted(
             "no column of the formula is randomised: name those that are in designs, such as"
             f" designs={{{asked.outcome!r}: (0.75, 0.25)}}; for other data an ordinary package fits"
         )
-    for name in asked.variables:
-        if name not in reports and table[name].nunique() == 1:
-            raise BadModel(f"{name} is the same in every row: leave it out")
+    table = _public(table, [name for name in asked.variables if name not in reports])
     task = _Task(asked, table, reports, outcome, right, weights, strata, link, se)
     columns, model, fit, kind = _on_randomised(task) if right else _on_public(task)
     return _regression(task, columns, model, fit, kind, confidence)
+
+
+def _public(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The table with the categories that its public columns have. Raises BadModel."""
+    found = table.copy()
+    for name in names:
+        try:
+            several = table[name].nunique() > 1
+        except TypeError:
+            raise BadModel(f"{name} has values that are neither numbers nor categories") from None
+        if not several:
+            raise BadModel(f"{name} is the same in every row: leave it out")
+        if hasattr(table[name], "cat"):
+            found[name] = table[name].cat.remove_unused_categories()
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,19 +151,19 @@ class Regression(Table):
     def _predicted_shares(self, x: Floats, z: float) -> Any:
         k, covariance = len(self.answers), np.array(self.covariance)
         logits = np.column_stack([np.zeros(len(x)), x @ self.estimates.reshape(k - 1, -1).T])
-        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
         shown = range(1, 2) if self.model == "logistic" else range(k)
-        for number, (row, share) in enumerate(zip(x, shares, strict=True), 1):
+        for number, (row, found) in enumerate(zip(x, logits, strict=True), 1):
             for answer in shown:
-                # d logit(share_a) / d b_c = ([a = c] - share_c) / (1 - share_a) x
-                own = np.arange(1, k) == answer
-                slope: Floats = ((own - share[1:])[:, None] * row).ravel() / (1 - share[answer])
+                # The logit of a share is that of its answer less log-sum-exp of the others.
+                others = np.where(np.arange(k) == answer, -np.inf, found)
+                weights = np.exp(others - others.max())
+                middle = float(found[answer] - others.max() - np.log(weights.sum()))
+                pull = np.where(np.arange(k) == answer, 1.0, -weights / weights.sum())
+                slope: Floats = (pull[1:, None] * row).ravel()
                 error = sqrt(float(slope @ covariance @ slope))
-                middle = np.log(share[answer] / (1 - share[answer]))
-                low, high = (1 / (1 + exp(-(middle + side * error))) for side in (-z, z))
-                spread = error * share[answer] * (1 - share[answer])
-                yield _predicted(number, self.answers[answer], share[answer], spread, low, high)
+                low, share, high = (_share(middle + side * error) for side in (-z, 0, z))
+                spread = error * share * (1 - share)
+                yield _predicted(number, self.answers[answer], share, spread, low, high)
 
     def compare(self, smaller: Regression) -> Compared:
         """The likelihood-ratio test of this model against a ``smaller`` one inside it (Wilks 1938).
@@ -225,6 +225,9 @@ def coefficients(
     normal = NormalDist()
     wide = normal.inv_cdf((1 + confidence) / 2)
     errors = np.sqrt(np.diag(covariance))
+    for term, error in zip(terms, errors, strict=True):
+        if not error > 0:
+            raise BadModel(f"{term} has values too large to calculate with: take another unit")
     return tuple(
         Coefficient(
             term,
@@ -263,6 +266,10 @@ def coefficient_lines(found: tuple[Coefficient, ...], confidence: float) -> list
     ]
 
 
+def _share(logit: float) -> float:
+    return 1 / (1 + exp(-logit)) if logit > -700 else 0.0
+
+
 def p_text(p: float) -> str:
     """A p-value for people.
 
@@ -279,6 +286,8 @@ def to_engine(rows: Any, engine: str) -> Any:
         import narwhals as nw
 
         return nw.from_dict(columns, backend=engine).to_native()  # type: ignore[arg-type]
+    except ValueError:
+        raise BadModel(f"there is no engine {engine!r}: take pandas, polars or pyarrow") from None
     except ModuleNotFoundError:
         raise ImportError(
             f"to_frame() needs narwhals and {engine}; get narwhals and pandas with:"

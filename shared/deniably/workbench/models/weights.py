@@ -83,7 +83,8 @@ def weighted_shares(
     has its ``estimate``, ``standard_error``, ``low``, ``high`` and ``design_effect``: how many
     times the people of an equally precise direct question. ``weights_effect`` is Kish's part of it,
     n sum w^2 / (sum w)^2 (Kish 1965, Survey Sampling, 11.7), and ``privacy_effect`` that of the
-    noise. The mean is there where answers have values. Raises BadModel as ``regress`` does.
+    noise. The mean is there where answers have values. Raises BadModel as ``regress`` does,
+    and NoEstimate if all reports are alike.
 
     >>> found = weighted_shares("a", {"a": [1] * 45 + [0] * 55}, design=("3/4", "1/4"))
     >>> [round(row["estimate"], 3) for row in found.rows[:2]]
@@ -122,6 +123,8 @@ def _table(reports: Randomised, w: Floats, strata: Ints | None, confidence: floa
         estimate = float(w @ column / w.sum())
         pull = (w * (column - estimate) / w.sum())[:, None]
         error = sqrt(float(sandwich(np.ones((1, 1)), pull, strata)[0, 0]))
+        if error < 1e-12:
+            raise NoEstimate("reports alike leave no spread to take an error from")
         plain = _spread(figure, estimate, shares, reports.values)
         noise = float(w @ (column - estimate) ** 2 / w.sum()) / plain if plain > 0 else None
         effect = error**2 * n / plain if plain > 0 else None
