@@ -12,8 +12,8 @@
 #   make bench         speed and accuracy, measured side by side with the alternatives
 #   make load          a steady load for ten minutes: latency, and memory that stays flat (MINUTES=)
 #   make release       wheel, source distribution and container file, tried out (VERSION=)
-#   make lock          choose the versions of what is installed anew (constraints.txt)
-#   make vectors       write shared/vectors anew from the reference
+#   make lock          choose the versions to install (constraints.txt)
+#   make vectors       write shared/vectors again from the reference
 #   make handbook      write the handbook's reference pages from what they describe
 #   make screenshots   take the pictures of every page and state (WHAT="pages form" for some)
 

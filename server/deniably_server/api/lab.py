@@ -215,7 +215,7 @@ def survey_as_svg(name: str) -> Response:
 
 def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str | None:
     """The page that shows how uncertain a question is with its own number of people, with a quarter
-    and with four times as many: the first of ``questions``, labels with people, of which it can be
+    and with four times as many: the first of ``questions``, labels with people, whose funnel can be
     shown; None without one."""
     labels = [case.about for case in entries()[_FUNNEL].cases(survey)]
     for label, people in questions:

@@ -24,7 +24,7 @@ def join_sheets(texts: Iterable[str]) -> str:
 
 
 def without_unused_tokens(sheet: str) -> str:
-    """A joined sheet without the custom properties that none of its rules uses.
+    """A joined sheet without the custom properties that its rules do not use.
 
     Only for a page that has no other sheet, which might use them.
     """
@@ -33,7 +33,7 @@ def without_unused_tokens(sheet: str) -> str:
 
 
 def _compact(text: str) -> str:
-    """The same rules without comments, and without the spaces that mean nothing."""
+    """Strips comments, and spaces without a meaning."""
     parts = _QUOTED.split(_COMMENT.sub("", text))
     parts[::2] = map(_narrow, parts[::2])
     return "".join(parts).replace(";}", "}").strip()

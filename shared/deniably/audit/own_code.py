@@ -130,7 +130,7 @@ def audit_code(
     With coins it is walked, where the same coins make the same report. Where that leaves something
     over, or without coins, ``trials`` reports of each answer are counted; a right claim is accused
     with probability at most ``alpha``. ``outputs`` are all reports that it may make. ``progress``
-    is told how many reports were made since the last call.
+    is called with the number of reports made since its last call.
 
     Raises BadCode where the function cannot be called, raises, or returns what is no report, and
     ValueError for fewer than two answers, more than 32, or fewer than 10 trials.

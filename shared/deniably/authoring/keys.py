@@ -350,7 +350,7 @@ class WrittenResults(Value, frozen=True):
         Literal["analysts", "public", "never"],
         says(
             "who may have the randomised reports of the closed survey: analysts (with a token, the"
-            " default), public (everybody) or never; respondents are told"
+            " default), public (everybody) or never; the form tells respondents"
         ),
     ] = "analysts"
 
@@ -385,7 +385,7 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
         bool,
         says(
             "true, where 100 or more of 1,000 people could be recognised from one wave to another,"
-            " and that is meant; respondents are told"
+            " and that is meant; the form tells respondents"
         ),
     ] = False
 

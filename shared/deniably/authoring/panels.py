@@ -104,8 +104,8 @@ def recognition_problem(people: int) -> Problem:
         "$.waves",
         f"of 1,000 people about {people} could be recognised from one wave to another by their"
         " reports alone, and that is 1 in 10 or more. Ask fewer questions, raise history, or say"
-        " with count how many waves there are; or write recognisable: true, and respondents are"
-        " told",
+        " with count how many waves there are; or write recognisable: true, and the form tells"
+        " respondents",
     )
 
 
@@ -144,8 +144,8 @@ def usual_history(asked: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction,
 
 _SAID = "All waves together give away at most {} the epsilon of one (history: {})."
 _WHY_WIDER = (
-    "Reports here name several choices or neighbours, of which a kept answer within twice the"
-    " epsilon could hide fewer people, or less accurately."
+    "Reports here name several choices or neighbours. A kept answer within twice the epsilon"
+    " could hide fewer people, or be less accurate."
 )
 
 

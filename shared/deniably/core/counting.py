@@ -1,4 +1,4 @@
-"""Counts in sentences, of which there may be one."""
+"""Counts in sentences, in the singular where the count is one."""
 
 from __future__ import annotations
 

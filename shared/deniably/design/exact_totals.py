@@ -82,8 +82,8 @@ def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], asked: int, times:
 def rho(mechanism: Mechanism | Memoised[Any]) -> float:
     """The zCDP of one answer.
 
-    Only Gaussian noise has a delta. It is on one number or several, each of which one person
-    changes by its whole range at most.
+    Only Gaussian noise has a delta. It is on one number or several. One person changes each by
+    its whole range at most.
     """
     if not mechanism.loss.delta:
         return rho_of_pure(_up(mechanism.loss))

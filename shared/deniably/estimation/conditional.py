@@ -117,7 +117,7 @@ class _Test:
         return found
 
     def _variance(self, share: Floats, row: Floats) -> Floats:
-        """The same where ``row`` is the share of a."""
+        """The variance where ``row`` is the share of a."""
         rest = np.clip(self._column - share * row, 0, 1 - row)  # b without a
         has, lacks = self._with + (1 - share) ** 2, self._without + share**2
         inside = row * self._own * (share * has + (1 - share) * lacks)

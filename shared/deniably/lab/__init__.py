@@ -61,7 +61,7 @@ EXPERIMENTS = (
     "slices_and_households",
     "true_or_false",
 )
-"""Every experiment, in the order in which they are told."""
+"""Every experiment, in the order of a handout."""
 
 _HOMES = {
     "Dossier": "board",
@@ -71,7 +71,7 @@ _HOMES = {
     **{name: f"experiments.{name}" for name in EXPERIMENTS},
 }
 
-__all__ = [  # noqa: RUF022  # in the order in which they are told
+__all__ = [  # noqa: RUF022  # in the order of a handout
     "coins",
     "one_report",
     "noise_averages_out",

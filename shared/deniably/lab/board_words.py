@@ -122,7 +122,7 @@ def as_text(answer: object) -> str:
 
 
 def cut(report: str) -> str:
-    """A report, of which the beginning is enough."""
+    """The beginning of a report, which is enough."""
     if len(report) <= _LONGEST:
         return report
     return f"{report[:_LONGEST]}… ({len(report):,} characters in all)"
@@ -224,8 +224,8 @@ def unprotected(survey: Survey) -> DossierPart:
             " product of their odds.",
             "Answers told elsewhere: to somebody in the room, or to software on the device that"
             " reads the screen.",
-            "The page itself. A browser runs the code that a server sends; who trusts no server"
-            " answers with `deniably answer`.",
+            "The page itself. A browser runs the code that a server sends; to trust no server,"
+            " answer with `deniably answer`.",
             *invited,
             *panel,
             *strata,

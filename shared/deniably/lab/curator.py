@@ -77,7 +77,7 @@ class Calibrated(Protocol):
     """A promise that says how much noise it takes."""
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """The noise for each of so many numbers, each of which one person's answer moves by up to
+        """The noise for each of so many ``numbers``; one answer moves each by up to
         ``sensitivity``."""
         ...
 

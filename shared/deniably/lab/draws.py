@@ -76,7 +76,7 @@ class Draws:
             yield
 
     def uniform(self, size: int) -> Floats:
-        """Numbers between 0 and 1, neither of which occurs; for noise that a curator adds."""
+        """Numbers strictly between 0 and 1, for noise that a curator adds; shape (size,)."""
         words = np.frombuffer(self.take(8 * size), dtype=np.uint64) >> np.uint64(64 - _BITS)
         return (words.astype(np.float64) + 0.5) / 2.0**_BITS
 

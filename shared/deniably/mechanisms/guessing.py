@@ -2,8 +2,8 @@
 
 A guess that knows nothing is right half of the time. From the report it is right (1 + TV) / 2 of
 the time, where TV is the total variation distance between what is sent for the one answer and for
-the other (Neyman and Pearson 1933). Of every mechanism the two answers are taken that are told
-apart best.
+the other (Neyman and Pearson 1933). For each mechanism, the two answers that are easiest to tell
+apart are taken.
 
 TV is exact (a fraction) wherever the probabilities are and the report has few kinds. Otherwise it
 is an upper bound: likelihood ratios are put on a grid in such a way that the answers are told apart
@@ -236,7 +236,8 @@ def _of_coins(p: Fraction, q: Fraction, ticks: Domain) -> Counter[Pair]:
     """A coin for each option in which the answers differ: some ticked in one, others in the other.
 
     How many of them are ticked in which answer matters where a tick that stays is not as likely as
-    a blank that stays. Of few options all ways are tried; else no way is told apart better.
+    a blank that stays. All ways are tried if there are few options; else the result bounds all
+    ways.
     """
     assert isinstance(ticks, Ticks)
     differ = min(ticks.k, 2 * ticks.most)
@@ -260,7 +261,7 @@ def _of_outputs(law: Finite) -> Pair:
         return _binned(lambda: iter([(low / low.sum(), high / high.sum())]))
     if law.evenly:
         return _of_positions(law, *law.extremes)
-    # Whatever is told of two positions is convex in either between two rows: both are next to rows.
+    # The distance is convex in each position between two rows, so the worst pair is next to rows.
     places = law.beside_rows
     chances = np.array(
         [[float(law.probability(place, (y,))) for y in range(law.outputs)] for place in places]
@@ -280,7 +281,7 @@ def _of_positions(law: Finite, first: int, second: int) -> Pair:
 
 
 def _of_noise(law: Noise) -> Pair:
-    """The two ends of the grid. Whatever is clamped is left apart, which tells no less."""
+    """The two ends of the grid. Clamped reports count as different, which is never too little."""
     last = law.k - 1
 
     def chunks() -> Iterator[tuple[Floats, Floats]]:
@@ -308,7 +309,7 @@ def _binned(chunks: Callable[[], Iterator[tuple[Floats, Floats]]]) -> Pair:
 
 
 def _above(best: Pair, others: Iterable[tuple[Floats, Floats]]) -> Pair:
-    """``best`` if none of the others is told apart better beside other reports; else a pair above
+    """``best`` if no other pair is easier to tell apart beside other reports; else a pair above
     all of them, whose distance alone is that of ``best``.
 
     The others have probabilities of shape (..., kinds), given the one answer and the other.

@@ -71,7 +71,7 @@ def family(found: DifferencesResult) -> str:
 
 
 def finding(found: DifferencesResult) -> str:
-    """Who leads, as far as the differences show it; empty where two surveys are compared."""
+    """Says which answer leads, if the differences show it; empty for two surveys."""
     if found["other"]:
         return ""
     labels: list[str] = []

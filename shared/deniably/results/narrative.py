@@ -155,7 +155,7 @@ def too_wide(question: Question, found: Estimate) -> list[str]:
 
 
 def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
-    """The same of a mean on a range from ``low`` to ``high``."""
+    """How many answers would help, where a mean from ``low`` to ``high`` is known too badly."""
     about = f"{label}: about" if label else "About"
     half = (mean.population_margin.high - mean.population_margin.low) / 2
     if half <= WIDEST_USEFUL * (high - low):

@@ -116,7 +116,7 @@ def _question(result: SurveyResult, name: str) -> QuestionResult:
 
 
 def _nearest_last(row: Row) -> float:
-    """Rows of which nothing can be said come last of all."""
+    """Sorts by size; rows without an estimate come last."""
     return -abs(row.estimate) if row.drawn else 1.0
 
 

@@ -61,7 +61,7 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
 
 @dataclass(frozen=True)
 class IconArray:
-    """A picture of 100 dots, of which ``own`` are filled.
+    """A picture of 100 dots; ``own`` of them are filled.
 
     The caption tells two pictures apart; one picture has none, as the sentence beside it says all.
     """

@@ -47,7 +47,7 @@ def sorted_blocks(blocks: Iterable[Rows], width: int, room: int = _ROOM) -> Iter
 
 
 class _Run:
-    """A sorted run, of which ``head`` is in memory; empty at its end."""
+    """A sorted run on disk; its ``head`` is in memory, and empty at the end."""
 
     def __init__(self, rest: Iterator[Rows]) -> None:
         self._rest = rest

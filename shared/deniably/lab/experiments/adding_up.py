@@ -63,7 +63,7 @@ def textbook(k: int, epsilon: float, delta: float) -> float:
 
 
 def _cases(survey: Survey) -> Iterator[Case]:
-    """A survey of several questions, each of which randomises with its own mechanism."""
+    """A survey of several questions, each with its own mechanism."""
     if survey.asked > 1:
         yield Case(survey.title, {"survey": survey})
 

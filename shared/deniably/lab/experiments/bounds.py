@@ -130,7 +130,7 @@ def bounds(
     )
     notes = [
         "Planned: as an author plans, for the worst spread of answers within the range. The draws"
-        " follow the exact error, of these numbers and of people who are drawn anew.",
+        " follow the exact error, of these numbers and of a fresh sample of people.",
         "The curator's error is that of noise and clipping alone. The people themselves add"
         f" {_short(numbers.deviation / sqrt(n))} to it, which no range and no trust takes away.",
         "Clipping stays however many people answer. Take the range from a register or an earlier"

@@ -144,7 +144,7 @@ def catastrophe(
         " and rarely; a mechanism that publishes somebody's answer with the same delta keeps the"
         " same promise.",
         "Counting needs about 80 reports of the catastrophe, so about 80 / delta in all, and more"
-        " where nobody knows what to look for. Code of which it proves nothing has not passed. Each"
+        " where nobody knows what to look for. Code has not passed where it proves nothing. Each"
         f" bound is wrong with a chance of {ALPHA:f}.",
         "Audit your own code with “deniably audit --code module:function”.",
     ]

@@ -38,7 +38,7 @@ SecondInput = Annotated[
 
 
 def _of_question(question: Question) -> dict[str, Any] | None:
-    """Questions with two answers, each of which is a report, too."""
+    """Questions with two answers whose reports are these two answers, too."""
     law = question.report_mechanism.law
     two = isinstance(law.domain, One) and law.domain.k == law.cell_count == 2 and law.exact
     figures = groups(question)[0].figures

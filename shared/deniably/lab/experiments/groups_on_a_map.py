@@ -33,7 +33,7 @@ _CENTRES = np.array([[-0.5, -0.5], [0.5, -0.3], [0.0, 0.5]])
 _DEVIATION = 0.12
 """The groups, in the square from −1 to 1; each axis is spread by this deviation."""
 _RUNS = 9
-"""Surveys that are drawn: the median of their results is told, and the first is shown."""
+"""Surveys that are drawn: the answer has the median of their results, and the picture the first."""
 _SHOWN = 90
 
 NONE, IN_PROCESS = "without protection", "curator, in rounds"
@@ -172,7 +172,7 @@ class _Run:
         return spread(self.places, self.centres[way])
 
     def areas(self) -> list[dict[str, Cell]]:
-        """The shares of the fullest areas, as they are and as both are told."""
+        """The shares of the fullest areas: the true ones, and both estimates."""
         law, n = self.mechanism.law, len(self.places)
         p, q = float(law.p), float(law.q)
         rows: list[dict[str, Cell]] = []

@@ -182,8 +182,8 @@ def _note(limit: float, epsilon: float) -> str:
 
 
 def _crossing(laplace: Calibrated, gauss: Calibrated) -> int:
-    """The least number of numbers of which Gaussian noise is narrower: Laplace's deviation rises
-    with them, and that of Gauss with their square root."""
+    """From how many numbers on Gaussian noise is narrower. The deviation of Laplace noise rises
+    with their number, and that of Gaussian noise with its square root."""
 
     def narrower(numbers: int) -> bool:
         return gauss.noise(1.0, numbers).deviation <= laplace.noise(1.0, numbers).deviation

@@ -316,7 +316,7 @@ STATEMENTS = (
         lambda found, said: found <= said,
     ),
 )
-"""Statements that one reads, and some that are right, in the order in which they are told."""
+"""Statements that one reads, and some that are right, in the order of the page."""
 
 
 # --- three questions ----------------------------------------------------------------------------

@@ -69,7 +69,7 @@ class Regression(Table):
     **Estimator.** ``estimator`` says which, with its source: maximum likelihood through the
     channel of the reports. **Assumption.** People answered as they were asked and devices kept to
     the design; then b describes the true answers, as if nobody had been randomised, with larger
-    errors. Who lies in a way that goes with a covariate biases its coefficient.
+    errors. Lies that go with a covariate bias its coefficient.
 
     ``coefficients`` are one a column, for more than two answers one a column and answer;
     ``covariance`` in the same order. ``se`` says how the standard errors were made, ``sigma`` is
