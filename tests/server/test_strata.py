@@ -18,6 +18,7 @@ from deniably.authoring.compiling import publish_text
 from deniably.survey.report import Report, randomise_answers
 from deniably.survey.strata import RESERVED
 from deniably.survey.survey import Survey
+from deniably.trust.signing import new_key
 from deniably_server.api.lines import NDJSON
 from deniably_server.commands.invite import invite
 from deniably_server.storage.maintenance.doctor import examine, repair
@@ -278,6 +279,24 @@ def test_a_link_without_a_group_asks_for_the_right_one_and_repeats_nothing(
     assert 'id="definition"' not in answer.text
     assert not re.search("alert|X-A|noon", answer.text + str(answer.headers))
     assert answer.headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_an_author_is_told_the_link_of_each_stratum(client: FlaskClient, kept: Store) -> None:
+    key = new_key()
+    found = key.sign(BOTH.digest)
+    headers = {
+        "Authorization": f"Bearer {new_token(kept, 'author')}",
+        "Deniably-Author": found.author,
+        "Deniably-Signature": found.value,
+    }
+
+    answer = client.post(
+        "/api/surveys", data=TEXT, content_type="application/yaml", headers=headers
+    ).get_json()
+
+    forms = [link for name, link in answer["links"].items() if name.startswith("form, ")]
+    assert forms[1] == "/s/s?shift=day&site=south"
+    assert [client.get(link).status_code for link in forms] == [200] * 4
 
 
 def test_the_list_of_surveys_has_no_link_that_leads_nowhere(

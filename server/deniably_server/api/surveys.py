@@ -11,6 +11,7 @@ from flask import Blueprint, Response, current_app, request
 from deniably.authoring import compiling
 from deniably.core.counting import counted
 from deniably.core.errors import BadSignature
+from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
 from deniably.trust.register import closing_digest
 from deniably.trust.signing import Signature, verify
@@ -183,12 +184,16 @@ def _signature() -> Signature:
 
 
 def _card(survey: Survey) -> dict[str, object]:
-    """A survey's name, version and addresses."""
+    """A survey's name, version and addresses; of its form one for each stratum."""
+    forms = {
+        f"form, {stratum_text(one)}" if one else "form": f"/s/{survey.name}{query_of(one)}"
+        for one in survey.every_stratum
+    }
     return {
         "name": survey.name,
         "digest": survey.digest,
         "links": {
-            "form": f"/s/{survey.name}",
+            **forms,
             "dashboard": f"/surveys/{survey.name}",
             "definition": f"/api/surveys/{survey.name}",
             "results": f"/api/surveys/{survey.name}/results",
