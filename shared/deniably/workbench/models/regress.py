@@ -440,7 +440,7 @@ def _regression(
 
 
 def _notes(task: _Task, estimator: str, answers: list[str], fit: Fit, kind: str) -> list[str]:
-    notes = [f"{estimator}. Standard errors: {kind}."]
+    notes = [f"{estimator}.", f"Standard errors: {kind}."]
     if fit.log_likelihood is not None and task.weights is None:
         c = len(fit.coefficients)
         notes.append(f"Log-likelihood {fit.log_likelihood:.4f} with {c} coefficients.")
