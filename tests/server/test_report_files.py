@@ -14,6 +14,7 @@ import requests
 from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
+from deniably.workbench.files.arrow import read_parquet
 from deniably.workbench.files.folder import read_folder
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.tables import read_csv
@@ -24,7 +25,7 @@ from support.every_type import somebody, survey_of_everything
 from support.material import Server, assert_problem, new_token, signed
 from support.people import answer
 
-FILES = ("reports.csv", "reports.ndjson")
+FILES = ("reports.csv", "reports.ndjson", "reports.parquet")
 EVERYTHING = {"minimum": 5, "while_open": True}
 
 
@@ -45,17 +46,22 @@ def at(file: str) -> str:
     return f"/api/surveys/everything/{file}"
 
 
-def test_what_is_given_out_has_the_servers_tally(store: Store, client: FlaskClient) -> None:
+def test_what_is_given_out_has_the_servers_tally(
+    store: Store, client: FlaskClient, tmp_path: Path
+) -> None:
     survey, analyst = collected(store)
 
     table = client.get(at("reports.csv"), headers=analyst)
     lines = client.get(at("reports.ndjson"), headers=analyst)
+    arrow = client.get(at("reports.parquet"), headers=analyst)
 
     assert (table.status_code, table.mimetype) == (200, "text/csv")
     assert "everything-randomised-reports.csv" in table.headers["Content-Disposition"]
     found = read_ndjson(survey, lines.data.splitlines())
     assert found.tally() == store.tally("everything")
     assert read_csv(survey, table.text.splitlines()) == found
+    (tmp_path / "reports.parquet").write_bytes(arrow.data)
+    assert read_parquet(survey, tmp_path / "reports.parquet") == found
     assert [json.loads(line)["row"] for line in lines.data.splitlines()] == [*range(1, 41)]
 
 
@@ -248,7 +254,16 @@ def test_a_fault_leaves_nothing_half_written(
 def test_an_export_has_no_trace_of_a_person(store: Store, database: Path, tmp_path: Path) -> None:
     collected(store)
     to = tmp_path / "out"
-    call("export", "everything", "--to", to, "--database", database, "--format", "csv,ndjson")
+    call(
+        "export",
+        "everything",
+        "--to",
+        to,
+        "--database",
+        database,
+        "--format",
+        "csv,ndjson,parquet,xlsx,sav,dta",
+    )
     ids = [row[0] for row in store.engine.connect().execute("SELECT id FROM reports")]
     store.erase_order("everything")
 

@@ -10,19 +10,22 @@ from flask import Blueprint, Response
 
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import columns_of
+from deniably.workbench.files.arrow import parquet_of
 from deniably.workbench.files.lines import ndjson_of
+from deniably.workbench.files.needed import NoExport, library
 from deniably.workbench.files.tables import csv_of
 from deniably.workbench.ordering import sorted_blocks
 from deniably.workbench.packing import Rows, layout
 from deniably_server.api.lines import NDJSON
 from deniably_server.api.visibility import RESULTS, given_out_survey
-from deniably_server.errors import Busy
+from deniably_server.errors import Busy, NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.storage.store import Store
 from deniably_server.web.operation import CSV, Operation
 
 blueprint = Blueprint("report_files", __name__)
 
+PARQUET = "application/vnd.apache.parquet"
 _AT_ONCE = 2
 """Files that one process makes at the same time: each sorts its reports in memory."""
 _places = BoundedSemaphore(_AT_ONCE)
@@ -45,6 +48,22 @@ def reports_as_csv(name: str) -> Response:
 def reports_as_lines(name: str) -> Response:
     """The randomised reports of a closed survey, a line each, with values as devices send them."""
     return _file(name, "ndjson", NDJSON, lambda survey, rows: ndjson_of(layout(survey), rows))
+
+
+@blueprint.get("/api/surveys/<name>/reports.parquet")
+@Operation({200: {PARQUET: None}}, RESULTS, headers=("Content-Disposition",))
+def reports_as_parquet(name: str) -> Response:
+    """The same columns as Parquet, with labels, where the server has pyarrow."""
+    given_out_survey(name)  # a refusal of its own comes first
+    try:
+        library("pyarrow.parquet")
+    except NoExport:
+        raise NotFound(
+            "this server has no pyarrow and writes no Parquet; take reports.csv or reports.ndjson"
+        ) from None
+    return _file(
+        name, "parquet", PARQUET, lambda survey, rows: parquet_of(columns_of(survey), rows)
+    )
 
 
 def sorted_reports(store: Store, survey: Survey) -> Iterator[Rows]:

@@ -33,7 +33,7 @@ _EVERY = 10_000
     "formats",
     default="csv",
     show_default=True,
-    help="Of the reports; several with commas: csv, ndjson.",
+    help="Of the reports; several with commas: csv, ndjson, parquet, xlsx, sav, dta.",
 )
 @click.option(
     "--server",
@@ -54,8 +54,9 @@ def export(
     """Write the randomised reports of the closed survey NAME into a folder.
 
     The folder has the reports without ids, sorted by content; the definition; the design, with p
-    and q of every column; and the results. Do not tabulate the columns as if they were answers:
-    every value is randomised, and estimates need p and q.
+    and q of every column; codebooks, methods and the results; and with csv scripts for R, Python
+    and Stata, which work the results out again. Do not tabulate the columns as if they were
+    answers: every value is randomised, and estimates need p and q.
 
     The survey says who may have its reports (results: reports), and respondents were told: analysts
     with a token, everybody, or nobody. They are given out once the survey is closed and has the

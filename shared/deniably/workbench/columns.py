@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from deniably.mechanisms.law import Several, Supporting
+from deniably.mechanisms.law import Noise, Several, Supporting
 from deniably.survey.questions import Number, Point, Product, Question, VectorOfNumbers
 from deniably.survey.survey import Survey
 from deniably.workbench.packing import Answered, Field, Layout, Rows, layout
@@ -67,6 +67,18 @@ class Column:
     def title(self) -> str:
         """The label, with the remark that the column is randomised."""
         return f"{self.label} {RANDOMISED}"
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The least and the largest integer that a report can have."""
+        if self.categories:
+            return 0, len(self.categories) - 1
+        law = self.question.mechanism.law
+        one = law.parts[self.place] if isinstance(law, Several) else law
+        if isinstance(one, Noise):
+            return -one.reach, one.k - 1 + one.reach
+        assert not isinstance(one, Several)
+        return 0, one.cell_count - 1
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,26 @@ from deniably.core.errors import DeniablyError
 from deniably.results.results import Results, estimate
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.survey import Survey, read_survey
+from deniably.workbench.files.arrow import parquet_of, read_parquet
+from deniably.workbench.files.codebook import codebook_page, ddi
 from deniably.workbench.files.design import design_of
+from deniably.workbench.files.labelled import (
+    read_labelled,
+    read_xlsx,
+    write_dta,
+    write_sav,
+    write_xlsx,
+)
 from deniably.workbench.files.lines import ndjson_of, read_ndjson
+from deniably.workbench.files.needed import NoExport
+from deniably.workbench.files.package import data_package
 from deniably.workbench.files.scripts import scripts_of
 from deniably.workbench.files.tables import csv_of, read_csv
+from deniably.workbench.files.writing import citation, methods
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import script_of
 from deniably.workbench.source import Provenance
-
-
-class NoExport(DeniablyError, ValueError):
-    """The files cannot be written; the message says why. Nothing is left half-written."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,11 @@ def _ndjson(export: Export, file: Path) -> None:
     _write(file, ndjson_of(layout(reports.survey), [reports.rows]))
 
 
+def _parquet(export: Export, file: Path) -> None:
+    reports = export.reports
+    _write(file, parquet_of(reports.columns, [reports.rows]))
+
+
 def _from_csv(survey: Survey, file: Path) -> ReportSet:
     with file.open(encoding="utf-8", newline="") as lines:
         return read_csv(survey, lines)
@@ -70,6 +83,10 @@ def _from_ndjson(survey: Survey, file: Path) -> ReportSet:
 FORMATS: Mapping[str, Format] = {
     "csv": Format("reports.csv", _csv, _from_csv),
     "ndjson": Format("reports.ndjson", _ndjson, _from_ndjson),
+    "parquet": Format("reports.parquet", _parquet, read_parquet),
+    "xlsx": Format("reports.xlsx", lambda one, file: write_xlsx(one.reports, file), read_xlsx),
+    "sav": Format("reports.sav", lambda one, file: write_sav(one.reports, file), read_labelled),
+    "dta": Format("reports.dta", lambda one, file: write_dta(one.reports, file), read_labelled),
 }
 """The formats by name."""
 
@@ -90,6 +107,8 @@ def write_folder(
     unknown = [one for one in formats if one not in FORMATS]
     if unknown:
         raise NoExport(f"there is no format {unknown[0]}; there are {', '.join(FORMATS)}")
+    if not len(reports):
+        raise NoExport("there are no reports to export")
     results = estimate(reports.survey, reports.tally())
     export = Export(reports, source, results, tuple(dict.fromkeys(formats)))
     with _whole(to) as folder:
@@ -136,7 +155,13 @@ def _beside(export: Export) -> Iterator[tuple[str, str]]:
     design = design_of(reports.columns, len(reports))
     yield "design.json", json.dumps(design, ensure_ascii=False, indent=1) + "\n"
     yield "results.csv", spreadsheet(export.results.document)
+    yield "codebook.xml", ddi(reports, export.source)
+    yield "codebook.html", codebook_page(reports)
+    yield "METHODS.md", methods(reports, export.source)
+    yield "CITATION.cff", citation(survey, export.source)
     if "csv" in export.formats:
+        package = data_package(reports)
+        yield "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n"
         yield from scripts_of(reports, script_of(reports))
 
 

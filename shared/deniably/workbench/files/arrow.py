@@ -1,0 +1,115 @@
+"""Reports as Parquet: the smallest integers that hold each column, with labels and a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deniably.survey.survey import Survey
+from deniably.workbench.columns import ROW, WARNING, Column, Columns, Filled, columns_of
+from deniably.workbench.files.needed import library
+from deniably.workbench.files.tables import pieces
+from deniably.workbench.packing import Rows
+from deniably.workbench.report_set import ReportSet, of_rows
+
+_MOST = 50_000
+"""Rows of a row group."""
+
+
+def parquet_of(columns: Columns, blocks: Iterable[Rows]) -> Iterator[bytes]:
+    """The Parquet file of sorted reports, piece by piece. Raises NoExport before the first."""
+    arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
+    return _written(arrow, parquet, columns, blocks)
+
+
+def read_parquet(survey: Survey, file: Path) -> ReportSet:
+    """The set of reports in a Parquet file. Raises NoExport, and ValueError where they are none."""
+    parquet = library("pyarrow.parquet")
+    columns = columns_of(survey)
+
+    def blocks() -> Iterator[Rows]:
+        with parquet.ParquetFile(file) as source:
+            for batch in source.iter_batches(_MOST):
+                yield columns.pack(
+                    {name: _filled(batch.column(name)) for name in batch.schema.names}
+                )
+
+    return of_rows(survey, blocks())
+
+
+class _Sink:
+    """A file that only grows, and gives away what was written."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+        self._size = 0
+
+    def write(self, text: Any) -> int:
+        held = bytes(text)
+        self._held.append(held)
+        self._size += len(held)
+        return len(held)
+
+    def tell(self) -> int:
+        return self._size
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def taken(self) -> bytes:
+        """What was written since it was last asked for."""
+        held, self._held = b"".join(self._held), []
+        return held
+
+
+def _written(arrow: Any, parquet: Any, columns: Columns, blocks: Iterable[Rows]) -> Iterator[bytes]:
+    schema, sink, number = _schema(arrow, columns), _Sink(), 1
+    with parquet.ParquetWriter(arrow.PythonFile(sink, "w"), schema, compression="zstd") as writer:
+        for rows in pieces(blocks, _MOST):
+            numbers = Filled(np.arange(number, number + len(rows)), np.ones(len(rows), np.bool_))
+            filled = [numbers, *columns.filled(rows)]
+            arrays = [
+                arrow.array(one.values, mask=~one.there).cast(kind)
+                for one, kind in zip(filled, schema.types, strict=True)
+            ]
+            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+            number += len(rows)
+            if piece := sink.taken():
+                yield piece
+    yield sink.taken()
+
+
+def _schema(arrow: Any, columns: Columns) -> Any:
+    fields = [arrow.field(ROW, arrow.int64(), nullable=False)]
+    for column in columns:
+        about = {"label": column.title}
+        if column.categories:
+            about["categories"] = "; ".join(
+                f"{value} = {label}" for value, label in enumerate(column.categories)
+            )
+        fields.append(arrow.field(column.name, _kind(arrow, column), metadata=about))
+    survey = columns.layout.survey
+    told = {"note": WARNING, "survey": survey.name, "digest": survey.digest}
+    return arrow.schema(fields, metadata=told)
+
+
+def _kind(arrow: Any, column: Column) -> Any:
+    """The smallest type of signed integers that holds all that a column can have."""
+    low, high = column.reach
+    for bits in (8, 16, 32):
+        if -(1 << (bits - 1)) <= low and high < 1 << (bits - 1):
+            return getattr(arrow, f"int{bits}")()
+    return arrow.int64()
+
+
+def _filled(column: Any) -> Filled:
+    there = column.is_valid().to_numpy(zero_copy_only=False)
+    return Filled(column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), there)

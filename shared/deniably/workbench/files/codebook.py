@@ -1,0 +1,187 @@
+"""The codebook of a report set: as DDI Codebook 2.5 for archives, and as a page for people.
+
+DDI Alliance 2014, DDI Codebook 2.5. Every variable says that it is randomised, and carries the
+estimate beside the counts of what was reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+import numpy as np
+
+from deniably.estimation.estimate import standard_error
+from deniably.trust.signing import fingerprint
+from deniably.workbench.columns import ROW, WARNING, Column
+from deniably.workbench.report_set import ReportSet
+from deniably.workbench.source import Provenance
+
+_NAMESPACE = "ddi:codebook:2_5"
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 does not allow, although a label may have it."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """A column with what was reported in it: ``n`` values, and how often each category.
+
+    ``estimate`` and ``error`` are those of a share, where the column is one of a choice.
+    """
+
+    column: Column
+    n: int
+    counts: tuple[int, ...]
+    estimate: float | None
+    error: float | None
+
+    @property
+    def instruction(self) -> str:
+        """How the column was randomised, and what not to do with it."""
+        column = self.column
+        method = (
+            f"Randomised on the respondent's device: {column.question.report_mechanism.described}."
+        )
+        if column.p is None or column.q is None:
+            return f"{method} {WARNING}"
+        return f"{method} p = {column.p} and q = {column.q} of a 1. {WARNING}"
+
+
+def described(reports: ReportSet) -> Iterator[Described]:
+    """The columns of a report set with what was reported in them."""
+    for column in reports.columns:
+        filled = reports.column(column.name)
+        values = filled.values[filled.there]
+        counts = list[int]()
+        if column.categories:
+            counts = np.bincount(values, minlength=len(column.categories)).tolist()
+        estimate = error = None
+        if column.p is not None and column.q is not None and len(values):
+            p, q = float(column.p), float(column.q)
+            estimate = (float(values.mean()) - q) / (p - q)
+            error = float(standard_error(int(values.sum()), len(values), p, q))
+        yield Described(column, len(values), tuple(counts), estimate, error)
+
+
+# --- DDI ----------------------------------------------------------------------------------------
+
+
+def ddi(reports: ReportSet, source: Provenance) -> str:
+    """The codebook as DDI Codebook 2.5."""
+    book = Element("codeBook", {"xmlns": _NAMESPACE, "version": "2.5"})
+    _study(SubElement(book, "stdyDscr"), reports, source)
+    text = SubElement(SubElement(book, "fileDscr", ID="reports"), "fileTxt")
+    _say(text, "fileName", "reports.csv")
+    size = SubElement(text, "dimensns")
+    _say(size, "caseQnty", f"{len(reports)}")
+    _say(size, "varQnty", f"{len(reports.columns.columns) + 1}")
+    data = SubElement(book, "dataDscr")
+    row = SubElement(data, "var", ID="V1", name=ROW, files="reports")
+    _say(row, "labl", "Number of the row; reports are sorted by content, not by arrival")
+    for number, one in enumerate(described(reports), 2):
+        _variable(
+            SubElement(data, "var", ID=f"V{number}", name=one.column.name, files="reports"), one
+        )
+    indent(book, " ")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(book, encoding="unicode")}\n'
+
+
+def _study(study: Element, reports: ReportSet, source: Provenance) -> None:
+    survey = reports.survey
+    citation = SubElement(study, "citation")
+    title = SubElement(citation, "titlStmt")
+    _say(title, "titl", survey.title)
+    _say(title, "IDNo", survey.digest, agency="Deniably")
+    _say(SubElement(citation, "rspStmt"), "AuthEnty", f"Author's key {fingerprint(source.author)}")
+    _say(SubElement(citation, "prodStmt"), "software", "Deniably")
+    info = SubElement(study, "stdyInfo")
+    _say(info, "abstract", WARNING)
+    dates = SubElement(info, "sumDscr")
+    for event, day in (("start", source.published), ("end", source.closed)):
+        if day:
+            _say(dates, "collDate", day, event=event, date=day)
+    _say(study, "notes", f"The head of the register of surveys was {source.head}.")
+
+
+def _variable(variable: Element, one: Described) -> None:
+    """The parts of a variable, in the order that the schema asks for."""
+    column = one.column
+    _say(variable, "labl", column.title)
+    _say(SubElement(variable, "qstn"), "qstnLit", column.question.label)
+    _say(variable, "TotlResp", f"{one.n}")
+    if one.estimate is not None and one.error is not None:
+        _say(variable, "sumStat", f"{one.estimate:.10g}", type="other", otherType="estimated share")
+        _say(variable, "sumStat", f"{one.error:.10g}", type="other", otherType="standard error")
+    for value, label in enumerate(column.categories):
+        category = SubElement(variable, "catgry")
+        _say(category, "catValu", f"{value}")
+        _say(category, "labl", label)
+        _say(category, "catStat", f"{one.counts[value]}", type="freq")
+    _say(variable, "codInstr", one.instruction)
+    SubElement(variable, "varFormat", type="numeric")
+
+
+def _say(parent: Element, tag: str, text: str, **attributes: str) -> None:
+    SubElement(parent, tag, attributes).text = _NOT_XML.sub("\ufffd", text)
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Codebook: {title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem }}
+table {{ border-collapse: collapse; width: 100% }}
+th, td {{ border-bottom: 1px solid #bbb; padding: .3rem .6rem; text-align: left }}
+th, td {{ vertical-align: top }}
+td.n {{ text-align: right; font-variant-numeric: tabular-nums }}
+.note {{ border-left: 4px solid #b00; padding-left: 1rem }}
+</style>
+<p class="note"><strong>{warning}</strong></p>
+<h1>Codebook: {title}</h1>
+<p>{n} reports to the survey {name}, sorted by content; no ids, no times. Definition {digest}.</p>
+<table>
+<thead><tr><th scope="col">Column<th scope="col">What it is about<th scope="col">Values, and how
+often each was reported<th scope="col">p<th scope="col">q<th scope="col">Estimate</thead>
+<tbody>
+{rows}
+</tbody>
+</table>
+</html>
+"""
+
+
+def codebook_page(reports: ReportSet) -> str:
+    """The codebook as an HTML page that needs nothing else."""
+    survey = reports.survey
+    return _PAGE.format(
+        title=escape(survey.title),
+        warning=escape(WARNING),
+        n=f"{len(reports):,}",
+        name=escape(survey.name),
+        digest=survey.digest,
+        rows="\n".join(map(_row, described(reports))),
+    )
+
+
+def _row(one: Described) -> str:
+    column = one.column
+    values = "<br>".join(
+        f"{value} = {escape(label)}: {one.counts[value]:,}"
+        for value, label in enumerate(column.categories)
+    )
+    share = ""
+    if one.estimate is not None and one.error is not None:
+        share = f"{one.estimate:.4f} (s.e. {one.error:.4f})"
+    return (
+        f'<tr><th scope="row">{escape(column.name)}<td>{escape(column.title)}'
+        f"<td>{values or f'a number; {one.n:,} reported'}"
+        f'<td class="n">{column.p or ""}<td class="n">{column.q or ""}<td class="n">{share}'
+    )

@@ -1,0 +1,183 @@
+"""Reports with labels for SPSS, Stata and Excel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deniably.core.steering import one_line
+from deniably.survey.survey import Survey
+from deniably.workbench.columns import RANDOMISED, ROW, WARNING, Columns, Filled, columns_of
+from deniably.workbench.files.names import LIMITS, Limits, shortened
+from deniably.workbench.files.needed import NoExport, library
+from deniably.workbench.report_set import ReportSet, of_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_HEAD = 1_000
+"""Bytes of a file within which its time of writing stands."""
+_NEVER = datetime(1980, 1, 1, tzinfo=UTC)
+_SHEET = "reports"
+_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384
+"""Of a sheet of Excel, with the row of names."""
+
+
+def write_sav(reports: ReportSet, file: Path) -> None:
+    """Writes a file for SPSS. Raises NoExport."""
+    _write(reports, file, "sav", lambda its, frame, labels: its.write_sav(
+        frame, str(file), note=wrap(WARNING, 78), file_label=_cut(reports.survey.title, 64),
+        **labels,
+    ))  # fmt: skip
+
+
+def write_dta(reports: ReportSet, file: Path) -> None:
+    """Writes a file for Stata 14 and later. Raises NoExport."""
+    _write(reports, file, "dta", lambda its, frame, labels: its.write_dta(
+        frame, str(file), version=14, file_label=_cut(f"Randomised. {reports.survey.title}", 80),
+        **labels,
+    ))  # fmt: skip
+
+
+def read_labelled(survey: Survey, file: Path) -> ReportSet:
+    """The set of reports in a file for SPSS or Stata. Raises NoExport, and ValueError."""
+    pyreadstat = library("pyreadstat")
+    ending = file.suffix.removeprefix(".")
+    read = pyreadstat.read_sav if ending == "sav" else pyreadstat.read_dta
+    frame, _ = read(str(file), user_missing=False)
+    columns = columns_of(survey)
+    names = shortened([ROW, *(one.name for one in columns)], LIMITS[ending])
+    given = {
+        column.name: _filled(frame[name].to_numpy(dtype=np.float64))
+        for name, column in zip(names[1:], columns, strict=True)
+    }
+    return of_rows(survey, [columns.pack(given)])
+
+
+def write_xlsx(reports: ReportSet, file: Path) -> None:
+    """Writes a workbook with a sheet of reports and one of what the columns mean.
+
+    Raises NoExport where a sheet cannot hold them.
+    """
+    xlsxwriter, columns = library("xlsxwriter"), reports.columns
+    if len(reports) >= _MOST_ROWS or len(columns.columns) >= _MOST_COLUMNS:
+        raise NoExport(
+            f"a sheet of Excel holds {_MOST_ROWS - 1:,} reports and {_MOST_COLUMNS:,} columns;"
+            " take csv or parquet"
+        )
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    with xlsxwriter.Workbook(str(file), options) as book:
+        book.set_properties({"created": _NEVER})
+        about = book.add_worksheet("read this first")
+        _lines(about, [(WARNING,), ("column", "about", "values", "p", "q"), *_meanings(columns)])
+        sheet = book.add_worksheet(_SHEET)
+        sheet.write_row(0, 0, [ROW, *(one.name for one in columns)])
+        filled = columns.filled(reports.rows)
+        for number in range(len(reports)):
+            sheet.write_number(number + 1, 0, number + 1)
+            for place, one in enumerate(filled, 1):
+                if one.there[number]:
+                    sheet.write_number(number + 1, place, int(one.values[number]))
+
+
+def read_xlsx(survey: Survey, file: Path) -> ReportSet:
+    """The set of reports in a workbook. Raises NoExport, and ValueError where they are none."""
+    book = library("openpyxl").load_workbook(str(file), read_only=True)
+    names, *lines = book[_SHEET].iter_rows(values_only=True)
+    book.close()
+    cells = np.array(lines, dtype=np.float64).reshape(len(lines), len(names))  # None is nan
+    given = {name: _filled(column) for name, column in zip(names, cells.T, strict=True)}
+    return of_rows(survey, [columns_of(survey).pack(given)])
+
+
+def _write(
+    reports: ReportSet, file: Path, ending: str, write: Callable[[Any, Any, Any], object]
+) -> None:
+    pyreadstat, limits, columns = library("pyreadstat"), LIMITS[ending], reports.columns
+    if len(columns.columns) + 1 > limits.columns:
+        raise NoExport(
+            f"{len(columns.columns) + 1:,} columns are more than the {limits.columns:,} of"
+            f" {limits.called}; take csv or parquet"
+        )
+    names = shortened([ROW, *(one.name for one in columns)], limits)
+    labels = {
+        "column_labels": ["Number of the row", *(_label(one.name, one.title, limits)
+                                                  for one in columns)],
+        "variable_value_labels": {
+            name: {value: _cut(label, limits.value) for value, label in enumerate(one.categories)}
+            for name, one in zip(names[1:], columns, strict=True)
+            if one.categories
+        },
+    }  # fmt: skip
+    try:
+        write(pyreadstat, _frame(reports, names), labels)
+        _forget_the_time(file)
+    except pyreadstat.ReadstatError as error:
+        raise NoExport(f"{limits.called} cannot hold these reports: {error}") from None
+
+
+def _forget_the_time(file: Path) -> None:
+    """Replace the time of writing in the header, so that equal reports make equal files."""
+    with file.open("r+b") as target:
+        head = target.read(_HEAD)
+        if file.suffix == ".sav":
+            start = 92  # PSPP, System File Format: creation_date[9] and creation_time[8]
+            new = b"01 Jan 7000:00:00"
+        else:
+            start = head.index(b"<timestamp>") + len(b"<timestamp>") + 1
+            new = b" 1 Jan 1970 00:00"
+        target.seek(start)
+        target.write(new)
+
+
+def _label(name: str, title: str, limits: Limits) -> str:
+    """The title behind the original name, which may be longer than a name in the file."""
+    whole = f"{name}: {title}"
+    return (
+        whole
+        if len(whole.encode()) <= limits.label
+        else _cut(f"{RANDOMISED} {whole}", limits.label)
+    )
+
+
+def _frame(reports: ReportSet, names: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    filled = reports.columns.filled(reports.rows)
+    columns = [np.arange(1.0, len(reports) + 1)]
+    columns += [np.where(one.there, one.values, np.nan) for one in filled]
+    return pd.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def _meanings(columns: Columns) -> list[tuple[str, ...]]:
+    return [
+        (
+            one.name,
+            one.title,
+            "; ".join(f"{value} = {label}" for value, label in enumerate(one.categories)),
+            str(one.p or ""),
+            str(one.q or ""),
+        )
+        for one in columns
+    ]
+
+
+def _lines(sheet: Any, lines: list[tuple[str, ...]]) -> None:
+    for number, line in enumerate(lines):
+        for place, text in enumerate(line):
+            sheet.write_string(number, place, _cut(text, 32_767))
+
+
+def _filled(values: np.ndarray[Any, Any]) -> Filled:
+    there = ~np.isnan(values)
+    return Filled(np.where(there, values, 0).astype(np.int64), there)
+
+
+def _cut(text: str, most: int) -> str:
+    """A text on one line of at most ``most`` bytes."""
+    return one_line(text).encode()[:most].decode(errors="ignore")

@@ -1,0 +1,57 @@
+"""Names of columns as other programs allow them: shortened always the same way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a program called ``called`` takes: lengths in bytes, and numbers of columns."""
+
+    called: str
+    name: int
+    label: int
+    value: int
+    columns: int
+
+
+LIMITS: Mapping[str, Limits] = {
+    "sav": Limits("SPSS", 64, 256, 120, 32_767),
+    "dta": Limits("Stata", 32, 80, 32_000, 2_048),
+}
+"""By format. Stata's smallest edition that is sold, BE, takes 2,048 columns."""
+
+_RESERVED = {
+    "all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with",
+    "byte", "double", "float", "if", "in", "int", "long", "using", "_all", "_b", "_n", "_cons",
+}  # fmt: skip
+
+
+def shortened(names: Sequence[str], limits: Limits) -> list[str]:
+    """Names of letters, digits and underscores that are told apart in capitals, too.
+
+    A name that is too long keeps its beginning and its end, which has the choice.
+    """
+    taken, found = set[str](), list[str]()
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        if not plain[0].isalpha() or plain.casefold() in _RESERVED:
+            plain = f"q_{plain}"
+        short, number = _cut(plain, limits.name), 1
+        while short.casefold() in taken:
+            number += 1
+            end = f"_{number}"
+            short = _cut(plain, limits.name - len(end)) + end
+        taken.add(short.casefold())
+        found.append(short)
+    return found
+
+
+def _cut(name: str, most: int) -> str:
+    if len(name) <= most:
+        return name
+    end = most // 2
+    return f"{name[: most - end - 1]}_{name[-end:]}"

@@ -1,0 +1,234 @@
+"""Every format of an export gives the same set back, and says that its columns are randomised."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from time import sleep
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniably.authoring.compiling import compile_survey
+from deniably.simulation.reports import randomise, simulate_people
+from deniably.survey.survey import Survey
+from deniably.workbench.columns import WARNING
+from deniably.workbench.files.folder import FORMATS, NoExport, read_folder, write_folder
+from deniably.workbench.files.names import LIMITS, shortened
+from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
+from deniably.workbench.source import Provenance
+from support.every_type import QUESTIONS, survey_of_everything
+
+SOURCE = Provenance("0" * 64, "2026-11-01", "2026-11-21", "0" * 64)
+EVERYTHING = survey_of_everything(title='Odd "title" & <b>\n你 \U0001f600')
+PLAIN = [
+    {"claim": {"epsilon": "2"}} | {key: one[key] for key in one if key != "show_if"}
+    for one in QUESTIONS
+]
+SOME = survey_of_everything(ask=4, questions=PLAIN)
+
+
+def simulated(survey: Survey, n: int = 200) -> ReportSet:
+    return of_simulation(randomise(simulate_people(survey, n)))
+
+
+@pytest.fixture(scope="module", params=[EVERYTHING, SOME], ids=["all", "some"])
+def reports(request: pytest.FixtureRequest) -> ReportSet:
+    return simulated(request.param)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    to = tmp_path_factory.mktemp("export") / "out"
+    write_folder(to, simulated(EVERYTHING), SOURCE, [*FORMATS])
+    return to
+
+
+@pytest.mark.parametrize("name", [*FORMATS])
+def test_every_format_gives_the_same_set_back(
+    reports: ReportSet, tmp_path: Path, name: str
+) -> None:
+    write_folder(tmp_path / "out", reports, SOURCE, [name])
+
+    found = read_folder(tmp_path / "out")
+    assert found == reports
+    assert found.tally() == reports.tally()
+
+
+def test_the_same_reports_make_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    """Whoever sent them and whenever: see test_report_set."""
+    sleep(1.1)  # a time of writing would show
+    write_folder(tmp_path / "again", read_folder(folder), SOURCE, [*FORMATS])
+
+    for file in sorted(folder.iterdir()):
+        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes(), file.name
+
+
+def test_parquet_has_the_smallest_integers_and_the_warning(folder: Path) -> None:
+    from pyarrow import parquet
+
+    schema = parquet.read_schema(folder / "reports.parquet")
+    kinds = dict(zip(schema.names, map(str, schema.types), strict=True))
+    assert (kinds["row"], kinds["stolen"], kinds["home__0_0"]) == ("int64", "int8", "int8")
+    assert kinds["fines"] == "int16"
+    assert schema.metadata[b"note"].decode() == WARNING
+    assert schema.field("stolen").metadata[b"label"].endswith(b"(randomised)")
+
+
+def test_every_description_says_not_to_tabulate_the_columns(folder: Path) -> None:
+    for file in ("design.json", "datapackage.json", "codebook.xml", "codebook.html", "METHODS.md",
+                 "CITATION.cff", "analyse.R", "analyse.py", "analyse.do"):  # fmt: skip
+        text = (folder / file).read_text(encoding="utf-8")
+        assert WARNING in " ".join(text.split()), file
+
+
+def test_the_data_package_names_every_column_of_the_csv(folder: Path) -> None:
+    package = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))
+    fields = package["resources"][0]["schema"]["fields"]
+    lines = (folder / "reports.csv").read_text(encoding="utf-8").splitlines()
+
+    assert [field["name"] for field in fields] == lines[0].split(",")
+    for line in lines[1:]:
+        for field, cell in zip(fields, line.split(","), strict=True):
+            limits = field.get("constraints", {})
+            assert cell or not limits.get("required")
+            if cell and limits:
+                assert limits["minimum"] <= int(cell) <= limits["maximum"]
+            if cell and "categories" in field:
+                assert int(cell) in [one["value"] for one in field["categories"]]
+
+
+def test_the_codebook_counts_what_was_reported_and_estimates_beside_it(folder: Path) -> None:
+    found = read_folder(folder)
+    book = ElementTree.parse(folder / "codebook.xml").getroot()
+    space = {"d": "ddi:codebook:2_5"}
+
+    assert (book.tag, book.get("version")) == ("{ddi:codebook:2_5}codeBook", "2.5")
+    assert [one.tag.partition("}")[2] for one in book] == ["stdyDscr", "fileDscr", "dataDscr"]
+    assert book.findtext(".//d:titl", None, space) == EVERYTHING.title
+    variables = {one.get("name"): one for one in book.iterfind(".//d:var", space)}
+    assert [*variables] == ["row", *(one.name for one in found.columns)]
+    yes = variables["stolen__yes"]
+    counts = [int(one.text or "") for one in yes.iterfind(".//d:catStat", space)]
+    named = int(found.tally()["stolen"].counts[0])
+    assert counts == [200 - named, named]
+    share, error = (float(one.text or "") for one in yes.iterfind("d:sumStat", space))
+    p = 31735754293 / (31735754293 + 2**32)
+    assert share == pytest.approx((named / 200 - (1 - p)) / (2 * p - 1))
+    assert 0.03 < error < 0.06
+    order = ["labl", "qstn", "TotlResp", "sumStat", "catgry", "codInstr", "varFormat"]
+    for one in variables.values():
+        places = [order.index(part.tag.partition("}")[2]) for part in one]
+        assert places == sorted(places)
+
+
+def test_the_page_of_the_codebook_escapes_what_authors_wrote(folder: Path) -> None:
+    page = (folder / "codebook.html").read_text(encoding="utf-8")
+
+    assert page.index(WARNING) < page.index("<h1>")
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert "src=" not in page
+
+
+def test_the_methods_state_the_design(folder: Path) -> None:
+    text = (folder / "METHODS.md").read_text(encoding="utf-8")
+
+    assert "200 respondents" in text
+    assert EVERYTHING.digest in text
+    assert len(re.findall(r"^\d+\. ", text, re.MULTILINE)) == 11
+    assert all(f"| {question.name} |" in text for question in EVERYTHING.questions)
+
+
+def test_spss_and_stata_have_labels_and_the_original_names(folder: Path) -> None:
+    import pyreadstat
+
+    _, sav = pyreadstat.read_sav(str(folder / "reports.sav"))
+    _, dta = pyreadstat.read_dta(str(folder / "reports.dta"))
+    for meta in (sav, dta):
+        assert meta.variable_value_labels["stolen"] == {0: "Yes", 1: "No"}
+        labels = meta.column_names_to_labels
+        assert all("(randomised)" in label for name, label in labels.items() if name != "row")
+        assert "stolen__yes" in labels["stolen__yes"]
+    assert WARNING in " ".join(sav.notes)
+
+
+def test_a_workbook_begins_with_the_warning_and_runs_no_formula(tmp_path: Path) -> None:
+    import openpyxl
+
+    question = PLAIN[0] | {"label": '=HYPERLINK("http://example.org")'}
+    reports = simulated(survey_of_everything(questions=[question]), 20)
+    write_folder(tmp_path / "out", reports, SOURCE, ["xlsx"])
+
+    book = openpyxl.load_workbook(tmp_path / "out" / "reports.xlsx")
+    first = book["read this first"]
+    assert first["A1"].value == WARNING
+    assert {cell.data_type for row in first.iter_rows() for cell in row} <= {"s", "n"}
+
+
+def test_what_stata_cannot_hold_is_refused_and_not_cut(tmp_path: Path) -> None:
+    questions = [
+        {"name": f"q{n}", "label": "Q", "type": "select_one", "odds": 3,
+         "choices": [f"c{m}" for m in range(1024)]}
+        for n in range(2)
+    ]  # fmt: skip
+    survey = compile_survey({"name": "wide", "title": "T", "questions": questions})
+
+    with pytest.raises(NoExport, match="more than the 2,048 of Stata; take csv or parquet"):
+        write_folder(tmp_path / "out", simulated(survey, 5), SOURCE, ["dta"])
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_set_of_nobody_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NoExport, match="no reports"):
+        write_folder(tmp_path / "out", of_rows(EVERYTHING, []), SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "why"),
+    [
+        ("reports.csv", "row,stolen\r\n1,0\r\n", "no column stolen__yes"),
+        ("reports.csv", None, "has none of the files"),
+        ("survey.json", "{}", "out: "),
+        ("design.json", '{"digest": "0", "n": 1}', "of another survey"),
+    ],
+)
+def test_a_folder_that_does_not_fit_its_definition_is_refused(
+    tmp_path: Path, file: str, text: str | None, why: str
+) -> None:
+    to = tmp_path / "out"
+    write_folder(to, simulated(EVERYTHING, 20), SOURCE)
+    (to / file).unlink() if text is None else (to / file).write_text(text)
+
+    with pytest.raises(NoExport, match=why):
+        read_folder(to)
+
+
+def test_a_changed_value_that_no_device_reports_is_refused(tmp_path: Path) -> None:
+    to = tmp_path / "out"
+    write_folder(to, simulated(EVERYTHING, 20), SOURCE)
+    lines = (to / "reports.csv").read_text().splitlines()
+    cells: list[Any] = lines[1].split(",")
+    cells[2] = 1 - int(cells[2])  # stolen__yes contradicts stolen
+    (to / "reports.csv").write_text("\r\n".join([lines[0], ",".join(map(str, cells)), *lines[2:]]))
+
+    with pytest.raises(NoExport, match="stolen__yes has a value that no report"):
+        read_folder(to)
+
+
+NAMES = st.lists(st.text("aB_.-1", min_size=1, max_size=90), min_size=1, max_size=20, unique=True)
+
+
+@given(names=NAMES, limits=st.sampled_from([*LIMITS.values()]))
+def test_shortened_names_are_told_apart_and_allowed(names: Sequence[str], limits: Any) -> None:
+    found = shortened(names, limits)
+
+    assert len({name.casefold() for name in found}) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) for name in found)
+    assert all(len(name) <= limits.name for name in found)
+    assert found == shortened(names, limits)
