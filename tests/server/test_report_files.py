@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 import requests
+from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.test import EnvironBuilder
 
 from deniably.survey.survey import Survey
 from deniably.workbench.files.arrow import read_parquet
@@ -51,9 +53,9 @@ def test_what_is_given_out_has_the_servers_tally(
 ) -> None:
     survey, analyst = collected(store)
 
-    table = client.get(at("reports.csv"), headers=analyst)
-    lines = client.get(at("reports.ndjson"), headers=analyst)
-    arrow = client.get(at("reports.parquet"), headers=analyst)
+    table = client.get(at("reports.csv"), headers=analyst, buffered=True)
+    lines = client.get(at("reports.ndjson"), headers=analyst, buffered=True)
+    arrow = client.get(at("reports.parquet"), headers=analyst, buffered=True)
 
     assert (table.status_code, table.mimetype) == (200, "text/csv")
     assert "everything-randomised-reports.csv" in table.headers["Content-Disposition"]
@@ -83,7 +85,7 @@ def test_without_a_token_analysts_files_are_refused(
 def test_public_reports_need_no_token(store: Store, client: FlaskClient, file: str) -> None:
     collected(store, reports="public")
 
-    assert client.get(at(file)).status_code == 200
+    assert client.get(at(file), buffered=True).status_code == 200
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -101,7 +103,7 @@ def test_nothing_is_given_out_before_its_time_or_against_what_was_said(
 ) -> None:
     _, analyst = collected(store, count, closed=closed, **rules)
 
-    problem = assert_problem(client.get(at(file), headers=analyst), 403, "hidden")
+    problem = assert_problem(client.get(at(file), headers=analyst, buffered=True), 403, "hidden")
     assert why in problem["detail"]
 
 
@@ -112,14 +114,19 @@ def test_other_methods_and_queries_are_refused(
     _, analyst = collected(store)
 
     for method in ("POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", "PROPFIND"):
-        assert client.open(at(file), method=method, headers=analyst).status_code in (405, 501)
-    head = client.head(at(file), headers=analyst)
+        assert client.open(at(file), method=method, headers=analyst, buffered=True).status_code in (
+            405,
+            501,
+        )
+    head = client.head(at(file), headers=analyst, buffered=True)
     assert (head.status_code, head.data) == (200, b"")
     for _ in range(3):  # no place is lost
-        assert client.head(at(file), headers=analyst).status_code == 200
-        problem = client.get(f"{at(file)}?order=id", headers=analyst)
+        assert client.head(at(file), headers=analyst, buffered=True).status_code == 200
+        problem = client.get(f"{at(file)}?order=id", headers=analyst, buffered=True)
         assert_problem(problem, 400, "bad-parameter")
-    assert_problem(client.get("/api/surveys/nothing/" + file, headers=analyst), 404, "not-found")
+    assert_problem(
+        client.get("/api/surveys/nothing/" + file, headers=analyst, buffered=True), 404, "not-found"
+    )
 
 
 def test_few_files_are_made_at_once(
@@ -130,9 +137,20 @@ def test_few_files_are_made_at_once(
     monkeypatch.setattr(report_files, "_places", places)
 
     with places:
-        assert_problem(client.get(at("reports.csv"), headers=analyst), 429, "busy")
+        assert_problem(client.get(at("reports.csv"), headers=analyst, buffered=True), 429, "busy")
     for _ in range(2):
-        assert client.get(at("reports.csv"), headers=analyst).data.count(b"\n") == 41
+        assert client.get(at("reports.csv"), headers=analyst, buffered=True).data.count(b"\n") == 41
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_layer_holds_a_whole_file(store: Store, app: Flask, file: str) -> None:
+    _, analyst = collected(store)
+    environ = EnvironBuilder(path=at(file), headers=analyst).get_environ()
+
+    body = app.wsgi_app(environ, lambda *_: lambda _: None)
+    assert not isinstance(body, list | tuple)
+    assert b"".join(body)
+    body.close()  # type: ignore[attr-defined]
 
 
 def test_a_server_sends_it_in_pieces_and_whole(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from threading import BoundedSemaphore
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import columns_of
@@ -75,6 +75,9 @@ def sorted_reports(store: Store, survey: Survey) -> Iterator[Rows]:
 
 def _file(name: str, ending: str, kind: str, written: _Written) -> Response:
     survey, store = given_out_survey(name), current_store()
+    file = f"{name}-randomised-reports.{ending}"
+    if request.method == "HEAD":
+        return _attached(Response(mimetype=kind), file)
     if not _places.acquire(blocking=False):
         raise Busy("other reports are being given out")
     try:
@@ -82,11 +85,36 @@ def _file(name: str, ending: str, kind: str, written: _Written) -> Response:
         # All is read and sorted before the first byte leaves: what fails until then is a problem.
         first = next(blocks, None)
         pieces = written(survey, chain([] if first is None else [first], blocks))
-        response = Response(pieces, mimetype=kind)
     except BaseException:
         _places.release()
         raise
-    response.call_on_close(_places.release)
-    file = f"{name}-randomised-reports.{ending}"
+    return _attached(Response(_Pieces(pieces), mimetype=kind), file)
+
+
+def _attached(response: Response, file: str) -> Response:
     response.headers["Content-Disposition"] = f'attachment; filename="{file}"'
     return response
+
+
+class _Pieces:
+    """The pieces of a file; its place is free once the last was taken, or the answer given up."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._place = pieces, _places
+        self._held = True
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            return next(self._pieces)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Free the place."""
+        if self._held:
+            self._held = False
+            self._place.release()

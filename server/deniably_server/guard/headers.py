@@ -45,24 +45,30 @@ class ResponseHeaders:
     """WSGI middleware: adds the security headers and joins the body into one list.
 
     It is around Flask, so that no response can miss the headers. A response without Cache-Control
-    gets no-store. One list saves the server a call into Python for each piece of the body.
+    gets no-store. One list saves the server a call into Python for each piece of the body. A body
+    without a length is made as it is sent, and stays as it is.
     """
 
     def __init__(self, app: WSGIApplication) -> None:
         self._app = app
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
+        has_length = False
         chooses = str(environ.get("PATH_INFO", "")).startswith(_PAGES_THAT_ASK)
 
         def start(
             status: str, headers: list[tuple[str, str]], *exc_info: object
         ) -> Callable[[bytes], object]:
+            nonlocal has_length
+            has_length = any(name.lower() == "content-length" for name, _ in headers)
             cached = any(name == "Cache-Control" for name, _ in headers)
             every = _CHOOSING.items() if chooses else SECURITY_HEADERS
             return start_response(status, [*headers, *every, *([] if cached else [_NO_STORE])])
 
         body: Iterable[bytes] = self._app(environ, start)
+        if not has_length:
+            return body
         try:
             return list(body)
         finally:
