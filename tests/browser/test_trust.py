@@ -246,22 +246,16 @@ def test_a_survey_that_changes_while_the_page_is_open_gets_no_answer(
 # --- authors ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def asked_by_a_stranger(phone: Watched, proxy: InterceptingProxy) -> Watched:
-    """A phone that knows the author of this server, and opens a stranger's survey there."""
+def test_another_author_at_a_known_server_is_shown_and_known_once_a_report_was_made_for_it(
+    phone: Watched, proxy: InterceptingProxy
+) -> None:
+    """Before anything is asked; and no other way than accepting leads past it."""
     proxy.register(lambda entries: entries.__delitem__(slice(1, None)))
     answer(phone, "first")
     phone.requests.clear()
     proxy.asked.clear()
     proxy.register(lambda entries: signed_by_a_stranger(entries, ASKED))
     phone.open("/s/w")
-    return phone
-
-
-def test_another_author_at_a_known_server_is_shown_before_anything_is_asked(
-    asked_by_a_stranger: Watched, proxy: InterceptingProxy
-) -> None:
-    phone = asked_by_a_stranger
 
     assert phone.heading() == "Another author than before"
     assert phone.page.evaluate("document.activeElement.tagName") == "H1"
@@ -271,11 +265,14 @@ def test_another_author_at_a_known_server_is_shown_before_anything_is_asked(
     assert not proxy.posted
     assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author]}
 
+    phone.page.evaluate("history.pushState({ step: 1 }, '')")
+    phone.page.evaluate("history.back()")
+    phone.page.evaluate("history.forward()")
+    phone.page.keyboard.press("Enter")
+    assert phone.heading() == "Another author than before"
+    assert phone.posts() == []
 
-def test_another_author_is_known_once_a_report_was_made_for_it(
-    asked_by_a_stranger: Watched, proxy: InterceptingProxy
-) -> None:
-    phone = asked_by_a_stranger
+    phone.open("/s/w")
     phone.click("Go on with this author")
     phone.click("Start")
     assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author]}
@@ -287,16 +284,3 @@ def test_another_author_is_known_once_a_report_was_made_for_it(
     assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author, STRANGER.author]}
     phone.open("/s/w")
     assert phone.page.locator("[data-before]").is_visible(), "answered, and trusted"
-
-
-def test_no_other_way_than_accepting_leads_past_another_author(
-    asked_by_a_stranger: Watched,
-) -> None:
-    phone = asked_by_a_stranger
-    phone.page.evaluate("history.pushState({ step: 1 }, '')")
-    phone.page.evaluate("history.back()")
-    phone.page.evaluate("history.forward()")
-    phone.page.keyboard.press("Enter")
-
-    assert phone.heading() == "Another author than before"
-    assert phone.posts() == []

@@ -33,9 +33,13 @@ READ = f"async () => (await import({MODULE % '../device/storage.js'})).read()"
 
 # The pauses between tries to send, from half a second to four, are over at once. Other waits are
 # not within: leaving has patience for 500 ms, and a register for 4,000.
-IMPATIENT = """const { setTimeout: patiently } = globalThis;
-globalThis.setTimeout = (then, milliseconds) =>
-  patiently(then, milliseconds > 500 && milliseconds < 4000 ? 0 : milliseconds);"""
+IMPATIENT = """globalThis.patience = [];
+const { setTimeout: patiently } = globalThis;
+globalThis.setTimeout = (then, milliseconds) => {
+  const between = milliseconds >= 500 && milliseconds < 4000;
+  if (between) patience.push(milliseconds);
+  return patiently(then, between && milliseconds > 500 ? 0 : milliseconds);
+};"""
 HURRY = """globalThis.pauses = [];
 const { setTimeout: wait } = globalThis;
 globalThis.setTimeout = (then, milliseconds) => {
