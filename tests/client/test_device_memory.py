@@ -131,7 +131,7 @@ def test_the_receipt_says_that_the_earlier_report_was_sent_again(
     repeated = Device(url, memory=storage).answer({"stolen": "no", "often": "once"})
     changed = Device(url, memory=storage).answer({"often": "once"}, changed={"often"})
 
-    said = "report that your device had made before"
+    said = "sent the report that it had made before"
     assert [each.again for each in (first, repeated, changed)] == [False, True, False]
     assert said in str(repeated)
     assert said in repeated.localised(ENGLISH)
