@@ -14,7 +14,7 @@ from deniably.core.table import Cell
 from deniably.results.drawing import graph
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import number
-from deniably.results.drawing.graph import Band, Bar, CrowdGroup, Dots, Drawing, Line, Tile
+from deniably.results.drawing.graph import Band, Bar, CrowdGroup, Dots, Drawing, Line, MosaicTile
 from deniably.results.drawing.paper import Svg
 from deniably.results.drawing.strip import Html
 
@@ -129,9 +129,9 @@ def group(
 def area(
     row: DrawnRow, label: str, across: float, up: float, column: str, text: str,
     tone: Tone = "mark", level: int = 95,
-) -> Tile:  # fmt: skip
+) -> MosaicTile:  # fmt: skip
     """A part of everybody whose probability, ``across`` times ``up``, is in a column of the row."""
-    return Tile(label, across, up, text, (column,), tone, level)
+    return MosaicTile(label, across, up, text, (column,), tone, level)
 
 
 def short(label: str, most: int) -> str:

@@ -16,7 +16,7 @@ from deniably.lab.deployments import deployments
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
 from deniably.lab.example_questions import stated
-from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.experiment import Findings, Reference
 from deniably.lab.experiments.one_report import PriorInput, after
 from deniably.lab.experiments.price_of_privacy import MarginInput
 from deniably.lab.inputs import EPSILON, EpsilonInput, SeedInput, as_privacy, privacy_text
@@ -67,7 +67,7 @@ def choosing_epsilon(
     margin: MarginInput = "0.05",
     seed: SeedInput = 1,
     register: Sequence[tuple[str, float]] = (),
-) -> Outcome:
+) -> Findings:
     """An epsilon as people of a hundred, as what a report tells, as respondents, and beside others.
 
     All are for randomised response to a question with two answers. ``margin`` is that of a share.
@@ -121,8 +121,8 @@ def choosing_epsilon(
         " central one holds against readers alone: the curator sees every answer. So a smaller"
         " number is not always more protection.",
     ]
-    return Outcome(answer, rows, _pictures(frequencies, beliefs, told, prices, ours, others), notes,
-                 mechanism.described)  # fmt: skip
+    pictures = _pictures(frequencies, beliefs, told, prices, ours, others)
+    return Findings(answer, rows, pictures, notes, mechanism.described)
 
 
 def _frequency(who: str, chance: Fraction, count: int) -> dict[str, Cell]:

@@ -16,14 +16,14 @@ from deniably.estimation.tally import Tally, tally
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
-from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.experiment import Findings, Reference
 from deniably.lab.inputs import Exact, Real, SeedInput, ShareInput
 from deniably.lab.picture import Picture, area, bar, column, group, short, value
 from deniably.mechanisms.law import Finite, Law, One, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import hundred, number
-from deniably.results.drawing.graph import Bars, Crowd, CrowdGroup, Mosaic, Tile
+from deniably.results.drawing.graph import Bars, Crowd, CrowdGroup, Mosaic, MosaicTile
 from deniably.survey.questions import Question
 
 PEOPLE = 100
@@ -71,7 +71,7 @@ def coins(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
     labels: tuple[str, str] = ("yes", "no"),
-) -> Outcome:
+) -> Findings:
     """100 people answer with two coins: what they report, and what their reports still tell.
 
     ``share`` of them, in whole people, would say yes. Give the ``mechanism`` of a question with two
@@ -119,7 +119,7 @@ def coins(
         f" {_short(value(odds, 'exact'))} at most (epsilon {number(mechanism.loss.epsilon, 2)})."
         f" But where {_hundred(observed)} of 100 report it, {_hundred(recovered)} of 100 mean it."
     )
-    return Outcome(answer, rows, _pictures(rows, cells, having, labels), _notes(labels),
+    return Findings(answer, rows, _pictures(rows, cells, having, labels), _notes(labels),
                  mechanism.described)  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def _pictures(
     having: tuple[int, int],
     labels: tuple[str, str],
 ) -> list[Picture]:
-    parts: list[Tile] = []
+    parts: list[MosaicTile] = []
     groups: list[CrowdGroup] = []
     names = [short(label, _NAME) for label in labels]
     for place, row in enumerate(cells):

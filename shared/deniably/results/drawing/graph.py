@@ -137,7 +137,7 @@ class Crowd:
 
 
 @dataclass(frozen=True)
-class Tile:
+class MosaicTile:
     """A part of everybody: ``across`` of them have the first thing in common, and of these the
     part ``up`` the second. the lines of ``text`` stand in it where they fit."""
 
@@ -158,7 +158,7 @@ class Mosaic:
     are the words above the columns, one each.
     """
 
-    areas: Sequence[Tile]
+    areas: Sequence[MosaicTile]
     columns: Sequence[str]
 
 
@@ -405,7 +405,7 @@ def _text(
     return f'<text{kind} x="{x}" y="{y:.1f}"{side}{look}{extra}>{escape(words)}</text>'
 
 
-def _fits(area: Tile, line: int, words: str) -> bool:
+def _fits(area: MosaicTile, line: int, words: str) -> bool:
     """Whether a line of words is within its part on a phone."""
     return _LINE * (line + 1) + 2 <= _TALL * area.up and len(words) <= _CHARACTERS * area.across
 
