@@ -185,4 +185,4 @@ def test_the_files_of_a_form_are_compressed_as_far_as_gzip_can(client: FlaskClie
     plain = client.get(path).data
 
     assert len(plain) > 1 << 16
-    assert len(client.get(path, headers=GZIP).data) == len(gzip.compress(plain, 9))
+    assert len(client.get(path, headers=GZIP).data) <= len(gzip.compress(plain, 9))

@@ -494,7 +494,7 @@ def test_results_say_how_many_were_invited_and_what_share_answered(
     assert rate() == (3, 5, 0.6), "what was taken back invited nobody"
     (row, *_) = csv.DictReader(client.get(f"{address}.csv").text.splitlines())
     assert (row["invited"], row["response_rate"]) == ("5", "0.6")
-    assert "60.0 % of 5 invited" in client.get("/surveys/rated").text
+    assert "60.0&#8239;% of 5 invited" in client.get("/surveys/rated").text
 
 
 def test_where_anybody_may_answer_nobody_was_invited(store: Store, client: FlaskClient) -> None:
