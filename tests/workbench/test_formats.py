@@ -19,6 +19,7 @@ from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import WARNING
 from deniably.workbench.files.folder import FORMATS, NoExport, read_folder, write_folder
+from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.names import LIMITS, shortened
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
 from deniably.workbench.source import Provenance
@@ -134,6 +135,7 @@ def test_the_page_of_the_codebook_escapes_what_authors_wrote(folder: Path) -> No
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
     assert "src=" not in page
+    assert "0.880797" in page  # and not eleven digits over eleven
 
 
 def test_the_methods_state_the_design(folder: Path) -> None:
@@ -232,3 +234,15 @@ def test_shortened_names_are_told_apart_and_allowed(names: Sequence[str], limits
     assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) for name in found)
     assert all(len(name) <= limits.name for name in found)
     assert found == shortened(names, limits)
+
+
+def test_an_option_that_no_device_drew_is_left_out_of_the_scripts(tmp_path: Path) -> None:
+    worries = next(one for one in PLAIN if one["name"] == "worries")
+    survey = survey_of_everything(questions=[worries])
+    reports = read_ndjson(survey, [b'{"values": {"worries": [%d]}}' % (n % 2) for n in range(6)])
+
+    write_folder(tmp_path / "out", reports, SOURCE)
+    assert read_folder(tmp_path / "out") == reports
+    script = (tmp_path / "out" / "analyse.R").read_text()
+    assert "worries__money" in script
+    assert "worries__health" not in script

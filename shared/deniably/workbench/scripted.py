@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isclose
+from math import isclose, nan
 from typing import Literal
 
 import numpy as np
@@ -163,9 +163,11 @@ def _agrees(scripted: Scripted, reports: ReportSet, expected: Found | None) -> b
 
 
 def estimated(scripted: Scripted, reports: ReportSet) -> float:
-    """The estimate of a figure from its column, as a script works it out."""
+    """The estimate of a figure from its column, as a script works it out; nan without a value."""
     column = reports.column(scripted.column)
     values: npt.NDArray[np.int64] = column.values[column.there]
+    if not len(values):
+        return nan
     if scripted.method == "share":
         p, q = scripted.numbers
         return (float((values == scripted.value).mean()) - q) / (p - q)

@@ -15,8 +15,8 @@ from deniably.workbench.files.tables import pieces
 from deniably.workbench.packing import Rows
 from deniably.workbench.report_set import ReportSet, of_rows
 
-_MOST = 50_000
-"""Rows of a row group."""
+_MOST = 10_000
+"""Rows of a row group: few, as the library holds a whole one."""
 
 
 def parquet_of(columns: Columns, blocks: Iterable[Rows]) -> Iterator[bytes]:
@@ -72,7 +72,9 @@ class _Sink:
 
 def _written(arrow: Any, parquet: Any, columns: Columns, blocks: Iterable[Rows]) -> Iterator[bytes]:
     schema, sink, number = _schema(arrow, columns), _Sink(), 1
-    with parquet.ParquetWriter(arrow.PythonFile(sink, "w"), schema, compression="zstd") as writer:
+    # Dictionaries would be held beside the small integers, and make the file larger.
+    options = {"compression": "zstd", "use_dictionary": False}
+    with parquet.ParquetWriter(arrow.PythonFile(sink, "w"), schema, **options) as writer:
         for rows in pieces(blocks, _MOST):
             numbers = Filled(np.arange(number, number + len(rows)), np.ones(len(rows), np.bool_))
             filled = [numbers, *columns.filled(rows)]

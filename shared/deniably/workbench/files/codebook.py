@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -21,6 +22,8 @@ from deniably.workbench.report_set import ReportSet
 from deniably.workbench.source import Provenance
 
 _NAMESPACE = "ddi:codebook:2_5"
+_SHORT = 9
+"""Characters of a fraction that people still read."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 does not allow, although a label may have it."""
 
@@ -171,6 +174,14 @@ def codebook_page(reports: ReportSet) -> str:
     )
 
 
+def short(exact: Fraction | None) -> str:
+    """A fraction for people: as it is where that is short, else with six digits."""
+    if exact is None:
+        return ""
+    text = str(exact)
+    return text if len(text) <= _SHORT else f"{float(exact):.6g}"
+
+
 def _row(one: Described) -> str:
     column = one.column
     values = "<br>".join(
@@ -183,5 +194,5 @@ def _row(one: Described) -> str:
     return (
         f'<tr><th scope="row">{escape(column.name)}<td>{escape(column.title)}'
         f"<td>{values or f'a number; {one.n:,} reported'}"
-        f'<td class="n">{column.p or ""}<td class="n">{column.q or ""}<td class="n">{share}'
+        f'<td class="n">{short(column.p)}<td class="n">{short(column.q)}<td class="n">{share}'
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from importlib.metadata import version
 
 from deniably.core.steering import one_line
 from deniably.survey.survey import Survey
 from deniably.trust.signing import fingerprint
 from deniably.workbench.columns import WARNING
+from deniably.workbench.files.codebook import short
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.source import Provenance
 
@@ -64,7 +66,7 @@ def _question(reports: ReportSet, name: str) -> str:
         name,
         question.report_mechanism.described,
         loss.epsilon_text(),
-        "" if loss.exponent else str(loss.odds),
+        "" if loss.exponent else short(Fraction(loss.odds)),
         f"{int(reports.answered(name).asked.sum()):,}",
     )
     return "| " + " | ".join(one_line(cell).replace("|", "\\|") for cell in cells) + " |"
