@@ -40,7 +40,12 @@ _WHENCE = "what you ask for"
     "--odds", help="The odds of two answers, instead of coins; 9 shows more, protects less."
 )
 @click.option("--name", help="The name in the address. [default: class- and five letters]")
-@click.option("--title", default="A question to the class", show_default=True)
+@click.option(
+    "--title",
+    default="A question to the class",
+    show_default=True,
+    help="The line above the question.",
+)
 @click.option("--language", default="en", show_default=True, help="Of the form and the page.")
 @click.option(
     "--people",
