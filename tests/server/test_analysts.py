@@ -26,6 +26,9 @@ PATHS = [
     "/api/surveys/private/crosstab.svg?rows=stolen&columns=often",
     "/api/surveys/private/differences.svg?question=often",
     "/api/surveys/private/figures/stolen.svg",
+    "/api/surveys/private/reports.csv",
+    "/api/surveys/private/reports.ndjson",
+    "/api/surveys/private/reports.parquet",
     "/api/surveys/workplace/difference?question=stolen&choice=yes&survey=private",
 ]
 """Every way for programs to what came of the reports."""
@@ -66,7 +69,9 @@ def ask(app: Flask, client: FlaskClient) -> Ask:
 
     def get(path: str, *role: Any) -> Any:
         token = new_token(app.extensions["deniably"], *role) if role else ""
-        return client.get(path, headers={"Authorization": f"Bearer {token}"} if token else {})
+        answer = client.get(path, headers={"Authorization": f"Bearer {token}"} if token else {})
+        answer.get_data()  # a file that is sent piece by piece is made while it is read
+        return answer
 
     return get
 
