@@ -83,15 +83,17 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
     assert columns == {
         "surveys": [("name", "TEXT"), ("digest", "TEXT"), ("definition", "TEXT"),
                     ("state", "TEXT")],
-        "reports": [("id", "BLOB"), ("survey", "TEXT"), ("report", "TEXT")],
-        "totals": [("survey", "TEXT"), ("reports", "INTEGER")],
-        "tallies": [("survey", "TEXT"), ("question", "TEXT"), ("choice", "INTEGER"),
-                    ("count", "INTEGER")],
+        # The stratum is one of at most eight public groups, which the link of the survey names.
+        "reports": [("id", "BLOB"), ("survey", "TEXT"), ("report", "TEXT"), ("stratum", "INTEGER")],
+        "totals": [("survey", "TEXT"), ("stratum", "INTEGER"), ("reports", "INTEGER")],
+        "tallies": [("survey", "TEXT"), ("stratum", "INTEGER"), ("question", "TEXT"),
+                    ("choice", "INTEGER"), ("count", "INTEGER")],
         # What results of open surveys show: counts of reports and nothing else.
         "snapshots": [("survey", "TEXT"), ("reports", "INTEGER"), ("tallies", "TEXT")],
-        "answered": [("survey", "TEXT"), ("question", "TEXT"), ("reports", "INTEGER")],
+        "answered": [("survey", "TEXT"), ("stratum", "INTEGER"), ("question", "TEXT"),
+                     ("reports", "INTEGER")],
         # How many invitations were made, and of nobody's.
-        "issued": [("survey", "TEXT"), ("invitations", "INTEGER")],
+        "issued": [("survey", "TEXT"), ("stratum", "INTEGER"), ("invitations", "INTEGER")],
         "settings": [("key", "TEXT"), ("value", "TEXT")],
         # Of who runs and writes surveys: a last day, and of nobody's report.
         "tokens": [("id", "TEXT"), ("hash", "TEXT"), ("role", "TEXT"), ("survey", "TEXT"),
@@ -100,7 +102,8 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
         "owners": [("survey", "TEXT"), ("token", "TEXT"), ("day", "TEXT"), ("bytes", "INTEGER")],
         # The keys that sign blindly, and invitations: what was signed says nothing of a report.
         "keys": [("survey", "TEXT"), ("secret", "TEXT")],
-        "invitations": [("hash", "BLOB"), ("survey", "TEXT"), ("blinded", "BLOB")],
+        "invitations": [("hash", "BLOB"), ("survey", "TEXT"), ("blinded", "BLOB"),
+                        ("stratum", "INTEGER")],
         # Public, in the order of publishing, and of nobody's report.
         "register": [("number", "INTEGER"), ("event", "TEXT"), ("survey", "TEXT"),
                      ("entry", "TEXT"), ("hash", "TEXT")],
