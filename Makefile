@@ -21,7 +21,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
-JOBS ?= 2
+# One more than two cores: there are tests that wait for real servers and clocks.
+JOBS ?= 3
 
 # Python keeps what it has compiled, also where the environment says otherwise, as in containers:
 # a suite starts many processes, and pytest would rewrite 5,000 assertions at each run.

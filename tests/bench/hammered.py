@@ -22,6 +22,7 @@ from deniably_server.storage.store import Store
 GOAL_FORM = 10
 GOAL_MEMORY = 2
 CONNECTIONS = 64
+QUICK_CONNECTIONS = 3
 SIZES = (20, 50)
 """Choices: a table of as many cells as there may be."""
 QUICK_SIZES = (3, 4)
@@ -32,7 +33,8 @@ _TICK_SECONDS = 0.2
 def measure(sheet: Sheet, folder: Path) -> None:
     n, seconds, looks = (500, 0.2, 10) if sheet.quick else (300_000, 30, 1000)
     sizes = QUICK_SIZES if sheet.quick else SIZES
-    sheet.section(f"{CONNECTIONS} connections hammer cross-tables of {n:,} reports")
+    connections = QUICK_CONNECTIONS if sheet.quick else CONNECTIONS
+    sheet.section(f"{connections} connections hammer cross-tables of {n:,} reports")
     database = folder / "hammered.db"
     sheet.progress(f"storing {n:,} reports")
     fill(database, asking("wide", sizes), n)
@@ -54,7 +56,7 @@ def measure(sheet: Sheet, folder: Path) -> None:
                 quiet = memory.now()
                 memory.peak = 0
                 sheet.progress(f"hammering {title} for {seconds} s")
-                with hammering(port, seconds, paths) as answers:
+                with hammering(port, seconds, connections, paths) as answers:
                     under = percentile(form_times(port, looks, seconds))
                 sheet.note(f"{title}: {answers}")
                 shown(sheet, (idle, under), (quiet, memory.peak))
@@ -166,9 +168,9 @@ class Responses:
 
 
 @contextmanager
-def hammering(port: int, seconds: float, paths: list[str]) -> Iterator[Responses]:
+def hammering(port: int, seconds: float, connections: int, paths: list[str]) -> Iterator[Responses]:
     """Until the block ends, and for so many seconds at least."""
-    command = [sys.executable, HAMMER, str(port), str(seconds), str(CONNECTIONS), *paths]
+    command = [sys.executable, HAMMER, str(port), str(seconds), str(connections), *paths]
     answers = Responses()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as hammer:
         try:
