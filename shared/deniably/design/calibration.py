@@ -87,7 +87,7 @@ def k_ary(k: int, privacy: Privacy) -> SubsetSelection:
 
 
 def warner(k: int, privacy: Privacy) -> SubsetSelection:
-    """Warner's randomised response (1965), for two answers."""
+    """Warner's randomised response (1965), for two answers. Raises ValueError for more."""
     if k != 2:
         raise ValueError("Warner's design is for two answers; for more write k_ary")
     return k_ary(2, privacy)
@@ -125,7 +125,7 @@ def set_responses(k: int, most: int, privacy: Privacy) -> list[SetResponse]:
 
 
 def best_set_response(k: int, most: int, privacy: Privacy) -> SetResponse:
-    """The set response of the best size."""
+    """The set response of the best size. Raises ValueError where there are too many options."""
     found = set_responses(k, most, privacy)
     if not found:
         raise ValueError("there are too many options for a set response")
@@ -242,7 +242,10 @@ def _bounded(k: int, privacy: Privacy, what: str, beyond: Beyond) -> BoundedLapl
 
 
 def gaussian(k: int, d: int, privacy: Privacy) -> Gaussian:
-    """Gaussian noise on d numbers of k positions each, within an epsilon and a delta."""
+    """Gaussian noise on d numbers of k positions each, within an epsilon and a delta.
+
+    Raises ValueError without a delta, and where the steps are too many.
+    """
     epsilon = privacy.exponent("gaussian")
     if privacy.delta is None:
         raise ValueError("gaussian needs a delta, such as 0.00001")
@@ -262,8 +265,10 @@ def one_gaussian(k: int, privacy: Privacy) -> Gaussian:
 
 
 def gaussian_vector(sizes: Sequence[int], privacy: Privacy, mend: str = "") -> Gaussian:
-    """Gaussian noise on several numbers, which needs grids of one size; ``mend`` ends the sentence
-    that says so."""
+    """Gaussian noise on several numbers, which needs grids of one size.
+
+    Raises ValueError where the sizes differ; ``mend`` ends its sentence. Also as ``gaussian``.
+    """
     if len(set(sizes)) > 1:
         raise ValueError(
             f"gaussian needs parts with the same number of steps; change the steps{mend}"

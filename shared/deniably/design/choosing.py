@@ -66,7 +66,10 @@ def for_ticks(k: int, most: int, privacy: Privacy, name: str | None = None) -> S
 
 
 def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> OneOf | OfMean:
-    """For one of k ordered choices: for their distribution, or for the mean of their places."""
+    """For one of k ordered choices: for their distribution, or for the mean of their places.
+
+    Raises ValueError where the mechanism is for numbers alone.
+    """
     if aim == "distribution":
         return SCALE[name or "subset_selection"].build(k, privacy)
     if name in MEAN and name not in SCALE_MEAN:
@@ -115,7 +118,10 @@ def for_vector(sizes: Sequence[int], privacy: Privacy, name: str | None = None) 
 
 
 def for_joint(kind: str, k: int, privacy: Privacy, name: str | None = None) -> OneOf:
-    """One of the k areas of a map, or combinations of a product."""
+    """One of the k areas of a map, or combinations of a product.
+
+    Raises ValueError for any mechanism but subset selection.
+    """
     if name not in (None, *JOINT):
         raise ValueError(f"a {kind} is always asked by subset_selection")
     return best_subset(k, privacy)

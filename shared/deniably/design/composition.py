@@ -246,6 +246,7 @@ def rho_of_gaussian(sensitivity: float, sigma: float) -> float:
     """The rho of Gaussian noise, discrete or not: Delta^2 / (2 sigma^2).
 
     Source: Bun and Steinke 2016, proposition 1.6; Canonne, Kamath and Steinke 2020, theorem 4.
+    Raises ValueError unless both numbers are above 0.
     """
     if not (sensitivity > 0 and sigma > 0):
         raise ValueError("sensitivity and sigma are numbers above 0")
@@ -257,7 +258,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
     The minimum over alpha > 1 of e^{(alpha-1)(alpha rho - epsilon)} (1 - 1/alpha)^alpha /
     (alpha - 1); any alpha gives a true bound. Source: Canonne, Kamath and Steinke 2020
-    (NeurIPS), corollary 13.
+    (NeurIPS), corollary 13. Raises ValueError unless rho is above 0 and epsilon from 0.
     """
     if not (rho > 0 and epsilon >= 0):
         raise ValueError("rho is a number above 0 and epsilon from 0")
@@ -272,7 +273,10 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The smallest epsilon that rho-zCDP keeps with ``delta > 0``; see ``zcdp_delta``."""
+    """The smallest epsilon that rho-zCDP keeps with ``delta > 0``; see ``zcdp_delta``.
+
+    Raises ValueError where delta is not between 0 and 1.
+    """
     if not _check_delta(delta):
         raise ValueError("zCDP keeps no epsilon with delta 0")
     if zcdp_delta(rho, 0.0) <= delta:
@@ -281,7 +285,10 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """The largest rho whose zCDP keeps (epsilon, delta), rounded down; see ``zcdp_delta``."""
+    """The largest rho whose zCDP keeps (epsilon, delta), rounded down; see ``zcdp_delta``.
+
+    Raises ValueError where delta is not between 0 and 1.
+    """
     _check_answers(1, epsilon)
     if not _check_delta(delta):
         raise ValueError("no rho keeps delta 0")

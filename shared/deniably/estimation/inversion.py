@@ -142,7 +142,11 @@ def as_mean(n: int, found: tuple[Uncertain, Uncertain], confidence: float) -> Me
 def uncertain(
     counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike
 ) -> tuple[Uncertain, Uncertain]:
-    """The uncertain means, for population and sample, from which ``linear`` makes its margins."""
+    """The uncertain means, for population and sample, from which ``linear`` makes its margins.
+
+    ``counts`` and ``v`` have shape (m,), and ``channel`` (k, m). Raises ValueError where they do
+    not, or where there is no report.
+    """
     q = np.asarray(channel, dtype=np.float64)
     tallied, score = np.asarray(counts, dtype=np.float64), np.asarray(v, dtype=np.float64)
     if not tallied.shape == score.shape == q.shape[1:]:

@@ -91,8 +91,8 @@ def linear_share(
     """Fits P(answer is yes | x) = x b by least squares of (report - q) / (p - q).
 
     Shapes as in ``logit``. The errors are HC1 (MacKinnon and White 1985, J. Econometrics 29:305);
-    with ``weights`` or ``strata`` those of ``svyglm``. Always has an answer, also where shares
-    are negative, unless reports are alike in each group (NoEstimate).
+    with ``weights`` or ``strata`` those of ``svyglm``. Shares may be negative. Raises NoEstimate
+    where the reports of each group are alike.
     """
     q = np.asarray(q, np.float64)
     y: Floats = (np.asarray(reports, np.float64) - q) / (np.asarray(p, np.float64) - q)

@@ -426,7 +426,10 @@ def logistic(outcome: Randomised, columns: Sequence[Randomised], group: Ints, z:
 
 
 def linear(outcome: Floats, columns: Sequence[Randomised], group: Ints, z: Floats) -> Fit:
-    """A linear model with normal errors of a number on randomised ``columns``; as ``logistic``."""
+    """A linear model with normal errors of a number on randomised ``columns``; as ``logistic``.
+
+    Raises BadModel where the outcome is the same in every row, too.
+    """
     _check(z)
     middle, size = outcome.mean(), outcome.std()
     if not size:

@@ -221,7 +221,10 @@ def coefficients(
     covariance: Floats,
     confidence: float,
 ) -> tuple[Coefficient, ...]:
-    """The coefficients with their errors and intervals, in the order of ``estimates``."""
+    """The coefficients with their errors and intervals, in the order of ``estimates``.
+
+    Raises BadModel where an error is not above 0: the numbers are too large to calculate with.
+    """
     normal = NormalDist()
     wide = normal.inv_cdf((1 + confidence) / 2)
     errors = np.sqrt(np.diag(covariance))
