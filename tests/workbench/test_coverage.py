@@ -10,14 +10,14 @@ import pytest
 
 from deniably.core.binomial import Floats
 from deniably.workbench.models.binary import linear_share, logit
-from deniably.workbench.models.fit import Fit
+from deniably.workbench.models.fit import ModelFit
 from deniably.workbench.models.joint import linear, logistic
 from deniably.workbench.models.multinomial import multinomial
 from deniably.workbench.models.randomised import Design, Randomised
 from support.soak import soak
 
 N = 2_000
-Draw = Callable[[np.random.Generator], Fit]
+Draw = Callable[[np.random.Generator], ModelFit]
 PAIR, FIVE = Design.pair("3/4", "1/4"), Design.k_ary(5, "3/4", values=[-2, -1, 0, 1, 2])
 NOBODY = np.zeros(N, np.int64)
 
@@ -39,7 +39,7 @@ def share(logits: Any) -> Any:
 def of_logit(kind: Any) -> tuple[Draw, list[float]]:
     b = [-0.5, 0.6, 0.8]
 
-    def draw(generator: np.random.Generator) -> Fit:
+    def draw(generator: np.random.Generator) -> ModelFit:
         x = covariates(generator)
         r = reported(PAIR, generator.random(N) < share(x @ b), generator)
         return logit(r.codes, x, 0.75, 0.25, errors=kind)
@@ -50,7 +50,7 @@ def of_logit(kind: Any) -> tuple[Draw, list[float]]:
 def weighted() -> tuple[Draw, list[float]]:
     b = [-0.5, 0.6, 0.8]
 
-    def draw(generator: np.random.Generator) -> Fit:
+    def draw(generator: np.random.Generator) -> ModelFit:
         x, w = covariates(generator), 1 + 2 * generator.random(N)
         r = reported(PAIR, generator.random(N) < share(x @ b), generator)
         return logit(r.codes, x, 0.75, 0.25, weights=w, errors="robust")
@@ -61,7 +61,7 @@ def weighted() -> tuple[Draw, list[float]]:
 def of_linear_share() -> tuple[Draw, list[float]]:
     b = [0.3, 0.15, 0.2]
 
-    def draw(generator: np.random.Generator) -> Fit:
+    def draw(generator: np.random.Generator) -> ModelFit:
         x = covariates(generator)
         x[:, 1] = 2 * generator.random(N) - 1
         r = reported(PAIR, generator.random(N) < x @ b, generator)
@@ -74,7 +74,7 @@ def of_multinomial() -> tuple[Draw, list[float]]:
     b = np.array([[0.0, 0.0, 0.0], [0.5, 0.5, -0.4], [0.2, -0.5, 0.6]])
     design = Design.k_ary(3, "3/4")
 
-    def draw(generator: np.random.Generator) -> Fit:
+    def draw(generator: np.random.Generator) -> ModelFit:
         x = covariates(generator)
         chance = np.exp(x @ b.T)
         chance = (chance / chance.sum(axis=1, keepdims=True)).cumsum(axis=1)
@@ -88,7 +88,7 @@ def both_randomised() -> tuple[Draw, list[float]]:
     b, values = [0.0, -0.7], np.arange(-2, 3)
     z = np.column_stack([np.ones(5), values])[None]
 
-    def draw(generator: np.random.Generator) -> Fit:
+    def draw(generator: np.random.Generator) -> ModelFit:
         x = generator.choice(5, N, p=[0.15, 0.2, 0.25, 0.25, 0.15])
         yes = generator.random(N) < share(b[0] + b[1] * values[x])
         columns = [reported(FIVE, x, generator)]
@@ -100,7 +100,7 @@ def both_randomised() -> tuple[Draw, list[float]]:
 def number_on_randomised() -> tuple[Draw, list[float]]:
     b, z = [25.0, 7.0], np.array([[[1.0, 0.0], [1.0, 1.0]]])
 
-    def draw(generator: np.random.Generator) -> Fit:
+    def draw(generator: np.random.Generator) -> ModelFit:
         x = generator.random(N) < 0.5
         y = b[0] + b[1] * x + 6 * generator.normal(size=N)
         return linear(y, [reported(PAIR, x, generator)], NOBODY, z)

@@ -16,7 +16,7 @@ import pytest
 
 from deniably.core.binomial import Floats
 from deniably.workbench.models.binary import linear_share, logit
-from deniably.workbench.models.fit import Fit
+from deniably.workbench.models.fit import ModelFit
 from deniably.workbench.models.multinomial import multinomial
 from deniably.workbench.models.randomised import Design
 from deniably.workbench.models.regress import Regression, regress
@@ -214,7 +214,7 @@ def test_of_direct_answers_it_is_the_ordinary_logit() -> None:
 @pytest.mark.parametrize("kind", ["expected", "observed", "opg", "robust"])
 def test_two_answers_through_a_channel_are_those_of_p_and_q(kind: Any) -> None:
     columns, affair = fair.columns("age", "yrs", "religious"), fair.reports()["affair"]
-    fits: list[Callable[[], Fit]] = [
+    fits: list[Callable[[], ModelFit]] = [
         lambda: logit(affair, columns, 0.75, 0.25, errors=kind),
         lambda: multinomial(affair, np.array([[0.75, 0.25], [0.25, 0.75]]), columns, errors=kind),
     ]

@@ -17,7 +17,7 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.coins import LARGEST
 from deniably.core.errors import BadMechanism
-from deniably.design.mean_design import Design, best_channel, best_for_mean, best_window
+from deniably.design.mean_design import MeanDesign, best_channel, best_for_mean, best_window
 from deniably.estimation.channels import matrix
 from deniably.estimation.variances import mean_variance, share_variance
 from deniably.mechanisms import (
@@ -319,7 +319,7 @@ def best_for_a_mean(k: int, privacy: Privacy) -> Window | Channel:
     return _design(k, *privacy.weights()).mechanism
 
 
-def _design(k: int, own: int, other: int) -> Design:
+def _design(k: int, own: int, other: int) -> MeanDesign:
     """The best design for a mean; one serves all fine grids.
 
     Below odds of 1.1 it is a window. There the linear programme's channel gains at most 0.1 %, and
@@ -327,7 +327,7 @@ def _design(k: int, own: int, other: int) -> Design:
     """
     few = min(k, _ALIKE)
     found = (best_window if 10 * own < 11 * other else best_for_mean)(few, own, other)
-    return Design(msgspec.structs.replace(found.mechanism, k=k), found.variance)
+    return MeanDesign(msgspec.structs.replace(found.mechanism, k=k), found.variance)
 
 
 def best_square_wave(k: int, privacy: Privacy) -> Window:

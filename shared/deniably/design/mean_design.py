@@ -32,7 +32,7 @@ _WIDEST = 64
 
 
 @dataclass(frozen=True)
-class Design:
+class MeanDesign:
     """A mechanism for k positions and its worst variance on [-1, 1]."""
 
     mechanism: Window | Channel
@@ -40,7 +40,7 @@ class Design:
 
 
 @lru_cache(maxsize=128)
-def best_for_mean(k: int, own: int, other: int) -> Design:
+def best_for_mean(k: int, own: int, other: int) -> MeanDesign:
     """The more accurate of the best window and the best channel at odds ``own / other``."""
     window = best_window(k, own, other)
     try:
@@ -50,7 +50,7 @@ def best_for_mean(k: int, own: int, other: int) -> Design:
     return channel if channel.variance < window.variance else window
 
 
-def best_window(k: int, own: int, other: int) -> Design:
+def best_window(k: int, own: int, other: int) -> MeanDesign:
     """The window (m, w) with the smallest worst variance, for k positions."""
     best: tuple[float, int, int] | None = None
     for m, w, at_rows, between in _windows(own, other):
@@ -61,10 +61,10 @@ def best_window(k: int, own: int, other: int) -> Design:
     _, m, w = best
     at_rows, between = at_and_between(Window(_WIDEST, m, w, own, other))
     variance = at_rows if k <= m - w + 1 else max(at_rows, between)
-    return Design(Window(k, m, w, own, other), variance)
+    return MeanDesign(Window(k, m, w, own, other), variance)
 
 
-def best_channel(k: int, own: int, other: int) -> Design:
+def best_channel(k: int, own: int, other: int) -> MeanDesign:
     """The channel that a linear programme finds among all those with odds below ``own / other``.
 
     The variables are the probabilities of outputs with given values at evenly spaced rows; the
@@ -73,7 +73,7 @@ def best_channel(k: int, own: int, other: int) -> Design:
     for. The weights are whole numbers, their odds proved below the limit. Raises ValueError where
     none is found.
     """
-    best: Design | None = None
+    best: MeanDesign | None = None
     for r in sorted({min(r, k) for r in (*_ROWS, k) if r <= _ROWS[-1]}):
         try:
             weights = _weights(Fraction(own, other), r, between=r < k)
@@ -82,7 +82,7 @@ def best_channel(k: int, own: int, other: int) -> Design:
         except ValueError:  # lost in rounding, which takes one number of rows in hundreds
             continue
         if weights.size <= _MOST_WEIGHTS and (best is None or variance < best.variance * _WORTH):
-            best = Design(mechanism, variance)
+            best = MeanDesign(mechanism, variance)
     if best is None:
         raise ValueError(f"no channel is found for {k} positions at odds of {own / other:.4g}")
     return best

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from deniably.mechanisms.law import Noise, Several, Supporting
 from deniably.survey.questions import Number, Point, Product, Question, VectorOfNumbers
 from deniably.survey.survey import Survey
-from deniably.workbench.packing import Answered, Field, Layout, Rows, layout
+from deniably.workbench.packing import Answered, Layout, PackedField, Rows, layout
 
 RANDOMISED = "(randomised)"
 """What ends the title of every column."""
@@ -33,7 +33,7 @@ Kind = Literal["index", "named", "part", "number"]
 
 
 @dataclass(frozen=True)
-class Column:
+class FileColumn:
     """A column of small integers.
 
     ========  ==============================================================================
@@ -90,16 +90,16 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Columns:
+class FileColumns:
     """The columns of a survey's reports, in order, but for the number of the row."""
 
     layout: Layout
-    columns: tuple[Column, ...]
+    columns: tuple[FileColumn, ...]
 
-    def __iter__(self) -> Iterator[Column]:
+    def __iter__(self) -> Iterator[FileColumn]:
         return iter(self.columns)
 
-    def of(self, question: str) -> list[Column]:
+    def of(self, question: str) -> list[FileColumn]:
         """The columns of a question."""
         return [column for column in self.columns if column.question.name == question]
 
@@ -142,17 +142,17 @@ class Columns:
         return rows
 
 
-def columns_of(survey: Survey) -> Columns:
+def columns_of(survey: Survey) -> FileColumns:
     """The columns of a survey's reports."""
-    places, taken, found = layout(survey), {ROW}, list[Column]()
+    places, taken, found = layout(survey), {ROW}, list[FileColumn]()
     for question in survey.questions:
         optional = survey.asked < len(survey.questions)
         for column in _of_question(question, optional):
             found.append(_unique(column, taken))
-    return Columns(places, tuple(found))
+    return FileColumns(places, tuple(found))
 
 
-def _unique(column: Column, taken: set[str]) -> Column:
+def _unique(column: FileColumn, taken: set[str]) -> FileColumn:
     """The column under a name that no other has, in small letters or capitals."""
     name, number = column.name, 1
     while name.casefold() in taken:
@@ -165,12 +165,12 @@ def _unique(column: Column, taken: set[str]) -> Column:
 # --- which columns there are ------------------------------------------------------------------
 
 
-def _of_question(question: Question, optional: bool) -> Iterator[Column]:
+def _of_question(question: Question, optional: bool) -> Iterator[FileColumn]:
     law, name = question.mechanism.law, question.name
     if isinstance(law, Several):
         assert isinstance(question, VectorOfNumbers)
         for place, part in enumerate(question.parts):
-            yield Column(
+            yield FileColumn(
                 f"{name}__{part.name}", "number", question, place,
                 f"{question.label}: {part.label}, in steps of {part.range.step} from"
                 f" {part.range.minimum} on",
@@ -183,34 +183,34 @@ def _of_question(question: Question, optional: bool) -> Iterator[Column]:
     choices = _choices(question, law)
     if law.size == 1 and not law.both:
         labels = tuple(label for _, label in choices)
-        yield Column(name, "index", question, 0, question.label, labels, optional)
+        yield FileColumn(name, "index", question, 0, question.label, labels, optional)
         if isinstance(question, Product):
             for place, small in enumerate(question.parts):
                 of_part = tuple(choice.label for choice in small.choices)
-                yield Column(
+                yield FileColumn(
                     f"{name}__{small.name}", "part", question, place,
                     f"{question.label}: {small.label}", of_part, optional, part=small.name,
                 )  # fmt: skip
     for place, (choice, label) in enumerate(choices):
         blank = place >= law.k
-        yield Column(
+        yield FileColumn(
             f"{name}__{choice}", "named", question, place, f"{question.label}: {label}",
             ("not reported", "reported"), optional or law.both, choice,
             p=None if blank else law.p, q=None if blank else law.q,
         )  # fmt: skip
 
 
-def _output(question: Question, outputs: int | None, optional: bool) -> Column:
+def _output(question: Question, outputs: int | None, optional: bool) -> FileColumn:
     if outputs is None:
         assert isinstance(question, Number)
         label = (
             f"{question.label}, in steps of {question.range.step} from {question.range.minimum} on"
         )
-        return Column(question.name, "number", question, 0, label, optional=optional)
+        return FileColumn(question.name, "number", question, 0, label, optional=optional)
     labels = tuple(label for _, label in _named(question))
     if len(labels) != outputs:
         labels = tuple(f"output {number}" for number in range(outputs))
-    return Column(question.name, "index", question, 0, question.label, labels, optional)
+    return FileColumn(question.name, "index", question, 0, question.label, labels, optional)
 
 
 def _choices(question: Question, law: Supporting) -> list[tuple[str, str]]:
@@ -246,7 +246,7 @@ def _named(question: Question) -> list[tuple[str, str]]:
 # --- their integers -----------------------------------------------------------------------------
 
 
-def _fill(column: Column, field: Field, answered: Answered) -> Filled:
+def _fill(column: FileColumn, field: PackedField, answered: Answered) -> Filled:
     law, cells, asked = column.question.mechanism.law, answered.cells, answered.asked
     if field.kind == "bits":
         return Filled(cells[:, column.place].astype(np.int64), asked)
@@ -267,7 +267,7 @@ def _fill(column: Column, field: Field, answered: Answered) -> Filled:
     return Filled(np.where(asked, only, 0), asked)
 
 
-def _pack(field: Field, columns: Sequence[Column], given: Sequence[Filled]) -> Rows:
+def _pack(field: PackedField, columns: Sequence[FileColumn], given: Sequence[Filled]) -> Rows:
     law = field.question.mechanism.law
     there = np.stack([one.there for one in given], axis=1)
     values = np.where(there, np.stack([one.values for one in given], axis=1), 0)

@@ -42,7 +42,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Field:
+class PackedField:
     """The place of one question's reports in a row: ``width`` bytes from ``start`` on.
 
     Where not everybody is asked, the first byte is 1 for a report and 0 for none. Then bits follow,
@@ -134,7 +134,7 @@ class Layout:
     """
 
     survey: Survey
-    fields: dict[str, Field]
+    fields: dict[str, PackedField]
 
     @property
     def width(self) -> int:
@@ -153,7 +153,7 @@ class Layout:
 
 def layout(survey: Survey) -> Layout:
     """The layout of a survey's reports."""
-    optional, start, found = survey.asked < len(survey.questions), 0, dict[str, Field]()
+    optional, start, found = survey.asked < len(survey.questions), 0, dict[str, PackedField]()
     for question in survey.questions:
         field = _field(question, start, optional)
         found[question.name] = field
@@ -161,13 +161,13 @@ def layout(survey: Survey) -> Layout:
     return Layout(survey, found)
 
 
-def _field(question: Question, start: int, optional: bool) -> Field:
+def _field(question: Question, start: int, optional: bool) -> PackedField:
     law = question.mechanism.law
     if isinstance(law, Supporting) and not law.both and law.size != 1:
-        return Field(question, start, optional, "bits", law.cell_count)
+        return PackedField(question, start, optional, "bits", law.cell_count)
     low, high = _reach(law)
     size = ((high - low).bit_length() + 7) // 8 or 1
-    return Field(question, start, optional, "numbers", _numbers(law), low, size)
+    return PackedField(question, start, optional, "numbers", _numbers(law), low, size)
 
 
 def _numbers(law: Law) -> int:

@@ -15,9 +15,9 @@ from deniably.estimation.tally import Tally
 from deniably.simulation.bulk.any_law import named
 from deniably.simulation.reports import Reports, Some
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import Columns, Filled, columns_of
+from deniably.workbench.columns import FileColumns, Filled, columns_of
 from deniably.workbench.ordering import in_order
-from deniably.workbench.packing import Answered, Field, Layout, Rows, layout
+from deniably.workbench.packing import Answered, Layout, PackedField, Rows, layout
 
 if TYPE_CHECKING:
     from deniably.workbench.models.fit import StandardErrors
@@ -55,7 +55,7 @@ class ReportSet:
         return f"<{len(self):,} randomised reports to {self.survey.name}>"
 
     @cached_property
-    def columns(self) -> Columns:
+    def columns(self) -> FileColumns:
         """The columns of an export, with their names and what they mean."""
         return columns_of(self.survey)
 
@@ -140,7 +140,7 @@ def of_simulation(reports: Reports) -> ReportSet:
     return of_rows(reports.survey, blocks)
 
 
-def _packed(field: Field, some: Some) -> Rows:
+def _packed(field: PackedField, some: Some) -> Rows:
     cells = some.reports
     if named(field.question.mechanism.law):
         count = field.question.mechanism.law.cell_count

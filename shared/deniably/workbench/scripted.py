@@ -19,7 +19,7 @@ from deniably.estimation.figures import Average, Buckets, Found, Group, Quantile
 from deniably.estimation.tally import from_cells
 from deniably.mechanisms.law import Finite, Law, Noise, Several, Supporting
 from deniably.survey.questions import Question
-from deniably.workbench.columns import Column
+from deniably.workbench.columns import FileColumn
 from deniably.workbench.report_set import ReportSet
 
 _LARGEST = 4_096
@@ -82,7 +82,7 @@ def script_of(reports: ReportSet) -> Script:
     return Script(found, left)
 
 
-def _of_group(question: Question, group: Group, own: list[Column]) -> Iterator[Scripted | str]:
+def _of_group(question: Question, group: Group, own: list[FileColumn]) -> Iterator[Scripted | str]:
     """How each figure of a group is estimated, or its name where a script does not."""
     part = group.part.name if group.part else ""
     scores = _scores(question, group, own)
@@ -100,7 +100,7 @@ def _of_group(question: Question, group: Group, own: list[Column]) -> Iterator[S
 
 
 def _share(
-    said: tuple[str, str, str, str], figure: Share, question: Question, own: list[Column]
+    said: tuple[str, str, str, str], figure: Share, question: Question, own: list[FileColumn]
 ) -> Scripted | None:
     """The share of a choice or a combination."""
     law, answers = question.mechanism.law, list(figure.answers)
@@ -121,8 +121,8 @@ _Numbers = list[tuple[float, ...]]
 
 
 def _scores(
-    question: Question, group: Group, own: list[Column]
-) -> tuple[Column, Literal["scores", "line"], _Numbers] | None:
+    question: Question, group: Group, own: list[FileColumn]
+) -> tuple[FileColumn, Literal["scores", "line"], _Numbers] | None:
     """The column of a group, and the scores of its integers for each figure.
 
     None where a report is no single integer, or the integers do not tell.

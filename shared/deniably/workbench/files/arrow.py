@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import ROW, WARNING, Column, Columns, Filled, columns_of
+from deniably.workbench.columns import ROW, WARNING, FileColumn, FileColumns, Filled, columns_of
 from deniably.workbench.files.needed import library
 from deniably.workbench.files.tables import pieces
 from deniably.workbench.packing import Rows
@@ -19,7 +19,7 @@ _MOST = 10_000
 """Rows of a row group: few, as the library holds a whole one."""
 
 
-def parquet_of(columns: Columns, blocks: Iterable[Rows]) -> Iterator[bytes]:
+def parquet_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
     """The Parquet file of sorted reports, piece by piece. Raises NoExport before the first."""
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     return _written(arrow, parquet, columns, blocks)
@@ -70,7 +70,9 @@ class _Sink:
         return held
 
 
-def _written(arrow: Any, parquet: Any, columns: Columns, blocks: Iterable[Rows]) -> Iterator[bytes]:
+def _written(
+    arrow: Any, parquet: Any, columns: FileColumns, blocks: Iterable[Rows]
+) -> Iterator[bytes]:
     schema, sink, number = _schema(arrow, columns), _Sink(), 1
     # Dictionaries would be held beside the small integers, and make the file larger.
     options = {"compression": "zstd", "use_dictionary": False}
@@ -89,7 +91,7 @@ def _written(arrow: Any, parquet: Any, columns: Columns, blocks: Iterable[Rows])
     yield sink.taken()
 
 
-def _schema(arrow: Any, columns: Columns) -> Any:
+def _schema(arrow: Any, columns: FileColumns) -> Any:
     fields = [arrow.field(ROW, arrow.int64(), nullable=False)]
     for column in columns:
         about = {"label": column.title}
@@ -103,7 +105,7 @@ def _schema(arrow: Any, columns: Columns) -> Any:
     return arrow.schema(fields, metadata=told)
 
 
-def _kind(arrow: Any, column: Column) -> Any:
+def _kind(arrow: Any, column: FileColumn) -> Any:
     """The smallest type of signed integers that holds all that a column can have."""
     low, high = column.reach
     for bits in (8, 16, 32):

@@ -17,7 +17,7 @@ import numpy as np
 
 from deniably.estimation.estimate import standard_error
 from deniably.trust.signing import fingerprint
-from deniably.workbench.columns import ROW, WARNING, Column
+from deniably.workbench.columns import ROW, WARNING, FileColumn
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.source import Provenance
 
@@ -35,7 +35,7 @@ class Described:
     ``estimate`` and ``error`` are those of a share, where the column is one of a choice.
     """
 
-    column: Column
+    column: FileColumn
     n: int
     counts: tuple[int, ...]
     estimate: float | None

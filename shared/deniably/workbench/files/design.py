@@ -11,13 +11,13 @@ import msgspec
 
 from deniably.mechanisms.law import Finite, Law, Several, Supporting
 from deniably.survey.questions import Question
-from deniably.workbench.columns import RANDOMISED, WARNING, Column, Columns
+from deniably.workbench.columns import RANDOMISED, WARNING, FileColumn, FileColumns
 
 LARGEST_CHANNEL = 64
 """Answers, and outputs, of a channel that is written in full."""
 
 
-def design_of(columns: Columns, n: int) -> dict[str, Any]:
+def design_of(columns: FileColumns, n: int) -> dict[str, Any]:
     """The design of ``n`` reports, for JSON.
 
     Probabilities are fractions as texts, exactly, beside the nearest double.
@@ -35,7 +35,7 @@ def design_of(columns: Columns, n: int) -> dict[str, Any]:
     }
 
 
-def _question(question: Question, columns: Columns) -> dict[str, Any]:
+def _question(question: Question, columns: FileColumns) -> dict[str, Any]:
     mechanism = question.report_mechanism
     law, loss = question.mechanism.law, mechanism.loss
     return {
@@ -51,7 +51,7 @@ def _question(question: Question, columns: Columns) -> dict[str, Any]:
     } | ({"channel": found} if (found := channel(law)) else {})
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: FileColumn) -> dict[str, Any]:
     found: dict[str, Any] = {"name": column.name, "kind": column.kind, "label": column.title}
     if column.choice is not None:
         found["choice"] = column.choice

@@ -12,7 +12,7 @@ import numpy as np
 
 from deniably.core.steering import one_line
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import RANDOMISED, ROW, WARNING, Columns, Filled, columns_of
+from deniably.workbench.columns import RANDOMISED, ROW, WARNING, FileColumns, Filled, columns_of
 from deniably.workbench.files.names import LIMITS, Limits, shortened
 from deniably.workbench.files.needed import NoExport, library
 from deniably.workbench.report_set import ReportSet, of_rows
@@ -154,7 +154,7 @@ def _frame(reports: ReportSet, names: list[str]) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(names, columns, strict=True)))
 
 
-def _meanings(columns: Columns) -> list[tuple[str, ...]]:
+def _meanings(columns: FileColumns) -> list[tuple[str, ...]]:
     return [
         (
             one.name,

@@ -10,7 +10,7 @@ import numpy as np
 from deniably.core.errors import BadReport
 from deniably.survey.survey import Survey
 from deniably.workbench.files.tables import pieces
-from deniably.workbench.packing import Field, Layout, Rows
+from deniably.workbench.packing import Layout, PackedField, Rows
 from deniably.workbench.report_set import ReportSet, Wire, checked, report_set
 
 _MOST = 10_000
@@ -31,7 +31,7 @@ def ndjson_of(places: Layout, blocks: Iterable[Rows]) -> Iterator[bytes]:
         number += len(rows)
 
 
-def _texts(field: Field, rows: Rows) -> list[str]:
+def _texts(field: PackedField, rows: Rows) -> list[str]:
     """The value of every row as a member of a JSON object; empty where it was not asked."""
     own = np.ascontiguousarray(rows[:, field.start : field.start + field.width])
     keys = own.view(f"V{field.width}").ravel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deniably.workbench.columns import ROW, WARNING, Column
+from deniably.workbench.columns import ROW, WARNING, FileColumn
 from deniably.workbench.report_set import ReportSet
 
 _PROFILES = "https://datapackage.org/profiles/2.0"
@@ -43,7 +43,7 @@ def data_package(reports: ReportSet) -> dict[str, Any]:
     }
 
 
-def _field(column: Column) -> dict[str, Any]:
+def _field(column: FileColumn) -> dict[str, Any]:
     low, high = column.reach
     found: dict[str, Any] = {
         "name": column.name,

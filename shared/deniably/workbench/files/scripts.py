@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from deniably.core.steering import one_line
-from deniably.workbench.columns import WARNING, Columns
+from deniably.workbench.columns import WARNING, FileColumns
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import Script, Scripted
 
@@ -211,7 +211,7 @@ def _in_python(one: Scripted) -> str:
     return f"    ({said}, {found}),"
 
 
-def _in_stata(one: Scripted, columns: Columns) -> str:
+def _in_stata(one: Scripted, columns: FileColumns) -> str:
     place = next(n for n, column in enumerate(columns, 2) if column.name == one.column)
     said = ": ".join(filter(None, (one.question, one.part, one.label)))
     label = re.sub(r"[`\"$\\]", "'", one_line(said))

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import ROW, Columns, Filled, columns_of
+from deniably.workbench.columns import ROW, FileColumns, Filled, columns_of
 from deniably.workbench.packing import Rows
 from deniably.workbench.report_set import ReportSet, of_rows
 
@@ -18,7 +18,7 @@ _MOST = 5_000
 """Rows that are written at once."""
 
 
-def csv_of(columns: Columns, blocks: Iterable[Rows]) -> Iterator[bytes]:
+def csv_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
     """The CSV of sorted reports, piece by piece; rows are numbered from 1 on."""
     head = io.StringIO()
     csv.writer(head, lineterminator="\r\n").writerow([ROW, *(one.name for one in columns)])

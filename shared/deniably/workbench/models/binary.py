@@ -8,8 +8,8 @@ import numpy.typing as npt
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoEstimate
 from deniably.workbench.models.fit import (
-    Fit,
     Ints,
+    ModelFit,
     Slope,
     StandardErrors,
     climb,
@@ -28,7 +28,7 @@ def logit(
     weights: Floats | None = None,
     strata: Ints | None = None,
     errors: StandardErrors = "expected",
-) -> Fit:
+) -> ModelFit:
     """Fits P(yes | x) = 1 / (1 + exp(-x b)) to reports with p = P(1 | yes), q = P(1 | no).
 
     ``reports`` (n,) are 0 and 1, ``x`` (n, c) has every column with the constant one; p and q are
@@ -76,7 +76,7 @@ def logit(
             bend = gain * (1 - 2 * yes) * spread - gain**2 * (1 - 2 * mean)
             curve = w * (gain**2 / spread - (r - mean) * bend / spread**2)
             covariance = inverse(z.T @ (curve[:, None] * z))
-    return Fit(back @ b, back @ covariance @ back.T, _log_likelihood(r, mean, w))
+    return ModelFit(back @ b, back @ covariance @ back.T, _log_likelihood(r, mean, w))
 
 
 def linear_share(
@@ -87,7 +87,7 @@ def linear_share(
     *,
     weights: Floats | None = None,
     strata: Ints | None = None,
-) -> Fit:
+) -> ModelFit:
     """Fits P(answer is yes | x) = x b by least squares of (report - q) / (p - q).
 
     Shapes as in ``logit``. The errors are HC1 (MacKinnon and White 1985, J. Econometrics 29:305);
@@ -107,7 +107,7 @@ def linear_share(
         covariance = sandwich(bread, scores, strata)
     if (np.diag(covariance) <= 1e-24 * np.abs(bread).max()).any():
         raise NoEstimate("reports alike in each group leave no spread to take an error from")
-    return Fit(back @ b, back @ covariance @ back.T, None)
+    return ModelFit(back @ b, back @ covariance @ back.T, None)
 
 
 def _share(logits: Floats) -> Floats:

@@ -26,7 +26,7 @@ _SEPARATED = 15.0
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class ModelFit:
     """Estimated ``coefficients`` (c,) with their ``covariance`` (c, c).
 
     ``log_likelihood`` is None where the estimator has none. ``sigma`` is the residual standard

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoEstimate
 from deniably.workbench.models.fit import (
-    Fit,
     Ints,
+    ModelFit,
     bends_down,
     check_separation,
     inverse,
@@ -45,7 +45,7 @@ _Inside = npt.NDArray[np.bool_]
 """Which shares (groups, cells) are not taken as 0."""
 
 
-class People(NamedTuple):
+class JointRows(NamedTuple):
     """Kinds of rows of reports: how many people sent each, their group, and what it says.
 
     ``counts`` (r,), ``group`` (r,), ``chances`` (r, cells) = P(reports of the columns | cell),
@@ -66,7 +66,7 @@ class Seen(NamedTuple):
     scores: Floats
 
 
-class Outcome(Protocol):
+class OutcomeModel(Protocol):
     """A model f(outcome | x, g)."""
 
     @property
@@ -79,15 +79,15 @@ class Outcome(Protocol):
         """So many of the coefficients, the first ones, can separate."""
         ...
 
-    def seen(self, b: Floats, people: People) -> Seen:
+    def seen(self, b: Floats, people: JointRows) -> Seen:
         """What these people tell of the coefficients."""
         ...
 
-    def information(self, b: Floats, people: People, weight: Floats) -> Floats:
+    def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """The sum of weight (r, cells) times -d^2 log f."""
         ...
 
-    def complete(self, b: Floats, people: People, weight: Floats) -> Floats:
+    def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """What that would be on average, were the outcome itself known; always positive."""
         ...
 
@@ -103,7 +103,7 @@ def cell_answers(columns: Sequence[Randomised]) -> list[Ints]:
     return [one.ravel() for one in np.indices(sizes)]
 
 
-def people(columns: Sequence[Randomised], group: Ints, outcome: Floats) -> People:
+def people(columns: Sequence[Randomised], group: Ints, outcome: Floats) -> JointRows:
     """Kinds of rows: people with the same reports, group and outcome."""
     rows = np.column_stack([outcome, group, *(one.codes for one in columns)])
     kinds, counts = np.unique(rows, axis=0, return_counts=True)
@@ -112,7 +112,7 @@ def people(columns: Sequence[Randomised], group: Ints, outcome: Floats) -> Peopl
     for place, (column, answer) in enumerate(zip(columns, answers, strict=True), 2):
         chances *= column.chances[kinds[:, place].astype(np.int64)][:, answer]
     said: Floats = kinds[:, 0].astype(np.float64)
-    return People(counts.astype(np.float64), kinds[:, 1].astype(np.int64), chances, said)
+    return JointRows(counts.astype(np.float64), kinds[:, 1].astype(np.int64), chances, said)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,29 +143,29 @@ class Logistic:
         found: Floats = shares / shares.sum(axis=2, keepdims=True)
         return found
 
-    def _given(self, b: Floats, people: People) -> tuple[Floats, Floats, Floats]:
+    def _given(self, b: Floats, people: JointRows) -> tuple[Floats, Floats, Floats]:
         share = self._shares(b)[people.group]
         both = share * self.chances[people.outcome.astype(np.int64)][:, None, :]
         chance = np.maximum(both.sum(axis=2), 1e-300)
         return share, both / chance[:, :, None], chance
 
-    def seen(self, b: Floats, people: People) -> Seen:
+    def seen(self, b: Floats, people: JointRows) -> Seen:
         """Of the report of the answer."""
         share, given, chance = self._given(b, people)
         apart = (given - share)[:, :, 1:]
         scores = apart[..., None] * self.z[people.group][:, :, None, :]
         return Seen(np.log(chance), scores.reshape(*chance.shape, -1))
 
-    def information(self, b: Floats, people: People, weight: Floats) -> Floats:
+    def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """Of the report of the answer: Cov(answer) - Cov(answer | report)."""
         share, given, _ = self._given(b, people)
         return self._bent(people, weight, share) - self._bent(people, weight, given)
 
-    def complete(self, b: Floats, people: People, weight: Floats) -> Floats:
+    def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """Of the answer itself: Cov(answer)."""
         return self._bent(people, weight, self._shares(b)[people.group])
 
-    def _bent(self, people: People, weight: Floats, share: Floats) -> Floats:
+    def _bent(self, people: JointRows, weight: Floats, share: Floats) -> Floats:
         k, c = share.shape[2], self.z.shape[2]
         found = np.zeros((k - 1, c, k - 1, c))
         z = self.z[people.group]
@@ -195,7 +195,7 @@ class Linear:
         """None of them can separate."""
         return 0
 
-    def _errors(self, b: Floats, people: People) -> Floats:
+    def _errors(self, b: Floats, people: JointRows) -> Floats:
         if b[-1] < _EXACT:
             raise NoEstimate(
                 "the numbers follow from the reports exactly: there is no spread around the line"
@@ -203,7 +203,7 @@ class Linear:
         found: Floats = (people.outcome[:, None] - (self.z @ b[:-1])[people.group]) / np.exp(b[-1])
         return found
 
-    def seen(self, b: Floats, people: People) -> Seen:
+    def seen(self, b: Floats, people: JointRows) -> Seen:
         """Of the number."""
         e = self._errors(b, people)
         scores = np.concatenate(
@@ -211,7 +211,7 @@ class Linear:
         )
         return Seen(-(e**2) / 2 - b[-1] - log(2 * pi) / 2, scores)
 
-    def information(self, b: Floats, people: People, weight: Floats) -> Floats:
+    def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """Of slopes and log sigma."""
         e, z = self._errors(b, people), self.z[people.group]
         found = self.complete(b, people, weight)
@@ -219,7 +219,7 @@ class Linear:
         found[-1, :-1], found[-1, -1] = found[:-1, -1], float((2 * weight * e**2).sum())
         return found
 
-    def complete(self, b: Floats, people: People, weight: Floats) -> Floats:
+    def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """The same where errors are normal."""
         z = self.z[people.group]
         found = np.zeros((self.coefficients, self.coefficients))
@@ -246,7 +246,7 @@ class _Bend(NamedTuple):
     complete: Floats
 
 
-def fit(outcome: Outcome, people: People, start: Floats) -> Fit:
+def fit(outcome: OutcomeModel, people: JointRows, start: Floats) -> ModelFit:
     """The most likely coefficients (c,), with errors from the observed information.
 
     Shares of cells that the reports put at 0 are taken as known. Raises NoEstimate on separation
@@ -262,7 +262,7 @@ def fit(outcome: Outcome, people: People, start: Floats) -> Fit:
         if not missed.any():
             c = outcome.coefficients
             covariance = inverse(bend.observed)[:c, :c]
-            return Fit(point.b, covariance, point.value, at_the_edge=int((~inside).sum()))
+            return ModelFit(point.b, covariance, point.value, at_the_edge=int((~inside).sum()))
         shares = np.where(missed, 1e-3, point.shares)
         shares /= shares.sum(axis=1, keepdims=True)
         inside = inside | missed
@@ -277,7 +277,7 @@ _ENDLESS = (
 
 
 def _climbed(
-    outcome: Outcome, people: People, point: _Point, inside: _Inside
+    outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside
 ) -> tuple[_Point, _Inside, _Bend]:
     c = outcome.coefficients
     for _ in range(_MOST_STEPS):
@@ -314,7 +314,7 @@ def _step(bend: _Bend) -> Floats:
 
 
 def _moved(
-    outcome: Outcome, people: People, point: _Point, inside: _Inside, step: Floats
+    outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside, step: Floats
 ) -> _Point:
     c = outcome.coefficients
     logs = np.zeros(inside.shape)
@@ -325,14 +325,14 @@ def _moved(
     return _Point(b, shares, _value(outcome, people, b, shares))
 
 
-def _blocks(people: People, width: int) -> Iterator[People]:
+def _blocks(people: JointRows, width: int) -> Iterator[JointRows]:
     rows = max(1, _AT_ONCE // (people.chances.shape[1] * width))
     for start in range(0, len(people.counts), rows):
         at = slice(start, start + rows)
-        yield People(people.counts[at], people.group[at], people.chances[at], people.outcome[at])
+        yield JointRows(people.counts[at], people.group[at], people.chances[at], people.outcome[at])
 
 
-def _value(outcome: Outcome, people: People, b: Floats, shares: Floats) -> float:
+def _value(outcome: OutcomeModel, people: JointRows, b: Floats, shares: Floats) -> float:
     total = 0.0
     for some in _blocks(people, outcome.coefficients):
         whole, top = _whole(outcome.seen(b, some).log_density, some, shares)
@@ -340,13 +340,13 @@ def _value(outcome: Outcome, people: People, b: Floats, shares: Floats) -> float
     return total if np.isfinite(total) else -np.inf
 
 
-def _whole(log_density: Floats, some: People, shares: Floats) -> tuple[Floats, Floats]:
+def _whole(log_density: Floats, some: JointRows, shares: Floats) -> tuple[Floats, Floats]:
     """The likelihood of rows and cells, over exp(top) of each row."""
     top = log_density.max(axis=1)
     return shares[some.group] * some.chances * np.exp(log_density - top[:, None]), top
 
 
-def _pull(outcome: Outcome, people: People, point: _Point) -> Floats:
+def _pull(outcome: OutcomeModel, people: JointRows, point: _Point) -> Floats:
     """By how much the likelihood grows with a share, over how much it does on average."""
     found = np.zeros(point.shares.shape)
     for some in _blocks(people, outcome.coefficients):
@@ -358,7 +358,7 @@ def _pull(outcome: Outcome, people: People, point: _Point) -> Floats:
     return found / sizes[:, None]
 
 
-def _bend(outcome: Outcome, people: People, point: _Point, inside: _Inside) -> _Bend:
+def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside) -> _Bend:
     """Louis's identity: the complete information less the variance of its gradient, given reports.
 
     Of the log shares of a group only the differences count; what is added for their sum changes
@@ -409,7 +409,9 @@ def _bend(outcome: Outcome, people: People, point: _Point, inside: _Inside) -> _
     return _Bend(np.concatenate([gradient, counted - n * shares]), observed, full)
 
 
-def logistic(outcome: Randomised, columns: Sequence[Randomised], group: Ints, z: Floats) -> Fit:
+def logistic(
+    outcome: Randomised, columns: Sequence[Randomised], group: Ints, z: Floats
+) -> ModelFit:
     """A logistic model of a randomised outcome on randomised ``columns`` and ``group`` (n,).
 
     ``z`` (groups, cells, c) are the columns of the model at every group and cell. The coefficients
@@ -422,10 +424,12 @@ def logistic(outcome: Randomised, columns: Sequence[Randomised], group: Ints, z:
     found = fit(model, rows, np.zeros(model.coefficients))
     back = np.kron(np.eye(outcome.k - 1), scaled.back)
     covariance = back @ found.covariance @ back.T
-    return Fit(back @ found.coefficients, covariance, found.log_likelihood, None, found.at_the_edge)
+    return ModelFit(
+        back @ found.coefficients, covariance, found.log_likelihood, None, found.at_the_edge
+    )
 
 
-def linear(outcome: Floats, columns: Sequence[Randomised], group: Ints, z: Floats) -> Fit:
+def linear(outcome: Floats, columns: Sequence[Randomised], group: Ints, z: Floats) -> ModelFit:
     """A linear model with normal errors of a number on randomised ``columns``; as ``logistic``.
 
     Raises BadModel where the outcome is the same in every row, too.
@@ -445,7 +449,7 @@ def linear(outcome: Floats, columns: Sequence[Randomised], group: Ints, z: Float
     sigma = float(np.exp(found.coefficients[-1]) * size)
     assert found.log_likelihood is not None
     value = found.log_likelihood - len(outcome) * log(size)
-    return Fit(slopes, covariance, value, sigma, found.at_the_edge)
+    return ModelFit(slopes, covariance, value, sigma, found.at_the_edge)
 
 
 def _constant(z: Floats, back: Floats) -> Floats:

@@ -9,8 +9,8 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
 from deniably.workbench.models.fit import (
-    Fit,
     Ints,
+    ModelFit,
     Slope,
     StandardErrors,
     bends_down,
@@ -34,7 +34,7 @@ def multinomial(
     weights: Floats | None = None,
     strata: Ints | None = None,
     errors: StandardErrors = "expected",
-) -> Fit:
+) -> ModelFit:
     """Fits P(answer a | x) = exp(x b_a) / sum_c exp(x b_c), b_0 = 0, to reports of any channel.
 
     ``codes`` (n,) number the reports, ``chances`` (reports, k) = P(report | answer), ``x`` (n, c).
@@ -100,7 +100,7 @@ def multinomial(
         meat = covariance @ (of_rows.T @ of_rows) @ covariance
         covariance = meat if plain else sandwich(covariance, of_rows, strata)
     back = np.kron(np.eye(k - 1), columns.back)
-    return Fit(back @ b, back @ covariance @ back.T, float(w @ np.log(chance)))
+    return ModelFit(back @ b, back @ covariance @ back.T, float(w @ np.log(chance)))
 
 
 def _bend(share: Floats, given: Floats) -> _Weight:

@@ -22,7 +22,7 @@ from deniably.workbench.models.columns import (
     read_columns,
     weights_of,
 )
-from deniably.workbench.models.fit import KINDS, Collinear, Fit, Ints, StandardErrors
+from deniably.workbench.models.fit import KINDS, Collinear, Ints, ModelFit, StandardErrors
 from deniably.workbench.models.multinomial import multinomial
 from deniably.workbench.models.randomised import Design, Pair, Randomised
 from deniably.workbench.models.regression import (
@@ -284,7 +284,7 @@ class _Columns:
                 ) from None
 
 
-_Found = tuple[_Columns, Model, Fit, StandardErrors | Literal["HC1"]]
+_Found = tuple[_Columns, Model, ModelFit, StandardErrors | Literal["HC1"]]
 
 
 def _on_public(task: _Task) -> _Found:
@@ -370,7 +370,7 @@ def _too_many(task: _Task, rows: int, size: int) -> str:
     )
 
 
-def _named(columns: _Columns, fit: Callable[[], Fit]) -> Fit:
+def _named(columns: _Columns, fit: Callable[[], ModelFit]) -> ModelFit:
     try:
         return fit()
     except Collinear as error:
@@ -395,7 +395,7 @@ def _regression(
     task: _Task,
     columns: _Columns,
     model: Model,
-    fit: Fit,
+    fit: ModelFit,
     kind: StandardErrors | Literal["HC1"],
     confidence: float,
 ) -> Regression:
@@ -439,7 +439,7 @@ def _regression(
     )
 
 
-def _notes(task: _Task, estimator: str, answers: list[str], fit: Fit, kind: str) -> list[str]:
+def _notes(task: _Task, estimator: str, answers: list[str], fit: ModelFit, kind: str) -> list[str]:
     notes = [f"{estimator}.", f"Standard errors: {kind}."]
     if fit.log_likelihood is not None and task.weights is None:
         c = len(fit.coefficients)

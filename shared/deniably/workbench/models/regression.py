@@ -51,7 +51,7 @@ class Compared(Table):
     p_value: float
 
 
-class Columns(Protocol):
+class ColumnsOf(Protocol):
     """What makes the columns of a model out of a table of true answers and covariates."""
 
     def __call__(self, frame: object) -> Floats:
@@ -91,7 +91,7 @@ class Regression(Table):
     weighted: bool
     randomised: tuple[str, ...]
     answers: tuple[str, ...]
-    columns_of: Columns
+    columns_of: ColumnsOf
 
     @overload
     def to_frame(self, engine: Literal["pandas"] = "pandas") -> pd.DataFrame: ...
