@@ -26,6 +26,7 @@ from deniably.survey.survey import Survey, as_survey
 from deniably.trust import blind_rsa
 from deniably.trust.register import NOTHING, Register, RegisterEntry, published_entry
 from deniably.trust.signing import Key, Signature
+from deniably.workbench.source import Provenance, provenance
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Role, make
@@ -64,6 +65,11 @@ def register_of(*surveys: Survey, author: Key = AUTHOR, day: str = "2026-11-21")
         entries.append(published_entry(survey, signed(survey, author), *rest))
         head = digest(entries[-1])
     return Register(entries, head)
+
+
+def source_of(survey: Survey, author: Key = AUTHOR) -> Provenance:
+    """Where the reports of a survey are from: that server's register, without its closing."""
+    return provenance(register_of(survey, author=author), survey)
 
 
 def register_text(register: Register) -> bytes:

@@ -18,14 +18,20 @@ from deniably.authoring.compiling import compile_survey
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import WARNING
-from deniably.workbench.files.folder import FORMATS, NoExport, read_folder, write_folder
+from deniably.workbench.files.folder import (
+    FORMATS,
+    NoExport,
+    read_export,
+    read_folder,
+    write_folder,
+)
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.names import LIMITS, shortened
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
-from deniably.workbench.source import Provenance
 from support.every_type import QUESTIONS, survey_of_everything
+from support.keys import key_of
+from support.material import AUTHOR, source_of
 
-SOURCE = Provenance("0" * 64, "2026-11-01", "2026-11-21", "0" * 64)
 EVERYTHING = survey_of_everything(title='Odd "title" & <b>\n你 \U0001f600')
 PLAIN = [
     {"claim": {"epsilon": "2"}} | {key: one[key] for key in one if key != "show_if"}
@@ -46,7 +52,7 @@ def reports(request: pytest.FixtureRequest) -> ReportSet:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = tmp_path_factory.mktemp("export") / "out"
-    write_folder(to, simulated(EVERYTHING), SOURCE, [*FORMATS])
+    write_folder(to, simulated(EVERYTHING), source_of(EVERYTHING), [*FORMATS])
     return to
 
 
@@ -54,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_format_gives_the_same_set_back(
     reports: ReportSet, tmp_path: Path, name: str
 ) -> None:
-    write_folder(tmp_path / "out", reports, SOURCE, [name])
+    write_folder(tmp_path / "out", reports, source_of(reports.survey), [name])
 
     found = read_folder(tmp_path / "out")
     assert found == reports
@@ -64,7 +70,7 @@ def test_every_format_gives_the_same_set_back(
 def test_the_same_reports_make_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     """Whoever sent them and whenever: see test_report_set."""
     sleep(1.1)  # a time of writing would show
-    write_folder(tmp_path / "again", read_folder(folder), SOURCE, [*FORMATS])
+    write_folder(tmp_path / "again", read_folder(folder), source_of(EVERYTHING), [*FORMATS])
 
     for file in sorted(folder.iterdir()):
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes(), file.name
@@ -165,7 +171,7 @@ def test_a_workbook_begins_with_the_warning_and_runs_no_formula(tmp_path: Path) 
 
     question = PLAIN[0] | {"label": '=HYPERLINK("http://example.org")'}
     reports = simulated(survey_of_everything(questions=[question]), 20)
-    write_folder(tmp_path / "out", reports, SOURCE, ["xlsx"])
+    write_folder(tmp_path / "out", reports, source_of(reports.survey), ["xlsx"])
 
     book = openpyxl.load_workbook(tmp_path / "out" / "reports.xlsx")
     first = book["read this first"]
@@ -182,13 +188,13 @@ def test_what_stata_cannot_hold_is_refused_and_not_cut(tmp_path: Path) -> None:
     survey = compile_survey({"name": "wide", "title": "T", "questions": questions})
 
     with pytest.raises(NoExport, match="more than the 2,048 of Stata; take csv or parquet"):
-        write_folder(tmp_path / "out", simulated(survey, 5), SOURCE, ["dta"])
+        write_folder(tmp_path / "out", simulated(survey, 5), source_of(survey), ["dta"])
     assert [*tmp_path.iterdir()] == []
 
 
 def test_a_set_of_nobody_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NoExport, match="no reports"):
-        write_folder(tmp_path / "out", of_rows(EVERYTHING, []), SOURCE)
+        write_folder(tmp_path / "out", of_rows(EVERYTHING, []), source_of(EVERYTHING))
 
 
 @pytest.mark.parametrize(
@@ -197,23 +203,65 @@ def test_a_set_of_nobody_is_refused(tmp_path: Path) -> None:
         ("reports.csv", "row,stolen\r\n1,0\r\n", "no column stolen__yes"),
         ("reports.csv", None, "has none of the files"),
         ("survey.json", "{}", "out: "),
+        ("reports.csv", "cut", "has 19 reports, not 20"),
         ("design.json", '{"digest": "0", "n": 1}', "of another survey"),
+        ("register.json", None, "register.json: No such file"),
+        ("register.json", "{}", "is no part of a register"),
+        ("register.json", '{"head": "0", "entries": []}', "does not list the survey everything"),
     ],
 )
 def test_a_folder_that_does_not_fit_its_definition_is_refused(
     tmp_path: Path, file: str, text: str | None, why: str
 ) -> None:
     to = tmp_path / "out"
-    write_folder(to, simulated(EVERYTHING, 20), SOURCE)
+    write_folder(to, simulated(EVERYTHING, 20), source_of(EVERYTHING))
+    if text == "cut":
+        text = "\n".join((to / file).read_text().splitlines()[:-1])
     (to / file).unlink() if text is None else (to / file).write_text(text)
 
     with pytest.raises(NoExport, match=why):
         read_folder(to)
 
 
+@pytest.mark.parametrize(
+    ("file", "was", "now", "why"),
+    [
+        ("survey.json", "Have you", "Had you", "another version of this survey"),
+        ("design.json", '"p": {', '"was": {', "design.json was changed: its questions"),
+        ("design.json", '"title": "', '"title": "My ', "its title is not what survey.json makes"),
+        ("register.json", '"signature": "', '"signature": "00', "a signature is 128"),
+        ("register.json", '"epsilon": "2.00"', '"epsilon": "0.10"', "another mechanism or epsilon"),
+    ],
+)
+def test_a_folder_that_was_changed_is_refused(
+    tmp_path: Path, file: str, was: str, now: str, why: str
+) -> None:
+    """Without the server: the author's signature is in the folder."""
+    to = tmp_path / "out"
+    write_folder(to, simulated(EVERYTHING, 20), source_of(EVERYTHING))
+    text = (to / file).read_text(encoding="utf-8")
+    assert was in text
+    (to / file).write_text(text.replace(was, now, 1), encoding="utf-8")
+
+    with pytest.raises(NoExport, match=why):
+        read_folder(to)
+
+
+def test_another_author_cannot_sign_a_definition_again_unnoticed(tmp_path: Path) -> None:
+    """Whoever signs it shows another fingerprint, and a copied name does not verify."""
+    to, forged = tmp_path / "out", source_of(EVERYTHING, author=key_of(bytes(32)))
+    write_folder(to, simulated(EVERYTHING, 20), forged)
+    assert read_export(to)[1].author == forged.author != source_of(EVERYTHING).author
+
+    text = (to / "register.json").read_text().replace(forged.author, AUTHOR.author)
+    (to / "register.json").write_text(text)
+    with pytest.raises(NoExport, match="not this author's"):
+        read_folder(to)
+
+
 def test_a_changed_value_that_no_device_reports_is_refused(tmp_path: Path) -> None:
     to = tmp_path / "out"
-    write_folder(to, simulated(EVERYTHING, 20), SOURCE)
+    write_folder(to, simulated(EVERYTHING, 20), source_of(EVERYTHING))
     lines = (to / "reports.csv").read_text().splitlines()
     cells: list[Any] = lines[1].split(",")
     cells[2] = 1 - int(cells[2])  # stolen__yes contradicts stolen
@@ -241,7 +289,7 @@ def test_an_option_that_no_device_drew_is_left_out_of_the_scripts(tmp_path: Path
     survey = survey_of_everything(questions=[worries])
     reports = read_ndjson(survey, [b'{"values": {"worries": [%d]}}' % (n % 2) for n in range(6)])
 
-    write_folder(tmp_path / "out", reports, SOURCE)
+    write_folder(tmp_path / "out", reports, source_of(reports.survey))
     assert read_folder(tmp_path / "out") == reports
     script = (tmp_path / "out" / "analyse.R").read_text()
     assert "worries__money" in script

@@ -18,10 +18,9 @@ from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.survey import Survey
 from deniably.workbench.files.folder import write_folder
 from deniably.workbench.report_set import ReportSet, of_simulation
-from deniably.workbench.source import Provenance
 from support.every_type import QUESTIONS, survey_of_everything
+from support.material import source_of
 
-SOURCE = Provenance("0" * 64, "2026-11-01", "2026-11-21", "0" * 64)
 SURVEYS = {
     "everything": survey_of_everything(),
     "some": survey_of_everything(
@@ -46,7 +45,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     survey: Survey = SURVEYS[request.param]
     reports = of_simulation(randomise(simulate_people(survey, 3_000)))
     folder = tmp_path_factory.mktemp("export") / "out"
-    write_folder(folder, reports, SOURCE)
+    write_folder(folder, reports, source_of(reports.survey))
     return reports, folder
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
+import msgspec
 import requests
 
-from deniably.core.errors import DeniablyError, NoResults
+from deniably.core.errors import BadRegister, DeniablyError, NoResults
 from deniably.core.loopback import is_here
 from deniably.core.steering import printable
 from deniably.survey.survey import Survey, read_survey
-from deniably.trust.register import Register, read_register
+from deniably.trust.register import Register, RegisterEntry, read_register, signature_of
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.report_set import ReportSet
 
@@ -22,15 +24,36 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the register says about a survey: its author's public key, and two dates.
+    """What the register says about a survey: who published it, and when.
 
-    ``head`` is the hash of the register's last entry when the reports were taken out.
+    ``entries`` are its own in the register: its publication, which its author signed, and its
+    closing. ``head`` is the hash of the register's last entry when the reports were taken out.
     """
 
-    author: str
-    published: str
-    closed: str
+    entries: Sequence[RegisterEntry]
     head: str
+
+    @property
+    def author(self) -> str:
+        """The author's public key."""
+        return signature_of(self.entries[0]).author
+
+    @property
+    def published(self) -> str:
+        """The day of publication, such as 2026-11-21."""
+        return str(self.entries[0]["day"])
+
+    @property
+    def closed(self) -> str:
+        """The day of closing; empty where the register has none."""
+        days = [str(one["day"]) for one in self.entries if one.get("event") == "closed"]
+        return days[0] if days else ""
+
+    @property
+    def text(self) -> str:
+        """A part of the register as JSON, for a file beside the reports."""
+        document = {"head": self.head, "entries": self.entries}
+        return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def provenance(register: Register, survey: Survey) -> Provenance:
@@ -40,12 +63,29 @@ def provenance(register: Register, survey: Survey) -> Provenance:
     """
     entry = register.find(survey)
     closed = [
-        str(one["day"])
+        one
         for one in register.entries
-        if one.get("event") == "closed" and one.get("survey") == survey.name
+        if one.get("event") == "closed" and one.get("digest") == survey.digest
     ]
-    day = closed[0] if closed else ""
-    return Provenance(str(entry["author"]), str(entry["day"]), day, register.head)
+    return Provenance([entry, *closed[:1]], register.head)
+
+
+def read_provenance(text: bytes, survey: Survey) -> Provenance:
+    """What the file beside the reports says, which needs no server to verify the signature.
+
+    The chain of the register cannot be checked by so small a part of it. Raises BadRegister unless
+    an author signed this definition.
+    """
+    try:
+        found = msgspec.json.decode(text, type=_PartOfRegister)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadRegister(f"this is no part of a register: {error}") from None
+    return provenance(Register(found.entries, found.head), survey)
+
+
+class _PartOfRegister(msgspec.Struct, frozen=True):
+    head: str
+    entries: list[RegisterEntry]
 
 
 def fetch_reports(

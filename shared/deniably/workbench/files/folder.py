@@ -33,7 +33,10 @@ from deniably.workbench.files.writing import citation, methods
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import script_of
-from deniably.workbench.source import Provenance
+from deniably.workbench.source import Provenance, read_provenance
+
+DEFINITION, SIGNED, DESIGN = "survey.json", "register.json", "design.json"
+"""The definition; what the register says of it, with the author's signature; its p and q."""
 
 
 @dataclass(frozen=True)
@@ -125,35 +128,57 @@ def write_folder(
 def read_folder(folder: Path) -> ReportSet:
     """The report set of an exported folder, from the first of ``FORMATS`` that it has.
 
-    Raises NoExport where a file is missing, or the reports do not fit the definition.
+    Raises NoExport where a file is missing, the author did not sign the definition, or the design
+    or the reports do not fit it.
     """
+    return read_export(folder)[0]
+
+
+def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
+    """The report set of an exported folder as ``read_folder``, and where it is from."""
     try:
-        survey = read_survey((folder / "survey.json").read_bytes())
-        design = json.loads((folder / "design.json").read_bytes())
+        survey = read_survey((folder / DEFINITION).read_bytes())
+        source = read_provenance((folder / SIGNED).read_bytes(), survey)
+        design = json.loads((folder / DESIGN).read_bytes())
         if design["digest"] != survey.digest:
-            raise NoExport(f"{folder}: design.json is of another survey than survey.json")
-        for one in FORMATS.values():
-            if (file := folder / one.file).exists():
-                found = one.read(survey, file)
-                if len(found) != design["n"]:
-                    raise NoExport(f"{file} has {len(found):,} reports, not {design['n']:,}")
-                return found
+            raise NoExport(f"{folder}: {DESIGN} is of another survey than {DEFINITION}")
+        file, reports = _read_reports(survey, folder)
+        if len(reports) != design["n"]:
+            raise NoExport(f"{file} has {len(reports):,} reports, not {design['n']:,}")
+        _check_design(folder, design, json.loads(_design(reports)))
     except OSError as error:
         raise NoExport(f"{error.filename}: {error.strerror}") from None
     except NoExport:
         raise
     except (DeniablyError, ValueError, LookupError, TypeError) as error:
         raise NoExport(f"{folder}: {error}") from None
+    return reports, source
+
+
+def _read_reports(survey: Survey, folder: Path) -> tuple[Path, ReportSet]:
+    for one in FORMATS.values():
+        if (file := folder / one.file).exists():
+            return file, one.read(survey, file)
     files = ", ".join(one.file for one in FORMATS.values())
     raise NoExport(f"{folder} has none of the files {files}")
+
+
+def _check_design(folder: Path, found: dict[str, object], expected: dict[str, object]) -> None:
+    """Raise NoExport unless the design is the definition's, whatever version wrote it."""
+    for key, value in expected.items():
+        if key != "software" and found.get(key) != value:
+            raise NoExport(
+                f"{folder}: {DESIGN} was changed: its {key} is not what {DEFINITION} makes. Export"
+                " the reports again"
+            )
 
 
 def _beside(export: Export) -> Iterator[tuple[str, str]]:
     """The files that go with every format."""
     survey, reports = export.reports.survey, export.reports
-    yield "survey.json", survey.canonical.decode()
-    design = design_of(reports.columns, len(reports))
-    yield "design.json", json.dumps(design, ensure_ascii=False, indent=1) + "\n"
+    yield DEFINITION, survey.canonical.decode()
+    yield SIGNED, export.source.text
+    yield DESIGN, _design(reports)
     yield "results.csv", spreadsheet(export.results.document)
     yield "codebook.xml", ddi(reports, export.source)
     yield "codebook.html", codebook_page(reports)
@@ -163,6 +188,11 @@ def _beside(export: Export) -> Iterator[tuple[str, str]]:
         package = data_package(reports)
         yield "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n"
         yield from scripts_of(reports, script_of(reports))
+
+
+def _design(reports: ReportSet) -> str:
+    found = design_of(reports.columns, len(reports))
+    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
 
 
 @contextmanager
