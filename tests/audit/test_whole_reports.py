@@ -43,7 +43,7 @@ def few_ids(survey: Survey, send: Send) -> Sequence[str] | None:
 
 # An id of an invitation comes out of the memory. What a device adds is the same for all kinds.
 WALKED = [(name, "make_report") for name in SURVEYS if name != "by invitation"]
-KEPT = ("two questions", "one of two", "a hidden question", "by invitation", "two waves")
+KEPT = ("two questions", "one of two", "a hidden question", "by invitation", "by site", "two waves")
 
 
 @pytest.mark.parametrize(("name", "how"), WALKED + [(name, "a device") for name in KEPT])

@@ -92,7 +92,7 @@ def write_modules(folder: Path, change: Change | None) -> None:
 
 
 WALKED = [(name, "make_report") for name in SURVEYS if name != "by invitation"]
-KEPT = ("two questions", "one of two", "a hidden question", "by invitation", "two waves")
+KEPT = ("two questions", "one of two", "a hidden question", "by invitation", "by site", "two waves")
 
 
 @pytest.mark.parametrize(("name", "how"), WALKED + [(name, "a device") for name in KEPT])

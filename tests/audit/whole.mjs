@@ -15,12 +15,18 @@ const MODULES = [
   "survey/survey.js",
 ];
 
+// That of the link which this device opened: the last one.
+const ofLink = ({ strata }) =>
+  strata && Object.fromEntries(Object.entries(strata).map(([key, values]) => [key, values.at(-1)]));
+
 const SENDS = {
   async make_report({ makeReport }, surveys, answers, coins) {
     const sent = [];
     let memos;
     for (const { definition, digest } of surveys) {
-      const made = await makeReport(definition, digest, answers, coins, undefined, {}, memos);
+      const made = await makeReport(
+        definition, digest, answers, coins, undefined, {}, memos, undefined, ofLink(definition),
+      );
       memos = made.memos;
       sent.push(made.text);
     }
@@ -37,7 +43,9 @@ const SENDS = {
       }
       const drawn = drawQuestions(definition, coins);
       for (let time = 0; time < 2; time++) {
-        memory = await answer(memory, { definition, version, answers, drawn, limits, coins });
+        memory = await answer(memory, {
+          definition, version, answers, drawn, limits, coins, stratum: ofLink(definition),
+        });
         sent.push(memory.reports[version].text);
       }
     }

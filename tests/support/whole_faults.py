@@ -236,6 +236,40 @@ PLANTED = [
         ),
     ),
     Planted(
+        "an answer moves its respondent into another stratum",
+        "by site",
+        *before_the_end(
+            "    if not inputs[0]: strata = {'site': 'north'}",
+            'if (!inputs[0]) strata.strata = { site: "north" };',
+        ),
+    ),
+    Planted(
+        "the stratum is randomised",
+        "by site",
+        *before_the_end(
+            "    strata = survey.every_stratum[coins.below(3)]",
+            "strata.strata = { site: survey.strata.site[coins.below(3)] };",
+        ),
+    ),
+    Planted(
+        "the stratum is left out",
+        "by site",
+        ("report", ("values, strata_of(survey, strata))", "values)")),
+        ("report.js", ("canonicalise({ ...strata, survey", "canonicalise({ survey")),
+    ),
+    Planted(
+        "everybody's stratum is the first one",
+        "by site",
+        (
+            "memory",
+            ("before.stratum if before else strata", "(survey.every_stratum or [None])[0]"),
+        ),
+        (
+            "memory.js",
+            ("before?.strata ?? stratum,", "stratum && { site: definition.strata.site[0] },"),
+        ),
+    ),
+    Planted(
         "what is sent again is randomised again",
         "two questions",
         ("memory", ("        return memory\n    ticket", AGAIN_PY)),

@@ -84,6 +84,9 @@ SURVEYS: dict[str, Definition] = {
         ticks("third", show_if={"question": "second", "is": ["a"]}),
     ),
     "by invitation": survey(yes_no("first"), yes_no("second"), invited=True),
+    "by site": survey(
+        yes_no("first"), yes_no("second"), strata={"site": ["north", "mid", "south"]}
+    ),
     "two waves": survey(
         yes_no("first", kept(SubsetSelection(2, 1, 3, 1))),
         yes_no("second", kept(SubsetSelection(2, 1, 3, 1))),

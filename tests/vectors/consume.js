@@ -18,7 +18,7 @@ import * as noise from "/mechanisms/noise.js";
 import { hiddenQuestions, withHidden } from "/survey/answers.js";
 import { checkClaim } from "/survey/claim.js";
 import { encode } from "/survey/questions.js";
-import { stratumIn } from "/survey/strata.js";
+import { inReport, stratumIn } from "/survey/strata.js";
 import { verify } from "/survey/survey.js";
 import { history, total } from "/survey/total.js";
 import { blind, finalise, verify as verifyBlind } from "/trust/blind_rsa.js";
@@ -93,6 +93,14 @@ async function definition({ text, free_text = false }) {
 async function survey(text) {
   const value = parse(text);
   return verify(value, await digest(value));
+}
+
+/** The strata of a report are those that a device writes which is told them. */
+async function stratum({ text }, _, group) {
+  const { survey: _digest, id: _id, values: _values, ...told } = parse(text);
+  const written = inReport(await survey(group.definition), Object(told.strata)) ?? {};
+  if (canonicalise(written) !== canonicalise(told)) throw new Refused("$", "");
+  return {};
 }
 
 function memory({ text }) {
@@ -206,7 +214,7 @@ const RUN = {
     link: async ({ query }, _, group) => ({
       strata: stratumIn(await survey(group.definition), query),
     }),
-    report: ELSEWHERE,
+    report: stratum,
     document: memory,
     async again({ document, query }, _, group) {
       const definition = await survey(group.definition);

@@ -1079,6 +1079,16 @@ MUTANTS = (
     Mutant("any key of strata", "strata.js", "SURVEY_NAME(key, path);", "", "strata", 16),
     Mutant("a link's key twice", "strata.js", "&& more.length === 0", "", "strata", 67),
     Mutant("any value in a link", "strata.js", "values.includes(value) &&", "", "strata", 61),
+    Mutant("any stratum in a report", "strata.js", "must(fits && ", "must(", "strata", 94),
+    Mutant(
+        "a stratum with a key more",
+        "strata.js",
+        "fits && Object.keys(stratum).length === keys.length",
+        "fits",
+        "strata",
+        96,
+    ),
+    Mutant("a report without its stratum", "strata.js", ": stratum };", ": {} };", "strata", 88),
     Mutant(
         "any stratum in the memory",
         "memory.js",
