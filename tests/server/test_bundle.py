@@ -92,6 +92,25 @@ def test_what_is_written_otherwise_is_refused(line: str) -> None:
         bundle_modules(FORMS | {"one/entry": line + "\n"}, ["one/entry"])
 
 
+@pytest.mark.parametrize(
+    ("line", "narrow"),
+    [
+        ("if (a === b) return { c: [d, ...e] };", "if(a===b)return{c:[d,...e]};"),
+        ("const f = async (a, b) => a ? b : -1;", "const f=async(a,b)=>a?b:-1;"),
+        ("a - -b + +c - d++ + e", "a- -b+ +c-d++ +e"),
+        ('return "a = b, c" + d in { e };', 'return "a = b, c"+d in{e};'),
+        ('f(\'say "a : b"\', "it\'s ( c )") ;', 'f(\'say "a : b"\',"it\'s ( c )");'),
+        ('const a = "\\" , b" + c;', 'const a="\\" , b"+c;'),
+        ("g(a, `one ( ${b + c} ) two`, d);", "g(a,`one ( ${b + c} ) two`,d);"),
+        ("if (/^[ ,] = /u.test(a)) b / c;", "if(/^[ ,] = /u.test(a)) b / c;"),
+        ("const mean = sum / n;", "const mean=sum/n;"),
+        ('const a = b / c + " / ( d";', 'const a=b / c + " / ( d";'),
+    ],
+)
+def test_only_spaces_without_a_meaning_are_left_out(line: str, narrow: str) -> None:
+    assert without_spaces(line) == narrow
+
+
 def test_every_line_of_every_module_is_there_in_its_order() -> None:
     """Comments and types are left out, and imports and exports are not as they were."""
     bundled = set(re.findall(r"^const \$(\w+) = once", BUNDLE, re.MULTILINE)) | {"exit", "form"}
