@@ -36,6 +36,7 @@ from deniably.mechanisms.law import Supporting
 from deniably.results.bands import band, bands
 from deniably.survey.questions import Number, OfChoices, Question, Scale, VectorOfNumbers
 from deniably.survey.readable import number_text, rounded
+from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey, Waves
 
 NOT_OF_MEANS = "the question has no mean"
@@ -99,13 +100,20 @@ class DifferencesResult(TypedDict):
 class Side:
     """One side of a comparison: a question of ``survey`` with the tally of its reports.
 
-    ``part`` names the number whose mean is compared, in a question with several.
+    ``part`` names the number whose mean is compared, in a question with several. ``stratum`` has
+    the values that the reports' subgroup fixes, if they are not everybody's.
     """
 
     survey: Survey
     question: Question
     tally: Tally
     part: str | None = None
+    stratum: Stratum | None = None
+
+    @property
+    def place(self) -> str:
+        """Whose reports these are, beside others of this survey or of another one."""
+        return stratum_text(self.stratum) if self.stratum else self.survey.name
 
     def answers(self, choice: str) -> SupportCount:
         """The reports that support a choice. Raises Incomparable."""
@@ -307,7 +315,7 @@ def choices(side: Side, choice: str, other: str) -> Comparison:
 
 
 def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
-    """Tests whether a choice has the same share in two surveys. Raises Incomparable."""
+    """Tests whether a choice has the same share in two surveys or strata. Raises Incomparable."""
     found = between_groups(here.answers(choice), there.answers(choice))
     one = here.chosen(choice)
     return _apart(f"“{one[1]}”", here, there, found, (one,))
@@ -327,7 +335,7 @@ def mean_and_value(side: Side, value: float | str) -> Comparison:
 
 
 def mean_apart(here: Side, there: Side) -> Comparison:
-    """Tests whether the mean is the same in two surveys. Raises Incomparable."""
+    """Tests whether the mean is the same in two surveys or strata. Raises Incomparable."""
     if here.unit != there.unit:
         raise Incomparable("means can be compared where both questions have one type and one unit")
     return _apart("the mean", here, there, _between_means(here, there))
@@ -353,8 +361,13 @@ def _apart(
     found: Difference,
     chosen: tuple[tuple[str, str], ...] = (),
 ) -> Comparison:
-    said = f"{what} here and in {there.survey.name}"
-    return Comparison(said, found, chosen, _note([here.survey, there.survey]))
+    of_one = here.survey.digest == there.survey.digest
+    said = (
+        f"{what} in {here.place} and in {there.place}"
+        if of_one
+        else f"{what} here and in {there.place}"
+    )
+    return Comparison(said, found, chosen, None if of_one else _note([here.survey, there.survey]))
 
 
 def _note(surveys: Sequence[Survey]) -> str | None:

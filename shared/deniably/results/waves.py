@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
-from typing import TypedDict, cast
-
-from msgspec import UNSET, structs
+from typing import TypedDict
 
 from deniably.core.errors import Incomparable
 from deniably.estimation import analysis
@@ -26,16 +24,14 @@ from deniably.estimation.difference import holm, trend_of_means, trend_of_shares
 from deniably.estimation.tally import Tally
 from deniably.results.comparison import (
     RISK,
-    Comparison,
     DifferenceResult,
     Side,
-    choice_apart,
-    mean_apart,
 )
-from deniably.results.document import ChoiceResult, MeanResult, QuestionResult
+from deniably.results.document import QuestionResult
 from deniably.results.result import result
 from deniably.results.rows import ResultRow
-from deniably.survey.questions import Number, OfChoices, Question, Scale, YesNo
+from deniably.results.side_by_side import Figure, FigureResult, choices, means, shown_figure
+from deniably.survey.questions import Number, OfChoices, Question, Scale
 from deniably.survey.readable import short_label
 from deniably.survey.survey import Survey, Waves
 
@@ -70,15 +66,10 @@ class OneWave(TypedDict):
     n: int
 
 
-class PlaceResult(TypedDict):
+class PlaceResult(FigureResult):
     """A figure in one wave, as in that wave's own results."""
 
     wave: int
-    estimate: float | None
-    standard_error: float | None
-    interval: list[float]
-    interval_80: list[float] | None
-    interval_50: list[float] | None
 
 
 class ChangeResult(TypedDict):
@@ -257,39 +248,14 @@ def _kind(question: Question) -> tuple[object, ...]:
     return type(question), question.range if isinstance(question, Number) else None
 
 
-_Figure = tuple[str | None, str, str, list[float], list[str]]
-"""Name, label, unit, extent and ends of a series."""
-
-
-def _ends(question: Question) -> list[str]:
-    """The labels of the lowest and the highest choice that has a score."""
-    if not isinstance(question, Scale):
-        return []
-    scored = [
-        (value, choice.label)
-        for value, choice, has in zip(
-            question.values, question.choices, analysis.has_score(question), strict=True
-        )
-        if has
-    ]
-    return [min(scored)[1], max(scored)[1]]
-
-
 class _Draft:
     """A figure over the waves, before its p-values are adjusted."""
 
-    def __init__(
-        self,
-        figure: _Figure,
-        numbers: Sequence[int],
-        places: Sequence[ChoiceResult | MeanResult],
-        compared: Comparison | None,
-        trend: float | None,
-        confidence: float,
-    ) -> None:
-        self._figure, self._numbers, self._places = figure, numbers, places
-        self._trend = trend
+    def __init__(self, figure: Figure, numbers: Sequence[int], confidence: float) -> None:
+        self._figure, self._numbers = figure, numbers
+        compared = figure.apart(-1, 0)
         self._change: DifferenceResult | None = compared.result(confidence) if compared else None
+        self._trend = _trend(figure, numbers) if compared and len(numbers) > FEWEST else None
         self._adjusted = 1.0
         self._seen: list[bool] = []
 
@@ -309,23 +275,16 @@ class _Draft:
         self._seen = [p < RISK for p in adjusted]
 
     def shown(self) -> SeriesResult:
-        name, label, unit, extent, ends = self._figure
+        one = self._figure
         return {
-            "name": name,
-            "label": label,
-            "unit": unit,
-            "extent": extent,
-            "ends": ends,
+            "name": one.name,
+            "label": one.label,
+            "unit": one.unit,
+            "extent": one.extent,
+            "ends": one.ends,
             "places": [
-                {
-                    "wave": number,
-                    "estimate": one.estimate,
-                    "standard_error": one.standard_error,
-                    "interval": one.interval,
-                    "interval_80": one.interval_80,
-                    "interval_50": one.interval_50,
-                }
-                for number, one in zip(self._numbers, self._places, strict=True)
+                {"wave": number, **shown_figure(place)}
+                for number, place in zip(self._numbers, one.places, strict=True)
             ],
             "change": self._changed(),
         }
@@ -357,8 +316,21 @@ class _Draft:
         middle = mean(self._numbers)
         return sum(
             (number - middle) * (one.estimate or 0.0)
-            for number, one in zip(self._numbers, self._places, strict=True)
+            for number, one in zip(self._numbers, self._figure.places, strict=True)
         )
+
+
+def _trend(figure: Figure, numbers: Sequence[int]) -> float | None:
+    """The p-value of a linear trend; None where the reports allow no test."""
+    sides = figure.sides
+    try:
+        if figure.name is not None:
+            return trend_of_shares([side.answers(figure.name) for side in sides], numbers)
+        if analysis.is_ratio(sides[-1].question):
+            return None
+        return trend_of_means([side.moments for side in sides], numbers)
+    except Incomparable:  # some wave has too few with a score
+        return None
 
 
 def _note(drafts: Sequence[_Draft], waves: int) -> str | None:
@@ -376,21 +348,15 @@ class _Asked:
     ) -> None:
         self._numbers = numbers
         self._sides, self._results = sides, results
-        self._mean: _Draft | None = None
+        self._means: list[_Draft] = []
         self._choices: list[_Draft] = []
 
     def drafts(self, confidence: float) -> list[_Draft]:
-        """Its figures; of yes and no the first alone, since the other follows."""
-        means = [structs.asdict(one).get("mean", UNSET) for one in self._results]
-        if all(isinstance(mean, MeanResult) for mean in means):
-            self._mean = self._of_mean(cast(list[MeanResult], means), confidence)
-        columns = [structs.asdict(one).get("choices", UNSET) for one in self._results]
-        if not any(column is UNSET for column in columns):
-            several = list(zip(*cast(list[list[ChoiceResult]], columns), strict=True))
-            if isinstance(self._sides[0].question, YesNo):
-                several = several[:1]
-            self._choices = [self._of_choice(list(one), confidence) for one in several]
-        return [*([self._mean] if self._mean else []), *self._choices]
+        """Its figures."""
+        places = self._sides, self._results
+        self._means = [_Draft(one, self._numbers, confidence) for one in means(*places)]
+        self._choices = [_Draft(one, self._numbers, confidence) for one in choices(*places)]
+        return [*self._means, *self._choices]
 
     def shown(self) -> WaveQuestion:
         question = self._sides[-1].question
@@ -399,31 +365,6 @@ class _Asked:
             "label": question.label,
             "short": short_label(question),
             "type": question.type,
-            "mean": self._mean.shown() if self._mean else None,
+            "mean": self._means[0].shown() if self._means else None,
             "choices": [draft.shown() for draft in self._choices],
         }
-
-    def _of_choice(self, places: list[ChoiceResult], confidence: float) -> _Draft:
-        one = places[0]
-        compared, trend = None, None
-        try:
-            compared = choice_apart(self._sides[-1], self._sides[0], one.name)
-            if len(places) > FEWEST:
-                answers = [side.answers(one.name) for side in self._sides]
-                trend = trend_of_shares(answers, self._numbers)
-        except Incomparable:
-            pass  # the reports support no choices: there are figures, and no test
-        figure: _Figure = (one.name, one.label, "", [0.0, 1.0], [])
-        return _Draft(figure, self._numbers, places, compared, trend, confidence)
-
-    def _of_mean(self, places: list[MeanResult], confidence: float) -> _Draft:
-        side, compared, trend = self._sides[-1], None, None
-        extent = [float(end) for end in side.group.figure.ends]
-        try:
-            compared = mean_apart(side, self._sides[0])
-            if len(places) > FEWEST and not analysis.is_ratio(side.question):
-                trend = trend_of_means([one.moments for one in self._sides], self._numbers)
-        except Incomparable:
-            pass  # some wave has too few with a score
-        figure: _Figure = (None, "Mean", places[0].unit, extent, _ends(side.question))
-        return _Draft(figure, self._numbers, places, compared, trend, confidence)

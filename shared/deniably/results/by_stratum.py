@@ -1,0 +1,286 @@
+"""Puts the strata of a survey side by side, and tests for every two of them whether they differ.
+
+A device reports for one stratum, so strata are different people: the tests are those of two
+independent groups. All tests of a document are adjusted together (Holm 1979), so the risk of any
+false difference in it is 5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import comb
+from typing import TypedDict
+
+from deniably.core.errors import Incomparable
+from deniably.estimation.difference import holm
+from deniably.estimation.tally import Tally
+from deniably.results.comparison import AdjustedResult, Comparison, Side
+from deniably.results.result import CONFIDENCE, result
+from deniably.results.rows import ResultRow
+from deniably.results.side_by_side import Figure, FigureResult, choices, means, shown_figure
+from deniably.survey.questions import Question
+from deniably.survey.readable import short_label
+from deniably.survey.strata import Stratum, stratum_text
+from deniably.survey.survey import Survey
+
+FEWEST = 2
+"""Subgroups that can be compared."""
+MOST_TESTS = 300
+"""Of one document; so many take some seconds."""
+
+
+class ComparedSubgroup(TypedDict):
+    """A subgroup that is compared: its value of the key, all that it fixes, and its reports to the
+    question."""
+
+    value: str
+    strata: dict[str, str]
+    n: int
+
+
+class SubgroupFigure(FigureResult):
+    """A figure in the subgroup with this value, as in its own results."""
+
+    value: str
+
+
+class ApartResult(TypedDict):
+    """A figure of the subgroup with the value ``first`` less that of the one with ``second``.
+
+    ``interval``, at the document's confidence, and the narrower ones are for this comparison alone,
+    as ``p_value`` is: ``interval`` leaves out 0 exactly if that is below 1 - confidence.
+    ``adjusted_p_value`` is adjusted for all tests of the document.
+    """
+
+    first: str
+    second: str
+    estimate: float
+    standard_error: float
+    interval: list[float]
+    interval_80: list[float] | None
+    interval_50: list[float] | None
+    p_value: float
+    adjusted_p_value: float
+    sentence: str
+
+
+class ComparedFigure(TypedDict):
+    """The share of a choice, or a mean (``name`` is None), in every subgroup.
+
+    ``extent`` is the range of possible values, and ``ends`` are the labels of the choices at the
+    ends of a scale, else empty. Without ``differences`` the reports allow no test.
+    """
+
+    name: str | None
+    label: str
+    unit: str
+    extent: list[float]
+    ends: list[str]
+    places: list[SubgroupFigure]
+    differences: list[ApartResult]
+
+
+class ByStratumResult(TypedDict):
+    """The figures of a question by the values of the key ``by``, with a test for every two.
+
+    ``strata`` are the values of other keys that all of it is about. ``hidden`` are the values of
+    ``by`` that have no results. ``tests`` is the number of all tests.
+    """
+
+    survey: str
+    title: str
+    question: str
+    question_name: str
+    short: str
+    type: str
+    by: str
+    strata: dict[str, str]
+    subgroups: list[ComparedSubgroup]
+    hidden: list[str]
+    confidence: float
+    adjustment: str
+    tests: int
+    figures: list[ComparedFigure]
+
+
+def by_stratum(
+    survey: Survey,
+    question: Question,
+    by: str,
+    tallies: Mapping[str, Mapping[str, Tally]],
+    *,
+    strata: Stratum | None = None,
+    confidence: float = CONFIDENCE,
+) -> ByStratumResult:
+    """The document of a question by a key of the strata.
+
+    ``tallies`` has the tally of every question, by the values of ``by`` that may be shown. If they
+    are of some values of other keys only, ``strata`` has these. Raises Incomparable for fewer than
+    two subgroups, for a question without figures that can be compared, and for more than
+    ``MOST_TESTS`` tests.
+    """
+    keys = survey.strata or {}
+    shown = [value for value in keys[by] if value in tallies]
+    if len(shown) < FEWEST:
+        raise Incomparable(f"fewer than two values of {by} have results that could be compared")
+    fixed = dict(sorted((strata or {}).items()))
+    sides = [
+        Side(survey, question, tallies[value][question.name], stratum={**fixed, by: value})
+        for value in shown
+    ]
+    found = _figures(survey, [tallies[value] for value in shown], sides, confidence)
+    tests = [_tests(figure) for figure in found]
+    count = sum(map(len, tests))
+    adjusted = iter(holm([one.found.p_value for some in tests for one in some.values()]))
+
+    def document(one: Comparison) -> AdjustedResult:
+        return one.adjusted(next(adjusted), count, confidence)
+
+    return {
+        "survey": survey.name,
+        "title": survey.title,
+        "question": question.label,
+        "question_name": question.name,
+        "short": short_label(question),
+        "type": question.type,
+        "by": by,
+        "strata": fixed,
+        "subgroups": [
+            {"value": value, "strata": dict(side.stratum or {}), "n": side.tally.n}
+            for value, side in zip(shown, sides, strict=True)
+        ],
+        "hidden": [value for value in keys[by] if value not in tallies],
+        "confidence": confidence,
+        "adjustment": "Holm 1979",
+        "tests": count,
+        "figures": [
+            _shown(figure, shown, {pair: document(one) for pair, one in some.items()})
+            for figure, some in zip(found, tests, strict=True)
+        ],
+    }
+
+
+COLUMNS = (
+    "survey", "question", "question_label", "strata", "by", "figure", "choice", "choice_label",
+    "unit", "first", "second", "n", "estimate", "low", "high", "confidence", "standard_error",
+    "p_value", "adjusted_p_value", "adjustment",
+)  # fmt: skip
+"""The columns of the CSV."""
+
+
+def by_stratum_rows(found: ByStratumResult) -> Iterator[ResultRow]:
+    """A line of the CSV for each figure in each subgroup, then one for each difference."""
+    people = {one["value"]: one["n"] for one in found["subgroups"]}
+    head: ResultRow = {
+        "survey": found["survey"],
+        "question": found["question_name"],
+        "question_label": found["question"],
+        "strata": stratum_text(found["strata"]),
+        "by": found["by"],
+        "confidence": found["confidence"],
+    }
+    for figure in found["figures"]:
+        what: ResultRow = head | {
+            "figure": "mean" if figure["name"] is None else "share",
+            "choice": figure["name"],
+            "choice_label": figure["label"],
+            "unit": figure["unit"],
+        }
+        for place in figure["places"]:
+            yield what | {"first": place["value"], "n": people[place["value"]]} | _ends(place)
+        for apart in figure["differences"]:
+            yield (
+                what
+                | _ends(apart)
+                | {
+                    "figure": "difference",
+                    "first": apart["first"],
+                    "second": apart["second"],
+                    "n": people[apart["first"]] + people[apart["second"]],
+                    "p_value": apart["p_value"],
+                    "adjusted_p_value": apart["adjusted_p_value"],
+                    "adjustment": found["adjustment"],
+                }
+            )
+
+
+# --- below ------------------------------------------------------------------------------------
+
+_Pair = tuple[int, int]
+"""The places of two subgroups."""
+
+
+def _figures(
+    survey: Survey,
+    tallies: Sequence[Mapping[str, Tally]],
+    sides: Sequence[Side],
+    confidence: float,
+) -> list[Figure]:
+    question = sides[0].question
+    documents = [
+        result(survey, "closed", one, confidence=confidence, only=question.name).questions[0]
+        for one in tallies
+    ]
+    found = [*means(sides, documents), *choices(sides, documents)]
+    if not found:
+        raise Incomparable(
+            "subgroups are compared by means and by the shares of choices, and this question has"
+            " neither"
+        )
+    if (tests := len(found) * comb(len(sides), 2)) > MOST_TESTS:
+        raise Incomparable(
+            f"at most {MOST_TESTS} comparisons are made at once, and this question would need"
+            f" {tests:,}"
+        )
+    return found
+
+
+def _tests(figure: Figure) -> dict[_Pair, Comparison]:
+    pairs = combinations(range(len(figure.sides)), 2)
+    found = {pair: figure.apart(*pair) for pair in pairs}
+    return {pair: one for pair, one in found.items() if one is not None}
+
+
+def _shown(
+    figure: Figure, values: Sequence[str], tests: Mapping[_Pair, AdjustedResult]
+) -> ComparedFigure:
+    return {
+        "name": figure.name,
+        "label": figure.label,
+        "unit": figure.unit,
+        "extent": figure.extent,
+        "ends": figure.ends,
+        "places": [
+            {"value": value, **shown_figure(place)}
+            for value, place in zip(values, figure.places, strict=True)
+        ],
+        "differences": [
+            _apart(values[here], values[there], one) for (here, there), one in tests.items()
+        ],
+    }
+
+
+def _apart(first: str, second: str, one: AdjustedResult) -> ApartResult:
+    return {
+        "first": first,
+        "second": second,
+        "estimate": one["estimate"],
+        "standard_error": one["standard_error"],
+        "interval": one["interval"],
+        "interval_80": one["interval_80"],
+        "interval_50": one["interval_50"],
+        "p_value": one["p_value"],
+        "adjusted_p_value": one["adjusted_p_value"],
+        "sentence": one["sentence"],
+    }
+
+
+def _ends(one: SubgroupFigure | ApartResult) -> ResultRow:
+    low, high = one["interval"]
+    return {
+        "estimate": one["estimate"],
+        "low": low,
+        "high": high,
+        "standard_error": one["standard_error"],
+    }
