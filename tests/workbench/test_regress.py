@@ -190,6 +190,59 @@ def test_randomised_and_public_columns_stand_side_by_side() -> None:
         assert one.standard_error == pytest.approx(errors[one.term], abs=1e-7)
 
 
+def test_weights_and_strata_count_as_if_the_column_were_not_randomised() -> None:
+    """With p = 1 and q = 0 it is svyglm's model; also where a whole group has the weight 0."""
+    truth = {**fair.reports(), **{name: fair.truth()[name] for name in ("affair", "children")}}
+    out = (np.arange(6366) % 7 == 0) | (truth["religious"] == truth["religious"][0])
+    truth["weight"] = np.where(out, 0.0, truth["weight"])
+    sampled = {"weights": "weight", "strata": "site"}
+    formula, exact = "affair ~ children + religious", {"affair": (1, 0), "children": (1, 0)}
+
+    summed = dn.regress(formula, truth, designs=exact, **sampled)
+    as_it_is = dn.regress(formula, truth, designs={"affair": (1, 0)}, **sampled)
+    assert (summed.se, "pseudo-likelihood" in str(summed)) == ("robust", True)
+    terms = [one.term for one in as_it_is.coefficients]
+    order = [terms.index(one.term) for one in summed.coefficients]
+    assert summed.estimates == pytest.approx(as_it_is.estimates[order], abs=1e-8)
+    covariance = np.array(as_it_is.covariance)[np.ix_(order, order)]
+    assert np.array(summed.covariance) == pytest.approx(covariance, abs=1e-10)
+
+
+@pytest.mark.parametrize("sampled", [True, False], ids=["weights and strata", "neither"])
+def test_robust_errors_are_those_of_the_likelihood_written_down_again(sampled: bool) -> None:
+    """Of a direct maximisation, with its Hessian and everybody's gradient by differences."""
+    from scipy import optimize
+
+    reports = fair.reports()
+    options: Any = {"weights": "weight", "strata": "site"} if sampled else {"se": "robust"}
+    found = fit("affair ~ score(marriage)", **options)
+    w = reports["weight"] if sampled else np.ones(fair.N)
+    keep = np.full((5, 5), 0.1) + 0.5 * np.eye(5)
+
+    def table(at: Any) -> Any:  # (reports of marriage, of affair)
+        yes = 0.25 + 0.5 / (1 + np.exp(-(at[0] + at[1] * np.arange(-2, 3))))
+        shares = np.exp(np.append(at[2:], 0.0))
+        return np.stack([keep @ (shares * (1 - yes)), keep @ (shares * yes)], 1) / shares.sum()
+
+    def gradients(at: Any) -> Any:  # (reports of marriage, of affair, parameters)
+        steps = 1e-5 * np.eye(6)
+        return np.stack([(np.log(table(at + s)) - np.log(table(at - s))) / 2e-5 for s in steps], 2)
+
+    said = reports["marriage"], reports["affair"]
+    summed = optimize.root(lambda at: w @ gradients(at)[said], np.zeros(6), tol=1e-13)
+    each = w[:, None] * gradients(summed.x)[said]
+    bend = [(w @ (gradients(summed.x + s) - gradients(summed.x - s))[said]) / 2e-4
+            for s in 1e-4 * np.eye(6)]  # fmt: skip
+    bread, meat = np.linalg.inv(np.array(bend)), np.zeros((6, 6))
+    for site in range(4) if sampled else ():
+        here = each[reports["site"] == site]
+        meat += np.cov(here.T) * len(here)
+    found_covariance = bread @ (meat if sampled else each.T @ each) @ bread
+
+    assert found.estimates == pytest.approx(summed.x[:2], abs=1e-6)
+    assert np.array(found.covariance) == pytest.approx(found_covariance[:2, :2], rel=1e-4)
+
+
 def test_too_many_cells_are_refused_with_what_to_merge() -> None:
     rows = {f"q{i}": np.tile(np.arange(9), 20) for i in range(4)} | {"y": [0, 1] * 90}
     designs: Any = {f"q{i}": dn.Design.k_ary(9, "1/2") for i in range(4)} | {"y": (0.75, 0.25)}
@@ -286,8 +339,9 @@ OTHERS: dict[str, Any] = {
         ("age ~ children - 1", {}, ""),
         ("flat ~ children", {}, "the outcome is the same in every row"),
         ("marriage ~ age", {"link": "identity"}, "outcomes of yes and no"),
-        ("affair ~ children", {"weights": "weight"}, "covariates that are not randomised"),
-        ("affair ~ children", {"se": "expected"}, '"observed" ones'),
+        ("affair ~ children", {"weights": "weight", "se": "observed"}, 'need se="robust"'),
+        ("affair ~ children", {"strata": "word"}, "a stratum has only one row"),
+        ("affair ~ children", {"se": "expected"}, '"observed" or "robust"'),
         ("affair ~ center(age) + children", {}, "depend on all rows"),
     ],
 )

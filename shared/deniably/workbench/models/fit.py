@@ -169,11 +169,17 @@ def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
     (Binder 1983, Int. Stat. Rev. 51:279). Raises BadModel for a stratum of one row.
     """
     where = np.zeros(len(scores), np.int64) if strata is None else strata
-    sizes = np.bincount(where)
+    sizes, stretch = stretched(where)
+    means = np.stack([np.bincount(where, s, len(sizes)) / sizes for s in scores.T], axis=1)
+    apart = (scores - means[where]) * np.sqrt(stretch)[where, None]
+    found: Floats = bread @ (apart.T @ apart) @ bread
+    return found
+
+
+def stretched(strata: Ints) -> tuple[Ints, Floats]:
+    """Of each stratum how many rows n it has, and n / (n - 1). Raises BadModel for one row."""
+    sizes = np.bincount(strata)
     if (sizes == 1).any():
         raise BadModel("a stratum has only one row: merge it with another")
     sizes = np.maximum(sizes, 2)
-    means = np.stack([np.bincount(where, s, len(sizes)) / sizes for s in scores.T], axis=1)
-    apart = (scores - means[where]) * np.sqrt(sizes / (sizes - 1))[where, None]
-    found: Floats = bread @ (apart.T @ apart) @ bread
-    return found
+    return sizes, sizes / (sizes - 1)

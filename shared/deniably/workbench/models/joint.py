@@ -5,7 +5,9 @@ group has shares P(x | g) of its own, without any model. The outcome given x and
 a linear model. The likelihood of a person's reports is the sum over x of P(x | g) P(reports | x)
 f(outcome | x, g). Its top is found by steps of the EM gradient (Lange 1995, J. R. Stat. Soc. B
 57:425) and, where the likelihood bends down, of Newton; the errors are from the observed
-information of this marginal likelihood (Louis 1982, J. R. Stat. Soc. B 44:226).
+information of this marginal likelihood (Louis 1982, J. R. Stat. Soc. B 44:226). With weights each
+person's log-likelihood counts so many times, and the errors are a sandwich of the same information
+and the squared gradients of people (Binder 1983, Int. Stat. Rev. 51:279).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log, pi, prod
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,7 @@ from deniably.workbench.models.fit import (
     inverse,
     solved,
     standardised,
+    stretched,
 )
 from deniably.workbench.models.randomised import Randomised
 
@@ -41,6 +44,7 @@ _EMPTY = 1e-8
 _ROUNDS = 20
 _EXACT = -12.0
 """The logarithm of a standardised sigma below which a line fits exactly."""
+JointErrors = Literal["observed", "robust"]
 _Inside = npt.NDArray[np.bool_]
 """Which shares (groups, cells) are not taken as 0."""
 
@@ -48,14 +52,28 @@ _Inside = npt.NDArray[np.bool_]
 class JointRows(NamedTuple):
     """Kinds of rows of reports: how many people sent each, their group, and what it says.
 
-    ``counts`` (r,), ``group`` (r,), ``chances`` (r, cells) = P(reports of the columns | cell),
-    ``outcome`` (r,) the code of the outcome's report, or the outcome itself.
+    ``counts`` (r,), or the sums of their weights, ``group`` (r,), ``chances`` (r, cells) =
+    P(reports of the columns | cell), ``outcome`` (r,) the code of the outcome's report, or the
+    outcome itself.
     """
 
     counts: Floats
     group: Ints
     chances: Floats
     outcome: Floats
+
+
+class Sample(NamedTuple):
+    """How the people of kinds of rows were sampled, for errors that trust no model.
+
+    ``stratum`` (r,) of each kind and ``squares`` (r,), the sum of its people's squared weights;
+    ``sizes`` (strata,) people and ``stretch`` (strata,), n / (n - 1) of a sample.
+    """
+
+    stratum: Ints
+    squares: Floats
+    sizes: Ints
+    stretch: Floats
 
 
 class Seen(NamedTuple):
@@ -103,16 +121,33 @@ def cell_answers(columns: Sequence[Randomised]) -> list[Ints]:
     return [one.ravel() for one in np.indices(sizes)]
 
 
-def people(columns: Sequence[Randomised], group: Ints, outcome: Floats) -> JointRows:
-    """Kinds of rows: people with the same reports, group and outcome."""
-    rows = np.column_stack([outcome, group, *(one.codes for one in columns)])
-    kinds, counts = np.unique(rows, axis=0, return_counts=True)
+def people(
+    columns: Sequence[Randomised],
+    group: Ints,
+    outcome: Floats,
+    weights: Floats | None = None,
+    strata: Ints | None = None,
+) -> tuple[JointRows, Sample]:
+    """Kinds of rows: people with the same reports, group, outcome and stratum.
+
+    Those of weight 0 count in the size of their stratum alone. Raises BadModel for a stratum of one
+    person.
+    """
+    w = np.ones(len(outcome)) if weights is None else weights
+    where = np.zeros(len(outcome), np.int64) if strata is None else strata
+    rows = np.column_stack([outcome, group, where, *(one.codes for one in columns)])
+    kinds, kind = np.unique(rows[w > 0], axis=0, return_inverse=True)
+    counts: Floats = np.bincount(kind.ravel(), w[w > 0]).astype(np.float64)
+    squares: Floats = np.bincount(kind.ravel(), w[w > 0] ** 2).astype(np.float64)
     answers = cell_answers(columns)
     chances = np.ones((len(kinds), cells(columns)))
-    for place, (column, answer) in enumerate(zip(columns, answers, strict=True), 2):
+    for place, (column, answer) in enumerate(zip(columns, answers, strict=True), 3):
         chances *= column.chances[kinds[:, place].astype(np.int64)][:, answer]
-    said: Floats = kinds[:, 0].astype(np.float64)
-    return JointRows(counts.astype(np.float64), kinds[:, 1].astype(np.int64), chances, said)
+    groups, stratum = kinds[:, 1].astype(np.int64), kinds[:, 2].astype(np.int64)
+    plain = weights is None and strata is None
+    sizes, stretch = (np.array([len(w)]), np.ones(1)) if plain else stretched(where)
+    found = JointRows(counts, groups, chances, kinds[:, 0].astype(np.float64))
+    return found, Sample(stratum, squares, sizes, stretch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,8 +281,11 @@ class _Bend(NamedTuple):
     complete: Floats
 
 
-def fit(outcome: OutcomeModel, people: JointRows, start: Floats) -> ModelFit:
-    """The most likely coefficients (c,), with errors from the observed information.
+def fit(
+    outcome: OutcomeModel, people: JointRows, start: Floats, sample: Sample | None = None
+) -> ModelFit:
+    """The most likely coefficients (c,), with errors from the observed information; of a ``sample``
+    those of the sandwich.
 
     Shares of cells that the reports put at 0 are taken as known. Raises NoEstimate on separation
     and without convergence.
@@ -261,8 +299,11 @@ def fit(outcome: OutcomeModel, people: JointRows, start: Floats) -> ModelFit:
         missed = ~inside & (_pull(outcome, people, point) > 1 + 1e-6)
         if not missed.any():
             c = outcome.coefficients
-            covariance = inverse(bend.observed)[:c, :c]
-            return ModelFit(point.b, covariance, point.value, at_the_edge=int((~inside).sum()))
+            found = inverse(bend.observed)
+            if sample:
+                found = found @ _meat(outcome, people, point, inside, sample) @ found
+            edge = int((~inside).sum())
+            return ModelFit(point.b, found[:c, :c], point.value, at_the_edge=edge)
         shares = np.where(missed, 1e-3, point.shares)
         shares /= shares.sum(axis=1, keepdims=True)
         inside = inside | missed
@@ -409,19 +450,57 @@ def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Insi
     return _Bend(np.concatenate([gradient, counted - n * shares]), observed, full)
 
 
+def _meat(
+    outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside, sample: Sample
+) -> Floats:
+    """The covariance of the summed gradients of b and log shares, as ``fit.sandwich`` has it.
+
+    People of one kind have the same gradient.
+    """
+    c, (groups, k), places = outcome.coefficients, point.shares.shape, np.flatnonzero(inside)
+    found = np.zeros((c + len(places),) * 2)
+    totals = np.zeros((len(sample.sizes), len(found)))
+    start = 0
+    for some in _blocks(people, c + groups):
+        rows = np.arange(len(some.counts))
+        stratum, squares = sample.stratum[start + rows], sample.squares[start + rows]
+        start += len(rows)
+        seen = outcome.seen(point.b, some)
+        whole, _ = _whole(seen.log_density, some, point.shares)
+        given = whole / whole.sum(axis=1, keepdims=True)
+        pull = np.zeros((len(rows), groups, k))
+        pull[rows, some.group] = given - point.shares[some.group]
+        mean = np.einsum("rx,rxi->ri", given, seen.scores)
+        each = np.hstack([mean, pull.reshape(len(rows), -1)[:, places]])
+        np.add.at(totals, stratum, some.counts[:, None] * each)
+        found += (each * (squares * sample.stretch[stratum])[:, None]).T @ each
+    found -= (totals * (sample.stretch / sample.sizes)[:, None]).T @ totals
+    return found
+
+
 def logistic(
-    outcome: Randomised, columns: Sequence[Randomised], group: Ints, z: Floats
+    outcome: Randomised,
+    columns: Sequence[Randomised],
+    group: Ints,
+    z: Floats,
+    *,
+    weights: Floats | None = None,
+    strata: Ints | None = None,
+    errors: JointErrors = "observed",
 ) -> ModelFit:
     """A logistic model of a randomised outcome on randomised ``columns`` and ``group`` (n,).
 
     ``z`` (groups, cells, c) are the columns of the model at every group and cell. The coefficients
-    are those of answer 1, then of 2, and so on. Raises as ``fit``, and BadModel for too many cells.
+    are those of answer 1, then of 2, and so on. ``weights`` and ``strata`` (n,) are for "robust"
+    ``errors``. Raises as ``fit``, and BadModel for too many cells.
     """
     _check(z)
+    group, z = _weighing(group, z, weights)
     scaled = standardised(z.reshape(-1, z.shape[2]))
     model = Logistic(scaled.z.reshape(z.shape), outcome.chances)
-    rows = people(columns, group, outcome.codes.astype(np.float64))
-    found = fit(model, rows, np.zeros(model.coefficients))
+    rows, sample = people(columns, group, outcome.codes.astype(np.float64), weights, strata)
+    start = np.zeros(model.coefficients)
+    found = fit(model, rows, start, sample if errors == "robust" else None)
     back = np.kron(np.eye(outcome.k - 1), scaled.back)
     covariance = back @ found.covariance @ back.T
     return ModelFit(
@@ -429,7 +508,16 @@ def logistic(
     )
 
 
-def linear(outcome: Floats, columns: Sequence[Randomised], group: Ints, z: Floats) -> ModelFit:
+def linear(
+    outcome: Floats,
+    columns: Sequence[Randomised],
+    group: Ints,
+    z: Floats,
+    *,
+    weights: Floats | None = None,
+    strata: Ints | None = None,
+    errors: JointErrors = "observed",
+) -> ModelFit:
     """A linear model with normal errors of a number on randomised ``columns``; as ``logistic``.
 
     Raises BadModel where the outcome is the same in every row, too.
@@ -438,18 +526,29 @@ def linear(outcome: Floats, columns: Sequence[Randomised], group: Ints, z: Float
     middle, size = outcome.mean(), outcome.std()
     if not size:
         raise BadModel("the outcome is the same in every row")
+    group, z = _weighing(group, z, weights)
     scaled = standardised(z.reshape(-1, z.shape[2]))
     model = Linear(scaled.z.reshape(z.shape))
-    rows = people(columns, group, (outcome - middle) / size)
-    found = fit(model, rows, np.zeros(model.coefficients))
+    rows, sample = people(columns, group, (outcome - middle) / size, weights, strata)
+    start = np.zeros(model.coefficients)
+    found = fit(model, rows, start, sample if errors == "robust" else None)
     back = scaled.back * size
     slopes = back @ found.coefficients[:-1]
     slopes += middle * _constant(scaled.z, scaled.back)
     covariance = back @ found.covariance[:-1, :-1] @ back.T
     sigma = float(np.exp(found.coefficients[-1]) * size)
     assert found.log_likelihood is not None
-    value = found.log_likelihood - len(outcome) * log(size)
+    value = found.log_likelihood - float(rows.counts.sum()) * log(size)
     return ModelFit(slopes, covariance, value, sigma, found.at_the_edge)
+
+
+def _weighing(group: Ints, z: Floats, weights: Floats | None) -> tuple[Ints, Floats]:
+    """The groups that somebody with a weight is in, numbered anew; others have no share to find."""
+    if weights is None:
+        return group, z
+    found = np.zeros(len(group), np.int64)
+    used, found[weights > 0] = np.unique(group[weights > 0], return_inverse=True)
+    return found, z[used]
 
 
 def _constant(z: Floats, back: Floats) -> Floats:

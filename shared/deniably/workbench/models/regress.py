@@ -65,9 +65,10 @@ def regress(
     model of a yes-or-no outcome, a cross-check that needs no iteration.
 
     ``se`` are the standard errors: from the "expected" information (the default), the "observed"
-    one (the default with randomised columns on the right, which have no other), the outer product
-    of gradients ("opg"), or "robust" (the default with ``weights``, a column or numbers; ``strata``
-    is a column, and the errors are then those of R's svyglm).
+    one (the default with randomised columns on the right), the outer product of gradients ("opg"),
+    or "robust" (the default with ``weights``, a column or numbers; ``strata`` is a column, and the
+    errors are then those of R's svyglm). Randomised columns on the right have "observed" and
+    "robust" ones alone.
 
     Raises BadModel for a formula, column or design that does not fit, and NoEstimate where reports
     determine no coefficient: separation, or no convergence. A model never shows a number then.
@@ -327,12 +328,13 @@ def _on_public(task: _Task) -> _Found:
 def _on_randomised(task: _Task) -> _Found:
     import pandas as pd
 
-    if task.weights is not None or task.strata is not None:
-        raise BadModel(
-            "weights and strata need covariates that are not randomised; take strata as covariates"
-        )
-    if task.se not in (None, "observed"):
-        raise BadModel('with randomised covariates standard errors are the "observed" ones')
+    plain = task.weights is None and task.strata is None
+    kind = task.se or ("observed" if plain else "robust")
+    if kind not in ("observed", "robust"):
+        raise BadModel('with randomised covariates standard errors are "observed" or "robust"')
+    if kind == "observed" and not plain:
+        raise BadModel('with randomised covariates, weights and strata need se="robust"')
+    options: dict[str, Any] = {"weights": task.weights, "strata": task.strata, "errors": kind}
     if task.link == "identity" and task.outcome is not None:
         raise BadModel('link="identity" needs covariates that are not randomised')
     public = [name for name in task.asked.variables if name not in task.reports]
@@ -353,11 +355,11 @@ def _on_randomised(task: _Task) -> _Found:
     if task.outcome is None:
         name = task.asked.outcome
         y = numbers(name, task.table[name])
-        fit = _named(columns, lambda: joint.linear(y, task.right, group, z))
-        return columns, "linear", fit, "observed"
+        fit = _named(columns, lambda: joint.linear(y, task.right, group, z, **options))
+        return columns, "linear", fit, kind
     outcome = task.outcome
-    fit = _named(columns, lambda: joint.logistic(outcome, task.right, group, z))
-    return columns, "logistic" if outcome.k == 2 else "multinomial", fit, "observed"
+    fit = _named(columns, lambda: joint.logistic(outcome, task.right, group, z, **options))
+    return columns, "logistic" if outcome.k == 2 else "multinomial", fit, kind
 
 
 def _too_many(task: _Task, rows: int, size: int) -> str:
