@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.results.subgroups import every_subgroup, members, shown_subgroups
+from deniably.results.subgroups import all_shown, every_subgroup, members, shown_subgroups
 
 SITES = {"site": ["north", "south"]}
 THREE = {"site": ["east", "north", "south"]}
@@ -100,3 +100,14 @@ def test_nothing_small_can_be_worked_out_from_all_that_is_shown(
             people = sum(n for n, inside in zip(counts, part, strict=True) if inside)
             if 0 < people < minimum:
                 assert not can_be_worked_out(rows, part), (counts, minimum, shown, part)
+
+
+@given(st.sampled_from([SITES, THREE, BOTH]), st.data(), st.integers(1, 9))
+def test_whole_reports_have_their_strata_exactly_if_each_has_enough_for_every_question(
+    strata: dict[str, list[str]], data: st.DataObject, minimum: int
+) -> None:
+    size = len(members(strata, {}))
+    of_one = st.lists(st.integers(0, 12), min_size=2, max_size=2)
+    counts = data.draw(st.lists(of_one, min_size=size, max_size=size))
+
+    assert all_shown(strata, counts, minimum) is all(min(one) >= minimum for one in counts)

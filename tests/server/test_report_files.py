@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -15,7 +16,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import EnvironBuilder
 
+from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
+from deniably.workbench.columns import note
 from deniably.workbench.files.arrow import read_parquet
 from deniably.workbench.files.folder import read_folder
 from deniably.workbench.files.lines import read_ndjson
@@ -185,6 +188,81 @@ def test_the_results_page_leads_to_the_data_where_there_are_some(
     page = client.get("/surveys/everything").text
     assert shown in page
     assert hidden not in page
+
+
+# --- strata ---------------------------------------------------------------------------------------
+
+
+def of_sites(store: Store, *people: int) -> tuple[Survey, dict[str, str]]:
+    """A closed survey with so many reports of each site, and an analyst's headers."""
+    survey = survey_of_everything(
+        results=EVERYTHING | {"while_open": False}, strata={"site": ["north", "south", "west"]}
+    )
+    store.publish(survey, signed(survey))
+    random = Random(1)
+    for stratum, count in zip(survey.every_stratum, people, strict=True):
+        for _ in range(count):
+            store.add(survey, randomise_answers(survey, somebody(random), strata=stratum))
+    store.close_survey(survey.name)
+    return survey, {"Authorization": f"Bearer {new_token(store, 'analyst')}"}
+
+
+def test_reports_leave_with_their_strata_where_each_may_be_seen(
+    store: Store, client: FlaskClient, tmp_path: Path
+) -> None:
+    survey, analyst = of_sites(store, 5, 6, 7)
+
+    given = {file: client.get(at(file), headers=analyst, buffered=True) for file in FILES}
+    found = read_ndjson(survey, given["reports.ndjson"].data.splitlines())
+    assert [found.strata["site"].count(site) for site in ("north", "south", "west")] == [5, 6, 7]
+    assert read_csv(survey, given["reports.csv"].text.splitlines()) == found
+    (tmp_path / "reports.parquet").write_bytes(given["reports.parquet"].data)
+    assert read_parquet(survey, tmp_path / "reports.parquet") == found
+    for number, site in enumerate(("north", "south", "west")):
+        lines = [
+            line for line in given["reports.ndjson"].data.splitlines()
+            if json.loads(line)["strata"] == {"site": site}
+        ]  # fmt: skip
+        assert read_ndjson(survey, lines).tally() == store.shown_tally("everything", [number])
+    for one in (*given.values(), client.head(at("reports.csv"), headers=analyst)):
+        assert one.headers["Deniably-Strata"] == note(found.layout)
+
+
+@pytest.mark.parametrize("people", [(4, 20, 20), (20, 20, 0), (1, 1, 20)])
+def test_one_small_stratum_leaves_out_all_and_it_is_said_why(
+    store: Store, client: FlaskClient, people: tuple[int, ...]
+) -> None:
+    survey, analyst = of_sites(store, *people)
+
+    for file in FILES:
+        one = client.get(at(file), headers=analyst, buffered=True)
+        assert "one has fewer" in one.headers["Deniably-Strata"]
+        assert file == "reports.parquet" or not {b"site", b"strata"} & {
+            *re.findall(rb"\w+", one.data)
+        }
+    lines = client.get(at("reports.ndjson"), headers=analyst, buffered=True).data.splitlines()
+    found = read_ndjson(survey, lines)
+    assert found.tally() == store.tally("everything")
+    packed = [row.tobytes() for row in found.rows]
+    assert packed == sorted(packed), "the order tells no stratum either"
+
+
+@pytest.mark.parametrize(("people", "said"), [((5, 5, 5), "site"), ((5, 5, 4), "one has fewer")])
+def test_the_command_says_what_became_of_the_strata(
+    store: Store, serve: Callable[..., Server], database: Path, tmp_path: Path,
+    people: tuple[int, ...], said: str,
+) -> None:  # fmt: skip
+    _, analyst = of_sites(store, *people)
+    token = analyst["Authorization"].removeprefix("Bearer ")
+
+    one = call("export", "everything", "--to", tmp_path / "one", "--database", database)
+    two = call("export", "everything", "--to", tmp_path / "two", "--server", serve().url,
+               "--token", token)  # fmt: skip
+    assert (one.returncode, two.returncode) == (0, 0), two.stderr
+    assert said in one.stdout.splitlines()[-1]
+    assert one.stdout.splitlines()[-1] == two.stdout.splitlines()[-1]
+    assert read_folder(tmp_path / "one") == read_folder(tmp_path / "two")
+    assert read_folder(tmp_path / "one").layout.stratified is (said == "site")
 
 
 # --- the command --------------------------------------------------------------------------------

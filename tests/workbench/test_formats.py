@@ -10,6 +10,7 @@ from time import sleep
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from deniably.authoring.compiling import compile_survey
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import WARNING
+from deniably.workbench.columns import WARNING, note
 from deniably.workbench.files.folder import (
     FORMATS,
     NoExport,
@@ -27,6 +28,7 @@ from deniably.workbench.files.folder import (
 )
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.names import LIMITS, shortened
+from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
 from support.every_type import QUESTIONS, survey_of_everything
 from support.keys import key_of
@@ -38,15 +40,24 @@ PLAIN = [
     for one in QUESTIONS
 ]
 SOME = survey_of_everything(ask=4, questions=PLAIN)
+STRATA = {"site": ["north", "south", "west"], "a-shift": ["day", "night"]}
+SITES = survey_of_everything(strata=STRATA)
 
 
 def simulated(survey: Survey, n: int = 200) -> ReportSet:
     return of_simulation(randomise(simulate_people(survey, n)))
 
 
-@pytest.fixture(scope="module", params=[EVERYTHING, SOME], ids=["all", "some"])
+def of_sites(survey: Survey) -> ReportSet:
+    """Of every stratum some reports."""
+    found = simulated(survey)
+    places = layout(survey, stratified=True)
+    return of_rows(places, [places.beside(np.arange(200) % 6, [found.rows])])
+
+
+@pytest.fixture(scope="module", params=[EVERYTHING, SOME, SITES], ids=["all", "some", "sites"])
 def reports(request: pytest.FixtureRequest) -> ReportSet:
-    return simulated(request.param)
+    return of_sites(SITES) if request.param is SITES else simulated(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +99,64 @@ def test_parquet_has_the_smallest_integers_and_the_warning(folder: Path) -> None
 
 
 def test_every_description_says_not_to_tabulate_the_columns(folder: Path) -> None:
-    for file in ("design.json", "datapackage.json", "codebook.xml", "codebook.html", "METHODS.md",
-                 "CITATION.cff", "analyse.R", "analyse.py", "analyse.do"):  # fmt: skip
+    for file in TEXTS:
         text = (folder / file).read_text(encoding="utf-8")
         assert WARNING in " ".join(text.split()), file
+
+
+TEXTS = ("design.json", "datapackage.json", "codebook.xml", "codebook.html", "METHODS.md",
+         "CITATION.cff", "analyse.R", "analyse.py", "analyse.do")  # fmt: skip
+
+
+@pytest.mark.parametrize("stratified", [True, False])
+def test_every_file_says_what_became_of_the_strata(tmp_path: Path, stratified: bool) -> None:
+    import openpyxl
+    import pyreadstat
+    from pyarrow import parquet
+
+    reports = of_sites(SITES) if stratified else simulated(SITES)
+    said = note(reports.layout)
+    to = tmp_path / "out"
+    write_folder(to, reports, source_of(SITES), [*FORMATS])
+
+    assert ("not randomised: a-shift, site" in said) is stratified
+    assert ("no column for what the link said (a-shift, site)" in said) is not stratified
+    for file in TEXTS:
+        text = " ".join(re.sub(r"(?m)^(#|\*) ", "", (to / file).read_text("utf-8")).split())
+        assert said in text, file
+    assert said in " ".join(pyreadstat.read_sav(str(to / "reports.sav"))[1].notes)
+    labels = pyreadstat.read_dta(str(to / "reports.dta"))[1].column_names_to_labels
+    assert ("strata are left out" in labels["row"]) is not stratified
+    assert said in parquet.read_schema(to / "reports.parquet").metadata[b"note"].decode()
+    assert said in openpyxl.load_workbook(to / "reports.xlsx")["read this first"]["A1"].value
+    if stratified:
+        assert labels["site"] == "site: site (not randomised: known from the link)"
+        assert labels["a_shift"].startswith("a-shift: ")
+        assert json.loads((to / "design.json").read_text())["strata"][1] == {
+            "name": "site", "key": "site", "kind": "stratum", "randomised": False,
+            "label": "site (not randomised: known from the link)", "values": STRATA["site"],
+        }  # fmt: skip
+
+
+def test_a_file_that_lost_its_strata_is_refused(tmp_path: Path) -> None:
+    to, bare = tmp_path / "out", tmp_path / "bare"
+    write_folder(to, of_sites(SITES), source_of(SITES))
+    write_folder(bare, simulated(SITES), source_of(SITES))
+    (bare / "reports.csv").rename(to / "reports.csv")
+
+    with pytest.raises(NoExport, match="was changed: its note"):
+        read_folder(to)
+
+
+def test_a_stratum_that_no_link_says_is_refused(tmp_path: Path) -> None:
+    to = tmp_path / "out"
+    write_folder(to, of_sites(SITES), source_of(SITES))
+    text = (to / "reports.csv").read_text()
+
+    for wrong in ("1,,", "1,2,", "1,-1,"):
+        (to / "reports.csv").write_text(text.replace("\n1,0,", f"\n{wrong}", 1))
+        with pytest.raises(NoExport, match="a-shift is one of 0 to 1 in every row"):
+            read_folder(to)
 
 
 def test_the_data_package_names_every_column_of_the_csv(folder: Path) -> None:
@@ -194,7 +259,7 @@ def test_what_stata_cannot_hold_is_refused_and_not_cut(tmp_path: Path) -> None:
 
 def test_a_set_of_nobody_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NoExport, match="no reports"):
-        write_folder(tmp_path / "out", of_rows(EVERYTHING, []), source_of(EVERYTHING))
+        write_folder(tmp_path / "out", of_rows(layout(EVERYTHING), []), source_of(EVERYTHING))
 
 
 @pytest.mark.parametrize(

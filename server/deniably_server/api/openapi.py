@@ -97,6 +97,7 @@ _HEADERS = {
     "Deniably-Author": "The author's public key.",
     "Deniably-Signature": "The author's signature of the definition's digest.",
     "Deniably-State": "open or closed.",
+    "Deniably-Strata": "In a survey with strata, whether they have columns, and why not.",
     "ETag": "The version; sent back in If-None-Match, the answer is 304 while it is right.",
     "Location": "The definition.",
     "Service-Worker-Allowed": "Of sw.js alone: the addresses that it may serve.",

@@ -8,16 +8,15 @@ from threading import BoundedSemaphore
 
 from flask import Blueprint, Response, request
 
-from deniably.survey.survey import Survey
-from deniably.workbench.columns import columns_of
+from deniably.workbench.columns import columns_of, note
 from deniably.workbench.files.arrow import parquet_of
 from deniably.workbench.files.lines import ndjson_of
 from deniably.workbench.files.needed import NoExport, library
 from deniably.workbench.files.tables import csv_of
 from deniably.workbench.ordering import sorted_blocks
-from deniably.workbench.packing import Rows, layout
+from deniably.workbench.packing import Layout, Rows, WireBlock
 from deniably_server.api.lines import NDJSON
-from deniably_server.api.visibility import RESULTS, given_out_survey
+from deniably_server.api.visibility import RESULTS, given_out_survey, layout_given_out
 from deniably_server.errors import Busy, NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.storage.store import Store
@@ -30,28 +29,32 @@ _AT_ONCE = 2
 """Files that one process makes at the same time: each sorts its reports in memory."""
 _places = BoundedSemaphore(_AT_ONCE)
 
-_Written = Callable[[Survey, Iterable[Rows]], Iterator[bytes]]
+STRATA = "Deniably-Strata"
+"""The header that says whether the reports of a survey with strata have columns for them."""
+HEADERS = ("Content-Disposition", STRATA)
+
+_Written = Callable[[Layout, Iterable[Rows]], Iterator[bytes]]
 
 
 @blueprint.get("/api/surveys/<name>/reports.csv")
-@Operation({200: {CSV: None}}, RESULTS, headers=("Content-Disposition",))
+@Operation({200: {CSV: None}}, RESULTS, headers=HEADERS)
 def reports_as_csv(name: str) -> Response:
     """The randomised reports of a closed survey, with a column for each choice.
 
     Do not tabulate the columns as if they were answers: estimates need p and q.
     """
-    return _file(name, "csv", CSV, lambda survey, rows: csv_of(columns_of(survey), rows))
+    return _file(name, "csv", CSV, lambda places, rows: csv_of(columns_of(places), rows))
 
 
 @blueprint.get("/api/surveys/<name>/reports.ndjson")
-@Operation({200: {NDJSON: None}}, RESULTS, headers=("Content-Disposition",))
+@Operation({200: {NDJSON: None}}, RESULTS, headers=HEADERS)
 def reports_as_lines(name: str) -> Response:
     """The randomised reports of a closed survey, a line each, with values as devices send them."""
-    return _file(name, "ndjson", NDJSON, lambda survey, rows: ndjson_of(layout(survey), rows))
+    return _file(name, "ndjson", NDJSON, ndjson_of)
 
 
 @blueprint.get("/api/surveys/<name>/reports.parquet")
-@Operation({200: {PARQUET: None}}, RESULTS, headers=("Content-Disposition",))
+@Operation({200: {PARQUET: None}}, RESULTS, headers=HEADERS)
 def reports_as_parquet(name: str) -> Response:
     """The same columns as Parquet, with labels, where the server has pyarrow."""
     given_out_survey(name)  # a refusal of its own comes first
@@ -62,37 +65,40 @@ def reports_as_parquet(name: str) -> Response:
             "this server has no pyarrow and writes no Parquet; take reports.csv or reports.ndjson"
         ) from None
     return _file(
-        name, "parquet", PARQUET, lambda survey, rows: parquet_of(columns_of(survey), rows)
+        name, "parquet", PARQUET, lambda places, rows: parquet_of(columns_of(places), rows)
     )
 
 
-def sorted_reports(store: Store, survey: Survey) -> Iterator[Rows]:
+def sorted_reports(store: Store, places: Layout) -> Iterator[Rows]:
     """The stored reports of a survey, packed and sorted by content, in blocks."""
-    places = layout(survey)
-    every = store.values(survey.name, *range(len(survey.questions)))
-    return sorted_blocks(map(places.pack, every), places.width)
+    survey = places.survey
+    every = store.values_and_strata(survey.name, *range(len(survey.questions)))
+    blocks = (WireBlock(some, strata if places.stratified else None) for some, strata in every)
+    return sorted_blocks(map(places.pack, blocks), places.width)
 
 
 def _file(name: str, ending: str, kind: str, written: _Written) -> Response:
     survey, store = given_out_survey(name), current_store()
-    file = f"{name}-randomised-reports.{ending}"
+    places, file = layout_given_out(store, survey), f"{name}-randomised-reports.{ending}"
     if request.method == "HEAD":
-        return _attached(Response(mimetype=kind), file)
+        return _attached(Response(mimetype=kind), file, places)
     if not _places.acquire(blocking=False):
         raise Busy("other reports are being given out")
     try:
-        blocks = sorted_reports(store, survey)
+        blocks = sorted_reports(store, places)
         # All is read and sorted before the first byte leaves: what fails until then is a problem.
         first = next(blocks, None)
-        pieces = written(survey, chain([] if first is None else [first], blocks))
+        pieces = written(places, chain([] if first is None else [first], blocks))
     except BaseException:
         _places.release()
         raise
-    return _attached(Response(_Pieces(pieces), mimetype=kind), file)
+    return _attached(Response(_Pieces(pieces), mimetype=kind), file, places)
 
 
-def _attached(response: Response, file: str) -> Response:
+def _attached(response: Response, file: str, places: Layout) -> Response:
     response.headers["Content-Disposition"] = f'attachment; filename="{file}"'
+    if said := note(places):
+        response.headers[STRATA] = said
     return response
 
 

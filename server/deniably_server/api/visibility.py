@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deniably.core.counting import counted
-from deniably.results.subgroups import members, shown_subgroups
+from deniably.results.subgroups import all_shown, members, shown_subgroups
 from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey
+from deniably.workbench.packing import Layout, layout
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require
@@ -126,6 +127,16 @@ def given_out_survey(name: str) -> Survey:
         require("analyst", name)
     check_given_out(store, survey)
     return survey
+
+
+def layout_given_out(store: Store, survey: Survey) -> Layout:
+    """How the reports of a closed survey leave: with their strata where each may be seen."""
+    counts = store.counts_by_stratum(survey.name)
+    return layout(
+        survey,
+        stratified=bool(survey.strata)
+        and all_shown(survey.strata or {}, counts, survey.results.minimum),
+    )
 
 
 def check_given_out(store: Store, survey: Survey) -> None:

@@ -13,7 +13,7 @@ from deniably_server.commands.audit import show_progress
 from deniably_server.commands.database import store_of
 
 if TYPE_CHECKING:
-    from deniably.workbench.report_set import ReportSet, Wire
+    from deniably.workbench.report_set import ReportSet
     from deniably.workbench.source import Provenance
 
 _EVERY = 10_000
@@ -63,6 +63,7 @@ def export(
     reports that its results need. Without --database they come from the server.
     """
     from deniably.core.errors import DeniablyError
+    from deniably.workbench.columns import note
     from deniably.workbench.files.folder import write_folder
     from deniably_server.errors import Refusal
 
@@ -81,6 +82,8 @@ def export(
     finally:
         show_progress("")
     click.echo(f"{len(found):,} randomised reports in {to}: {', '.join(files)}")
+    if said := note(found.layout):
+        click.echo(one_line(said))
 
 
 def _fetched(server: str, name: str, token: str | None) -> tuple[ReportSet, Provenance]:
@@ -94,25 +97,29 @@ def _from_database(address: str, name: str) -> tuple[ReportSet, Provenance]:
     from contextlib import closing
 
     from deniably.trust.register import read_register
+    from deniably.workbench.packing import WireBlock
     from deniably.workbench.report_set import report_set
     from deniably.workbench.source import provenance
-    from deniably_server.api.visibility import check_given_out
+    from deniably_server.api.visibility import check_given_out, layout_given_out
 
     read = _counter()
     with closing(store_of(address)) as store:
         survey = store.survey(name)
         check_given_out(store, survey)
 
-        def blocks() -> Iterator[Wire]:
+        places = layout_given_out(store, survey)
+
+        def blocks() -> Iterator[WireBlock]:
             done = 0
-            for block in store.values(name, *range(len(survey.questions))):
-                done += len(block)
+            every = store.values_and_strata(name, *range(len(survey.questions)))
+            for values, strata in every:
+                done += len(values)
                 read(done)
-                yield block
+                yield WireBlock(values, strata if places.stratified else None)
 
         texts, head = store.register()
         register = read_register(f'{{"entries":[{",".join(texts)}],"head":"{head}"}}')
-        return report_set(survey, blocks()), provenance(register, survey)
+        return report_set(places, blocks()), provenance(register, survey)
 
 
 def _counter() -> Callable[[int], None]:

@@ -411,6 +411,15 @@ class Store:
     def values(self, name: str, *questions: int) -> Iterator[list[Sequence[list[int] | None]]]:
         """Blocks of stored reports, each report a list of its values of the wanted questions.
 
+        As ``values_and_strata``, without the strata.
+        """
+        return (values for values, _ in self.values_and_strata(name, *questions))
+
+    def values_and_strata(
+        self, name: str, *questions: int
+    ) -> Iterator[tuple[list[Sequence[list[int] | None]], list[int]]]:
+        """Blocks of stored reports: the values of the wanted questions, and numbers of strata.
+
         ``questions`` are indices; the values come in the survey's order, None where a question was
         not asked. Reports come in the order of their random ids. Crosstabs and maximum likelihood
         need them, as tallies lose which values came together. Raises NotFound.
@@ -422,9 +431,13 @@ class Store:
             tuple[tuple(list[int] | None if i in wanted else msgspec.Raw for i in range(size))]  # type: ignore[misc]
         ).decode
         with self._connection() as database, _one_state(database):
-            texts = report_texts(database, name)
-            while block := [one(text) for text in islice(texts, _BLOCK)]:
-                yield [[row[index] for index in wanted] for row in block]
+            found = report_texts(database, name)
+            while block := list(islice(found, _BLOCK)):
+                rows = (one(text) for text, _ in block)
+                values: list[Sequence[list[int] | None]] = [
+                    [row[index] for index in wanted] for row in rows
+                ]
+                yield values, [stratum for _, stratum in block]
 
     # --- invitations ------------------------------------------------------------------------
 

@@ -5,6 +5,11 @@ the survey. That alone is not enough: whoever knows the results of all, and of a
 knows those of the one. So, as in statistical offices, further subgroups are hidden until no smaller
 part of the respondents can be worked out (complementary suppression). Reports are randomised, so
 this is caution beyond what epsilon promises.
+
+Whole reports are given out with their strata only where each stratum has results of its own.
+Whoever has them tallies any subgroup, and every sum and difference of subgroups is then one of
+strata that have enough reports. Else all keys are left out, and the rows are sorted without them.
+That they are left out tells nothing new: the results name the subgroups that they show.
 """
 
 from __future__ import annotations
@@ -64,6 +69,19 @@ def shown_subgroups(
             known = with_it
             shown.append(subgroup)
     return [one for one in every_subgroup(strata) if one in shown]
+
+
+def all_shown(
+    strata: Mapping[str, Sequence[str]], counts: Sequence[Sequence[int]], minimum: int
+) -> bool:
+    """Whether each stratum may be seen: then every report may be given out with its stratum.
+
+    >>> sites = {"site": ["north", "south"]}
+    >>> all_shown(sites, [[50], [30]], 30), all_shown(sites, [[50], [29]], 30)
+    (True, False)
+    """
+    shown = shown_subgroups(strata, counts, minimum)
+    return all(one in shown for one in every_stratum(strata))
 
 
 def _parts(size: int) -> Iterator[Row]:

@@ -1,20 +1,23 @@
 """The columns of exported reports: their names, and what their integers mean.
 
-Do not tabulate them as if they were answers: they are randomised, and estimates need p and q.
+Do not tabulate them as if they were answers: they are randomised, and estimates need p and q. Only
+strata are not randomised: they are what the link said. They have columns where every stratum may be
+known, and else ``note`` says why they are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from deniably.core.counting import counted
 from deniably.mechanisms.law import Noise, Several, Supporting
 from deniably.survey.questions import Number, Point, Product, Question, VectorOfNumbers
 from deniably.survey.survey import Survey
@@ -26,6 +29,8 @@ WARNING = (
     "Do not tabulate these columns as if they were answers: every value is randomised, and"
     " estimates need p and q, which design.json has."
 )
+NOT_RANDOMISED = "(not randomised: known from the link)"
+"""What ends the title of a column of strata."""
 ROW = "row"
 """The name of the first column: the number of the row, from 1 on."""
 
@@ -69,6 +74,11 @@ class FileColumn:
         return f"{self.label} {RANDOMISED}"
 
     @property
+    def p_and_q(self) -> tuple[Fraction | None, Fraction | None]:
+        """Both probabilities."""
+        return self.p, self.q
+
+    @property
     def reach(self) -> tuple[int, int]:
         """The least and the largest integer that a report can have."""
         if self.categories:
@@ -82,6 +92,34 @@ class FileColumn:
 
 
 @dataclass(frozen=True)
+class StratumColumn:
+    """A column of what the link said of a key of the strata: the number of its value, from 0 on.
+
+    It is not randomised. ``categories`` are the values; ``place`` is that of the key among all.
+    """
+
+    name: str
+    key: str
+    place: int
+    categories: tuple[str, ...]
+
+    @property
+    def p_and_q(self) -> tuple[None, None]:
+        """None: nothing was randomised."""
+        return None, None
+
+    @property
+    def title(self) -> str:
+        """The key, with the remark that the column is not randomised."""
+        return f"{self.key} {NOT_RANDOMISED}"
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The least and the largest number of a value."""
+        return 0, len(self.categories) - 1
+
+
+@dataclass(frozen=True)
 class Filled:
     """A column's integers for some reports, and where there is one."""
 
@@ -91,13 +129,25 @@ class Filled:
 
 @dataclass(frozen=True)
 class FileColumns:
-    """The columns of a survey's reports, in order, but for the number of the row."""
+    """The columns of a survey's reports, in order, but for the number of the row.
+
+    ``strata`` come first, if the set has strata, and then the randomised ``columns``.
+    """
 
     layout: Layout
+    strata: tuple[StratumColumn, ...]
     columns: tuple[FileColumn, ...]
 
-    def __iter__(self) -> Iterator[FileColumn]:
-        return iter(self.columns)
+    def __iter__(self) -> Iterator[StratumColumn | FileColumn]:
+        return iter((*self.strata, *self.columns))
+
+    def __len__(self) -> int:
+        return len(self.strata) + len(self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return [column.name for column in self]
 
     def of(self, question: str) -> list[FileColumn]:
         """The columns of a question."""
@@ -105,7 +155,7 @@ class FileColumns:
 
     def filled(self, rows: Rows) -> list[Filled]:
         """The integers of all columns for packed reports."""
-        found = list[Filled]()
+        found = [self._values(column, rows) for column in self.strata]
         for name, field in self.layout.fields.items():
             answered = field.unpack(rows)
             found += [_fill(column, field, answered) for column in self.of(name)]
@@ -113,8 +163,10 @@ class FileColumns:
 
     def one(self, name: str, rows: Rows) -> Filled:
         """The integers of one column for packed reports. Raises KeyError."""
-        for column in self.columns:
+        for column in self:
             if column.name == name:
+                if isinstance(column, StratumColumn):
+                    return self._values(column, rows)
                 field = self.layout.fields[column.question.name]
                 return _fill(column, field, field.unpack(rows))
         raise KeyError(name)
@@ -124,15 +176,14 @@ class FileColumns:
 
         Raises ValueError where a column is missing, or contradicts another.
         """
-        if lacks := [column.name for column in self.columns if column.name not in given]:
+        if lacks := [name for name in self.names if name not in given]:
             raise ValueError(f"there is no column {lacks[0]}")
-        n = len(given[self.columns[0].name].values)
         packed = list[Rows]()
         for name, field in self.layout.fields.items():
             own = self.of(name)
             packed.append(_pack(field, own, [given[column.name] for column in own]))
-        rows = np.hstack(packed) if n else np.zeros((0, self.layout.width), np.uint8)
-        for column, back in zip(self.columns, self.filled(rows), strict=True):
+        rows = self.layout.beside(self._numbers(given), packed)
+        for column, back in zip(self, self.filled(rows), strict=True):
             was = given[column.name]
             same = np.array_equal(was.there, back.there) and np.array_equal(
                 was.values[was.there], back.values[back.there]
@@ -141,18 +192,76 @@ class FileColumns:
                 raise ValueError(f"{column.name} has a value that no report of the survey makes")
         return rows
 
+    def _values(self, column: StratumColumn, rows: Rows) -> Filled:
+        """The numbers of the values of one key."""
+        shape = [len(one.categories) for one in self.strata]
+        values = np.unravel_index(self.layout.strata(rows), shape)[column.place]
+        return Filled(values.astype(np.int64), np.ones(len(rows), np.bool_))
 
-def columns_of(survey: Survey) -> FileColumns:
-    """The columns of a survey's reports."""
-    places, taken, found = layout(survey), {ROW}, list[FileColumn]()
-    for question in survey.questions:
-        optional = survey.asked < len(survey.questions)
-        for column in _of_question(question, optional):
-            found.append(_unique(column, taken))
-    return FileColumns(places, tuple(found))
+    def _numbers(self, given: Mapping[str, Filled]) -> npt.NDArray[np.int64]:
+        """The numbers of the strata that all keys give together. Raises ValueError."""
+        found = np.zeros(0, np.int64)
+        for column in self.strata:
+            values, there = given[column.name].values, given[column.name].there
+            low, high = column.reach
+            if not (there & (low <= values) & (values <= high)).all():
+                raise ValueError(f"{column.name} is one of {low} to {high} in every row")
+            found = found * len(column.categories) + values if len(found) else values
+        return found
 
 
-def _unique(column: FileColumn, taken: set[str]) -> FileColumn:
+def columns_of(places: Layout) -> FileColumns:
+    """The columns of reports in this layout.
+
+    Randomised columns have the same names whether strata have columns or not.
+    """
+    survey, taken = places.survey, {ROW}
+    strata = tuple(_unique(column, taken) for column in _of_strata(survey))
+    optional = survey.asked < len(survey.questions)
+    found = tuple(
+        _unique(column, taken)
+        for question in survey.questions
+        for column in _of_question(question, optional)
+    )
+    return FileColumns(places, strata if places.stratified else (), found)
+
+
+def columns_in(survey: Survey, names: Collection[str]) -> FileColumns:
+    """The columns of a file whose columns have these ``names``: with strata where it has them."""
+    found = columns_of(layout(survey, stratified=bool(survey.strata)))
+    if {one.name for one in found.strata} <= set(names):
+        return found
+    return columns_of(layout(survey))
+
+
+def note(places: Layout) -> str:
+    """What is to be said of strata beside ``WARNING``; empty for a survey without strata."""
+    survey = places.survey
+    keys = ", ".join(sorted(survey.strata or {}))
+    if not keys:
+        return ""
+    if places.stratified:
+        return f"Only what the link said is not randomised: {keys}."
+    return (
+        f"There is no column for what the link said ({keys}): each stratum needs"
+        f" {counted(survey.results.minimum, 'report')} to every question, and one has fewer."
+    )
+
+
+def told(places: Layout) -> str:
+    """``WARNING``, and ``note`` where there is one."""
+    return " ".join(filter(None, (WARNING, note(places))))
+
+
+def _of_strata(survey: Survey) -> Iterator[StratumColumn]:
+    for place, (key, values) in enumerate(sorted((survey.strata or {}).items())):
+        yield StratumColumn(key, key, place, tuple(values))
+
+
+_Column = TypeVar("_Column", FileColumn, StratumColumn)
+
+
+def _unique(column: _Column, taken: set[str]) -> _Column:
     """The column under a name that no other has, in small letters or capitals."""
     name, number = column.name, 1
     while name.casefold() in taken:

@@ -1,7 +1,8 @@
 """Packs reports into rows of bytes: as small as their integers allow, and in the order of a set.
 
-A row has the reports to all questions, in the survey's order. Rows compare as bytes, so a set of
-reports can be sorted by content, whatever their ids were and whenever they came.
+A row has the number of the report's stratum, where the set has strata, and then the reports to all
+questions, in the survey's order. Rows compare as bytes, so a set of reports can be sorted by
+content, whatever their ids were and whenever they came.
 """
 
 from __future__ import annotations
@@ -26,6 +27,17 @@ Values = Sequence[Sequence[int] | None]
 
 _BLOCK = 10_000
 """Reports that are unpacked at once for a tally."""
+
+
+@dataclass(frozen=True, eq=False)
+class WireBlock:
+    """Some reports, each a list of its values in the survey's order; None where not asked.
+
+    ``strata`` are the numbers of their strata; None where they are not known, or left out.
+    """
+
+    values: Sequence[Sequence[Sequence[int] | None]]
+    strata: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,36 +141,53 @@ class PackedField:
 class Layout:
     """The places of all questions in a row, by their names.
 
-    What is public about a respondent, such as a stratum, would be fields before those of the
-    questions.
+    ``stratified`` rows begin with a byte for the number of the stratum, which is not randomised.
+    A set has strata only where every one may be known (``results.subgroups.all_shown``).
     """
 
     survey: Survey
     fields: dict[str, PackedField]
+    stratified: bool
 
     @property
     def width(self) -> int:
         """The number of bytes of a row."""
-        return sum(field.width for field in self.fields.values())
+        return self.stratified + sum(field.width for field in self.fields.values())
 
-    def pack(self, reports: Sequence[Sequence[Sequence[int] | None]]) -> Rows:
-        """Packs checked reports, each a list of its values in the survey's order."""
-        columns: Iterable[Values] = zip(*reports, strict=True) if reports else ()
+    def pack(self, block: WireBlock) -> Rows:
+        """Packs checked reports. Raises ValueError where strata are missing, or not wanted."""
+        if (block.strata is not None) is not self.stratified:
+            raise ValueError("strata are given exactly if the layout has them")
+        columns: Iterable[Values] = zip(*block.values, strict=True) if block.values else ()
         packed = [
             field.pack(values)
-            for field, values in zip(self.fields.values(), columns, strict=bool(reports))
+            for field, values in zip(self.fields.values(), columns, strict=bool(block.values))
         ]
-        return np.hstack(packed) if packed else np.zeros((0, self.width), np.uint8)
+        if not packed:
+            return np.zeros((0, self.width), np.uint8)
+        return self.beside(np.array(block.strata or (), np.int64), packed)
+
+    def beside(self, strata: npt.NDArray[np.int64], packed: Sequence[Rows]) -> Rows:
+        """Rows from the packed reports to each question, and the numbers of their strata."""
+        first = [strata.astype(np.uint8)[:, None]] if self.stratified else []
+        return np.hstack([*first, *packed])
+
+    def strata(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """The number of each row's stratum. Raises ValueError where the rows have none."""
+        if not self.stratified:
+            raise ValueError("these reports have no strata")
+        return rows[:, 0].astype(np.int64)
 
 
-def layout(survey: Survey) -> Layout:
-    """The layout of a survey's reports."""
-    optional, start, found = survey.asked < len(survey.questions), 0, dict[str, PackedField]()
+def layout(survey: Survey, *, stratified: bool = False) -> Layout:
+    """The layout of a survey's reports, with their strata or without."""
+    optional, start = survey.asked < len(survey.questions), int(stratified)
+    found = dict[str, PackedField]()
     for question in survey.questions:
         field = _field(question, start, optional)
         found[question.name] = field
         start += field.width
-    return Layout(survey, found)
+    return Layout(survey, found, stratified)
 
 
 def _field(question: Question, start: int, optional: bool) -> PackedField:

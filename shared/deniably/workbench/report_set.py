@@ -17,27 +17,24 @@ from deniably.simulation.reports import Reports, Some
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import FileColumns, Filled, columns_of
 from deniably.workbench.ordering import in_order
-from deniably.workbench.packing import Answered, Layout, PackedField, Rows, layout
+from deniably.workbench.packing import Answered, Layout, PackedField, Rows, WireBlock, layout
 
 if TYPE_CHECKING:
     from deniably.workbench.models.fit import StandardErrors
     from deniably.workbench.models.regress import Link
     from deniably.workbench.models.regression import Regression
 
-Wire = Sequence[Sequence[Sequence[int] | None]]
-"""Some reports, each a list of its values in the survey's order; None where not asked."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportSet:
     """The reports to a ``survey``, sorted by content: all that leaves a server besides counts.
 
-    ``rows`` are packed (``packing``). Two sets are equal exactly if they have the same survey and
-    the same reports, whoever sent them and whenever. Everything in it is randomised: estimates
-    read its ``tally()``, and models its ``column()``.
+    ``rows`` are packed as the ``layout`` says. Two sets are equal exactly if they have the same
+    survey and the same reports, whoever sent them and whenever. Everything in it but ``strata`` is
+    randomised: estimates read its ``tally()``, and models its ``column()``.
     """
 
-    survey: Survey
+    layout: Layout
     rows: Rows
 
     def __len__(self) -> int:
@@ -47,6 +44,7 @@ class ReportSet:
         if not isinstance(other, ReportSet):
             return NotImplemented
         same = self.survey.digest == other.survey.digest
+        same = same and self.layout.stratified is other.layout.stratified
         return same and np.array_equal(self.rows, other.rows)
 
     __hash__ = None  # type: ignore[assignment]
@@ -54,18 +52,32 @@ class ReportSet:
     def __repr__(self) -> str:
         return f"<{len(self):,} randomised reports to {self.survey.name}>"
 
+    @property
+    def survey(self) -> Survey:
+        """The definition."""
+        return self.layout.survey
+
     @cached_property
     def columns(self) -> FileColumns:
         """The columns of an export, with their names and what they mean."""
-        return columns_of(self.survey)
+        return columns_of(self.layout)
+
+    @cached_property
+    def strata(self) -> dict[str, list[str]]:
+        """What the links said, by key: a value for each row. Empty where strata were left out."""
+        numbers = [self.columns.one(one.name, self.rows).values for one in self.columns.strata]
+        return {
+            one.key: np.array(one.categories, object)[values].tolist()
+            for one, values in zip(self.columns.strata, numbers, strict=True)
+        }
 
     def tally(self) -> dict[str, Tally]:
         """The tally of every question, by name: the same counts as the server's."""
-        return {name: field.tally(self.rows) for name, field in self._layout.fields.items()}
+        return {name: field.tally(self.rows) for name, field in self.layout.fields.items()}
 
     def answered(self, question: str) -> Answered:
         """The reports to a question: who was asked, and the cells of each. Raises KeyError."""
-        return self._layout.fields[question].unpack(self.rows)
+        return self.layout.fields[question].unpack(self.rows)
 
     def column(self, name: str) -> Filled:
         """The integers of an exported column, in the order of the rows. Raises KeyError."""
@@ -90,22 +102,16 @@ class ReportSet:
             self, formula, weights=weights, link=link, se=se, confidence=confidence
         )
 
-    @cached_property
-    def _layout(self) -> Layout:
-        return layout(self.survey)
 
-
-def report_set(survey: Survey, blocks: Iterable[Wire]) -> ReportSet:
+def report_set(places: Layout, blocks: Iterable[WireBlock]) -> ReportSet:
     """The set of checked reports that come in blocks, in any order."""
-    places = layout(survey)
-    return of_rows(survey, map(places.pack, blocks))
+    return of_rows(places, map(places.pack, blocks))
 
 
-def of_rows(survey: Survey, blocks: Iterable[Rows]) -> ReportSet:
+def of_rows(places: Layout, blocks: Iterable[Rows]) -> ReportSet:
     """The set of reports that are packed already, in any order."""
-    width = layout(survey).width
-    empty = np.zeros((0, width), np.uint8)
-    return ReportSet(survey, in_order(np.vstack([empty, *blocks])))
+    empty = np.zeros((0, places.width), np.uint8)
+    return ReportSet(places, in_order(np.vstack([empty, *blocks])))
 
 
 def checked(survey: Survey, values: object) -> list[list[int] | None]:
@@ -137,7 +143,7 @@ def of_simulation(reports: Reports) -> ReportSet:
         np.hstack([_packed(field, block[name]) for name, field in places.fields.items()])
         for block in reports.blocks
     )
-    return of_rows(reports.survey, blocks)
+    return of_rows(places, blocks)
 
 
 def _packed(field: PackedField, some: Some) -> Rows:

@@ -80,7 +80,7 @@ class Connection(Protocol):
     def only_read(self) -> None:
         """Make the connection read-only."""
 
-    def each(self, sql: str, /) -> Iterator[DatabaseRow]:
+    def each(self, sql: str, parameters: Sequence[object] = (), /) -> Iterator[DatabaseRow]:
         """Within a transaction, yield the rows of a query, with few in memory at a time."""
         ...
 

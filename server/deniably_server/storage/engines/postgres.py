@@ -21,6 +21,8 @@ from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow, R
 from deniably_server.storage.engines.postgres_schema import STEPS
 from deniably_server.storage.engines.schema_migration import Steps, migrate
 
+_AT_ONCE = 2_000
+"""Rows that ``each`` fetches at a time."""
 _CONNECT_SECONDS = 10
 _WRITERS = 0x64656E69
 """The number of the advisory lock of writers."""
@@ -221,10 +223,11 @@ class PostgresConnection:
         """Make the connection read-only."""
         self.execute("SET default_transaction_read_only = on")
 
-    def each(self, sql: str, /) -> Iterator[DatabaseRow]:
+    def each(self, sql: str, parameters: Sequence[object] = (), /) -> Iterator[DatabaseRow]:
         """Yield the rows of a query, from a cursor on the server."""
         with self._connection.cursor("each") as rows:
-            yield from rows.execute(_own(sql))
+            rows.itersize = _AT_ONCE
+            yield from rows.execute(_own(sql), parameters or None)
 
     def begin_reading(self) -> None:
         """Begin a read-only transaction, whose statements all see one state."""

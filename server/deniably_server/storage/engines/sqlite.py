@@ -187,9 +187,9 @@ class SqliteConnection(sqlite3.Connection):
         """Make the connection read-only."""
         self.execute("PRAGMA query_only = ON")
 
-    def each(self, sql: str, /) -> Iterator[DatabaseRow]:
+    def each(self, sql: str, parameters: Sequence[object] = (), /) -> Iterator[DatabaseRow]:
         """Yield the rows of a query."""
-        return self.execute(sql)
+        return self.execute(sql, parameters)
 
     def begin_reading(self) -> None:
         """Begin a transaction whose statements all see one state of the file."""

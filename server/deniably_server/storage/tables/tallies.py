@@ -62,10 +62,13 @@ def find_total(database: Connection, survey: str) -> int:
     return int(database.execute(sql, [survey]).fetchone()[0])
 
 
-def report_texts(database: Connection, survey: str) -> Iterator[str]:
-    """The texts of the stored reports, in the order of their random ids."""
-    sql = "SELECT report FROM reports WHERE survey = ? ORDER BY id"
-    return (text for (text,) in database.execute(sql, [survey]))
+def report_texts(database: Connection, survey: str) -> Iterator[tuple[str, int]]:
+    """The texts of the stored reports with their strata, in the order of their random ids.
+
+    To be read within a transaction; few are in memory at a time.
+    """
+    sql = "SELECT report, stratum FROM reports WHERE survey = ? ORDER BY id"
+    return iter(database.each(sql, [survey]))
 
 
 def tallies_of(survey: Survey, found: Snapshot) -> dict[str, Tally]:

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import ROW, WARNING, FileColumn, FileColumns, Filled, columns_of
+from deniably.workbench.columns import (
+    ROW,
+    FileColumn,
+    FileColumns,
+    Filled,
+    StratumColumn,
+    columns_in,
+    told,
+)
 from deniably.workbench.files.needed import library
 from deniably.workbench.files.tables import pieces
 from deniably.workbench.packing import Rows
@@ -28,7 +36,7 @@ def parquet_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
 def read_parquet(survey: Survey, file: Path) -> ReportSet:
     """The set of reports in a Parquet file. Raises NoExport, and ValueError where they are none."""
     parquet = library("pyarrow.parquet")
-    columns = columns_of(survey)
+    columns = columns_in(survey, parquet.read_schema(file).names)
 
     def blocks() -> Iterator[Rows]:
         with parquet.ParquetFile(file) as source:
@@ -37,7 +45,7 @@ def read_parquet(survey: Survey, file: Path) -> ReportSet:
                     {name: _filled(batch.column(name)) for name in batch.schema.names}
                 )
 
-    return of_rows(survey, blocks())
+    return of_rows(columns.layout, blocks())
 
 
 class _Sink:
@@ -101,11 +109,11 @@ def _schema(arrow: Any, columns: FileColumns) -> Any:
             )
         fields.append(arrow.field(column.name, _kind(arrow, column), metadata=about))
     survey = columns.layout.survey
-    told = {"note": WARNING, "survey": survey.name, "digest": survey.digest}
-    return arrow.schema(fields, metadata=told)
+    about = {"note": told(columns.layout), "survey": survey.name, "digest": survey.digest}
+    return arrow.schema(fields, metadata=about)
 
 
-def _kind(arrow: Any, column: FileColumn) -> Any:
+def _kind(arrow: Any, column: FileColumn | StratumColumn) -> Any:
     """The smallest type of signed integers that holds all that a column can have."""
     low, high = column.reach
     for bits in (8, 16, 32):

@@ -1,6 +1,6 @@
 """The codebook of a report set: as DDI Codebook 2.5 for archives, and as a page for people.
 
-DDI Alliance 2014, DDI Codebook 2.5. Every variable says that it is randomised, and carries the
+DDI Alliance 2014, DDI Codebook 2.5. Every variable says whether it is randomised, and carries the
 estimate beside the counts of what was reported.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from deniably.estimation.estimate import standard_error
 from deniably.trust.signing import fingerprint
-from deniably.workbench.columns import ROW, WARNING, FileColumn
+from deniably.workbench.columns import ROW, WARNING, FileColumn, StratumColumn, note, told
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.source import Provenance
 
@@ -35,22 +35,32 @@ class Described:
     ``estimate`` and ``error`` are those of a share, where the column is one of a choice.
     """
 
-    column: FileColumn
+    column: FileColumn | StratumColumn
     n: int
     counts: tuple[int, ...]
     estimate: float | None
     error: float | None
 
     @property
+    def question(self) -> str:
+        """What was asked; of a stratum, what the link said."""
+        if isinstance(self.column, StratumColumn):
+            return f"The value of {self.column.key} in the link of the survey"
+        return self.column.question.label
+
+    @property
     def instruction(self) -> str:
         """How the column was randomised, and what not to do with it."""
         column = self.column
+        if isinstance(column, StratumColumn):
+            return "Not randomised: the respondent's link said it, and the form told so."
         method = (
             f"Randomised on the respondent's device: {column.question.report_mechanism.described}."
         )
-        if column.p is None or column.q is None:
+        p, q = column.p_and_q
+        if p is None or q is None:
             return f"{method} {WARNING}"
-        return f"{method} p = {column.p} and q = {column.q} of a 1. {WARNING}"
+        return f"{method} p = {p} and q = {q} of a 1. {WARNING}"
 
 
 def described(reports: ReportSet) -> Iterator[Described]:
@@ -62,8 +72,9 @@ def described(reports: ReportSet) -> Iterator[Described]:
         if column.categories:
             counts = np.bincount(values, minlength=len(column.categories)).tolist()
         estimate = error = None
-        if column.p is not None and column.q is not None and len(values):
-            p, q = float(column.p), float(column.q)
+        exact = column.p_and_q
+        if exact[0] is not None and exact[1] is not None and len(values):
+            p, q = float(exact[0]), float(exact[1])
             estimate = (float(values.mean()) - q) / (p - q)
             error = float(standard_error(int(values.sum()), len(values), p, q))
         yield Described(column, len(values), tuple(counts), estimate, error)
@@ -80,7 +91,7 @@ def ddi(reports: ReportSet, source: Provenance) -> str:
     _say(text, "fileName", "reports.csv")
     size = SubElement(text, "dimensns")
     _say(size, "caseQnty", f"{len(reports)}")
-    _say(size, "varQnty", f"{len(reports.columns.columns) + 1}")
+    _say(size, "varQnty", f"{len(reports.columns) + 1}")
     data = SubElement(book, "dataDscr")
     row = SubElement(data, "var", ID="V1", name=ROW, files="reports")
     _say(row, "labl", "Number of the row; reports are sorted by content, not by arrival")
@@ -101,7 +112,7 @@ def _study(study: Element, reports: ReportSet, source: Provenance) -> None:
     _say(SubElement(citation, "rspStmt"), "AuthEnty", f"Author's key {fingerprint(source.author)}")
     _say(SubElement(citation, "prodStmt"), "software", "Deniably")
     info = SubElement(study, "stdyInfo")
-    _say(info, "abstract", WARNING)
+    _say(info, "abstract", told(reports.layout))
     dates = SubElement(info, "sumDscr")
     for event, day in (("start", source.published), ("end", source.closed)):
         if day:
@@ -113,7 +124,7 @@ def _variable(variable: Element, one: Described) -> None:
     """The parts of a variable, in the order that the schema asks for."""
     column = one.column
     _say(variable, "labl", column.title)
-    _say(SubElement(variable, "qstn"), "qstnLit", column.question.label)
+    _say(SubElement(variable, "qstn"), "qstnLit", one.question)
     _say(variable, "TotlResp", f"{one.n}")
     if one.estimate is not None and one.error is not None:
         _say(variable, "sumStat", f"{one.estimate:.10g}", type="other", otherType="estimated share")
@@ -147,7 +158,7 @@ th, td {{ vertical-align: top }}
 td.n {{ text-align: right; font-variant-numeric: tabular-nums }}
 .note {{ border-left: 4px solid #b00; padding-left: 1rem }}
 </style>
-<p class="note"><strong>{warning}</strong></p>
+<p class="note"><strong>{warning}</strong> {note}</p>
 <h1>Codebook: {title}</h1>
 <p>{n} reports to the survey {name}, sorted by content; no ids, no times. Definition {digest}.</p>
 <table>
@@ -167,6 +178,7 @@ def codebook_page(reports: ReportSet) -> str:
     return _PAGE.format(
         title=escape(survey.title),
         warning=escape(WARNING),
+        note=escape(note(reports.layout)),
         n=f"{len(reports):,}",
         name=escape(survey.name),
         digest=survey.digest,
@@ -183,7 +195,7 @@ def short(exact: Fraction | None) -> str:
 
 
 def _row(one: Described) -> str:
-    column = one.column
+    column, (p, q) = one.column, one.column.p_and_q
     values = "<br>".join(
         f"{value} = {escape(label)}: {one.counts[value]:,}"
         for value, label in enumerate(column.categories)
@@ -194,5 +206,5 @@ def _row(one: Described) -> str:
     return (
         f'<tr><th scope="row">{escape(column.name)}<td>{escape(column.title)}'
         f"<td>{values or f'a number; {one.n:,} reported'}"
-        f'<td class="n">{short(column.p)}<td class="n">{short(column.q)}<td class="n">{share}'
+        f'<td class="n">{short(p)}<td class="n">{short(q)}<td class="n">{share}'
     )

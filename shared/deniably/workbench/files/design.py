@@ -11,7 +11,7 @@ import msgspec
 
 from deniably.mechanisms.law import Finite, Law, Several, Supporting
 from deniably.survey.questions import Question
-from deniably.workbench.columns import RANDOMISED, WARNING, FileColumn, FileColumns
+from deniably.workbench.columns import RANDOMISED, FileColumn, FileColumns, StratumColumn, told
 
 LARGEST_CHANNEL = 64
 """Answers, and outputs, of a channel that is written in full."""
@@ -24,14 +24,26 @@ def design_of(columns: FileColumns, n: int) -> dict[str, Any]:
     """
     survey = columns.layout.survey
     return {
-        "note": WARNING,
+        "note": told(columns.layout),
         "software": f"deniably {version('deniably')}",
         "survey": survey.name,
         "title": survey.title,
         "digest": survey.digest,
         "n": n,
         "asked": survey.asked,
+        "strata": [_stratum(column) for column in columns.strata],
         "questions": [_question(question, columns) for question in survey.questions],
+    }
+
+
+def _stratum(column: StratumColumn) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "key": column.key,
+        "kind": "stratum",
+        "label": column.title,
+        "randomised": False,
+        "values": list(column.categories),
     }
 
 

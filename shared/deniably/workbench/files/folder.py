@@ -30,7 +30,6 @@ from deniably.workbench.files.package import data_package
 from deniably.workbench.files.scripts import scripts_of
 from deniably.workbench.files.tables import csv_of, read_csv
 from deniably.workbench.files.writing import citation, methods
-from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import script_of
 from deniably.workbench.source import Provenance, read_provenance
@@ -65,7 +64,7 @@ def _csv(export: Export, file: Path) -> None:
 
 def _ndjson(export: Export, file: Path) -> None:
     reports = export.reports
-    _write(file, ndjson_of(layout(reports.survey), [reports.rows]))
+    _write(file, ndjson_of(reports.layout, [reports.rows]))
 
 
 def _parquet(export: Export, file: Path) -> None:
@@ -183,7 +182,7 @@ def _beside(export: Export) -> Iterator[tuple[str, str]]:
     yield "codebook.xml", ddi(reports, export.source)
     yield "codebook.html", codebook_page(reports)
     yield "METHODS.md", methods(reports, export.source)
-    yield "CITATION.cff", citation(survey, export.source)
+    yield "CITATION.cff", citation(reports.layout, export.source)
     if "csv" in export.formats:
         package = data_package(reports)
         yield "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n"

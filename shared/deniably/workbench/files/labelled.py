@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import wrap
@@ -12,9 +12,22 @@ import numpy as np
 
 from deniably.core.steering import one_line
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import RANDOMISED, ROW, WARNING, FileColumns, Filled, columns_of
+from deniably.workbench.columns import (
+    NOT_RANDOMISED,
+    RANDOMISED,
+    ROW,
+    FileColumn,
+    FileColumns,
+    Filled,
+    StratumColumn,
+    columns_in,
+    columns_of,
+    note,
+    told,
+)
 from deniably.workbench.files.names import LIMITS, Limits, shortened
 from deniably.workbench.files.needed import NoExport, library
+from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows
 
 if TYPE_CHECKING:
@@ -31,8 +44,8 @@ _MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384
 def write_sav(reports: ReportSet, file: Path) -> None:
     """Writes a file for SPSS. Raises NoExport."""
     _write(reports, file, "sav", lambda its, frame, labels: its.write_sav(
-        frame, str(file), note=wrap(WARNING, 78), file_label=_cut(reports.survey.title, 64),
-        **labels,
+        frame, str(file), note=wrap(told(reports.layout), 78),
+        file_label=_cut(reports.survey.title, 64), **labels,
     ))  # fmt: skip
 
 
@@ -50,13 +63,20 @@ def read_labelled(survey: Survey, file: Path) -> ReportSet:
     ending = file.suffix.removeprefix(".")
     read = pyreadstat.read_sav if ending == "sav" else pyreadstat.read_dta
     frame, _ = read(str(file), user_missing=False)
-    columns = columns_of(survey)
-    names = shortened([ROW, *(one.name for one in columns)], LIMITS[ending])
+    columns = _columns_in(survey, frame.columns, LIMITS[ending])
+    names = shortened([ROW, *columns.names], LIMITS[ending])
     given = {
-        column.name: _filled(frame[name].to_numpy(dtype=np.float64))
-        for name, column in zip(names[1:], columns, strict=True)
+        name: _filled(frame[short].to_numpy(dtype=np.float64))
+        for short, name in zip(names[1:], columns.names, strict=True)
     }
-    return of_rows(survey, [columns.pack(given)])
+    return of_rows(columns.layout, [columns.pack(given)])
+
+
+def _columns_in(survey: Survey, names: Iterable[str], limits: Limits) -> FileColumns:
+    """The columns of a file whose shortened names these are: with strata where it has them."""
+    found = columns_of(layout(survey, stratified=bool(survey.strata)))
+    whole = set(shortened([ROW, *found.names], limits)) <= set(names)
+    return found if whole else columns_of(layout(survey))
 
 
 def write_xlsx(reports: ReportSet, file: Path) -> None:
@@ -65,7 +85,7 @@ def write_xlsx(reports: ReportSet, file: Path) -> None:
     Raises NoExport where a sheet cannot hold them.
     """
     xlsxwriter, columns = library("xlsxwriter"), reports.columns
-    if len(reports) >= _MOST_ROWS or len(columns.columns) >= _MOST_COLUMNS:
+    if len(reports) >= _MOST_ROWS or len(columns) >= _MOST_COLUMNS:
         raise NoExport(
             f"a sheet of Excel holds {_MOST_ROWS - 1:,} reports and {_MOST_COLUMNS:,} columns;"
             " take csv or parquet"
@@ -74,9 +94,12 @@ def write_xlsx(reports: ReportSet, file: Path) -> None:
     with xlsxwriter.Workbook(str(file), options) as book:
         book.set_properties({"created": _NEVER})
         about = book.add_worksheet("read this first")
-        _lines(about, [(WARNING,), ("column", "about", "values", "p", "q"), *_meanings(columns)])
+        _lines(
+            about,
+            [(told(reports.layout),), ("column", "about", "values", "p", "q"), *_meanings(columns)],
+        )
         sheet = book.add_worksheet(_SHEET)
-        sheet.write_row(0, 0, [ROW, *(one.name for one in columns)])
+        sheet.write_row(0, 0, [ROW, *columns.names])
         filled = columns.filled(reports.rows)
         for number in range(len(reports)):
             sheet.write_number(number + 1, 0, number + 1)
@@ -91,23 +114,23 @@ def read_xlsx(survey: Survey, file: Path) -> ReportSet:
     names, *lines = book[_SHEET].iter_rows(values_only=True)
     book.close()
     cells = np.array(lines, dtype=np.float64).reshape(len(lines), len(names))  # None is nan
-    given = {name: _filled(column) for name, column in zip(names, cells.T, strict=True)}
-    return of_rows(survey, [columns_of(survey).pack(given)])
+    given = {str(name): _filled(column) for name, column in zip(names, cells.T, strict=True)}
+    columns = columns_in(survey, given)
+    return of_rows(columns.layout, [columns.pack(given)])
 
 
 def _write(
     reports: ReportSet, file: Path, ending: str, write: Callable[[Any, Any, Any], object]
 ) -> None:
     pyreadstat, limits, columns = library("pyreadstat"), LIMITS[ending], reports.columns
-    if len(columns.columns) + 1 > limits.columns:
+    if len(columns) + 1 > limits.columns:
         raise NoExport(
-            f"{len(columns.columns) + 1:,} columns are more than the {limits.columns:,} of"
+            f"{len(columns) + 1:,} columns are more than the {limits.columns:,} of"
             f" {limits.called}; take csv or parquet"
         )
-    names = shortened([ROW, *(one.name for one in columns)], limits)
+    names = shortened([ROW, *columns.names], limits)
     labels = {
-        "column_labels": ["Number of the row", *(_label(one.name, one.title, limits)
-                                                  for one in columns)],
+        "column_labels": [_of_row(columns), *(_label(one, limits) for one in columns)],
         "variable_value_labels": {
             name: {value: _cut(label, limits.value) for value, label in enumerate(one.categories)}
             for name, one in zip(names[1:], columns, strict=True)
@@ -135,14 +158,19 @@ def _forget_the_time(file: Path) -> None:
         target.write(new)
 
 
-def _label(name: str, title: str, limits: Limits) -> str:
+def _of_row(columns: FileColumns) -> str:
+    """The label of the first column, which alone tells Stata of strata that are left out."""
+    left_out = note(columns.layout) and not columns.strata
+    return "Number of the row" + ("; strata are left out: see codebook.html" if left_out else "")
+
+
+def _label(column: FileColumn | StratumColumn, limits: Limits) -> str:
     """The title behind the original name, which may be longer than a name in the file."""
-    whole = f"{name}: {title}"
-    return (
-        whole
-        if len(whole.encode()) <= limits.label
-        else _cut(f"{RANDOMISED} {whole}", limits.label)
-    )
+    whole = f"{column.name}: {column.title}"
+    if len(whole.encode()) <= limits.label:
+        return whole
+    role = NOT_RANDOMISED if isinstance(column, StratumColumn) else RANDOMISED
+    return _cut(f"{role} {whole}", limits.label)
 
 
 def _frame(reports: ReportSet, names: list[str]) -> pd.DataFrame:
@@ -160,8 +188,7 @@ def _meanings(columns: FileColumns) -> list[tuple[str, ...]]:
             one.name,
             one.title,
             "; ".join(f"{value} = {label}" for value, label in enumerate(one.categories)),
-            str(one.p or ""),
-            str(one.q or ""),
+            *(str(exact or "") for exact in one.p_and_q),
         )
         for one in columns
     ]

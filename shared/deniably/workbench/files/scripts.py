@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from deniably.core.steering import one_line
-from deniably.workbench.columns import WARNING, FileColumns
+from deniably.workbench.columns import FileColumns, told
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import Script, Scripted
 
@@ -182,7 +182,7 @@ def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
 def _head(reports: ReportSet, script: Script, mark: str) -> str:
     lines = [
         f"Works out the results of {reports.survey.name} again, from {len(reports):,} reports.",
-        WARNING,
+        told(reports.layout),
         "",
         f"{reports.survey.title} (definition {reports.survey.digest})",
     ]

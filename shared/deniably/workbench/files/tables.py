@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import ROW, FileColumns, Filled, columns_of
+from deniably.workbench.columns import ROW, FileColumns, Filled, columns_in
 from deniably.workbench.packing import Rows
 from deniably.workbench.report_set import ReportSet, of_rows
 
@@ -21,7 +21,7 @@ _MOST = 5_000
 def csv_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
     """The CSV of sorted reports, piece by piece; rows are numbered from 1 on."""
     head = io.StringIO()
-    csv.writer(head, lineterminator="\r\n").writerow([ROW, *(one.name for one in columns)])
+    csv.writer(head, lineterminator="\r\n").writerow([ROW, *columns.names])
     yield head.getvalue().encode()
     number = 1
     for rows in pieces(blocks, _MOST):
@@ -35,7 +35,7 @@ def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
     """The set of reports in the lines of a CSV. Raises ValueError where they are none."""
     reader = csv.reader(lines)
     names = next(reader, list[str]())
-    columns = columns_of(survey)
+    columns = columns_in(survey, names)
 
     def blocks() -> Iterator[Rows]:
         while block := list(islice(reader, _MOST)):
@@ -43,7 +43,7 @@ def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
                 dict(zip(names, map(_filled, zip(*block, strict=True)), strict=True))
             )
 
-    return of_rows(survey, blocks())
+    return of_rows(columns.layout, blocks())
 
 
 def _filled(cells: tuple[str, ...]) -> Filled:

@@ -6,10 +6,10 @@ from fractions import Fraction
 from importlib.metadata import version
 
 from deniably.core.steering import one_line
-from deniably.survey.survey import Survey
 from deniably.trust.signing import fingerprint
-from deniably.workbench.columns import WARNING
+from deniably.workbench.columns import WARNING, note, told
 from deniably.workbench.files.codebook import short
+from deniably.workbench.packing import Layout
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.source import Provenance
 
@@ -42,6 +42,7 @@ def methods(reports: ReportSet, source: Provenance) -> str:
         " may lie below 0 or above 1; standard errors divide by n. Intervals hold for a population"
         " that the respondents are a random sample of.",
         "",
+        *([note(reports.layout), ""] if note(reports.layout) else []),
         "| question | mechanism | epsilon | odds | reports |",
         "| --- | --- | --- | --- | --- |",
         said,
@@ -94,9 +95,9 @@ def _checklist(reports: ReportSet, source: Provenance, days: str) -> list[str]:
     ]
 
 
-def citation(survey: Survey, source: Provenance) -> str:
+def citation(places: Layout, source: Provenance) -> str:
     """CITATION.cff (Citation File Format 1.2.0) of the reports."""
-    day = source.closed or source.published
+    survey, day = places.survey, source.closed or source.published
     return "\n".join(
         (
             "cff-version: 1.2.0",
@@ -110,7 +111,7 @@ def citation(survey: Survey, source: Provenance) -> str:
             "  - type: other",
             f"    value: '{survey.digest}'",
             "    description: SHA-256 of the survey's definition",
-            f"abstract: {_yaml(WARNING)}",
+            f"abstract: {_yaml(told(places))}",
             "",
         )
     )
