@@ -105,7 +105,8 @@ def test_every_description_says_not_to_tabulate_the_columns(folder: Path) -> Non
 
 
 TEXTS = ("design.json", "datapackage.json", "codebook.xml", "codebook.html", "METHODS.md",
-         "CITATION.cff", "analyse.R", "analyse.py", "analyse.do")  # fmt: skip
+         "CHECKLIST.md", "CITATION.cff", "references.bib", "references.ris", "analyse.R",
+         "analyse.py", "analyse.do")  # fmt: skip
 
 
 @pytest.mark.parametrize("stratified", [True, False])
@@ -214,7 +215,8 @@ def test_the_methods_state_the_design(folder: Path) -> None:
 
     assert "200 respondents" in text
     assert EVERYTHING.digest in text
-    assert len(re.findall(r"^\d+\. ", text, re.MULTILINE)) == 11
+    checklist = (folder / "CHECKLIST.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"^\d+\. ", checklist, re.MULTILINE)) == 11
     assert all(f"| {question.name} |" in text for question in EVERYTHING.questions)
 
 

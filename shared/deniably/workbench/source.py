@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -13,8 +13,11 @@ import requests
 from deniably.core.errors import BadRegister, DeniablyError, NoResults
 from deniably.core.loopback import is_here
 from deniably.core.steering import printable
+from deniably.results.document import SurveyResult
+from deniably.results.writing.publication import Publication
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.register import Register, RegisterEntry, read_register, signature_of
+from deniably.trust.signing import fingerprint
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.report_set import ReportSet
 
@@ -28,10 +31,12 @@ class Provenance:
 
     ``entries`` are its own in the register: its publication, which its author signed, and its
     closing. ``head`` is the hash of the register's last entry when the reports were taken out.
+    ``address`` is that of the survey's results, empty where they are not from a server.
     """
 
     entries: Sequence[RegisterEntry]
     head: str
+    address: str = ""
 
     @property
     def author(self) -> str:
@@ -52,7 +57,8 @@ class Provenance:
     @property
     def text(self) -> str:
         """A part of the register as JSON, for a file beside the reports."""
-        document = {"head": self.head, "entries": self.entries}
+        where = {"address": self.address} if self.address else {}
+        document = {"head": self.head, **where, "entries": self.entries}
         return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -80,12 +86,24 @@ def read_provenance(text: bytes, survey: Survey) -> Provenance:
         found = msgspec.json.decode(text, type=_PartOfRegister)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRegister(f"this is no part of a register: {error}") from None
-    return provenance(Register(found.entries, found.head), survey)
+    read = provenance(Register(found.entries, found.head), survey)
+    return replace(read, address=found.address)
 
 
 class _PartOfRegister(msgspec.Struct, frozen=True):
     head: str
     entries: list[RegisterEntry]
+    address: str = ""
+
+
+def publication(
+    found: SurveyResult, survey: Survey, source: Provenance, warning: str = ""
+) -> Publication:
+    """What a paper says of results that are from this source; ``warning`` as in ``Publication``."""
+    return Publication(
+        found, survey, source.published, source.closed, fingerprint(source.author),
+        source.address, warning,
+    )  # fmt: skip
 
 
 def fetch_reports(
@@ -111,7 +129,7 @@ def fetch_reports(
             session.trust_env = not is_here(base)  # else a proxy would see the token
             survey = read_survey(_got(session, address, None))
             register = read_register(_got(session, f"{base}/register", None))
-            found = provenance(register, survey)
+            found = replace(provenance(register, survey), address=f"{base}/surveys/{survey.name}")
             with _answer(session, f"{address}/reports.ndjson", token) as answer:
                 lines = answer.iter_lines(_PIECE)
                 return read_ndjson(survey, _counted(lines, read)), found

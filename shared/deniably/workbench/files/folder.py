@@ -14,6 +14,7 @@ from deniably.core.errors import DeniablyError
 from deniably.results.results import Results, estimate
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.survey import Survey, read_survey
+from deniably.workbench.columns import told
 from deniably.workbench.files.arrow import parquet_of, read_parquet
 from deniably.workbench.files.codebook import codebook_page, ddi
 from deniably.workbench.files.design import design_of
@@ -29,10 +30,9 @@ from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.package import data_package
 from deniably.workbench.files.scripts import scripts_of
 from deniably.workbench.files.tables import csv_of, read_csv
-from deniably.workbench.files.writing import citation, methods
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import script_of
-from deniably.workbench.source import Provenance, read_provenance
+from deniably.workbench.source import Provenance, publication, read_provenance
 
 DEFINITION, SIGNED, DESIGN = "survey.json", "register.json", "design.json"
 """The definition; what the register says of it, with the author's signature; its p and q."""
@@ -181,8 +181,12 @@ def _beside(export: Export) -> Iterator[tuple[str, str]]:
     yield "results.csv", spreadsheet(export.results.document)
     yield "codebook.xml", ddi(reports, export.source)
     yield "codebook.html", codebook_page(reports)
-    yield "METHODS.md", methods(reports, export.source)
-    yield "CITATION.cff", citation(reports.layout, export.source)
+    paper = publication(export.results.document, survey, export.source, told(reports.layout))
+    yield "METHODS.md", paper.methods_file()
+    yield "CHECKLIST.md", paper.checklist_file()
+    yield "CITATION.cff", paper.cite("cff")
+    yield "references.bib", paper.bibliography
+    yield "references.ris", paper.records
     if "csv" in export.formats:
         package = data_package(reports)
         yield "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n"

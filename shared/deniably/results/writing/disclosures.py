@@ -1,0 +1,114 @@
+"""The eleven items that AAPOR asks every survey to disclose, as far as the survey says them.
+
+American Association for Public Opinion Research 2021, Code of Professional Ethics and Practices,
+section III.A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deniably.core.counting import counted
+from deniably.results.document import SurveyResult
+from deniably.results.drawing import digits
+from deniably.results.narrative import level_text
+from deniably.survey.survey import Survey
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """An item: what is known of it, and what the authors still have to ``state``.
+
+    Either may be empty.
+    """
+
+    item: str
+    known: str
+    state: str = ""
+
+    @property
+    def text(self) -> str:
+        """Both, with what is missing after "state:"."""
+        return " ".join(filter(None, [self.known, f"state: {self.state}" if self.state else ""]))
+
+
+def disclosures(
+    result: SurveyResult, survey: Survey, days: Sequence[str], signed: str = ""
+) -> list[Disclosure]:
+    """The checklist of these results. ``days`` and ``signed`` are as in ``methods``."""
+    known = [day for day in days if day]
+    return [
+        Disclosure(
+            "Data collection strategy",
+            "A survey on the web. Respondents' devices randomised every answer before they sent it"
+            " (local differential privacy).",
+        ),
+        Disclosure(
+            "Who sponsored the research and who conducted it",
+            f"The definition is signed with the author's key {signed}." if signed else "",
+            "who paid for it, and who did it",
+        ),
+        Disclosure(
+            "Measurement tools and instruments",
+            f"The {counted(len(survey.questions), 'question')} word by word, with the randomisation"
+            f" of each, are in the survey's definition (SHA-256 {result.digest}).",
+        ),
+        Disclosure("Population under study", "", "whom the figures are meant to describe"),
+        Disclosure(
+            "Method used to generate and recruit the sample",
+            _recruited(result, survey),
+            "where the people come from, and whether anything was paid or promised",
+        ),
+        Disclosure(
+            "Methods and modes of data collection",
+            "Self-administered on the web. The questions were written in the language"
+            f" {survey.language}.",
+            "" if survey.invited is not True else "how invitations were handed out",
+        ),
+        Disclosure("Dates of data collection", *_dates(result, known)),
+        Disclosure(
+            "Sample size and precision of the results",
+            f"{counted(result.n, 'report')}. {level_text(result.confidence)} intervals with every"
+            " figure cover the noise of the randomisation and the sampling of respondents.",
+            "" if survey.invited is True else "the sampling frame, if there was one",
+        ),
+        Disclosure("How the data were weighted", "These figures are not weighted."),
+        Disclosure(
+            "How the data were processed, and procedures to ensure data quality",
+            "Every report was checked to be one that an honest device can send; none was left out"
+            f" or edited.{_signs(result)}",
+        ),
+        Disclosure(
+            "A general statement acknowledging limitations of the data",
+            "Besides sampling, the figures are subject to non-response, to wording, and to whether"
+            " respondents trusted the method. Randomisation widens every interval.",
+            "further limits of this study",
+        ),
+    ]
+
+
+def _recruited(result: SurveyResult, survey: Survey) -> str:
+    if survey.invited is not True:
+        return "Anybody with the link could take part: no probability sample."
+    if result.invited and result.response_rate is not None and result.n <= result.invited:
+        rate = digits.with_unit(digits.number(100 * result.response_rate, 1), "%")
+        return f"By invitation: {result.n:,} of {result.invited:,} brought a report ({rate})."
+    return "By invitation, one report each."
+
+
+def _dates(result: SurveyResult, days: Sequence[str]) -> tuple[str, str]:
+    if result.state != "closed":
+        since = f" since {days[0]}" if days else ""
+        return f"The survey has been open{since} and is not closed yet.", "the last day"
+    if len(days) == 2:
+        return f"{days[0]} to {days[1]} (UTC).", ""
+    return "", "the first and the last day"
+
+
+def _signs(result: SurveyResult) -> str:
+    odd = [one.short for one in result.questions if one.flags]
+    if not odd:
+        return " There are no signs of fake reports."
+    named = ", ".join(f"“{one}”" for one in odd)
+    return f" There are signs of fake reports or faulty devices in {named}."

@@ -1,0 +1,318 @@
+"""The methods section of a paper: collection, randomisation, estimation and what limits them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from msgspec import UNSET
+
+from deniably.core.counting import counted
+from deniably.estimation.analysis import UNSCORED
+from deniably.results.document import (
+    MeanResult,
+    NumberResult,
+    PointResult,
+    PoisoningResult,
+    ProductResult,
+    QuestionResult,
+    ScaleResult,
+    SelectMultipleResult,
+    SurveyResult,
+    VectorResult,
+)
+from deniably.results.drawing import digits
+from deniably.results.narrative import level_text, quoted
+from deniably.results.provenance import Protection
+from deniably.results.writing.randomisers import Randomiser, randomiser
+from deniably.results.writing.references import bracketed
+from deniably.survey.strata import stratum_text
+from deniably.survey.survey import Survey, Waves
+
+_GENERAL = ("kasiviswanathan2011", "warner1965")
+
+
+@dataclass(frozen=True)
+class Methods:
+    """Paragraphs of plain text, and the keys of the works that they cite."""
+
+    paragraphs: tuple[str, ...]
+    cited: frozenset[str]
+
+
+@dataclass
+class _Draft:
+    """A section as it is written: what is cited in it is kept."""
+
+    cited: set[str] = field(default_factory=set[str])
+
+    def source(self, *keys: str) -> str:
+        """Works in brackets, after a space."""
+        self.cited |= set(keys)
+        return bracketed(keys)
+
+
+def methods(result: SurveyResult, survey: Survey, days: Iterable[str], signed: str = "") -> Methods:
+    """The section on these results of a survey.
+
+    ``days`` are the day of publication and that of closing, as far as they are known; ``signed`` is
+    what to say of the author's key.
+    """
+    draft = _Draft()
+    found = (
+        _collected(draft, result, survey, [day for day in days if day]),
+        _randomised(draft, result),
+        _estimated(draft, result),
+        _limits(draft, result),
+        f"The survey's definition has the SHA-256 digest {result.digest}{signed}. Software:"
+        f" Deniably {version('deniably')}.",
+    )
+    paragraphs = (some if isinstance(some, str) else " ".join(some) for some in found)
+    texts = tuple(one.replace(digits.NARROW, "\u00a0") for one in paragraphs)
+    return Methods(texts, frozenset(draft.cited))
+
+
+# --- collection -------------------------------------------------------------------------------
+
+
+def _collected(
+    draft: _Draft, result: SurveyResult, survey: Survey, days: Sequence[str]
+) -> Iterator[str]:
+    number = len(survey.questions)
+    whom = stratum_text(result.strata or {})
+    yield (
+        f"{counted(result.n, 'respondent')}{f' of {whom}' if whom else ''} answered the web survey"
+        f" “{survey.title}”, which has {counted(number, 'question')}{_when(result, days)}."
+    )
+    if survey.asked < number:
+        yield (
+            f"Each device drew {survey.asked} of the questions at random and reported these alone."
+        )
+    yield from _invited(result, survey)
+    if survey.strata:
+        keys = "; ".join(f"{key}: {', '.join(some)}" for key, some in sorted(survey.strata.items()))
+        yield f"The link of each respondent said a stratum ({keys}), which is not randomised."
+    if isinstance(survey.waves, Waves):
+        yield from _in_waves(result, survey, survey.waves)
+
+
+def _when(result: SurveyResult, days: Sequence[str]) -> str:
+    if result.state != "closed":
+        return f"; it was published on {days[0]} and still open" if days else "; it was still open"
+    return f", between {' and '.join(days)}" if len(days) == 2 else ""
+
+
+def _invited(result: SurveyResult, survey: Survey) -> Iterator[str]:
+    if survey.invited is not True:
+        yield (
+            "Anybody with the link could take part, so the respondents are no probability sample,"
+            " and one person may have answered more than once."
+        )
+    elif result.invited and result.n > result.invited:
+        yield (
+            f"It took an invitation to answer. There are more reports than the {result.invited:,}"
+            " invitations, so some reports are not from people who were invited."
+        )
+    elif result.invited and result.response_rate is not None:
+        rate = digits.with_unit(digits.number(100 * result.response_rate, 1), "%")
+        yield (
+            f"It took an invitation to answer, and each was good for one report: {result.n:,} of"
+            f" {result.invited:,} brought one ({rate})."
+        )
+    else:
+        yield "It took an invitation to answer, and each was good for one report."
+
+
+def _in_waves(result: SurveyResult, survey: Survey, waves: Waves) -> Iterator[str]:
+    over = f"epsilon {result.total.get('history', '')} over all of them"
+    if survey.count:
+        yield (
+            f"The survey is one wave of the panel {waves.panel}. Devices randomise the answers"
+            f" afresh in each wave, in {survey.count} waves at most: {over}."
+        )
+    else:
+        yield (
+            f"The survey is one wave of the panel {waves.panel}. Devices keep a randomised answer"
+            f" and report from it in every wave: {over}, however many there are. People who did"
+            " not say that an answer had changed are counted with the old one."
+        )
+    if survey.recognised:
+        yield (
+            f"Of 1,000 people, up to {survey.recognised} could be recognised from one wave to the"
+            " next by their reports."
+        )
+
+
+# --- randomisation ----------------------------------------------------------------------------
+
+
+def _randomised(draft: _Draft, result: SurveyResult) -> Iterator[str]:
+    total = f"epsilon {result.total['epsilon']}" + (
+        f" and delta {result.total['delta']}" if "delta" in result.total else ""
+    )
+    yield (
+        "Each answer was randomised on the respondent's own device before anything was sent, under"
+        f" local differential privacy, a form of randomised response{draft.source(*_GENERAL)}. No"
+        f" true answer was collected. The whole report of one person keeps {total}: it changes the"
+        " odds between any two sets of answers by a factor of at most"
+        f" exp({result.total['epsilon']})"
+        f"{', except with a probability of delta' if 'delta' in result.total else ''}."
+    )
+    alike: dict[tuple[Randomiser, Protection], list[QuestionResult]] = {}
+    for one in result.questions:
+        protection = Protection("", Protection.of_result(one).epsilon, _delta(one))
+        alike.setdefault((randomiser(one), protection), []).append(one)
+    for (used, protection), some in alike.items():
+        how = f": {used.report}" if used.report else ""
+        all_ = len(alike) == 1 and len(some) > 1
+        which = "All questions" if all_ else quoted([one.short for one in some])
+        yield (
+            f"{which} {'was' if len(some) == 1 else 'were'} asked by {used.name}"
+            f"{draft.source(*used.sources)}{how} ({protection.words}"
+            f"{' each' if len(some) > 1 else ''})."
+        )
+
+
+def _delta(question: QuestionResult) -> str:
+    return "" if question.delta is UNSET else question.delta
+
+
+# --- estimation -------------------------------------------------------------------------------
+
+
+def _estimated(draft: _Draft, result: SurveyResult) -> Iterator[str]:
+    questions = result.questions
+    level = level_text(result.confidence)
+    if any(one.p is not UNSET for one in questions):
+        yield (
+            "Where reports name answers, the share of an answer is estimated without bias by"
+            " (c / n − q) / (p − q): c of n reports name it, p is the probability that a report"
+            f" names the true answer, and q that it names a given other one"
+            f"{draft.source('wang2017')}."
+        )
+    if any(one.p is UNSET or _means(one) for one in questions):
+        yield (
+            "Means, and shares through other designs, average a score of each report whose"
+            " expectation is the true value, so they are unbiased, too."
+        )
+    if any(map(_some_without_score, questions)):
+        yield "The mean score of a scale is that of people whose answer has a place on it."
+    if any(isinstance(one, NumberResult) and one.quantiles is not UNSET for one in questions):
+        yield (
+            "Quantiles are those of a distribution that is fitted to the reports"
+            f"{draft.source('li2020')}, with intervals of their own."
+        )
+    yield (
+        "Unbiased estimates may lie below 0 or beyond the end of a scale; their intervals are cut"
+        " to it. Standard errors divide by n."
+    )
+    yield (
+        f"Score intervals{draft.source('wilson1927')} at the {level} level cover the noise of the"
+        " randomisation and the sampling of respondents together. They hold for a population that"
+        " the respondents are a random sample of."
+    )
+    if any(isinstance(one, PointResult) for one in questions):
+        yield (
+            "An area stands out if an exact test rejects that nobody is there, at a risk of 5"
+            f"{digits.NARROW}% over all areas of the map{draft.source('holm1979', 'shaffer1986')}."
+        )
+    if any(getattr(one, "choices", UNSET) not in (UNSET, None) for one in questions):
+        yield (
+            "An answer is called the most frequent if its interval lies above those of all others,"
+            " with intervals that cover all answers of the question at once, by Bonferroni's"
+            f" inequality{_exact(draft, questions)}."
+        )
+
+
+def _exact(draft: _Draft, questions: Sequence[QuestionResult]) -> str:
+    if all(one.p is UNSET for one in questions):
+        return ""
+    return f"; where reports name answers, these are exact{draft.source('clopper1934')}"
+
+
+def _means(question: QuestionResult) -> bool:
+    if isinstance(question, VectorResult):
+        return True
+    return isinstance(getattr(question, "mean", UNSET), MeanResult)
+
+
+def _some_without_score(question: QuestionResult) -> bool:
+    return (
+        isinstance(question, ScaleResult)
+        and question.mean is not UNSET
+        and question.choices is not UNSET
+        and any(one.name in UNSCORED for one in question.choices)
+    )
+
+
+# --- limits -----------------------------------------------------------------------------------
+
+
+def _limits(draft: _Draft, result: SurveyResult) -> Iterator[str]:
+    effects = [
+        found
+        for one in result.questions
+        if isinstance(found := getattr(one, "design_effect", None), float)
+    ]
+    if effects:
+        low, high = (digits.number(one, 1) for one in (min(effects), max(effects)))
+        reach = low if low == high else f"{low} to {high}"
+        yield (
+            f"The price of the randomisation is a design effect of {reach} for shares: so many"
+            " respondents tell as much as one person asked directly."
+        )
+    yield from _poisoned(draft, result)
+    several = [
+        f"“{one.short}”"
+        for one in result.questions
+        if isinstance(one, SelectMultipleResult) and one.most > 1
+    ]
+    if several:
+        yield f"People could give several answers to {' and '.join(several)}."
+    for one in result.questions:
+        for flag in one.flags:
+            yield f"Of “{one.short}” there are signs of fake reports: {flag}"
+
+
+def _poisoned(draft: _Draft, result: SurveyResult) -> Iterator[str]:
+    """What fake reports could do at the most, and where that has no bound."""
+    found = [pair for one in result.questions for pair in _poisoning(one)]
+    shares = [one.shift[0] for one, width in found if one is not None and width is None]
+    means = [one.shift[0] / width for one, width in found if one is not None and width]
+    most = [
+        f"a share by up to {digits.number(100 * max(shares), 1)} points" if shares else "",
+        f"a mean by up to {digits.with_unit(digits.number(100 * max(means), 1), '%')} of its range"
+        if means
+        else "",
+    ]
+    if said := " and ".join(filter(None, most)):
+        one_in_100 = digits.with_unit("1", "%")
+        yield (
+            f"Crafted reports can move estimates{draft.source('cheu2021')}: if {one_in_100} of all"
+            f" reports were fake, they could move {said}."
+        )
+    if any(one is None for one, _ in found):
+        yield "Of some estimates, fake reports could move them without a bound that we can state."
+
+
+def _poisoning(
+    question: QuestionResult,
+) -> Iterator[tuple[PoisoningResult | None, float | None]]:
+    """What the document says of fake reports, and the width of the scale of a mean."""
+    if isinstance(question, VectorResult):
+        for part in question.parts:
+            if part.mean is not None:
+                yield part.poisoning, _width(part.mean)
+        return
+    of_shares = isinstance(question, ProductResult) or getattr(question, "choices", UNSET) not in (
+        UNSET, None,
+    )  # fmt: skip
+    mean = getattr(question, "mean", None)
+    width = None if of_shares or not isinstance(mean, MeanResult) else _width(mean)
+    if (found := question.poisoning) is not UNSET:
+        yield found, width
+
+
+def _width(mean: MeanResult) -> float:
+    return mean.extent[1] - mean.extent[0]

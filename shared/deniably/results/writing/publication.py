@@ -1,0 +1,169 @@
+"""Everything that a paper needs to say of a survey's results, from one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+
+from deniably.core.steering import one_line
+from deniably.results.document import SurveyResult
+from deniably.results.writing import methods as section
+from deniably.results.writing import sentences
+from deniably.results.writing.citation import Citation
+from deniably.results.writing.disclosures import Disclosure, disclosures
+from deniably.results.writing.methods import Methods
+from deniably.results.writing.references import Reference, in_order
+from deniably.survey.survey import Survey
+
+STYLES = ("apa",)
+CITED_AS = ("apa", "bibtex", "ris", "cff")
+
+
+@dataclass(frozen=True)
+class Publication:
+    """The results of a survey, ready to be written up.
+
+    ``published`` and ``closed`` are days such as 2026-11-22, ``signed`` is the fingerprint of the
+    author's key, ``url`` the address of the results, and ``warning`` what files of data begin with.
+    Each may be empty.
+    """
+
+    result: SurveyResult
+    survey: Survey
+    published: str = ""
+    closed: str = ""
+    signed: str = ""
+    url: str = ""
+    warning: str = ""
+
+    def sentence(self, question: str) -> str:
+        """The finding of a question with its interval, n, mechanism and epsilon.
+
+        Raises KeyError if there is no such question.
+        """
+        return sentences.sentence(self.result, question)
+
+    def methods(self, style: str = "apa") -> str:
+        """The methods section and its references, as plain text with a line a paragraph.
+
+        Raises ValueError for another style than "apa".
+        """
+        if style not in STYLES:
+            raise ValueError(f"there is no style {style!r}; there is {', '.join(STYLES)}")
+        listed = [self.citation.apa(), *(one.apa for one in self.references)]
+        return "\n\n".join([*self.section.paragraphs, "References", *listed]) + "\n"
+
+    def cite(self, style: str = "bibtex") -> str:
+        """How to cite the results: as "apa", "bibtex", "ris" or "cff" (CITATION.cff).
+
+        Names of authors are a blank to fill in: a server knows their key alone. Raises ValueError
+        for another style.
+        """
+        written: dict[str, Callable[[], str]] = {
+            "apa": self.citation.apa,
+            "bibtex": self.citation.bibtex,
+            "ris": self.citation.ris,
+            "cff": self.citation.cff,
+        }
+        if style not in written:
+            raise ValueError(f"there is no style {style!r}; there are {', '.join(CITED_AS)}")
+        return written[style]()
+
+    @cached_property
+    def section(self) -> Methods:
+        """The methods section."""
+        key = f", signed with the key {self.signed}" if self.signed else ""
+        return section.methods(self.result, self.survey, self._days, key)
+
+    @cached_property
+    def references(self) -> list[Reference]:
+        """The works that the methods section cites, in alphabetical order."""
+        return in_order(self.section.cited)
+
+    @property
+    def citation(self) -> Citation:
+        """The survey itself as something to cite."""
+        survey, day = self.survey, self.closed or self.published
+        return Citation(
+            survey=survey.name, title=self.result.title, digest=self.result.digest,
+            version=version("deniably"), day=day, signed=self.signed, url=self.url,
+            warning=self.warning,
+        )  # fmt: skip
+
+    @property
+    def bibliography(self) -> str:
+        """The file references.bib: the survey, then the works that the methods cite."""
+        return "\n".join([self.cite("bibtex"), *(one.bibtex for one in self.references)])
+
+    @property
+    def records(self) -> str:
+        """The file references.ris: the survey, then the works that the methods cite."""
+        return "\n".join([self.cite("ris"), *(one.ris for one in self.references)])
+
+    @property
+    def checklist(self) -> list[Disclosure]:
+        """What AAPOR asks to disclose, item by item."""
+        return disclosures(self.result, self.survey, self._days, self.signed)
+
+    def methods_file(self) -> str:
+        """METHODS.md: the findings, the methods section and its references, in Markdown."""
+        questions = self.result.questions
+        return _document(
+            f"# Methods: {_plain(self.result.title)}",
+            *self._warned(),
+            *map(_plain, self.section.paragraphs),
+            _table(self.result),
+            "## Findings, a sentence each",
+            "\n".join(f"- {_plain(self.sentence(one.name))}" for one in questions),
+            "## References",
+            "\n".join(
+                f"- {_plain(one)}"
+                for one in (self.citation.apa(), *(one.apa for one in self.references))
+            ),
+        )
+
+    def checklist_file(self) -> str:
+        """CHECKLIST.md: what AAPOR asks to disclose, in Markdown."""
+        return _document(
+            f"# What AAPOR asks to disclose: {_plain(self.result.title)}",
+            *self._warned(),
+            "Fill in what comes after “state:”.",
+            "\n".join(
+                f"{number}. **{one.item}.** {_plain(one.text)}"
+                for number, one in enumerate(self.checklist, 1)
+            ),
+            "Source: American Association for Public Opinion Research (2021), AAPOR code of"
+            " professional ethics and practices, section III.A.",
+        )
+
+    def _warned(self) -> Iterator[str]:
+        if self.warning:
+            yield f"**{_plain(self.warning)}**"
+
+    @property
+    def _days(self) -> tuple[str, str]:
+        return self.published, self.closed
+
+
+def _document(*blocks: str) -> str:
+    return "\n\n".join(blocks) + "\n"
+
+
+def _table(result: SurveyResult) -> str:
+    """The questions by their names in files, with mechanism, epsilon, odds and reports."""
+    lines = [
+        (one.name, one.method, one.epsilon, one.odds, f"{one.n:,}") for one in result.questions
+    ]
+    heads = ("question", "mechanism", "epsilon", "odds", "reports")
+    rows = [heads, ("---",) * len(heads), *(tuple(map(_plain, line)) for line in lines)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+_MARKED = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})
+
+
+def _plain(text: str) -> str:
+    """A text on one line in Markdown, without a mark of its own."""
+    return one_line(text).translate(_MARKED)

@@ -1,0 +1,212 @@
+"""How answers were randomised, in the words of a methods section, with the sources.
+
+It reads the mechanism of a document of results, which may come from a server far away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from deniably.results.document import QuestionResult
+
+Parameters = Mapping[str, Any]
+"""A mechanism as the document has it: its name and its integers."""
+
+
+@dataclass(frozen=True)
+class Randomiser:
+    """A mechanism by its usual ``name``, what a report of it is, and the keys of its sources.
+
+    ``report`` is a clause without a full stop, empty for a mechanism that has no description.
+    """
+
+    name: str
+    report: str = ""
+    sources: tuple[str, ...] = ()
+
+
+def randomiser(question: QuestionResult) -> Randomiser:
+    """The mechanism of a question, in words."""
+    return _in_words(question.mechanism) or Randomiser(question.method)
+
+
+def _in_words(given: Parameters) -> Randomiser | None:
+    described = _WORDS.get(str(given["name"]))
+    return described(given) if described else None
+
+
+def _subset_selection(given: Parameters) -> Randomiser:
+    k, omega = int(given["k"]), int(given["omega"])
+    kept, other = omega * given["own"], (k - omega) * given["other"]
+    p = kept / (kept + other)
+    if omega > 1:
+        q = omega * ((omega - 1) * given["own"] + (k - omega) * given["other"])
+        return Randomiser(
+            "subset selection",
+            f"a report names {omega} of the {k} answers, the true one with probability {chance(p)}"
+            f" and each other one with probability {chance(q / (k - 1) / (kept + other))}",
+            ("ye2018",),
+        )
+    if k == 2:
+        return Randomiser(
+            "randomised response",
+            f"a report is the true answer with probability {chance(p)}, otherwise the other one",
+            ("warner1965",),
+        )
+    return Randomiser(
+        "k-ary randomised response",
+        f"a report is the true answer with probability {chance(p)}, otherwise one of the other"
+        f" {k - 1} with equal probabilities",
+        ("kairouz2016",),
+    )
+
+
+def _window(given: Parameters) -> Randomiser:
+    k, m, w = (int(given[key]) for key in "kmw")
+    starts, ratio = m - w + 1, f"{given['own'] / given['other']:.3g}"
+    heavy = "the one that stands for the answer is" if w == 1 else f"{w} around the answer are each"
+    rounded = "" if starts == k else f"the answer is rounded at random to one of {starts} places; "
+    drawn = f"{rounded}a report is one of {m} outputs, of which {heavy} {ratio} times as likely as"
+    report = f"{drawn} any of the others"
+    if (m, w) == (2, 1):
+        return Randomiser("a two-point mechanism", report, ("duchi2018",))
+    if starts == k:
+        return Randomiser("a square wave", report, ("li2020",))
+    return Randomiser("a window mechanism", report, ("duchi2018", "wang2019"))
+
+
+def _channel(given: Parameters) -> Randomiser:
+    return Randomiser(
+        "a randomised response design",
+        "a report is drawn with the probabilities of the matrix in the survey's definition",
+        ("chaudhuri1988",),
+    )
+
+
+def _set_response(given: Parameters) -> Randomiser:
+    return Randomiser(
+        "PrivSet",
+        f"a report names {given['size']} out of the {given['k']} options and {given['most']}"
+        " blanks, which fill up the ticks; sets with a ticked option or one of the blanks in use"
+        f" are {given['own'] / given['other']:.3g} times as likely as others",
+        ("wang2018",),
+    )
+
+
+def _sampled_ticks(given: Parameters) -> Randomiser:
+    s, k = given["s"], given["k"]
+    share = given["own"] / (given["own"] + given["other"])
+    return Randomiser(
+        "randomised response on sampled options",
+        f"the device draws {s} of the {k} options at random and reports of each whether it is"
+        f" ticked, truthfully with probability {chance(share)}",
+        ("warner1965",),
+    )
+
+
+def _unary(given: Parameters) -> Randomiser:
+    own, other, total = (int(given[key]) for key in ("own", "other", "total"))
+    name = "unary encoding"
+    sources: tuple[str, ...] = ("wang2017",)
+    if own + other == total:
+        name, sources = "symmetric unary encoding", ("erlingsson2014", *sources)
+    elif 2 * own == total:
+        name = "optimised unary encoding"
+    return Randomiser(
+        name,
+        f"a report names each option by itself, with probability {chance(own / total)} if it is"
+        f" chosen and {chance(other / total)} if it is not",
+        sources,
+    )
+
+
+def _laplace(given: Parameters) -> Randomiser:
+    return Randomiser(
+        "discrete Laplace noise",
+        f"a report is the answer plus noise of scale {given['scale']}, in steps of its range",
+        ("dwork2006", "ghosh2012"),
+    )
+
+
+def _bounded_laplace(given: Parameters) -> Randomiser:
+    noise = f"a report is the answer plus discrete Laplace noise of scale {given['scale']} steps"
+    if given["beyond"] == "clamp":
+        return Randomiser(
+            "bounded discrete Laplace noise",
+            f"{noise}, moved to the nearer end where that is beyond the range",
+            ("dwork2006", "ghosh2012"),
+        )
+    return Randomiser(
+        "bounded discrete Laplace noise",
+        f"{noise}, drawn until the sum is within the range",
+        ("holohan2020",),
+    )
+
+
+def _gaussian(given: Parameters) -> Randomiser:
+    return Randomiser(
+        "discrete Gaussian noise",
+        f"a report is the answer plus noise of variance {given['sigma2']}, in squared steps of its"
+        " range",
+        ("balle2018", "canonne2020"),
+    )
+
+
+def _vector(given: Parameters) -> Randomiser | None:
+    parts = [_in_words(one) for one in cast("list[Parameters]", given["parts"])]
+    known = [part for part in parts if part]
+    if len(known) < len(parts):
+        return None
+    s, every = int(given["s"]), len(known)
+    drawn = f"takes all {every} numbers" if s == every else f"draws {s} of the {every} numbers"
+    at_random = "" if s == every else " at random"
+    reports = list(dict.fromkeys(part.report for part in known))
+    alike = f": {reports[0]}" if len(reports) == 1 else ", each with weights of its own"
+    return Randomiser(
+        " or ".join(dict.fromkeys(part.name for part in known)),
+        f"the device {drawn}{at_random} and randomises {'it' if s == 1 else 'each'}{alike}",
+        tuple(dict.fromkeys(["duchi2018", *(key for part in known for key in part.sources)])),
+    )
+
+
+def _memoised(given: Parameters) -> Randomiser | None:
+    once = _in_words(cast(Parameters, given["once"]))
+    if once is None:
+        return None
+    return replace(
+        once,
+        name=f"{once.name} with a kept answer",
+        report=f"the device randomises the answer once, keeps the result, and randomises that in"
+        f" each wave so that by itself {once.report}",
+        sources=("arcolezi2022", "erlingsson2014", *once.sources),
+    )
+
+
+_WORDS: Mapping[str, Callable[[Parameters], Randomiser | None]] = {
+    "subset_selection": _subset_selection,
+    "window": _window,
+    "channel": _channel,
+    "set_response": _set_response,
+    "sampled_ticks": _sampled_ticks,
+    "unary": _unary,
+    "laplace": _laplace,
+    "bounded_laplace": _bounded_laplace,
+    "gaussian": _gaussian,
+    "vector": _vector,
+    "memoised": _memoised,
+}
+
+
+def chance(probability: float) -> str:
+    """A probability with four digits, never rounded to 0 or 1.
+
+    >>> chance(0.75), chance(0.880797), chance(0.999999999)
+    ('0.75', '0.8808', '0.999999999')
+    """
+    for digits in range(4, 17):
+        text = f"{probability:.{digits}g}"
+        if 0 < float(text) < 1:
+            return text if "e" not in text else f"{probability:.{digits + 3}f}".rstrip("0")
+    return repr(probability)

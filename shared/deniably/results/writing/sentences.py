@@ -1,0 +1,224 @@
+"""One sentence a question that a paper can print: estimate, interval, n and how it was asked.
+
+Numbers are rounded as on pages (``drawing.digits``). Where an interval reaches an end of the scale
+the sentence says so and adds the unbiased estimate, which may lie beyond that end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import UNSET
+
+from deniably.results import narrative, places, shown
+from deniably.results.document import (
+    AreaResult,
+    ChoiceResult,
+    MeanResult,
+    NumberResult,
+    PointResult,
+    ProductResult,
+    QuestionResult,
+    ScaleResult,
+    SelectMultipleResult,
+    SurveyResult,
+    VectorResult,
+)
+from deniably.results.drawing import axes, digits
+from deniably.results.drawing.digits import NARROW, Reading, exact, with_unit
+from deniably.results.provenance import Protection
+from deniably.results.writing.randomisers import randomiser
+from deniably.survey.strata import stratum_text
+
+FAKE = "there are signs of fake reports"
+_NO_BREAK = "\u00a0"
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """A part of a sentence, and what its brackets say: the interval, maybe with an estimate."""
+
+    text: str
+    bracket: str = ""
+
+
+def sentence(result: SurveyResult, name: str) -> str:
+    """The finding of a question for a paper. Raises KeyError if there is no such question."""
+    question = next((one for one in result.questions if one.name == name), None)
+    if question is None:
+        names = ", ".join(one.name for one in result.questions)
+        raise KeyError(f"no question {name!r}; there are {names}")
+    clauses = list(_clauses(question, f"{narrative.level_text(result.confidence)} CI"))
+    *most, last = clauses
+    details = "; ".join(filter(None, [last.bracket, *_details(result, question)]))
+    said = [f"{one.text}{f' ({one.bracket})' if one.bracket else ''}" for one in most]
+    text = ", and ".join([*said, f"{last.text} ({details})"])
+    among = stratum_text(result.strata or {})
+    whole = f"Of the respondents of {among}: {text}." if among else f"{text[0].upper()}{text[1:]}."
+    return whole.replace(NARROW, _NO_BREAK)
+
+
+def _details(result: SurveyResult, question: QuestionResult) -> Iterator[str]:
+    drawn = isinstance(question, VectorResult) and _is_sampled(question)
+    yield f"of {question.n:,} respondents" if drawn else f"n = {question.n:,}"
+    yield f"{randomiser(question).name}, {Protection.of_result(question).words}"
+    if isinstance(question, SelectMultipleResult) and question.most > 1:
+        yield f"up to {question.most} answers a person"
+    if result.state != "closed":
+        yield "survey still open"
+    if question.flags:
+        yield FAKE
+
+
+def _clauses(question: QuestionResult, level: str) -> Iterator[_Clause]:
+    match question:
+        case VectorResult():
+            yield from _of_vector(question, level)
+        case NumberResult():
+            yield _of_mean(f"the mean answer to “{question.label}”", question.mean, level)
+            yield from _median(question, level)
+        case ScaleResult(choices=list() as choices):
+            yield _of_choices(question, choices, level)
+            if isinstance(question.mean, MeanResult):
+                yield _of_score("the mean score", question.mean, level)
+        case ScaleResult():
+            assert isinstance(question.mean, MeanResult)
+            yield _of_score(f"the mean score of “{question.label}”", question.mean, level)
+        case ProductResult():
+            yield _of_leader(
+                question, [", ".join(one.names) for one in question.cells], question.cells, level
+            )
+        case PointResult():
+            yield _of_areas(question, level)
+        case _:
+            yield _of_choices(question, question.choices, level)
+
+
+# --- shares -----------------------------------------------------------------------------------
+
+
+def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], level: str) -> _Clause:
+    if not narrative.asks_yes_or_no([one.name for one in choices]):
+        return _of_leader(question, [one.label for one in choices], choices, level)
+    first = choices[0]
+    reading = digits.share(first.estimate, first.interval)
+    subject = f"answered “{first.label}” to “{question.label}”"
+    if reading.state == "known":
+        return _Clause(f"an estimated {reading.value} {subject}", f"{level} {reading.interval}")
+    return _vague(f"the share that {subject}", reading, _share(first), level)
+
+
+def _of_leader(
+    question: QuestionResult,
+    labels: Sequence[str],
+    figures: Sequence[ChoiceResult | AreaResult],
+    level: str,
+) -> _Clause:
+    """The answer with the highest estimate, and whether it is clearly in front."""
+    at = narrative.leader([one.estimate for one in figures])
+    one, label = figures[at], labels[at]
+    reading = digits.share(one.estimate, one.interval)
+    what = "combination of answers" if isinstance(question, ProductResult) else "answer"
+    to = f"{what} to “{question.label}”"
+    joint = [one.joint_interval for one in figures if isinstance(one, ChoiceResult)]
+    clear = bool(joint) and narrative.clear(at, *zip(*joint, strict=True))
+    if clear and reading.state == "known":
+        text = f"the most frequent {to} was “{label}”, an estimated {reading.value}"
+        return _Clause(text, f"{level} {reading.interval}")
+    if clear:
+        return _vague(f"the share of “{label}”, the most frequent {to},", reading, _share(one),
+                      level)  # fmt: skip
+    before = "the" if not joint else "no answer was clearly in front: the"
+    if reading.state == "known":
+        text = f"{before} highest estimate of any {to} was {reading.value}, for “{label}”"
+        return _Clause(text, f"{level} {reading.interval}")
+    return _vague(f"{before} share of “{label}”, the {to} with the highest estimate,", reading,
+                  _share(one), level)  # fmt: skip
+
+
+def _of_areas(question: PointResult, level: str) -> _Clause:
+    out = [one for one in question.cells if one.stands_out]
+    among = f"the {len(question.cells)} areas of “{question.label}”"
+    if not out:
+        return _Clause(f"none of {among} stood out from the noise of the randomisation")
+    most = max(out, key=lambda one: one.estimate)
+    reading = digits.share(most.estimate, most.interval)
+    where = places.place(question.sides, most)
+    stood = f"{len(out)} of {among} stood out from the noise of the randomisation"
+    if reading.state == "known":
+        text = f"{stood}, with the highest estimate {reading.value}, at {where}"
+        return _Clause(text, f"{level} {reading.interval}")
+    found = _vague(f"the share at {where}", reading, _share(most), level)
+    return _Clause(f"{stood}; {found.text}", found.bracket)
+
+
+def _share(one: ChoiceResult | AreaResult) -> str:
+    half = (one.interval[1] - one.interval[0]) / 2
+    return with_unit(digits.number(100 * one.estimate, 0 if half >= digits.FINE else 1), "%")
+
+
+def _vague(subject: str, reading: Reading, estimate: str, level: str) -> _Clause:
+    """A figure whose interval reaches an end of the scale, or nearly both."""
+    bracket = f"unbiased estimate {estimate}, {level} {reading.interval}"
+    match reading.state:
+        case "below":
+            text = f"{subject} is compatible with any value {reading.value}"
+        case "above":
+            text = f"{subject} is compatible with any value {reading.value}"
+        case _:
+            text = f"the reports are too few to say anything about {subject.rstrip(',')}"
+    return _Clause(text, bracket)
+
+
+# --- means ------------------------------------------------------------------------------------
+
+
+def _of_mean(subject: str, mean: MeanResult, level: str) -> _Clause:
+    if mean.estimate is None:
+        return _Clause(f"the reports do not determine {subject}")
+    reading = shown.of_mean("", mean).reading
+    reading = replace(reading, interval=with_unit(reading.interval, mean.unit))
+    if reading.state == "known":
+        return _Clause(f"{subject} was an estimated {reading.value}", f"{level} {reading.interval}")
+    value = with_unit(digits.number(mean.estimate, digits.places(mean.interval)), mean.unit)
+    return _vague(subject, reading, value, level)
+
+
+def _of_score(subject: str, mean: MeanResult, level: str) -> _Clause:
+    """A mean score, with the scale that it is on."""
+    found = _of_mean(subject, mean, level)
+    low, high = (axes.plain(end) for end in mean.extent)
+    return replace(found, text=found.text.replace(subject, f"{subject} from {low} to {high}"))
+
+
+def _median(question: NumberResult, level: str) -> Iterator[_Clause]:
+    """The median, where the reports tell where it lies."""
+    if question.quantiles is UNSET or question.distribution is UNSET:
+        return
+    range_ = question.distribution[0].low, question.distribution[-1].high
+    if not narrative.knows_shape(question.quantiles, range_):
+        return
+    one = next(each for each in question.quantiles if each.share == 0.5)
+    low, high = map(exact, one.interval)
+    unit = question.mean.unit
+    yield _Clause(
+        f"half of the answers were at most about {with_unit(exact(one.high), unit)}",
+        f"{level} {with_unit(f'{low} to {high}', unit)}",
+    )
+
+
+def _of_vector(question: VectorResult, level: str) -> Iterator[_Clause]:
+    known = [(part, part.mean) for part in question.parts if part.mean is not None]
+    if not known:
+        yield _Clause(f"no report had any of the numbers of “{question.label}”")
+    for number, (part, mean) in enumerate(known):
+        of = f" under “{question.label}”" if number == 0 else ""
+        found = _of_mean(f"the mean of “{part.label}”{of}", mean, level)
+        said = f"; n = {mean.n:,}" if _is_sampled(question) else ""
+        yield _Clause(found.text, f"{found.bracket}{said}".removeprefix("; "))
+
+
+def _is_sampled(question: VectorResult) -> bool:
+    """Whether devices drew which of the numbers they reported."""
+    return any(part.mean is None or part.mean.n != question.n for part in question.parts)
