@@ -444,7 +444,7 @@ MUTANTS = (
     Mutant(
         "grid need not fit",
         "numbers.js",
-        'mechanism["k"] === grid * grid',
+        "k === grid * grid",
         "true",
         "definitions",
         424,
@@ -452,7 +452,7 @@ MUTANTS = (
     Mutant(
         "combinations need not fit",
         "numbers.js",
-        'mechanism["k"] === combinations',
+        "k === combinations",
         "true",
         "definitions",
         428,

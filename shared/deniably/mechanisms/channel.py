@@ -32,16 +32,26 @@ class Channel(Parameters, frozen=True, tag="channel"):
         rows, columns = len(self.weights), len(self.weights[0]) if self.weights else 0
         if not 2 <= rows <= self.k:
             raise BadMechanism(f"weights has {rows} rows; it must have from 2 to k, {self.k}")
-        if columns < 2 or any(len(row) != columns for row in self.weights):
-            raise BadMechanism("the rows of weights differ in length, or have fewer than 2 entries")
+        if wrong := [row for row in self.weights if len(row) != max(columns, 2)]:
+            raise BadMechanism(
+                "the rows of weights differ in length, or have fewer than 2 entries; one has"
+                f" {len(wrong[0])}"
+            )
         if rows * columns > MOST_WEIGHTS:
             raise BadMechanism(f"weights has {rows * columns} entries; {MOST_WEIGHTS} are allowed")
-        if any(weight < 1 for row in self.weights for weight in row):
-            raise BadMechanism("a weight is an integer of 1 or more: 0 would rule an answer out")
-        if len({sum(row) for row in self.weights}) != 1 or sum(self.weights[0]) > LARGEST:
-            raise BadMechanism("the rows of weights differ in their sum, or exceed 2**53")
+        if (least := min(map(min, self.weights))) < 1:
+            raise BadMechanism(f"a weight is {least}; use 1 or more: 0 would rule an answer out")
+        sums = {sum(row) for row in self.weights}
+        if len(sums) != 1 or max(sums) > LARGEST:
+            raise BadMechanism(
+                "the rows of weights differ in their sum, or exceed 2**53; the sums reach from"
+                f" {min(sums)} to {max(sums)}"
+            )
         if self.loss.odds == 1:
-            raise BadMechanism("the rows of weights are all the same: reports would say nothing")
+            raise BadMechanism(
+                f"the rows of weights are all the same, {str(list(self.weights[0]))[:64]}:"
+                " reports would say nothing"
+            )
 
     @property
     def loss(self) -> Loss:

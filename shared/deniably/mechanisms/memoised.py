@@ -57,10 +57,14 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         except BadMechanism as error:
             raise BadMechanism(f"own and other make no memo: {error}") from None
         if (self.own - self.other) * total_weight(single) > LARGEST:
-            raise BadMechanism("(own - other) * Z is at most 2**53, with Z the weights of a report")
+            raise BadMechanism(
+                f"(own - other) * Z is {(self.own - self.other) * total_weight(single)}, with Z the"
+                " weights of a report; it must be at most 2**53"
+            )
         if self._least < 1:
             raise BadMechanism(
-                "the history is too small for this mechanism: no memo within it makes its reports"
+                f"own is {self.own} and other {self.other}: the history is too small for this"
+                " mechanism; no memo within it makes its reports"
             )
         _ = self.fresh
 

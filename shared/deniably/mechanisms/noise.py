@@ -215,13 +215,18 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
         variance = ratio(self.sigma2, "sigma2")
         p, q = variance.numerator, variance.denominator
         if 2 * p * q * (isqrt(p // q) + 1) ** 2 > LARGEST:
-            raise BadMechanism("sigma2 is too large or too finely divided; take a coarser step")
+            raise BadMechanism(
+                f"sigma2 is too large or too finely divided, {self.sigma2}; take a coarser step"
+            )
         epsilon, delta = decimal(self.epsilon, "epsilon"), decimal(self.delta, "delta")
         if not 0 < delta <= Fraction(1, 10_000):
             raise BadMechanism(f"delta is {self.delta}; it must be above 0 and at most 0.0001")
         _check_numbers(self)
         if not _keeps(variance, self.k - 1, self.d, epsilon, delta):
-            raise BadMechanism(f"sigma2 is too small for epsilon {epsilon} and delta {self.delta}")
+            raise BadMechanism(
+                f"sigma2 is too small, {self.sigma2}, for epsilon {self.epsilon} and delta"
+                f" {self.delta}"
+            )
 
     @property
     def loss(self) -> Loss:
@@ -312,7 +317,9 @@ def within_reach(noisy: int, mechanism: Laplace | Gaussian) -> int:
 
 def _check_numbers(mechanism: Laplace | Gaussian) -> None:
     if mechanism.k + 2 * mechanism.reach > _MOST_NUMBERS:
-        raise BadMechanism("the noise is too wide for so fine a grid; take a larger step")
+        raise BadMechanism(
+            f"the noise is too wide for so fine a grid, with k {mechanism.k}; take a larger step"
+        )
 
 
 @lru_cache(maxsize=256)

@@ -42,9 +42,11 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
         if not 1 <= self.omega < self.k:
             raise BadMechanism(f"omega is {self.omega}; a report has from 1 to k - 1 choices")
         if not 1 <= self.other < self.own:
-            raise BadMechanism("the weights are integers with 1 <= other < own")
+            raise BadMechanism(f"own is {self.own} and other {self.other}; use 1 <= other < own")
         if self.total > LARGEST:
-            raise BadMechanism("omega * own + (k - omega) * other is at most 2**53")
+            raise BadMechanism(
+                f"omega * own + (k - omega) * other is {self.total}; it must be at most 2**53"
+            )
 
     @property
     def total(self) -> int:

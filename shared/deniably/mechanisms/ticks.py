@@ -37,9 +37,11 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
         if not 1 <= self.size <= self.k:
             raise BadMechanism(f"size is {self.size}; a report has from 1 to k options")
         if not 1 <= self.other < self.own:
-            raise BadMechanism("the weights are integers with 1 <= other < own")
+            raise BadMechanism(f"own is {self.own} and other {self.other}; use 1 <= other < own")
         if self.total > LARGEST:
-            raise BadMechanism("the weights of all reports sum to at most 2**53")
+            raise BadMechanism(
+                f"the weights of all reports sum to {self.total}; they must to at most 2**53"
+            )
 
     @property
     def domain(self) -> int:
@@ -125,7 +127,10 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
         if not 1 <= self.s <= self.k:
             raise BadMechanism(f"s is {self.s}; a report has from 1 to k options")
         if not 1 <= self.other < self.own or self.own + self.other > LARGEST:
-            raise BadMechanism("the weights are integers with 1 <= other < own, sum <= 2**53")
+            raise BadMechanism(
+                f"own is {self.own} and other {self.other}; use 1 <= other < own and a sum up to"
+                " 2**53"
+            )
 
     @property
     def loss(self) -> Loss:
@@ -191,7 +196,10 @@ class Unary(Parameters, frozen=True, tag="unary"):
     def __post_init__(self) -> None:
         _check_ticks(self.k, self.most)
         if not 1 <= self.other < self.own < self.total <= LARGEST:
-            raise BadMechanism("the weights are integers with 1 <= other < own < total <= 2**53")
+            raise BadMechanism(
+                f"own is {self.own}, other {self.other} and total {self.total};"
+                " use 1 <= other < own < total <= 2**53"
+            )
 
     @property
     def loss(self) -> Loss:

@@ -43,9 +43,11 @@ class Window(Parameters, frozen=True, tag="window"):
         if not 1 <= self.w < self.m:
             raise BadMechanism(f"w is {self.w}; the window has from 1 to m - 1 outputs")
         if not 1 <= self.other < self.own:
-            raise BadMechanism("the weights are integers with 1 <= other < own")
+            raise BadMechanism(f"own is {self.own} and other {self.other}; use 1 <= other < own")
         if self.total > LARGEST:
-            raise BadMechanism("w * own + (m - w) * other is at most 2**53")
+            raise BadMechanism(
+                f"w * own + (m - w) * other is {self.total}; it must be at most 2**53"
+            )
 
     @property
     def total(self) -> int:

@@ -58,7 +58,7 @@ class Claim(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if (self.epsilon is msgspec.UNSET) == (self.odds is msgspec.UNSET):
-            raise ValueError("a claim has either epsilon or odds, and not both")
+            raise ValueError(f"a claim has either epsilon or odds, not {self.text()}")
         if isinstance(self.epsilon, str):
             low, high = SMALLEST_EPSILON, LARGEST_EPSILON
             if not low <= decimal_fraction(self.epsilon) <= high:
@@ -67,7 +67,7 @@ class Claim(Value, frozen=True):
             raise ValueError(f"the odds are {self.odds}; they must be from e^0.01 to e^10")
         if isinstance(self.delta, str):
             if self.epsilon is msgspec.UNSET:
-                raise ValueError("a delta needs an epsilon beside it, not odds")
+                raise ValueError(f"delta is {self.delta}; it needs an epsilon beside it, not odds")
             if not 0 < decimal_fraction(self.delta) <= LARGEST_DELTA:
                 raise ValueError(f"delta is {self.delta}; use one up to {float(LARGEST_DELTA)}")
         if isinstance(self.history, Claim):
@@ -76,6 +76,10 @@ class Claim(Value, frozen=True):
                 raise ValueError(f"the history of this claim must have the form {{{measure}: ...}}")
             if isinstance(self.history.history, Claim) or self.history.delta is not msgspec.UNSET:
                 raise ValueError("a history cannot have a delta or a history of its own")
+
+    def text(self) -> str:
+        """The claim as JSON."""
+        return msgspec.json.encode(self).decode()
 
     def covers(self, loss: Loss | Fraction) -> bool:
         """Whether a mechanism with this loss, or these odds, keeps the promise; decided exactly."""

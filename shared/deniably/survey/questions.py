@@ -78,13 +78,15 @@ class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
         if not self.claim.covers(loss):
             raise ValueError(
                 f"the mechanism's weights give epsilon {loss.epsilon_text()} and delta"
-                f" {to_decimal_text(loss.delta)}: larger odds than the claim allows"
+                f" {to_decimal_text(loss.delta)}: larger odds than the claim allows,"
+                f" {self.claim.text()}"
             )
         history = mechanism.history if isinstance(mechanism, Memoised) else None
         if not self.claim.covers_history(history):
             of_history = "no history" if history is None else f"epsilon {history.epsilon_text()}"
             raise ValueError(
-                f"the mechanism's memo gives {of_history}; claim that much as the history"
+                f"the mechanism's memo gives {of_history}; claim that much as the history, not"
+                f" {self.claim.text()}"
             )
 
 
@@ -140,7 +142,10 @@ class YesNo(_SingleChoice, frozen=True, kw_only=True, tag="yes_no"):
 
     def __post_init__(self) -> None:
         if tuple(self.names) != YES_NO:
-            raise ValueError("a yes_no question has the choices yes and no, in this order")
+            raise ValueError(
+                f"the choices are {', '.join(self.names)}; of a yes_no question they are the"
+                " choices yes and no, in this order"
+            )
         super().__post_init__()
 
 
@@ -221,15 +226,15 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         if isinstance(self.scores, list):
             if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) > LARGEST_SCORE:
                 raise ValueError(
-                    f"scores must have one integer below 2**31 for each of the {len(self.choices)}"
-                    " choices"
+                    f"scores are {self.scores}; use one integer below 2**31 for each of the"
+                    f" {len(self.choices)} choices"
                 )
             gaps = {b - a for a, b in zip(self.scores, self.scores[1:], strict=False)}
             if min(gaps) < 1:
                 raise ValueError(f"scores must be strictly ascending, and here are {self.scores}")
             if self.aim == "mean" and len(gaps) > 1:
                 raise ValueError(
-                    f"scores must be equally spaced where the aim is the mean; the gaps are {gaps}"
+                    f"scores must be equally spaced where the aim is the mean, not {self.scores}"
                 )
 
     @property
@@ -464,7 +469,9 @@ def _one_answer(law: Law, *, every: bool) -> None:
 
 def _can_hide(show_if: ShowIf | msgspec.UnsetType, names: Sequence[str]) -> None:
     if isinstance(show_if, ShowIf) and NOT_APPLICABLE not in names:
-        raise ValueError(f"a question with show_if needs the choice {NOT_APPLICABLE}")
+        raise ValueError(
+            f"a question with show_if needs the choice {NOT_APPLICABLE}; it has {', '.join(names)}"
+        )
 
 
 def _fits(grid: Range, k: int, *, exactly: bool) -> None:

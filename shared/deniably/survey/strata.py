@@ -44,7 +44,7 @@ def check_strata(strata: Mapping[str, Sequence[str]]) -> None:
     """Raise ValueError for a repeated value, and for more than ``MOST_STRATA``."""
     for key, values in strata.items():
         if len(set(values)) < len(values):
-            raise ValueError(f"strata: {key} has a value twice")
+            raise ValueError(f"strata: {key} has a value twice: {', '.join(values)}")
     if (count := prod(map(len, strata.values()))) > MOST_STRATA:
         raise ValueError(
             f"strata: the keys have {count} strata together; {MOST_STRATA} is the most: leave out"

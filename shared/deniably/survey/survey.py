@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -93,7 +94,7 @@ class Survey(Value, frozen=True, dict=True):
                     f" {len(self.questions) - 1}"
                 )
             if hidden:
-                raise ValueError("a survey with ask cannot have show_if")
+                raise ValueError(f"ask is {self.ask}; a survey with show_if cannot have it")
         for question in hidden:
             self._check_condition(question)
         self._check_waves(bool(hidden))
@@ -123,7 +124,8 @@ class Survey(Value, frozen=True, dict=True):
                     )
                 return
         raise ValueError(
-            f"{question.name}: show_if must name an earlier yes_no, select_one or scale question"
+            f"{question.name}: show_if names {condition.question}, which is no earlier yes_no,"
+            " select_one or scale question"
         )
 
     @cached_property
@@ -223,7 +225,7 @@ def as_survey(value: Any) -> Survey:
     except msgspec.ValidationError as error:
         found = what_is_wrong(error)
         why = _unknown(value, found.path) or found.why
-        raise BadSurvey([Problem(found.path, why)]) from None
+        raise BadSurvey([Problem(found.path, why + _found(value, found))]) from None
     except ValueError as error:
         raise BadSurvey([Problem("$", str(error))]) from None
     return survey
@@ -234,6 +236,23 @@ def what_is_wrong(error: msgspec.ValidationError) -> Problem:
     why, _, path = str(error).partition(" - at `")
     path = path.rpartition("` in `")[2]  # where a key is wrong
     return Problem(path.rstrip("`") or "$", why)
+
+
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_LONGEST_FOUND = 64  # characters
+
+
+def _found(value: Any, problem: Problem) -> str:
+    """What stands at a problem's path; nothing where the problem says it already.
+
+    It is ASCII and has at most 64 characters, so it neither steers nor floods a terminal.
+    """
+    if not problem.why.startswith(("Expected ", "Invalid ")):
+        return ""
+    named = problem.path.partition("[...]")[0]  # msgspec leaves out the keys of a dict
+    for key, index in _STEP.findall(named):
+        value = value[key] if key else value[int(index)]
+    return f"; found {json.dumps(value, default=str)[:_LONGEST_FOUND]}"
 
 
 def _unknown(value: Any, path: str) -> str | None:

@@ -37,9 +37,17 @@ export class AuthorChanged extends Refused {
 export class BadAnswer extends DeniablyError {}
 
 /**
- * Throws Refused with the path unless the condition holds.
- * @type {(condition: boolean, path: string, sentence: string) => void}
+ * Throws Refused with the path unless the condition holds, and with the value that is wrong, if one is
+ * given: at most 64 characters of it, none of which steers a screen.
+ * @type {(condition: boolean, path: string, sentence: string, ...wrong: unknown[]) => void}
  */
-export function must(condition, path, sentence) {
-  if (!condition) throw new Refused(`${path}: ${sentence}`);
+export function must(condition, path, sentence, ...wrong) {
+  if (!condition) throw new Refused(`${path}: ${sentence}${wrong.map(found).join("")}`);
 }
+
+const found = (/** @type {unknown} */ value) => {
+  const json = typeof value === "bigint" ? `${value}` : `${JSON.stringify(value)}`;
+  return `${FOUND}${json.slice(0, 64).replace(/\p{C}/gu, "?")}`;
+};
+
+export const FOUND = "; found ";

@@ -11,31 +11,34 @@ const STEERING = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?
 
 /** @type {Check} */
 export const text = (value, path) => {
-  must(typeof value === "string", path, "is not a text");
+  must(typeof value === "string", path, "is not a text", value);
   const at = value.search(STEERING);
   must(at < 0, path, `has U+${value.charCodeAt(at).toString(16)} at ${at + 1}`);
 };
 
 /** @type {Check} */
 export const integer = (value, path) =>
-  must(Number.isSafeInteger(value), path, "is not an integer");
+  must(Number.isSafeInteger(value), path, "is not an integer", value);
 
 /** @type {(least: number, most: number) => Check} */
 export const between = (least, most) => (value, path) => {
   const fits = Number.isSafeInteger(value) && value >= least && value <= most;
-  must(fits, path, `is not an integer from ${least} to ${most}`);
+  must(fits, path, `is not an integer from ${least} to ${most}`, value);
 };
 
 /** @type {(pattern: RegExp) => Check} */
 export const like = (pattern) => (value, path) =>
-  must(typeof value === "string" && pattern.test(value), path, `does not match ${pattern.source}`);
+  must(
+    typeof value === "string" && pattern.test(value), path,
+    `does not match ${pattern.source}`, value,
+  );
 
 /** @type {(needed: Record<string, Check>, optional?: Record<string, Check>) => Check} */
 export const object = (needed, optional = {}) => {
   const checks = new Map(Object.entries({ ...needed, ...optional }));
   return (value, path) => {
     const fits = typeof value === "object" && value !== null && !Array.isArray(value);
-    must(fits, path, "is no object");
+    must(fits, path, "is no object", value);
     for (const key of Object.keys(needed)) must(Object.hasOwn(value, key), path, `lacks ${key}`);
     for (const [key, item] of Object.entries(value)) {
       const check = checks.get(key);
@@ -48,15 +51,16 @@ export const object = (needed, optional = {}) => {
 /** @type {(check: Check, least: number, most: number) => Check} */
 export const list = (check, least, most) => (value, path) => {
   const fits = Array.isArray(value) && value.length >= least && value.length <= most;
-  must(fits, path, `is not a list of ${least} to ${most}`);
+  must(fits, path, `is not a list of ${least} to ${most}`, value);
   for (const [i, item] of value.entries()) check(item, `${path}[${i}]`);
 };
 
 /** @type {(check: Check, least: number, most: number) => Check} */
 export const named = (check, least, most) => (value, path) => {
   list(check, least, most)(value, path);
-  const names = new Set(value.map((/** @type {any} */ item) => item?.name));
-  must(names.size === value.length, path, "a name is used twice");
+  const all = value.map((/** @type {any} */ item) => item?.name);
+  const names = new Set(all);
+  must(names.size === value.length, path, "a name is used twice", all);
 };
 
 export const HASH = like(/^[0-9a-f]{64}$/);

@@ -2,7 +2,7 @@
 // true answer, only randomised reports.
 
 import { canonicalise, digest, parse } from "../core/canonical.js";
-import { BadAnswer, Refused, WavesSent, must } from "../core/errors.js";
+import { BadAnswer, FOUND, Refused, WavesSent, must } from "../core/errors.js";
 import { fraction, parts } from "../core/fraction.js";
 import { pure } from "../core/odds.js";
 import {
@@ -33,7 +33,12 @@ export const written = (memory) => canonicalise(memory);
 /** @type {(text: string) => Memory} throws Refused unless it is valid canonical JSON */
 export function readMemory(text) {
   const value = parse(text);
-  MEMORY(value, "memory");
+  try {
+    MEMORY(value, "memory");
+  } catch (error) {
+    // What is wrong may be a memo or the secret of an invitation: no message holds it.
+    throw error instanceof Refused ? new Refused(error.message.split(FOUND)[0] ?? "") : error;
+  }
   const memory = /** @type {Memory} */ (value);
   must(canonicalise(memory) === text, "memory", "is not canonical");
   return memory;

@@ -38,17 +38,17 @@ const channel = {
     const { k, weights } = mechanism;
     checkPositions(k, path);
     const [first = []] = weights;
-    must(weights.length <= k, path, "weights has from 2 to k rows");
-    must(weights.length * first.length <= MOST, path, `there are at most ${MOST} weights`);
+    must(weights.length <= k, path, "weights has from 2 to k rows", weights);
+    must(weights.length * first.length <= MOST, path, `there are at most ${MOST} weights`, weights);
     const total = sum(first);
-    must(total <= LARGEST, path, "the weights of a row sum to at most 2^53");
+    must(total <= LARGEST, path, "the weights of a row sum to at most 2^53", first);
     for (const row of weights) {
-      must(row.length === first.length, path, "the rows of weights have the same length");
-      must(Math.min(...row) >= 1, path, "a weight is 1 or more: 0 would rule an answer out");
-      must(sum(row) === total, path, "the rows of weights have the same sum");
+      must(row.length === first.length, path, "the rows of weights have the same length", row);
+      must(Math.min(...row) >= 1, path, "a weight is 1 or more: 0 would rule an answer out", row);
+      must(sum(row) === total, path, "the rows of weights have the same sum", row);
     }
     const [n, d] = odds(weights);
-    must(n > d, path, "the rows are all the same: reports would say nothing");
+    must(n > d, path, "the rows are all the same: reports would say nothing", first);
   },
 
   loss: ({ weights }) => pure(odds(weights)),

@@ -1,6 +1,6 @@
 // Checks mechanisms, randomises answers and states privacy losses, for every mechanism (SPEC 2).
 
-import { Refused } from "../core/errors.js";
+import { must } from "../core/errors.js";
 import subsetSelection from "./subset_selection.js";
 
 /** @import { Coins } from "../core/coins.js" */
@@ -79,6 +79,6 @@ export const inner = (mechanism) => (mechanism?.name === "memoised" ? mechanism.
 /** @type {(mechanism: Mechanism, path?: string) => Family} */
 function family(mechanism, path = "mechanism") {
   const found = families.get(mechanism?.name);
-  if (found === undefined) throw new Refused(`${path}: has no name that this page knows`);
-  return found;
+  must(found !== undefined, path, "has no name that this page knows", mechanism?.name);
+  return /** @type {Family} */ (found);
 }

@@ -105,14 +105,14 @@ const memoised = {
   check(mechanism, path) {
     FORM(mechanism, path);
     const { once, own, other } = mechanism;
-    must(FAMILIES.has(once?.name), `${path}.once`, "has no mechanism that a memo stands before");
+    must(FAMILIES.has(once?.name), `${path}.once`, "has no mechanism that a memo stands before", once?.name);
     family(once).check(once, `${path}.once`);
     const { size = 1 } = /** @type {Mechanism} */ (once);
-    must(size === 1, `${path}.once`, "has a size other than 1");
+    must(size === 1, `${path}.once`, "has a size other than 1", size);
     family(memo(mechanism)).check(memo(mechanism), `${path}: the memo`);
     const whole = BigInt(own - other) * total(once);
-    must(whole <= LARGEST, path, "(own - other) * Z is at most 2^53");
-    must(fits(mechanism), path, "the history is too small for these reports");
+    must(whole <= LARGEST, path, "(own - other) * Z is at most 2^53", whole);
+    must(fits(mechanism), path, "the history is too small for these reports", { own, other });
     if (once.name === "set_response") subsetSelection.subset_selection.check(fresh(mechanism), path);
   },
 

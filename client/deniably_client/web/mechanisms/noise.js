@@ -93,7 +93,7 @@ function checkRatio(value, path) {
   RATIO(value, path);
   const [n, d] = parts(value);
   const small = n <= 1n << 31n && d <= 1n << 31n;
-  must(small && fraction(n, d) === value, path, "is in lowest terms, of integers up to 2^31");
+  must(small && fraction(n, d) === value, path, "is in lowest terms, of integers up to 2^31", value);
 }
 
 /** @type {(text: string) => [number, number]} */
@@ -117,7 +117,7 @@ const within = (y, k, reach) => Math.min(Math.max(y, -reach), k - 1 + reach);
 
 /** @type {(k: number, reach: number, path: string) => void} */
 const checkReach = (k, reach, path) =>
-  must(k + 2 * reach <= 2 ** 24, path, "the noise is too wide for so fine a grid");
+  must(k + 2 * reach <= 2 ** 24, path, "the noise is too wide for so fine a grid", k);
 
 /** @type {(scale: string) => number} how far a report may lie beyond the grid */
 function wide(scale) {
@@ -176,15 +176,15 @@ const gaussianNoise = {
     GAUSSIAN(mechanism, path);
     const { k, d, sigma2, epsilon, delta } = mechanism;
     checkPositions(k, path);
-    must(d >= 1 && d <= 64, path, "d is the number of positions, from 1 to 64");
+    must(d >= 1 && d <= 64, path, "d is the number of positions, from 1 to 64", d);
     const [p, q] = ratio(sigma2);
     const largest = 2n * BigInt(p) * BigInt(q) * BigInt(root(p, q)) ** 2n;
-    must(largest <= LARGEST, path, "sigma2 is too large or too finely divided");
+    must(largest <= LARGEST, path, "sigma2 is too large or too finely divided", sigma2);
     checkReach(k, 12 * root(p, q), path);
     const [n, e] = decimal(delta);
-    must(n > 0n && 10000n * n <= e, path, "delta is above 0 and at most 0.0001");
+    must(n > 0n && 10000n * n <= e, path, "delta is above 0 and at most 0.0001", delta);
     const kept = keeps(sigma2, k - 1, d, epsilon, delta);
-    must(kept, path, "sigma2 is too small for the epsilon and delta that are stated");
+    must(kept, path, "sigma2 is too small for the epsilon and delta that are stated", sigma2);
   },
 
   loss: ({ epsilon, delta }) => ({

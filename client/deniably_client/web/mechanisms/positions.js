@@ -8,7 +8,7 @@ const MOST = 2 ** 20 + 1;
 
 /** @type {(k: number, path: string) => void} */
 export const checkPositions = (k, path) =>
-  must(k >= 2 && k <= MOST, path, `k is the number of positions, from 2 to ${MOST}`);
+  must(k >= 2 && k <= MOST, path, `k is the number of positions, from 2 to ${MOST}`, k);
 
 /** @type {(answer: number, k: number) => void} */
 export function checkPosition(answer, k) {

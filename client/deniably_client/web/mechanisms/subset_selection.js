@@ -15,12 +15,12 @@ const subsetSelection = {
   check(mechanism, path) {
     FORM(mechanism, path);
     const { k, omega, own, other } = mechanism;
-    must(k >= 2 && k <= 1024, path, "k is the number of choices, from 2 to 1024");
-    must(omega >= 1 && omega < k, path, "omega is the size of a report, from 1 to k - 1");
-    must(other >= 1 && own > other, path, "the weights are 1 <= other < own");
+    must(k >= 2 && k <= 1024, path, "k is the number of choices, from 2 to 1024", k);
+    must(omega >= 1 && omega < k, path, "omega is the size of a report, from 1 to k - 1", omega);
+    must(other >= 1 && own > other, path, "the weights are 1 <= other < own", { own, other });
     // In doubles a sum that is just too large could be rounded to an allowed one.
     const total = BigInt(omega) * BigInt(own) + BigInt(k - omega) * BigInt(other);
-    must(total <= LARGEST, path, "omega*own + (k-omega)*other is at most 2^53");
+    must(total <= LARGEST, path, "omega*own + (k-omega)*other is at most 2^53", total);
   },
 
   loss: twoWeights,

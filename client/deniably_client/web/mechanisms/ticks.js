@@ -17,9 +17,9 @@ const common = (keys) => {
   return (value, path) => {
     form(value, path);
     const { k, most = 1, own, other } = value;
-    must(k >= 2 && k <= 1024, path, "k is the number of options, from 2 to 1024");
-    must(most >= 1 && most <= k, path, "most is the number of ticks allowed, from 1 to k");
-    must(other >= 1 && own > other, path, "the weights are 1 <= other < own");
+    must(k >= 2 && k <= 1024, path, "k is the number of options, from 2 to 1024", k);
+    must(most >= 1 && most <= k, path, "most is the number of ticks allowed, from 1 to k", most);
+    must(other >= 1 && own > other, path, "the weights are 1 <= other < own", { own, other });
   };
 };
 
@@ -52,9 +52,9 @@ const setResponse = {
   check(mechanism, path) {
     SET_RESPONSE(mechanism, path);
     const { k, size } = mechanism;
-    must(size >= 1 && size <= k, path, "size is the number of options in a report, from 1 to k");
+    must(size >= 1 && size <= k, path, "size is the number of options in a report, from 1 to k", size);
     const total = weights(mechanism).reduce((sum, weight) => sum + weight);
-    must(total <= LARGEST, path, "the weights of all reports sum to at most 2^53");
+    must(total <= LARGEST, path, "the weights of all reports sum to at most 2^53", total);
   },
 
   loss: twoWeights,
@@ -98,8 +98,8 @@ const sampledTicks = {
   check(mechanism, path) {
     SAMPLED_TICKS(mechanism, path);
     const { k, s, own, other } = mechanism;
-    must(s >= 1 && s <= k, path, "s is the number of options in a report, from 1 to k");
-    must(BigInt(own) + BigInt(other) <= LARGEST, path, "own + other is at most 2^53");
+    must(s >= 1 && s <= k, path, "s is the number of options in a report, from 1 to k", s);
+    must(BigInt(own) + BigInt(other) <= LARGEST, path, "own + other is at most 2^53", [own, other]);
   },
 
   loss: ({ s, own, other }) => pure([BigInt(own) ** BigInt(s), BigInt(other) ** BigInt(s)]),
@@ -121,7 +121,8 @@ const UNARY = common({ most: integer, total: integer });
 const unary = {
   check(mechanism, path) {
     UNARY(mechanism, path);
-    must(mechanism.own < mechanism.total, path, "own is below total");
+    const { own, total } = mechanism;
+    must(own < total, path, "own is below total", { own, total });
   },
 
   // The worst pair: one answer ticks `most` options, the other as many of the rest as it can.

@@ -21,7 +21,7 @@ const family = (part) => /** @type {Family} */ (FAMILIES.get(part.name));
 
 /** @type {Check} */
 function checkPart(part, path) {
-  must(FAMILIES.has(part?.name), path, "is no mechanism for a part of a vector");
+  must(FAMILIES.has(part?.name), path, "is no mechanism for a part of a vector", part?.name);
   family(part).check(part, path);
 }
 
@@ -32,7 +32,7 @@ const vector = {
   check(mechanism, path) {
     FORM(mechanism, path);
     const { s, parts } = mechanism;
-    must(s >= 1 && s <= parts.length, path, "s is the number of parts in a report");
+    must(s >= 1 && s <= parts.length, path, "s is the number of parts in a report", s);
   },
 
   loss({ s, parts }) {

@@ -17,11 +17,11 @@ const window = {
     FORM(mechanism, path);
     const { k, m, w, own, other } = mechanism;
     checkPositions(k, path);
-    must(m >= 2 && m <= 4096, path, "m is the number of outputs, from 2 to 4096");
-    must(w >= 1 && w < m, path, "w is the width of the window, from 1 to m - 1");
-    must(other >= 1 && own > other, path, "the weights are 1 <= other < own");
+    must(m >= 2 && m <= 4096, path, "m is the number of outputs, from 2 to 4096", m);
+    must(w >= 1 && w < m, path, "w is the width of the window, from 1 to m - 1", w);
+    must(other >= 1 && own > other, path, "the weights are 1 <= other < own", { own, other });
     const total = BigInt(w) * BigInt(own) + BigInt(m - w) * BigInt(other);
-    must(total <= LARGEST, path, "w*own + (m-w)*other is at most 2^53");
+    must(total <= LARGEST, path, "w*own + (m-w)*other is at most 2^53", total);
   },
 
   loss: twoWeights,

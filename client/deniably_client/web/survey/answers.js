@@ -14,19 +14,19 @@ const SHOW_IF = object({ question: NAME, is: list(NAME, 1, 1024) });
 /** @type {(definition: Definition) => void} throws Refused for an invalid `ask` or `show_if` */
 export function checkConditions({ questions, ask }) {
   const some = ask === undefined || (ask >= 1 && ask < questions.length);
-  must(some, "survey", "ask is the number of questions asked, from 1 to all but one");
+  must(some, "survey", "ask is the number of questions asked, from 1 to all but one", ask);
   for (const [i, question] of questions.entries()) {
     const { name, show_if: condition } = question;
     if (condition === undefined) continue;
     SHOW_IF(condition, `${name}.show_if`);
-    const answered = names(/** @type {Choosing} */ (question)).includes(HIDDEN);
-    must(answered, name, `has show_if without the choice ${HIDDEN}`);
-    must(ask === undefined, name, "has show_if, but only some of the questions are asked");
+    const own = names(/** @type {Choosing} */ (question));
+    must(own.includes(HIDDEN), name, `has show_if without the choice ${HIDDEN}`, own);
+    must(ask === undefined, name, "has show_if, but only some of the questions are asked", ask);
     const earlier = questions.slice(0, i).find((one) => one.name === condition.question);
     const decides = ["yes_no", "select_one", "scale"].includes(earlier?.type ?? "");
     const choices = decides ? names(/** @type {Choosing} */ (earlier)) : [];
     const known = condition.is.every((choice) => choices.includes(choice));
-    must(known, name, "show_if names no choices of an earlier question with one answer");
+    must(known, name, "show_if names no choices of an earlier question with one answer", condition);
   }
 }
 

@@ -34,8 +34,8 @@ export const fitsChoices = ({ mechanism: { k }, choices }, path) =>
 export function fitsOne(question, path) {
   fitsChoices(question, path);
   const { name, k, weights, most } = question.mechanism;
-  must(name !== "channel" || weights.length === k, path, "weights has no row for each choice");
-  must(name !== "unary" || most === 1, path, "the mechanism is for more ticks than one");
+  must(name !== "channel" || weights.length === k, path, "weights has no row for each choice", weights);
+  must(name !== "unary" || most === 1, path, "the mechanism is for more ticks than one", most);
 }
 
 /** @type {Type<Choosing>} */
@@ -55,7 +55,7 @@ const yesNo = {
   form: asked({ choices: CHOICES }),
   fits(question, path) {
     fitsOne(question, path);
-    must(names(question).join() === "yes,no", path, "the choices of yes_no are yes and no");
+    must(names(question).join() === "yes,no", path, "the choices of yes_no are yes and no", names(question));
   },
 };
 

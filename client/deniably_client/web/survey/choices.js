@@ -37,12 +37,12 @@ const scale = {
     const rounds = mechanism.name === "channel" && aim === "mean";
     (rounds ? fitsChoices : fitsOne)(question, path);
     if (scores === undefined) return;
-    must(scores.length === choices.length, path, "scores has no integer for each choice");
-    must(scores.every((score) => Math.abs(score) < 2 ** 31), path, "scores are below 2^31");
+    must(scores.length === choices.length, path, "scores has no integer for each choice", scores);
+    must(scores.every((score) => Math.abs(score) < 2 ** 31), path, "scores are below 2^31", scores);
     const gaps = scores.slice(1).map((score, i) => score - (scores[i] ?? 0));
-    must(Math.min(...gaps) > 0, path, "scores are strictly ascending");
+    must(Math.min(...gaps) > 0, path, "scores are strictly ascending", scores);
     const even = gaps.every((gap) => gap === gaps[0]);
-    must(aim === "distribution" || even, path, "scores are equally spaced for a mean");
+    must(aim === "distribution" || even, path, "scores are equally spaced for a mean", scores);
   },
   encode: selectOne.encode,
 };

@@ -22,7 +22,7 @@ export function checkClaim(claim, loss, path = "claim", history) {
   const { epsilon, odds, delta } = /** @type {Claim} */ (claim);
   const [a, b] = loss.exponent;
   let kept = false;
-  must((epsilon === undefined) !== (odds === undefined), path, "is epsilon or odds");
+  must((epsilon === undefined) !== (odds === undefined), path, "is epsilon or odds", claim);
   if (epsilon !== undefined) {
     const [n, d] = decimal(epsilon);
     must(100n * n >= d && n <= 10n * d, path, `epsilon is ${epsilon}; use 0.01 to 10`);
@@ -33,10 +33,10 @@ export function checkClaim(claim, loss, path = "claim", history) {
     must(fraction(n, d) === odds, path, `write the odds ${odds} in lowest terms`);
     const inRange = !atMostExp([n, d], 1n, 100n) && atMostExp([n, d], 10n);
     must(inRange, path, `the odds are ${odds}; use e^0.01 to e^10`);
-    must(delta === undefined && a === 0n, path, "use epsilon instead of odds");
+    must(delta === undefined && a === 0n, path, "use epsilon instead of odds", claim);
     kept = loss.odds[0] * d <= n * loss.odds[1];
   }
-  must(kept, path, "the mechanism's weights give larger odds than the claim allows");
+  must(kept, path, "the mechanism's weights give larger odds than the claim allows", claim);
   const [n, d] = decimal(delta ?? "0");
   const [m, e] = loss.delta;
   const small = delta === undefined || (n > 0n && 10000n * n <= d);
@@ -48,11 +48,11 @@ export function checkClaim(claim, loss, path = "claim", history) {
 /** @type {(claim: Claim, path: string, loss?: Loss) => void} */
 function checkHistory({ epsilon, delta, history }, path, loss) {
   const stated = history !== undefined;
-  must(stated === (loss !== undefined), path, "a history is claimed exactly where a memo is kept");
+  must(stated === (loss !== undefined), path, "a history is claimed exactly where a memo is kept", history);
   if (loss === undefined) return;
   HISTORY(history, `${path}.history`);
   const { epsilon: all } = /** @type {Claim} */ (history);
   const same = (epsilon === undefined) === (all === undefined) && delta === undefined;
-  must(same, path, "the history is claimed as the epsilon is, or as the odds are");
+  must(same, path, "the history is claimed as the epsilon is, or as the odds are", history);
   checkClaim(history, loss, `${path}.history`);
 }

@@ -95,7 +95,7 @@ const number = {
   fits({ range, aim, mechanism }, path) {
     cellsFit(range, mechanism["k"], aim === "mean", path);
     const one = mechanism.name !== "gaussian" || mechanism["d"] === 1;
-    must(one, path, "the mechanism is for one number: d is 1");
+    must(one, path, "the mechanism is for one number: d is 1", mechanism["d"]);
   },
   encode: ({ name, range, mechanism }, answer) => cell(range, answer, mechanism["k"], name),
 };
@@ -126,7 +126,8 @@ const point = {
   fits({ parts, grid, mechanism }, path) {
     must(grid >= 2 && grid <= 32, path, `grid is ${grid}; use 2 to 32`);
     for (const { range } of parts) cellsFit(range, grid, false, path);
-    must(mechanism["k"] === grid * grid, path, `mechanism.k is not ${grid * grid}, grid * grid`);
+    const { k } = mechanism;
+    must(k === grid * grid, path, `mechanism.k is not ${grid * grid}, grid * grid`, k);
   },
   encode(question, answer) {
     const { name, parts, grid } = question;
@@ -141,7 +142,8 @@ const product = {
   mechanisms: ["subset_selection"],
   fits({ parts, mechanism }, path) {
     const combinations = parts.reduce((count, { choices }) => count * choices.length, 1);
-    must(mechanism["k"] === combinations, path, `mechanism.k is not the ${combinations} combinations`);
+    const { k } = mechanism;
+    must(k === combinations, path, `mechanism.k is not the ${combinations} combinations`, k);
   },
   encode(question, answer) {
     const given = byPart(question, answer);

@@ -1,6 +1,6 @@
 // Checks questions of every type and encodes their answers (SPEC section 4.1).
 
-import { Refused, must } from "../core/errors.js";
+import { must } from "../core/errors.js";
 import { checkMechanism, history, inner, load, loadMechanism, loss } from "../mechanisms/mechanism.js";
 import choice from "./choice.js";
 import { checkClaim } from "./claim.js";
@@ -28,13 +28,15 @@ const types = new Map(Object.entries(choice));
  * @type {(question: any, path: string) => Promise<void>}
  */
 export async function checkQuestion(question, path) {
-  await load(types, sources, question?.type);
-  const type = types.get(question?.type);
-  if (type === undefined) throw new Refused(`${path}.type: ${whyNot(question?.type)}`);
+  const kind = question?.type;
+  await load(types, sources, kind);
+  const type = types.get(kind);
+  if (type === undefined) return must(false, `${path}.type`, whyNot(kind), kind);
   type.form(question, path);
   const { claim, mechanism } = question;
-  const allowed = type.mechanisms.includes(inner(mechanism)?.name);
-  must(allowed, `${path}.mechanism`, `is none of ${type.mechanisms.join(", ")}`);
+  const name = inner(mechanism)?.name;
+  const allowed = type.mechanisms.includes(name);
+  must(allowed, `${path}.mechanism`, `is none of ${type.mechanisms.join(", ")}`, name);
   await loadMechanism(mechanism.name);
   checkMechanism(mechanism, `${path}.mechanism`);
   type.fits(taken(question), path);

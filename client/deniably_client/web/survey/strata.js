@@ -13,12 +13,12 @@ const VALUES = list(SURVEY_NAME, 2, MOST);
 /** @type {Check} validates the strata of a definition */
 export const STRATA = (strata, path) => {
   const fits = typeof strata === "object" && strata !== null && !Array.isArray(strata);
-  must(fits, path, "is no object");
+  must(fits, path, "is no object", strata);
   let count = 1;
   for (const [key, values] of Object.entries(strata)) {
     SURVEY_NAME(key, path);
     VALUES(values, `${path}.${key}`);
-    must(new Set(values).size === values.length, `${path}.${key}`, "has a value twice");
+    must(new Set(values).size === values.length, `${path}.${key}`, "has a value twice", values);
     count *= values.length;
   }
   must(count > 1 && count <= MOST, path, `has ${count} strata, not 2 to ${MOST}`);

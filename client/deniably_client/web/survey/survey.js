@@ -24,7 +24,7 @@ export async function verify(definition, expectedDigest) {
   if (conditional(survey)) (await import("./answers.js")).checkConditions(survey);
   checkWaves(survey);
   const { to, reports } = survey.results;
-  must(!to || reports !== "public", "survey.results", "is not public");
+  must(!to || reports !== "public", "survey.results", "is not public", survey.results);
   const found = await digest(definition);
   must(found === expectedDigest, "survey", `was changed: its version is ${found}`);
   return survey;
@@ -39,14 +39,14 @@ function checkWaves(survey) {
   const { questions, waves } = survey;
   const keeps = waves !== undefined && waves.count === undefined;
   const fits = questions.every(({ mechanism }) => (mechanism.name === "memoised") === keeps);
-  must(fits, "survey", "with waves, but no count, every mechanism is memoised, and else none");
+  must(fits, "survey", "with waves, but no count, every mechanism is memoised, and else none", waves);
   const everything = waves === undefined || !conditional(survey);
-  must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if");
+  must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if", waves);
 }
 
 /** @type {(...allowed: unknown[]) => import("../core/types.js").Check} */
 const either = (...allowed) => (value, path) =>
-  must(allowed.includes(value), path, `is not ${allowed.join(" or ")}`);
+  must(allowed.includes(value), path, `is not ${allowed.join(" or ")}`, value);
 
 const WAVES = object(
   { panel: SURVEY_NAME },
@@ -55,7 +55,7 @@ const WAVES = object(
 
 const SURVEY = object(
   {
-    spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
+    spec: (value, path) => must(value === 1, path, "is not the version that this page knows", value),
     name: SURVEY_NAME,
     title: text,
     language: text,
