@@ -497,8 +497,8 @@ MUTANTS = (
     Mutant(
         "an unknown type is not asked for its mechanism",
         "questions.js",
-        "if (type === undefined) throw",
-        "if (type === undefined) return; else if (!type) throw",
+        "if (type === undefined) return must",
+        "if (type === undefined) return; else if (!type) must",
         "definitions",
         99,
     ),
