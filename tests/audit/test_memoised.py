@@ -294,7 +294,7 @@ def averaging_attack(own: float, waves: int) -> float:
 
 
 def against_a_memo(epsilon: float, waves: int) -> float:
-    """The same against one memo at twice the epsilon, whose reports have ``epsilon`` each."""
+    """P(the adversary is right) about one memo at twice the epsilon, with ``epsilon`` a report."""
     odds, history = exp(epsilon), exp(2 * epsilon)
     ratio = (odds - 1) * (history + 1) / (2 * (history - odds))
     kept = ratio / (1 + ratio)

@@ -71,7 +71,7 @@ def answers_for(mechanism: Mechanism, n: int) -> Any:
 
 
 def one_by_one(mechanism: Mechanism, answers: Any) -> Iterator[Any]:
-    """The same as a device has them."""
+    """The answers one by one, in the form that ``randomise`` takes on a device."""
     for answer in answers:
         if isinstance(mechanism, SampledTicks | SetResponse | Unary):
             yield tuple(np.flatnonzero(answer).tolist())

@@ -121,7 +121,7 @@ def asked(epsilon: float) -> dict[str, object]:
 
 
 def real(sheet: Sheet, epsilon: float, n: int) -> None:
-    """The same from reports of the running code, at the middle of the range."""
+    """Measures a mean from reports of the running code, with all answers in mid-range."""
     mechanism = best_for_mean(1001, *weights_for_epsilon(Fraction(str(epsilon)))).mechanism
     score = position_scores(mechanism) / 500 - 1
     seen = score[randomise_many(mechanism, np.full(n, 500))]

@@ -262,7 +262,7 @@ def serving(command: list[str], database: Path) -> Iterator[int]:
 
 @contextmanager
 def process_serving(command: list[str], database: Path) -> Iterator[tuple[int, int]]:
-    """The same; gives its port and its process."""
+    """A server process, until the block ends; gives its port and its process id."""
     if "serve" in command:
         command = [*command, "--port", "0", "--database"]
     command = [*command, str(database)]

@@ -97,7 +97,7 @@ def axe() -> Callable[[Page], list[str]]:
 
 @pytest.fixture(scope="session")
 def axe_light_and_dark() -> Callable[[Page], list[str]]:
-    """The same of a page in light, and what hangs on colours of the same page in the dark."""
+    """The violations of a page in light colours, and those of colours in dark mode."""
 
     def run(page: Page) -> list[str]:
         light = _violations(page)

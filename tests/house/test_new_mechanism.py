@@ -331,7 +331,7 @@ def test_an_audit_passes_it(mechanism: Any) -> None:
 
 
 def leaky(mechanism: Any) -> Callable[[Any, Coins], Cells]:
-    """The same with one mistake: each gives away more than it says."""
+    """The mechanism's randomiser with a mistake: its reports give away more than it states."""
     match mechanism:
         case Hadamard():
             return Hadamard(3, 4, 1).randomise

@@ -165,7 +165,7 @@ def test_every_report_is_one_that_the_server_accepts(k: int, data: st.DataObject
 
 @given(st.integers(2, 12), st.data())
 def test_what_is_drawn_does_not_depend_on_keeping_the_truth(k: int, data: st.DataObject) -> None:
-    """The same bounds in the same order, whatever the answer and whether it is kept."""
+    """The draws have equal bounds in an equal order for every answer, kept or not."""
     omega = data.draw(st.integers(1, k - 1))
     m = SubsetSelection(k, omega, 3, 1)
 

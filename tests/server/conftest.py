@@ -140,7 +140,7 @@ def serve(database: Path) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture
 def serve_at(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """The same on any database."""
+    """Starts servers on a database whose address is given; kills them at the end."""
     servers: list[Server] = []
 
     def start(address: str, *options: str) -> Server:

@@ -47,7 +47,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def short(tmp_path: Path) -> Path:
-    """The same with few answers, whose branches are soon walked."""
+    """A survey with few possible answers, whose branches an audit walks quickly."""
     path = tmp_path / "short.yaml"
     path.write_text(SURVEY.replace("maximum: 50", "maximum: 3"))
     return path
@@ -293,7 +293,7 @@ def test_a_plan_says_what_a_figure_is(tmp_path: Path) -> None:
 
 @pytest.fixture
 def tape(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same coins each time: an audit is wrong about a question once in a million times."""
+    """Fixed coins: an audit with fresh ones is wrong about one question in a million."""
     monkeypatch.setattr(secrets, "token_bytes", Random(1).randbytes)
 
 

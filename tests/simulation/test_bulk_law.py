@@ -205,7 +205,7 @@ def test_a_channel_as_large_as_allowed_is_searched_without_overflow(
 
 @pytest.fixture
 def tape(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same bytes in every run, so that a test of fit always says the same."""
+    """Fixed random bytes, so that a test of fit has one outcome in all runs."""
     monkeypatch.setattr(uniform, "urandom", np.random.default_rng(20).bytes)
 
 

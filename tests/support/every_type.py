@@ -172,7 +172,7 @@ def survey_of_everything(**changes: Any) -> Survey:
 
 
 def survey_within_limits(**changes: Any) -> Survey:
-    """The same with so little given away, 0.25 a question, that a device answers all of it."""
+    """Every type of question at epsilon 0.25, so that a device answers all within its limits."""
     text = json.dumps(QUESTIONS).replace(f'"own": {OWN}', f'"own": {MILD}')
     questions = [{"claim": {"epsilon": "0.25"}} | each for each in json.loads(text)]
     by_name = {question["name"]: question for question in questions}

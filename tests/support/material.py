@@ -73,12 +73,12 @@ def source_of(survey: Survey, author: Key = AUTHOR) -> Provenance:
 
 
 def register_text(register: Register) -> bytes:
-    """The same as a server sends it."""
+    """The register as a server sends it: canonical JSON."""
     return canonical({"entries": list(register.entries), "head": register.head})
 
 
 def signed_headers(survey: Survey, author: Key = AUTHOR) -> dict[str, str]:
-    """The same as a program sends it."""
+    """The HTTP headers with which a program sends an author's signature of a survey."""
     signature = signed(survey, author)
     return {"Deniably-Author": signature.author, "Deniably-Signature": signature.value}
 

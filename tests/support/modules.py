@@ -42,7 +42,7 @@ class Modules:
         return self._ask(folder=str(self._folder), body=body, given=given)
 
     def compute(self, body: str, given: object = None) -> Any:
-        """The same of what only computes: without a thread of its own, which takes longer."""
+        """Like ``run``, but quicker, in a shared thread: for a body that changes nothing."""
         return self._ask(folder=str(self._folder), body=body, given=given, computes=True)
 
     def vectors(

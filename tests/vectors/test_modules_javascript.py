@@ -32,7 +32,7 @@ def run(modules: Modules) -> Callable[..., Any]:
 
 @pytest.fixture
 def run_alone(modules: Modules) -> Callable[..., Any]:
-    """The same of what changes a global: in a thread of its own."""
+    """Like ``run``, in a thread of its own: the body may change globals."""
     return modules.run
 
 

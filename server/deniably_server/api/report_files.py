@@ -56,7 +56,7 @@ def reports_as_lines(name: str) -> Response:
 @blueprint.get("/api/surveys/<name>/reports.parquet")
 @Operation({200: {PARQUET: None}}, RESULTS, headers=HEADERS)
 def reports_as_parquet(name: str) -> Response:
-    """The same columns as Parquet, with labels, where the server has pyarrow."""
+    """The randomised reports of a closed survey as Parquet, with labels. It needs pyarrow."""
     given_out_survey(name)  # a refusal of its own comes first
     try:
         library("pyarrow.parquet")

@@ -53,7 +53,7 @@ def _filled(cells: tuple[str, ...]) -> Filled:
 
 
 def pieces(blocks: Iterable[Rows], most: int) -> Iterator[Rows]:
-    """The same rows in blocks of at most ``most``."""
+    """Cuts blocks of rows into blocks of at most ``most`` rows; their order stays."""
     for block in blocks:
         for at in range(0, len(block), most):
             yield block[at : at + most]

@@ -58,7 +58,7 @@ class Standardised:
 
 
 def standardised(x: Floats) -> Standardised:
-    """The same column space, in which steps and separation have the same size in every unit.
+    """Scales the columns of ``x``, of shape (n, p), so that units do not matter to the fit.
 
     With a constant column the others are centred as well. Raises BadModel where a column follows
     from the others, by its number.

@@ -255,7 +255,7 @@ class Linear:
         return found
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """The same where errors are normal."""
+        """The information that unrandomised answers would give, where errors are normal."""
         z = self.z[people.group]
         found = np.zeros((self.coefficients, self.coefficients))
         weighed = weight[:, :, None] * z
