@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.results.subgroups import all_shown, every_subgroup, members, shown_subgroups
+from deniably.results.subgroups import all_shown, every_subgroup, shown_subgroups
+from deniably.survey.strata import members
 
 SITES = {"site": ["north", "south"]}
 THREE = {"site": ["east", "north", "south"]}

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deniably.core.counting import counted
-from deniably.results.subgroups import all_shown, members, shown_subgroups
-from deniably.survey.strata import Stratum, stratum_text
+from deniably.results.subgroups import all_shown, shown_subgroups
+from deniably.survey.strata import Stratum, members, stratum_text
 from deniably.survey.survey import Survey
 from deniably.workbench.packing import Layout, layout
 from deniably_server.errors import Hidden

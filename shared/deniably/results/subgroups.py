@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
-from deniably.survey.strata import Stratum, every_stratum
+from deniably.survey.strata import every_stratum, members
 
 Row = list[int]
 
@@ -30,16 +30,6 @@ def every_subgroup(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
         for values in product(*([None, *strata[key]] for key in keys))
     ]
     return sorted((one for one in found if one), key=len)
-
-
-def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]:
-    """The numbers of the strata in a subgroup; those of all if it fixes nothing.
-
-    >>> members({"site": ["north", "south"], "shift": ["day", "night"]}, {"site": "south"})
-    [1, 3]
-    """
-    wanted = subgroup.items()
-    return [i for i, one in enumerate(every_stratum(strata)) if wanted <= one.items()]
 
 
 def shown_subgroups(

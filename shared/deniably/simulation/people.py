@@ -32,6 +32,7 @@ from deniably.survey.questions import (
     by_name,
 )
 from deniably.survey.report import is_shown
+from deniably.survey.strata import Stratum, members, stratum_text
 from deniably.survey.survey import Survey, show_if
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ class QuestionAnswers:
             case _:
                 return parts[0]
 
+    def among(self, chosen: npt.NDArray[np.bool_]) -> QuestionAnswers:
+        """The answers of the chosen people."""
+        columns = [Column(column.texts, column.codes[chosen]) for column in self.columns]
+        return QuestionAnswers(self.question, columns, self.encoded)
+
     def blocks(self) -> Iterator[Encoded]:
         """The encoded answers of all people, in blocks."""
         return (self.inputs(people) for people in blocks(self.n))
@@ -95,10 +101,14 @@ class QuestionAnswers:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class People:
-    """The true answers of n people, question by question in the survey's order."""
+    """The true answers of n people, question by question in the survey's order.
+
+    ``strata`` (n,) are the numbers of their strata, 0 in a survey without.
+    """
 
     survey: Survey
     answers: list[QuestionAnswers]
+    strata: npt.NDArray[np.uint8]
 
     @property
     def n(self) -> int:
@@ -115,7 +125,22 @@ class People:
             for answers in self.answers
             for name, column in zip(column_names(answers.question), answers.columns, strict=True)
         }
-        return frame(columns)
+        every = self.survey.every_stratum
+        numbers = list(map(int, self.strata))
+        said = {key: [every[number][key] for number in numbers] for key in every[0]}
+        return frame(said | columns)
+
+    def among(self, stratum: Stratum) -> People:
+        """The people of a subgroup, such as ``{"site": "north"}``.
+
+        Raises ValueError for a key or value that there is not, and where there is nobody.
+        """
+        inside = np.isin(self.strata, members(self.survey.strata or {}, stratum))
+        if not inside.any():
+            raise ValueError(f"there is nobody of {stratum_text(stratum)}")
+        return People(
+            self.survey, [answers.among(inside) for answers in self.answers], self.strata[inside]
+        )
 
     def __repr__(self) -> str:
         return f"{people(self.n)} with answers to {counted(len(self.answers), 'question')}"
@@ -130,17 +155,23 @@ def read_people(survey: Survey, table: Written) -> People:
     """Reads people from a CSV file, a DataFrame, or rows whose first row has the column names.
 
     A column has the name of its question, or ``question.part`` if there are parts. Write a choice
-    by its name or its label, several ticks as ``a;b``. Cells of a hidden question are ignored.
+    by its name or its label, several ticks as ``a;b``. Cells of a hidden question are ignored. A
+    survey with strata needs a column for each key, such as ``site``, with its values.
     Raises OSError if the file cannot be read. Raises BadAnswer with the row and the reason, never
     with the answer.
     """
     names = {question.name: column_names(question) for question in survey.questions}
-    columns = _read(rows_of(table), [name for some in names.values() for name in some])
+    keys = sorted(survey.strata or {})
+    columns = _read(rows_of(table), [*keys, *(name for some in names.values() for name in some)])
+    strata = _strata(survey, [columns[key] for key in keys])
     found: dict[str, QuestionAnswers] = {}
     for question in survey.questions:
         own = [columns[name] for name in names[question.name]]
         found[question.name] = _answers(question, _shown(question, own, found))
-    return People(survey, list(found.values()))
+    answers = list(found.values())
+    if not keys:
+        strata = np.zeros(answers[0].n, np.uint8)
+    return People(survey, answers, strata)
 
 
 def column_names(question: Question) -> list[str]:
@@ -176,6 +207,20 @@ def _read(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> dict[str, Col
         name: Column([text.strip() for text in numbers[name]], np.concatenate(codes[name]))
         for name in wanted
     }
+
+
+def _strata(survey: Survey, columns: Sequence[Column]) -> npt.NDArray[np.uint8]:
+    """The numbers of strata from a column for each key, in alphabetical order."""
+    found = np.zeros(0, np.int64)
+    for key, column in zip(sorted(survey.strata or {}), columns, strict=True):
+        values = (survey.strata or {})[key]
+        for code, text in enumerate(column.texts):
+            if text not in values:
+                row = int(np.argmax(column.codes == code)) + 2
+                raise BadAnswer(f"row {row}: {key} is one of {', '.join(values)}")
+        places = np.array([values.index(text) for text in column.texts])[column.codes]
+        found = found * len(values) + places if len(found) else places
+    return found.astype(np.uint8)
 
 
 def _shown(

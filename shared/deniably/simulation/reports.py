@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import islice
+from itertools import cycle, islice
 from operator import add
 
 import numpy as np
@@ -23,6 +23,7 @@ from deniably.simulation.bulk.picks import picked
 from deniably.simulation.made_up import Answers, make_up
 from deniably.simulation.people import People, QuestionAnswers, blocks, column_names, read_people
 from deniably.survey.questions import Question
+from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
 
 _HEAD = 5
@@ -40,6 +41,10 @@ class Some:
     question: Question
     asked: npt.NDArray[np.bool_]
     reports: bulk.Reports
+
+    def among(self, chosen: npt.NDArray[np.bool_]) -> Some:
+        """Those of the chosen people alone, who keep their places."""
+        return Some(self.question, self.asked & chosen, self.reports[chosen[self.asked]])
 
     def tally(self) -> Tally:
         """The tally of these reports."""
@@ -66,29 +71,32 @@ Block = Mapping[str, Some]
 class Reports:
     """The reports of ``n`` people, in ``blocks``: all that a server sees of these people.
 
-    Each report is random, and says nothing certain about anybody.
+    Each report is random, and says nothing certain about anybody. ``strata`` (n,) are the numbers
+    of their strata, which are not random; 0 in a survey without.
     """
 
     survey: Survey
     n: int
     blocks: Sequence[Block]
+    strata: npt.NDArray[np.uint8]
 
     def rows(self) -> Iterator[dict[str, Cell]]:
         """One row for each report, with its cells by the name of the question.
 
         A cell lists the choices that the report names, or the numbers of the cells that it counts
-        in. It is None if the device was not asked the question.
+        in. It is None if the device was not asked the question. The strata come first, by key.
         """
+        every, strata = self.survey.every_stratum, iter(self.strata.tolist())
         for block in self.blocks:
             columns = [_texts(some) for some in block.values()]
             for cells in zip(*columns, strict=True):
-                yield dict(zip(block, cells, strict=True))
+                yield {**every[next(strata)], **dict(zip(block, cells, strict=True))}
 
     def __len__(self) -> int:
         return self.n
 
     def __repr__(self) -> str:
-        names = [question.name for question in self.survey.questions]
+        names = [*sorted(self.survey.strata or {}), *(one.name for one in self.survey.questions)]
         head = [[str(row[name] or "") for name in names] for row in islice(self.rows(), _HEAD)]
         more = [f"... {self.n:,} reports in all"] if self.n > _HEAD else []
         return "\n".join([*aligned([names, *head], len(names)), *more])
@@ -103,12 +111,28 @@ def randomise(people: People) -> Reports:
     for question in people.survey.questions:
         if not any(block[question.name].asked.any() for block in found):
             raise ValueError(f"nobody was asked {question.name}; simulate more people")
-    return Reports(people.survey, people.n, found)
+    return Reports(people.survey, people.n, found, people.strata)
 
 
-def tally(reports: Reports) -> dict[str, Tally]:
-    """Tallies reports, by the name of the question. Estimates need nothing else."""
-    return tally_blocks(reports.survey, reports.blocks)
+def tally(reports: Reports, *, strata: Stratum | None = None) -> dict[str, Tally]:
+    """Tallies reports, by the name of the question. Estimates need nothing else.
+
+    ``strata``, such as ``{"site": "north"}``, asks for those of a subgroup. Raises ValueError for a
+    key or value that the survey does not have.
+    """
+    if not strata:
+        return tally_blocks(reports.survey, reports.blocks)
+    inside = np.isin(reports.strata, members(reports.survey.strata or {}, strata))
+    return tally_blocks(reports.survey, _chosen(reports.blocks, inside))
+
+
+def _chosen(some: Iterable[Block], inside: npt.NDArray[np.bool_]) -> Iterator[Block]:
+    """The reports of some of the people."""
+    start = 0
+    for block in some:
+        stop = start + len(next(iter(block.values())).asked)
+        yield {name: one.among(inside[start:stop]) for name, one in block.items()}
+        start = stop
 
 
 def tally_blocks(survey: Survey, some: Iterable[Block]) -> dict[str, Tally]:
@@ -134,14 +158,16 @@ def simulate(people: People) -> dict[str, Tally]:
 def simulate_people(survey: Survey, n: int) -> People:
     """Makes up ``n`` people and their true answers.
 
-    How popular each choice is gets drawn once; numbers have one hump. Raises ValueError unless n is
-    at least 1.
+    How popular each choice is gets drawn once; numbers have one hump. People come from the strata
+    in turn. Raises ValueError unless n is at least 1.
     """
     if n < 1:
         raise ValueError(f"{n} people; there is at least 1")
     names = [name for question in survey.questions for name in column_names(question)]
     rows = (_row(survey.questions, answers) for answers in make_up(survey, n))
-    return read_people(survey, [names, *rows])
+    said = cycle(list(one.values()) for one in survey.every_stratum)
+    keys = sorted(survey.strata or {})
+    return read_people(survey, [keys + names, *map(add, said, rows)])
 
 
 def _blocks(people: People) -> Iterator[Block]:

@@ -62,6 +62,23 @@ def every_stratum(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     return [dict(zip(keys, found, strict=True)) for found in product(*map(strata.get, keys))]  # type: ignore[arg-type]
 
 
+def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]:
+    """The numbers of the strata in a subgroup, which fixes some keys, or none.
+
+    Raises ValueError for a key or a value that there is not.
+
+    >>> members({"site": ["north", "south"], "shift": ["day", "night"]}, {"site": "south"})
+    [1, 3]
+    """
+    for key, value in subgroup.items():
+        if key not in strata:
+            raise ValueError(f"there is no stratum {key}; there are {', '.join(sorted(strata))}")
+        if value not in strata[key]:
+            raise ValueError(f"{key} is one of {', '.join(strata[key])}")
+    wanted = subgroup.items()
+    return [i for i, one in enumerate(every_stratum(strata)) if wanted <= one.items()]
+
+
 def stratum_in(query: str, strata: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The stratum that a link names, from what stands behind its question mark.
 

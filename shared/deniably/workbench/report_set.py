@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from deniably.core.errors import BadReport
+from deniably.core.errors import BadModel, BadReport
+from deniably.core.table import Table
 from deniably.estimation.tally import Tally
 from deniably.simulation.bulk.any_law import named
 from deniably.simulation.reports import Reports, Some
+from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import FileColumns, Filled, columns_of
+from deniably.workbench.columns import FileColumns, Filled, columns_of, note
 from deniably.workbench.ordering import in_order
 from deniably.workbench.packing import Answered, Layout, PackedField, Rows, WireBlock, layout
 
 if TYPE_CHECKING:
+    from deniably.core.binomial import Floats
     from deniably.workbench.models.fit import StandardErrors
     from deniably.workbench.models.regress import Link
     from deniably.workbench.models.regression import Regression
@@ -83,24 +86,97 @@ class ReportSet:
         """The integers of an exported column, in the order of the rows. Raises KeyError."""
         return self.columns.one(name, self.rows)
 
+    def among(self, stratum: Stratum) -> ReportSet:
+        """The reports of a subgroup, such as ``{"site": "north"}``, as a set with all methods.
+
+        Raises BadModel where strata were left out, and for a key or value that the survey does not
+        have.
+        """
+        self._needs_strata()
+        try:
+            wanted = members(self.survey.strata or {}, stratum)
+        except ValueError as error:
+            raise BadModel(str(error)) from None
+        return ReportSet(self.layout, self.rows[np.isin(self.layout.strata(self.rows), wanted)])
+
+    def by(self, key: str) -> dict[str, ReportSet]:
+        """The reports of each value of a key of the strata, in the definition's order.
+
+        Raises BadModel as ``among`` does.
+        """
+        self._needs_strata(key)
+        return {value: self.among({key: value}) for value in (self.survey.strata or {})[key]}
+
+    def shares(
+        self,
+        question: str,
+        *,
+        weights: Sequence[float] | None = None,
+        strata: str | Sequence[str] | None = None,
+        by: str | None = None,
+        confidence: float = 0.95,
+    ) -> Table:
+        """The shares of all true answers to a question, and their mean, with weights.
+
+        ``weights`` are in the order of the rows, as ``rake`` returns them. ``strata`` are keys:
+        errors are then those within strata, which a design of a sample from each makes smaller.
+        ``by`` is a key, and each of its values has rows of its own. Otherwise as
+        ``weighted_shares``. Raises BadModel, and NoEstimate where all reports are alike.
+        """
+        from deniably.workbench.models.of_reports import shares_of_reports
+
+        return shares_of_reports(
+            self, question, weights=weights, strata=strata, by=by, confidence=confidence
+        )
+
+    def rake(self, margins: Mapping[str, Mapping[str, float]]) -> Floats:
+        """Weights in the order of the rows, with mean 1, that meet known shares of strata.
+
+        ``margins`` are such as ``{"site": {"north": 0.4, "south": 0.6}}``. Only strata have
+        margins: of a question nobody knows who gave which answer. Raises BadModel for another
+        column, and as ``deniably.workbench.rake`` does.
+        """
+        from deniably.workbench.models.weights import rake
+
+        self._needs_strata(*margins)
+        return rake(self.strata, margins)
+
     def regress(
         self,
         formula: str,
         *,
         weights: Sequence[float] | None = None,
+        strata: str | Sequence[str] | None = None,
         link: Link = "logit",
         se: StandardErrors | None = None,
         confidence: float = 0.95,
     ) -> Regression:
-        """Regression on the reports, such as ``"stolen ~ often + score(happy)"``.
+        """Regression on the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
 
-        See ``models.of_reports.regress_reports``. Raises BadModel.
+        Strata stand under their keys, here ``site``. ``weights`` are in the order of the rows, and
+        ``strata`` are keys whose strata the errors of a weighted model are taken within. See
+        ``models.of_reports.regress_reports``. Raises BadModel.
         """
         from deniably.workbench.models.of_reports import regress_reports
 
         return regress_reports(
-            self, formula, weights=weights, link=link, se=se, confidence=confidence
+            self, formula, weights=weights, strata=strata, link=link, se=se, confidence=confidence
         )
+
+    def _needs_strata(self, *keys: str) -> None:
+        """Raise BadModel where strata were left out, or there is none of such a key."""
+        known = sorted(self.survey.strata or {})
+        for key in keys:
+            if any(question.name == key for question in self.survey.questions):
+                raise BadModel(
+                    f"{key} is a question, and randomised: nobody knows who gave which answer;"
+                    " only strata are known"
+                )
+            if key not in known:
+                there = f"there are {', '.join(known)}" if known else "the survey has none"
+                raise BadModel(f"there is no stratum {key}; {there}")
+        if not self.layout.stratified:
+            raise BadModel(note(self.layout) or "the survey has no strata")
 
 
 def report_set(places: Layout, blocks: Iterable[WireBlock]) -> ReportSet:
@@ -138,12 +214,17 @@ def checked(survey: Survey, values: object) -> list[list[int] | None]:
 
 def of_simulation(reports: Reports) -> ReportSet:
     """The set of simulated reports, as ``deniably.randomise`` returns them."""
-    places = layout(reports.survey)
-    blocks = (
-        np.hstack([_packed(field, block[name]) for name, field in places.fields.items()])
-        for block in reports.blocks
-    )
-    return of_rows(places, blocks)
+    places = layout(reports.survey, stratified=bool(reports.survey.strata))
+
+    def blocks() -> Iterator[Rows]:
+        start = 0
+        for block in reports.blocks:
+            packed = [_packed(field, block[name]) for name, field in places.fields.items()]
+            stop = start + len(packed[0])
+            yield places.beside(reports.strata[start:stop].astype(np.int64), packed)
+            start = stop
+
+    return of_rows(places, blocks())
 
 
 def _packed(field: PackedField, some: Some) -> Rows:

@@ -9,15 +9,24 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
+from deniably.core.table import Table
 from deniably.estimation.analysis import has_score
 from deniably.estimation.channels import matrix
 from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import OfChoices, Question, Scale, SelectMultiple, YesNo
-from deniably.workbench.models.columns import nearest, numbers, read_columns, weights_of
+from deniably.workbench.columns import note
+from deniably.workbench.models.columns import (
+    groups_of,
+    nearest,
+    numbers,
+    read_columns,
+    weights_of,
+)
 from deniably.workbench.models.fit import Ints, StandardErrors
 from deniably.workbench.models.randomised import Design, Randomised
 from deniably.workbench.models.regress import Link, fitted, parsed
 from deniably.workbench.models.regression import Regression
+from deniably.workbench.models.weights import shares_of
 from deniably.workbench.report_set import ReportSet
 
 if TYPE_CHECKING:
@@ -33,6 +42,7 @@ def regress_reports(
     *,
     public: Mapping[str, Sequence[object]] | None = None,
     weights: Sequence[float] | None = None,
+    strata: str | Sequence[str] | None = None,
     link: Link = "logit",
     se: StandardErrors | None = None,
     confidence: float = 0.95,
@@ -41,12 +51,14 @@ def regress_reports(
 
     Questions stand under their names. One with a single choice is a category, a scale also a number
     as ``score(happy)``; of several choices each option is a yes or no under ``often__cash``.
-    ``public`` are columns of what is not randomised, such as strata, in the order of the rows. Rows
-    of people who were not asked all questions of the formula are left out. Otherwise as
-    ``deniably.regress``. Raises BadModel for a question that cannot stand in a model.
+    Strata stand under their keys, as do ``public``: other columns of what is not randomised, in the
+    order of the rows. ``strata`` are keys, or names of such columns: the errors of a weighted model
+    are then those within strata. Rows of people who were not asked all questions of the formula are
+    left out. Otherwise as ``deniably.regress``. Raises BadModel for a question that cannot stand in
+    a model, and for strata that were left out.
     """
     asked = parsed(formula)
-    beside = dict(public or {})
+    beside = {**reports.strata, **(public or {})}
     names = [name for name in (asked.outcome, *asked.variables) if name not in beside]
     known = {name: randomised(reports, name) for name in names}
     there = np.ones(len(reports), np.bool_)
@@ -61,10 +73,77 @@ def regress_reports(
         table,
         {name: _some(one, there) for name, (one, _) in known.items()},
         weights=None if weights is None else _weights(weights, there),
+        strata=None if strata is None else _groups(beside, strata, reports)[there],
         link=link,
         se=se,
         confidence=confidence,
     )
+
+
+def shares_of_reports(
+    reports: ReportSet,
+    question: str,
+    *,
+    weights: Sequence[float] | None = None,
+    strata: str | Sequence[str] | None = None,
+    by: str | None = None,
+    confidence: float = 0.95,
+) -> Table:
+    """The weighted shares of the answers to a question: see ``ReportSet.shares``."""
+    one, there = randomised(reports, question)
+    w = None if weights is None else _weights(weights, there)
+    groups = None if strata is None else _groups(reports.strata, strata, reports)[there]
+    some = _some(one, there)
+    if by is None:
+        return shares_of(some, w, groups, confidence)
+    codes = _groups(reports.strata, by, reports)[there]
+    values = np.array(reports.strata[by], object)[there]
+    parts = [
+        (str(values[codes == code][0]), codes == code) for code in dict.fromkeys(codes.tolist())
+    ]
+    order = list((reports.survey.strata or {})[by])
+    parts.sort(key=lambda part: order.index(part[0]))
+    found = [
+        (value, shares_of(
+            _some(some, inside), None if w is None else w[inside],
+            None if groups is None else groups[inside], confidence,
+        ))
+        for value, inside in parts
+    ]  # fmt: skip
+    return _beside(by, found)
+
+
+def _beside(by: str, found: Sequence[tuple[str, Table]]) -> Table:
+    """Tables of parts as one, with a column for the part."""
+    first = found[0][1]
+    return Table(
+        f"{first.caption.partition(',')[0]}, by {by}",
+        [{by: value, **row} for value, one in found for row in one.rows],
+        [
+            [by, *first.lines[0]],
+            *([value, *line] for value, one in found for line in one.lines[1:]),
+        ],
+        first.texts + 1,
+        [] if len({*map(str, (one.notes for _, one in found))}) > 1 else first.notes,
+    )
+
+
+def _groups(
+    public: Mapping[str, Sequence[object]], names: str | Sequence[str], reports: ReportSet
+) -> Ints:
+    """Number the different values of some columns together. Raises BadModel."""
+    wanted = [names] if isinstance(names, str) else list(names)
+    found = np.zeros(len(reports), np.int64)
+    for name in wanted:
+        if name not in public:
+            unknown = name not in (reports.survey.strata or {})
+            why = nearest(name, public) if unknown else f": {note(reports.layout)}"
+            raise BadModel(f"there is no stratum {name}{why}")
+        codes = groups_of(public[name])
+        if len(codes) != len(reports):
+            raise BadModel(f"{name} has {len(codes)} rows for {len(reports)} reports")
+        found = found * (int(codes.max(initial=0)) + 1) + codes
+    return found
 
 
 def randomised(reports: ReportSet, name: str) -> tuple[Randomised, Asked]:
@@ -75,7 +154,11 @@ def randomised(reports: ReportSet, name: str) -> tuple[Randomised, Asked]:
             return _of_question(reports, question)
         if isinstance(question, SelectMultiple) and name.startswith(f"{question.name}__"):
             return _of_option(reports, question, name)
-    known = [question.name for question in reports.survey.questions]
+    if name in (reports.survey.strata or {}):
+        raise BadModel(
+            note(reports.layout) if name not in reports.strata else f"{name} is a stratum"
+        )
+    known = [*reports.strata, *(question.name for question in reports.survey.questions)]
     raise BadModel(f"there is no question {name}{nearest(name, known)}")
 
 

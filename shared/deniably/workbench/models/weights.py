@@ -93,18 +93,25 @@ def weighted_shares(
     names = [question, *(name for name in (weights, strata) if isinstance(name, str))]
     table = read_columns(frame, names)
     reports = design_of(design).of(question, table[question].to_numpy())
-    n = len(table)
-    if n < 2:
-        raise BadModel("an error needs at least 2 reports")
-    w = np.ones(n)
+    w = None
     if weights is not None:
         w = weights_of("weights", table[weights] if isinstance(weights, str) else weights)
-        if len(w) != n:
-            raise BadModel(f"{len(w)} weights for {n} rows")
-    return _table(reports, w, None if strata is None else groups_of(table[strata]), confidence)
+        if len(w) != len(table):
+            raise BadModel(f"{len(w)} weights for {len(table)} rows")
+    return shares_of(reports, w, None if strata is None else groups_of(table[strata]), confidence)
 
 
-def _table(reports: Randomised, w: Floats, strata: Ints | None, confidence: float) -> Table:
+def shares_of(
+    reports: Randomised, weights: Floats | None, strata: Ints | None, confidence: float
+) -> Table:
+    """The shares of the answers behind a randomised column: see ``weighted_shares``."""
+    if not 0 < confidence < 1:
+        raise BadModel(f"the confidence is {confidence:g}; it is above 0 and below 1, as 0.95")
+    if len(reports.codes) < 2:
+        raise BadModel("an error needs at least 2 reports")
+    w = np.ones(len(reports.codes)) if weights is None else weights
+    if not w.any():
+        raise BadModel("all weights are 0")
     n, kish = len(w), len(w) * float((w**2).sum()) / float(w.sum()) ** 2
     scores = np.linalg.pinv(reports.chances.T)[reports.codes]  # unbiased: chances.T @ pinv = 1
     z = NormalDist().inv_cdf((1 + confidence) / 2)
