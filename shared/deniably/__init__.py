@@ -10,6 +10,11 @@ From a survey and a table of people to estimates with their margins, without a s
     results = dn.estimate(survey, dn.tally(reports))
     results.to_frame()
 
+What a server collected, or an export of it, opens in one line::
+
+    study = dn.open("https://example.org/surveys/workplace", token=...)
+    study.estimate("stolen")
+
 Each name is loaded when it is first used. What devices need is in ``deniably_client``, which
 imports no numpy. From a checkout, install it with ``pip install '.[notebook]'``.
 """
@@ -29,9 +34,9 @@ if TYPE_CHECKING:
     from deniably.core.errors import BadModel as BadModel
     from deniably.core.errors import BadSurvey as BadSurvey
     from deniably.core.errors import NoEstimate as NoEstimate
+    from deniably.core.errors import NoFigure as NoFigure
     from deniably.core.errors import NoResults as NoResults
     from deniably.design.plan_table import plan_survey as plan_survey
-    from deniably.results.remote import open_results as open_results
     from deniably.results.results import Results as Results
     from deniably.results.results import estimate as estimate
     from deniably.simulation.people import People as People
@@ -45,6 +50,8 @@ if TYPE_CHECKING:
     from deniably.workbench.models.randomised import Design as Design
     from deniably.workbench.models.regress import regress as regress
     from deniably.workbench.models.regression import Regression as Regression
+    from deniably.workbench.opening import open as open  # noqa: A004
+    from deniably.workbench.study import Study as Study
 
 _ROOMS = ("lab", "workbench")
 """Whole rooms with documented names of their own."""
@@ -60,17 +67,19 @@ _HOMES = {
     "randomise_answers": "survey.report",
     "tally": "simulation.reports",
     "estimate": "results.results",
-    "open_results": "results.remote",
+    "open": "workbench.opening",
     "regress": "workbench.models.regress",
     "Survey": "survey.survey",
     "People": "simulation.people",
     "Reports": "simulation.reports",
     "Results": "results.results",
     "Design": "workbench.models.randomised",
+    "Study": "workbench.study",
     "Regression": "workbench.models.regression",
     "BadSurvey": "core.errors",
     "BadAnswer": "core.errors",
     "NoResults": "core.errors",
+    "NoFigure": "core.errors",
     "BadModel": "core.errors",
     "NoEstimate": "core.errors",
 }
@@ -86,7 +95,7 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "randomise_answers",
     "tally",
     "estimate",
-    "open_results",
+    "open",
     "regress",
     "lab",
     "workbench",
@@ -95,10 +104,12 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "Reports",
     "Results",
     "Design",
+    "Study",
     "Regression",
     "BadSurvey",
     "BadAnswer",
     "NoResults",
+    "NoFigure",
     "BadModel",
     "NoEstimate",
 ]

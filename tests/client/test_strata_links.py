@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import deniably as dn
 from deniably.audit import whole_reports
 from deniably.authoring.compiling import publish_text
 from deniably.core.coins import Coins
 from deniably.core.errors import BadLink, BadReport
 from deniably.device.memory import Memory
-from deniably.results.remote import open_results
 from deniably.survey.report import make_report
 from deniably.survey.survey import Survey
 from deniably_client import Device, Storage
@@ -110,10 +110,15 @@ def test_a_rehearsal_uses_every_link_and_results_come_by_group(server: Server) -
     assert counts(server) == [10, 10]
 
     server.close(SURVEY)
-    address = f"{server.url}/surveys/w"
-    assert open_results(address).document.subgroups == [{"site": "north"}, {"site": "south"}]
-    north = open_results(address, strata={"site": "north"}).document
-    assert (north.n, north.strata) == (10, {"site": "north"})
+    study = dn.open(f"{server.url}/surveys/w")
+    assert study.estimate().document.subgroups == [{"site": "north"}, {"site": "south"}]
+    found = study.estimate("a", by="site", confidence=0.9)
+    assert [*found.parts] == ["north", "south"]
+    north = found.parts["north"].document
+    assert (north.n, north.strata, north.confidence) == (10, {"site": "north"}, 0.9)
+    assert [row["strata"] for row in found.rows] == ["site north"] * 2 + ["site south"] * 2
+    with pytest.raises(dn.NoFigure, match="w has no key sit; did you mean site"):
+        study.estimate(by="sit")
 
 
 def leaking(survey: Survey, said: object, *rest: object, **more: object) -> object:

@@ -20,6 +20,7 @@ import requests
 
 import deniably as dn
 from deniably.results.results import as_results
+from deniably.results.rows import COLUMNS
 from deniably.simulation import people_table
 from deniably.simulation.reports import simulate
 from deniably.survey.report import make_report
@@ -109,7 +110,7 @@ deniably.lab
 assert not loaded("numpy", "flask", "pandas", "deniably.survey.survey"), sys.modules
 deniably_client.Device
 assert not loaded("numpy", "flask", "pandas", "yaml"), sys.modules
-deniably.estimate, deniably.load_survey, deniably.simulate_people, deniably.open_results
+deniably.estimate, deniably.load_survey, deniably.simulate_people, deniably.open
 assert loaded("numpy") and not loaded("flask", "pandas", "deniably_server"), sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -126,7 +127,7 @@ def test_ten_lines_go_from_a_file_and_people_to_estimates(workplace: Path) -> No
     frame = results.to_frame()
 
     assert len(reports) == people.n == 30_000
-    assert list(frame.columns[:5]) == ["question", "choice", "choice_label", "figure", "n"]
+    assert tuple(frame.columns) == COLUMNS, "as in results.csv"
     shares = frame.set_index(["question", "choice"])["estimate"]
     # Six standard errors (.006 and .008): beyond with a chance below 2e-9 for each.
     assert abs(shares["stolen", "yes"] - 0.3) < 0.036
@@ -265,9 +266,9 @@ def test_errors_say_what_was_wrong_and_how_to_mend_it(
     with pytest.raises(ValueError, match="the confidence is 95; it is above 0 and below 1"):
         dn.estimate(survey, tallies, confidence=95)
     with pytest.raises(ValueError, match="is no survey's address"):
-        dn.open_results("workplace")
+        dn.open("http://example.org/workplace")
     with pytest.raises(ValueError, match="over https"):
-        dn.open_results("http://example.org/s/workplace", token="secret")
+        dn.open("http://example.org/s/workplace", token="secret")
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"-m pip install 'deniably\[notebook\]'"):
         dn.estimate(survey, tallies).to_frame()
@@ -324,13 +325,13 @@ def test_results_of_a_server_are_those_it_would_count(server: Server, survey: dn
     """Hidden, then shown: the same figures from the server as from the reports in a notebook."""
     address = f"{server.url}/surveys/{survey.name}"
     with pytest.raises(dn.NoResults, match="closed"):
-        dn.open_results(address)
+        dn.open(address)
     answers = [{"stolen": "no", "often": "never", "hours": str(i)} for i in range(50)]
     reports = [dn.randomise_answers(survey, one) for one in answers]
     server.send_lines(survey, b"".join(report.canonical + b"\n" for report in reports))
     server.close(survey)
 
-    found = dn.open_results(address, confidence=0.9)
+    found = dn.open(address).estimate(confidence=0.9)
 
     assert found.document.n == 50
     assert found.document.confidence == 0.9
@@ -339,16 +340,16 @@ def test_results_of_a_server_are_those_it_would_count(server: Server, survey: dn
     counts = {row["choice"]: row["count"] for row in found.rows if row["question"] == "stolen"}
     assert counts == {name: said[name] for name in names}
     for other in (f"{server.url}/s/workplace", f"{address}/results.csv", f"{address}/results/"):
-        assert dn.open_results(other, confidence=0.9).rows == found.rows
-    with pytest.raises(dn.NoResults, match="three decimals"):
-        dn.open_results(address, confidence=95)
+        assert dn.open(other).estimate(confidence=0.9).rows == found.rows
+    with pytest.raises(dn.NoFigure, match=r"it is from 0\.5 to 0\.999"):
+        dn.open(address).estimate(confidence=95)
     with pytest.raises(dn.NoResults, match="no survey"):
-        dn.open_results(f"{server.url}/surveys/another")
+        dn.open(f"{server.url}/surveys/another")
 
 
 def test_an_address_without_a_server_is_reported() -> None:
     with pytest.raises(dn.NoResults, match=r"cannot reach 127\.0\.0\.1:9"):
-        dn.open_results("http://127.0.0.1:9/s/workplace", token="sent-to-this-machine-alone")
+        dn.open("http://127.0.0.1:9/s/workplace", token="sent-to-this-machine-alone")
 
 
 def test_a_server_cannot_steer_the_terminal_of_an_analyst(survey: dn.Survey) -> None:
@@ -381,12 +382,12 @@ def test_the_token_is_sent_as_it_is_and_past_every_proxy(
 
     for token, header in (("secret", "Bearer secret"), (None, None)):
         with pytest.raises(dn.NoResults, match="closed"):
-            dn.open_results(address, token=token)
+            dn.open(address, token=token)
         assert sent[-1].headers.get("Authorization") == header
 
     for name in ("http_proxy", "all_proxy"):
         monkeypatch.delenv(name)
     monkeypatch.setattr("deniably.results.remote.is_here", lambda _: False)  # as of a server afar
     with pytest.raises(dn.NoResults, match="closed"):
-        dn.open_results(address)
+        dn.open(address)
     assert "Authorization" not in sent[-1].headers

@@ -1,5 +1,6 @@
 """The types of the library's names, as a type checker sees them (``make lint``); nothing runs."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, assert_type
 
 import deniably as dn
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from deniably.estimation.tally import Tally
     from deniably.results.drawing.paper import Svg
     from deniably.survey.report import Report
+    from deniably.workbench.findings import Findings
 
     survey = dn.load_survey("workplace.yaml")
     people = dn.simulate_people(survey, 1000)
@@ -28,7 +30,15 @@ if TYPE_CHECKING:
     assert_type(results, dn.Results)
     assert_type(results.to_frame(), pd.DataFrame)
     assert_type(results.figure("stolen", width=180), Svg)
-    assert_type(dn.open_results("https://example.org/s/workplace", token="..."), dn.Results)
+    study = dn.open("https://example.org/s/workplace", token="...")
+    assert_type(study, dn.Study)
+    assert_type(dn.open(Path("workplace-data")), dn.Study)
+    assert_type(dn.open((survey, dn.randomise(people))).estimate("stolen"), dn.Results)
+    assert_type(study.mean("hours").estimate, float)
+    assert_type(study.crosstab("stolen", "often").to_frame(), pd.DataFrame)
+    assert_type(study.difference("often", other=study), Findings)
+    assert_type(study.regress("stolen ~ often"), dn.Regression)
+    assert_type(study.figure("stolen", width=180), Svg)
     assert_type(dn.check_survey({"name": "workplace"}), Checked)
     assert_type(dn.plan_survey(survey, n=1000), Planned)
     assert_type(dn.audit_survey(survey, trials=1000).passed, bool)

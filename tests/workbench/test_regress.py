@@ -405,7 +405,7 @@ def test_shares_far_off_are_predicted_without_overflow() -> None:
     found = fit("affair ~ age").predict({"age": [1e6, -1e6]}).rows
 
     assert [round(float(row["estimate"] or 0)) for row in found] == [1, 0]
-    with pytest.raises(dn.BadModel, match="no engine 'none'"):
+    with pytest.raises(ValueError, match="no engine 'none'"):
         fit("affair ~ 1").to_frame("none")
 
 

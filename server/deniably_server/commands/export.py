@@ -87,9 +87,12 @@ def export(
 
 
 def _fetched(server: str, name: str, token: str | None) -> tuple[ReportSet, Provenance]:
-    from deniably.workbench.source import fetch_reports
+    from deniably.results.remote import Remote
+    from deniably.workbench.source import fetch_reports, fetch_survey
 
-    return fetch_reports(server, name, token, _counter())
+    remote = Remote(server, name, token)
+    survey, source = fetch_survey(remote)
+    return fetch_reports(remote, survey, _counter()), source
 
 
 def _from_database(address: str, name: str) -> tuple[ReportSet, Provenance]:

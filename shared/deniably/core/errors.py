@@ -19,6 +19,7 @@
         WavesSent         the reports of all waves of a panel were sent
       BadMemory           a file that is not a device's memory; the message holds nothing of it
       NoResults           the server shows no results of the survey; the message says why
+      NoFigure            a question or a figure that a survey does not have
       BadModel            a model that cannot be fitted to these reports; the message says why
         NoEstimate        the reports do not determine its coefficients
 
@@ -192,6 +193,10 @@ class BadMemory(DeniablyError, ValueError):
 
 class NoResults(DeniablyError):
     """The server shows no results: they are hidden, or the survey or server does not exist."""
+
+
+class NoFigure(DeniablyError, ValueError):
+    """The survey has no such question, or the question no such figure; the message says which."""
 
 
 class BadModel(DeniablyError, ValueError):

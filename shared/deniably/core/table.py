@@ -1,4 +1,4 @@
-"""A table that prints in a terminal, shows in a notebook and converts to pandas.
+"""A table that prints in a terminal, shows in a notebook and converts to frames.
 
 The functions of ``import deniably`` return tables. pandas is imported only by ``to_frame``.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from deniably.core.extras import install_command
 from deniably.core.steering import one_line
@@ -42,10 +42,28 @@ class Table:
     texts: int
     notes: Sequence[str]
 
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame. Raises ImportError where pandas is not installed."""
+    @overload
+    def to_frame(self, engine: Literal["pandas"] = "pandas") -> pd.DataFrame: ...
+
+    @overload
+    def to_frame(self, engine: str) -> Any: ...
+
+    def to_frame(self, engine: str = "pandas") -> Any:
+        """The rows as a frame of pandas, or of another ``engine`` such as "polars" by narwhals.
+
+        Raises ImportError where the engine is not installed, and ValueError for an unknown one.
+        """
         names = list(self.rows[0]) if self.rows else []
-        return frame({name: [row[name] for row in self.rows] for name in names})
+        columns = {name: [row[name] for row in self.rows] for name in names}
+        return frame(columns) if engine == "pandas" else _other_frame(columns, engine)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "caption": self.caption,
+            "rows": [dict(row) for row in self.rows],
+            "notes": list(self.notes),
+        }
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -81,6 +99,20 @@ def frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
             " .rows, a list of dicts"
         ) from None
     return pd.DataFrame(columns)
+
+
+def _other_frame(columns: Mapping[str, Sequence[object]], engine: str) -> Any:
+    try:
+        import narwhals as nw
+
+        return nw.from_dict(columns, backend=engine).to_native()  # type: ignore[arg-type]
+    except ValueError:
+        raise ValueError(f"there is no engine {engine!r}: take pandas, polars or pyarrow") from None
+    except ModuleNotFoundError:
+        raise ImportError(
+            f"to_frame() needs narwhals and {engine}; get narwhals and pandas with:"
+            f" {install_command('bench')}; without them use .rows, a list of dicts"
+        ) from None
 
 
 def aligned(lines: Iterable[Sequence[str]], texts: int) -> list[str]:

@@ -6,7 +6,7 @@ random sample of it. A margin for the sample is about these respondents alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
@@ -441,9 +441,15 @@ class Distribution:
 
 
 def number_distribution(
-    question: Number, tally: Tally, confidence: float = CONFIDENCE
+    question: Number,
+    tally: Tally,
+    confidence: float = CONFIDENCE,
+    levels: Sequence[float] = QUANTILES,
 ) -> Distribution:
-    """Estimates how a number is distributed. Raises ValueError where there is no report."""
+    """Estimates how a number is distributed, with quantiles at ``levels``.
+
+    Raises ValueError where there is no report.
+    """
     law = _of_one(question)
     assert law is not None  # no ticks for a number
     tally.enough_for("an estimate")
@@ -452,7 +458,7 @@ def number_distribution(
         at_most = [
             weighted_mean(tally, law, np.arange(law.k) <= t, confidence) for t in range(law.k - 1)
         ]
-        quantiles = _quantiles(found.consistent, at_most)
+        quantiles = _quantiles(found.consistent, at_most, levels)
         return Distribution(tally.n, found.consistent, at_most, quantiles)
     counts, channel = _whole(law, tally)
     shares = _fit(counts, channel).shares
@@ -462,10 +468,10 @@ def number_distribution(
         return Distribution(tally.n, shares, [], [])
     times = roots(law)
     if times is None:
-        return Distribution(tally.n, shares, at_most, _quantiles(shares, at_most))
+        return Distribution(tally.n, shares, at_most, _quantiles(shares, at_most, levels))
     cutoff = times * NormalDist().inv_cdf((1 + confidence) / 2)
-    within = quantile_intervals(counts, channel, QUANTILES, cutoff)
-    return Distribution(tally.n, shares, at_most, distribution.placed(shares, QUANTILES, within))
+    within = quantile_intervals(counts, channel, levels, cutoff)
+    return Distribution(tally.n, shares, at_most, distribution.placed(shares, levels, within))
 
 
 def roots(mechanism: HasLaw[Law]) -> float | None:
@@ -795,5 +801,7 @@ def _fit(counts: npt.NDArray[np.int64], channel: Floats) -> Fit:
     return distribution.density(counts, np.maximum(channel, 1e-300))
 
 
-def _quantiles(shares: Floats, at_most: list[Mean]) -> list[QuantileEstimate]:
-    return distribution.quantiles_from(shares, at_most, QUANTILES)
+def _quantiles(
+    shares: Floats, at_most: list[Mean], levels: Sequence[float]
+) -> list[QuantileEstimate]:
+    return distribution.quantiles_from(shares, at_most, levels)

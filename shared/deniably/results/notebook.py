@@ -7,7 +7,7 @@ from html import escape
 from deniably.results.cards import cards
 from deniably.results.document import SurveyResult
 
-_STYLE = """
+STYLE = """
 .deniably { color: #18221f; background: #fff; padding: 8px 16px; max-width: 56rem; }
 .deniably h4 { font-weight: 400; color: #52605b; margin: 24px 0 4px; }
 .deniably p { margin: 0 0 8px; } .deniably .finding { font-size: 1.2em; font-weight: 700; }
@@ -41,11 +41,12 @@ _STYLE = """
 .deniably .off { fill: #e3e6e0; } .deniably .on { fill: #0b6158; }
 .deniably svg .ink { fill: #18221f; }
 """
+"""The style of everything within the class ``deniably``."""
 
 
 def html(result: SurveyResult) -> str:
     """The results as HTML for a notebook, with the same pictures as the page."""
-    parts = [f'<div class="deniably"><style>{_STYLE}</style><h3>{escape(result.title)}</h3>']
+    parts = [f'<div class="deniably"><style>{STYLE}</style><h3>{escape(result.title)}</h3>']
     for card in cards(result):
         question = card.question
         parts += [

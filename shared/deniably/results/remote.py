@@ -1,9 +1,10 @@
-"""Fetches the results of a survey from a server over HTTP."""
+"""Asks a server for what analysts may see of a survey, over HTTP."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import msgspec
@@ -14,59 +15,103 @@ from deniably.core.loopback import is_here
 from deniably.core.steering import printable
 from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE
-from deniably.results.results import Results, as_results
 
 _PATH = re.compile(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)(?:/results(?:\.csv)?)?/?")
-_PATIENCE = 60  # seconds
 
 
-def open_results(
-    address: str,
-    *,
-    token: str | None = None,
-    confidence: float = CONFIDENCE,
-    smooth: bool = False,
-    strata: Mapping[str, str] | None = None,
-) -> Results:
-    """Fetches the results of a survey from a server.
+@dataclass(frozen=True)
+class Remote:
+    """The survey ``name`` of a ``server``, for whom a ``token`` stands where there is one.
 
-    ``address`` is the address of the survey's form or of its results, such as
-    https://example.org/surveys/workplace. ``token`` is an analyst's token, for a survey whose
-    results are not public; it travels over HTTPS or to this machine alone. ``confidence`` is from
-    0.5 to 0.999, with up to three decimals. ``strata``, such as ``{"site": "north"}``, asks for
-    a subgroup; the ``document`` of everybody names those that there are. Raises ValueError if the
-    address is not that of a survey or a token would be sent in the clear. Raises NoResults, with
-    the reason, if there are no results.
+    Raises ValueError where the server's address is none, or a token would be sent in the clear: it
+    travels over HTTPS or to this machine alone.
     """
+
+    server: str
+    name: str
+    token: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.server)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{self.server!r} is no server's address, such as https://example.org")
+        if self.token is not None and not (parts.scheme == "https" or is_here(self.server)):
+            raise ValueError("a token is sent over https:// or to this machine alone")
+
+    @property
+    def host(self) -> str:
+        """The server's name, with its port."""
+        return urlsplit(self.server).netloc.rpartition("@")[2]
+
+    @property
+    def base(self) -> str:
+        """The server's address, without a name and a password, which are not sent."""
+        parts = urlsplit(self.server)
+        return urlunsplit((parts.scheme, self.host, parts.path.rstrip("/"), "", ""))
+
+    def got(self, path: str, query: Mapping[str, str] | None = None, patience: float = 60) -> bytes:
+        """What the server answers at a path of the survey, such as ``/results``, or ``/register``.
+
+        Raises NoResults, with the reason.
+        """
+        try:
+            with requests.Session() as session:
+                return self.answer(session, path, query, patience).content
+        except requests.RequestException as error:
+            raise NoResults(f"cannot reach {self.host} ({type(error).__name__})") from None
+
+    def answer(
+        self,
+        session: requests.Session,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        patience: float = 60,
+    ) -> requests.Response:
+        """The same, to be read piece by piece. Raises requests' errors besides."""
+        at = path if path == "/register" else f"/api/surveys/{quote(self.name, safe='')}{path}"
+        session.trust_env = not is_here(self.server)  # else a proxy would see the token
+        answer = session.get(
+            self.base + at,
+            params=query,
+            headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
+            timeout=patience,
+            allow_redirects=False,
+            stream=True,
+            auth=_unchanged,
+        )
+        if not answer.ok:
+            raise NoResults(_why(answer))
+        return answer
+
+
+def remote_at(address: str, token: str | None = None) -> Remote:
+    """The survey at an address of its form or its results. Raises ValueError as ``Remote`` does."""
     parts = urlsplit(address)
     found = _PATH.fullmatch(parts.path)
     if parts.scheme not in ("http", "https") or not parts.hostname or not found:
         raise ValueError(
             f"{address!r} is no survey's address; one looks like https://example.org/surveys/name"
         )
-    if token is not None and not (parts.scheme == "https" or is_here(address)):
-        raise ValueError("a token is sent over https:// or to this machine alone")
-    host = parts.netloc.rpartition("@")[2]  # a name and a password in the address are not sent
-    base = urlunsplit((parts.scheme, host, found[1], "", ""))
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    query = {"confidence": f"{confidence:g}", "smooth": str(int(smooth))}
-    query |= strata or {}
+    return Remote(urlunsplit((parts.scheme, parts.netloc, found[1], "", "")), found[2], token)
+
+
+def fetch_results(
+    remote: Remote,
+    *,
+    confidence: float = CONFIDENCE,
+    smooth: bool = False,
+    strata: Mapping[str, str] | None = None,
+) -> SurveyResult:
+    """The results that a server shows, or those of a subgroup, such as ``{"site": "north"}``.
+
+    ``confidence`` is from 0.5 to 0.999, with up to three decimals. Raises NoResults, with the
+    reason.
+    """
+    query = {"confidence": f"{confidence:g}", "smooth": str(int(smooth)), **(strata or {})}
     try:
-        with requests.Session() as session:
-            session.trust_env = not is_here(address)  # else a proxy would see the token
-            response = session.get(
-                f"{base}/api/surveys/{quote(found[2])}/results",
-                params=query, headers=headers, timeout=_PATIENCE, allow_redirects=False,
-                auth=_unchanged,
-            )  # fmt: skip
-    except requests.RequestException as error:
-        raise NoResults(f"cannot reach {host} ({type(error).__name__})") from None
-    if not response.ok:
-        raise NoResults(_why(response))
-    try:
-        return as_results(msgspec.json.decode(response.content, type=SurveyResult))
+        return msgspec.json.decode(remote.got("/results", query), type=SurveyResult)
     except msgspec.DecodeError:
-        raise NoResults(f"no Deniably server of this version answers at {host}") from None
+        raise NoResults(f"no Deniably server of this version answers at {remote.host}") from None
 
 
 def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -76,6 +121,8 @@ def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
 
 def _why(response: requests.Response) -> str:
     """The sentence in a server's problem document."""
+    if response.status_code == 401 and "Authorization" not in response.request.headers:
+        return "this needs an analyst's token, and none was given"
     try:
         problem = response.json()
         return printable(str(problem.get("detail") or problem["title"]))

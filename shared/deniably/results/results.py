@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 import msgspec
 
@@ -17,21 +18,21 @@ from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import COLUMNS, ResultRow, rows
 from deniably.survey.survey import Survey
 
-_CONSTANT = ("survey", "digest", "state", "confidence", "invited", "response_rate", "count_of")
-_FIRST = ("question", "part", "choice", "choice_label", "figure", "unit", "n", "estimate",
-          "standard_error", "low", "high")  # fmt: skip
-"""The columns that notebooks look at first."""
-_TEXTS = 2  # columns
+TEXTS = 2
+"""Columns of ``table_lines`` that are words."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results(Table):
     """The results of a survey: estimates with their margins, question by question.
 
-    ``rows`` are those of ``results.csv``: ``question``, ``choice``, ``figure``, ``n``,
+    **Estimator.** Unbiased, by the inverse of each question's channel (Warner 1965; Wang et al.
+    2017), so a share may lie below 0. **Assumption.** Devices kept to the design, and respondents
+    are a random sample of the population that the intervals are for.
+
+    ``rows`` have the columns of ``results.csv``: ``question``, ``choice``, ``figure``, ``n``,
     ``estimate``, ``standard_error``, the ends ``low`` and ``high`` of the interval, and more.
-    Columns that are empty or the same in every row are left out. Estimates are unbiased, so a share
-    may lie below 0. ``document`` has everything, as a server's ``results.json``.
+    ``document`` has everything, as a server's ``results``.
     """
 
     document: SurveyResult
@@ -46,6 +47,10 @@ class Results(Table):
         there is no such question, and ValueError for other widths.
         """
         return svg(papers.paper(self.document, question), width)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as plain values, for JSON."""
+        return cast(dict[str, Any], msgspec.to_builtins(self.document))
 
     def to_json(self) -> str:
         """The document as JSON."""
@@ -77,14 +82,11 @@ def estimate(
 def as_results(document: SurveyResult) -> Results:
     """Puts a document of results into a table."""
     found = list(rows(document))
-    used = [key for key in COLUMNS if any(row.get(key) not in (None, "") for row in found)]
-    kept = [key for key in dict.fromkeys([*_FIRST, *used]) if key in used and key not in _CONSTANT]
-    heading = ("question", "answer", "estimate", f"{level_text(document.confidence)} interval", "n")
     return Results(
         caption=document.title,
-        rows=[{key: row.get(key) for key in kept} for row in found],
-        lines=[heading, *_lines(found)],
-        texts=_TEXTS,
+        rows=whole_rows(found),
+        lines=table_lines(found, document.confidence),
+        texts=TEXTS,
         notes=[
             note
             for one in document.questions
@@ -95,7 +97,18 @@ def as_results(document: SurveyResult) -> Results:
     )
 
 
-def _lines(found: list[ResultRow]) -> Iterator[tuple[str, ...]]:
+def whole_rows(found: Iterable[ResultRow]) -> list[ResultRow]:
+    """The rows with every column of ``results.csv``, in its order."""
+    return [{key: row.get(key) for key in COLUMNS} for row in found]
+
+
+def table_lines(found: Iterable[ResultRow], confidence: float) -> list[tuple[str, ...]]:
+    """The lines of a table for people, from rows as in ``results.csv``."""
+    heading = ("question", "answer", "estimate", f"{level_text(confidence)} interval", "n")
+    return [heading, *_lines(found)]
+
+
+def _lines(found: Iterable[ResultRow]) -> Iterator[tuple[str, ...]]:
     before: Cell = None
     for row in found:
         if row.get("low") is None:  # a share for display alone

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import quote, urlsplit
 
 import msgspec
 import requests
 
 from deniably.core.errors import BadRegister, DeniablyError, NoResults
-from deniably.core.loopback import is_here
-from deniably.core.steering import printable
 from deniably.results.document import SurveyResult
+from deniably.results.remote import Remote
 from deniably.results.writing.publication import Publication
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.register import Register, RegisterEntry, read_register, signature_of
@@ -106,68 +104,43 @@ def publication(
     )  # fmt: skip
 
 
-def fetch_reports(
-    server: str,
-    name: str,
-    token: str | None = None,
-    read: Callable[[int], None] = lambda number: None,
-) -> tuple[ReportSet, Provenance]:
-    """Fetches the reports of a closed survey from the server at an address.
+def fetch_survey(remote: Remote) -> tuple[Survey, Provenance]:
+    """The definition of a survey on a server, which its author signed and the register lists.
 
-    ``token`` is an analyst's; it travels over HTTPS or to this machine alone. ``read`` is called
-    with the number of each report as it comes. The definition is the one that its author signed and
-    the register lists. Raises NoResults, with the reason; ValueError for a bad address.
+    Raises NoResults, with the reason.
     """
-    base = server.rstrip("/")
-    if urlsplit(base).scheme not in ("http", "https") or not urlsplit(base).hostname:
-        raise ValueError(f"{server!r} is no server's address, such as https://example.org")
-    if token is not None and not (base.startswith("https:") or is_here(base)):
-        raise ValueError("a token is sent over https:// or to this machine alone")
-    address = f"{base}/api/surveys/{quote(name, safe='')}"
     try:
-        with requests.Session() as session:
-            session.trust_env = not is_here(base)  # else a proxy would see the token
-            survey = read_survey(_got(session, address, None))
-            register = read_register(_got(session, f"{base}/register", None))
-            found = replace(provenance(register, survey), address=f"{base}/surveys/{survey.name}")
-            with _answer(session, f"{address}/reports.ndjson", token) as answer:
-                lines = answer.iter_lines(_PIECE)
-                return read_ndjson(survey, _counted(lines, read)), found
-    except requests.RequestException as error:
-        raise NoResults(f"cannot read all of {base} ({type(error).__name__})") from None
+        survey = read_survey(remote.got(""))
+        found = provenance(read_register(remote.got("/register")), survey)
+        return survey, replace(found, address=f"{remote.base}/surveys/{survey.name}")
     except NoResults:
         raise
     except DeniablyError as error:
-        raise NoResults(f"{base}: {error}") from None
+        raise NoResults(f"{remote.host}: {error}") from None
 
 
-def _got(session: requests.Session, address: str, token: str | None) -> bytes:
-    with _answer(session, address, token) as answer:
-        return answer.content
+def fetch_reports(
+    remote: Remote, survey: Survey, read: Callable[[int], None] = lambda number: None
+) -> ReportSet:
+    """The reports of a closed survey on a server.
 
-
-def _answer(session: requests.Session, address: str, token: str | None) -> requests.Response:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    answer = session.get(
-        address, headers=headers, timeout=_PATIENCE, allow_redirects=False, stream=True,
-        auth=_unchanged,
-    )  # fmt: skip
-    if not answer.ok:
-        raise NoResults(_why(answer))
-    return answer
-
-
-def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Keeps requests from putting a password of ``~/.netrc`` in the place of the token."""
-    return request
-
-
-def _why(answer: requests.Response) -> str:
+    ``read`` is called with the number of each report as it comes. Raises NoResults, with the
+    reason.
+    """
     try:
-        problem = answer.json()
-        return printable(str(problem.get("detail") or problem["title"]))
-    except (ValueError, KeyError, AttributeError, TypeError):
-        return f"no Deniably server answers there (status {answer.status_code})"
+        with (
+            requests.Session() as session,
+            remote.answer(session, "/reports.ndjson", patience=_PATIENCE) as answer,
+        ):
+            return read_ndjson(survey, _counted(answer.iter_lines(_PIECE), read))
+    except requests.RequestException as error:
+        raise NoResults(
+            f"cannot read all reports from {remote.host} ({type(error).__name__})"
+        ) from None
+    except NoResults:
+        raise
+    except DeniablyError as error:
+        raise NoResults(f"{remote.host}: {error}") from None
 
 
 def _counted(lines: Iterator[bytes], read: Callable[[int], None]) -> Iterator[bytes]:

@@ -6,18 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import exp, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.chi_squared import chi_squared_tail
 from deniably.core.errors import BadModel
-from deniably.core.extras import install_command
 from deniably.core.table import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -93,20 +89,7 @@ class Regression(Table):
     answers: tuple[str, ...]
     columns_of: ColumnsOf
 
-    @overload
-    def to_frame(self, engine: Literal["pandas"] = "pandas") -> pd.DataFrame: ...
-
-    @overload
-    def to_frame(self, engine: str) -> Any: ...
-
-    def to_frame(self, engine: str = "pandas") -> Any:
-        """The coefficients as a frame of pandas, or of another ``engine`` such as "polars".
-
-        Raises ImportError where the engine is not installed.
-        """
-        return to_engine(self.rows, engine)
-
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         return {
             "formula": self.formula,
@@ -280,22 +263,6 @@ def p_text(p: float) -> str:
     ('0.032', '<0.001')
     """
     return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def to_engine(rows: Any, engine: str) -> Any:
-    """Rows as a frame of ``engine``. Raises ImportError where it is not installed."""
-    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-    try:
-        import narwhals as nw
-
-        return nw.from_dict(columns, backend=engine).to_native()  # type: ignore[arg-type]
-    except ValueError:
-        raise BadModel(f"there is no engine {engine!r}: take pandas, polars or pyarrow") from None
-    except ModuleNotFoundError:
-        raise ImportError(
-            f"to_frame() needs narwhals and {engine}; get narwhals and pandas with:"
-            f" {install_command('bench')}; without them use .rows, a list of dicts"
-        ) from None
 
 
 def _predicted(

@@ -1,0 +1,306 @@
+"""What a study was asked: figures as a table, with the estimator and the pictures of the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import msgspec
+
+from deniably.core.errors import NoFigure
+from deniably.core.table import Table
+from deniably.results import crosstab_drawing, difference_drawing, notebook
+from deniably.results.cards import cards
+from deniably.results.comparison import Comparison, DifferencesResult, Side
+from deniably.results.crosstabs import COLUMNS as CROSSED
+from deniably.results.crosstabs import CrosstabResult, crosstab_rows
+from deniably.results.document import NumberResult, QuantileResult, SurveyResult
+from deniably.results.drawing import digits
+from deniably.results.narrative import level_text
+from deniably.results.results import TEXTS, Results, as_results, table_lines, whole_rows
+from deniably.results.rows import ResultRow, rows
+from deniably.survey.readable import number_text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Findings(Table):
+    """Figures that were worked out from reports.
+
+    ``rows`` are dicts; ``to_frame()`` makes a frame of them. ``estimator`` says how, with its
+    source. ``document`` has everything, as the server's JSON has it.
+    """
+
+    estimator: str
+    document: Any
+    drawn: str = ""
+
+    @property
+    def estimate(self) -> float:
+        """The estimate, where it is one. Raises NoFigure."""
+        return self._one("estimate")
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the estimate. Raises NoFigure."""
+        return self._one("standard_error")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the interval. Raises NoFigure."""
+        return self._one("low"), self._one("high")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {"estimator": self.estimator, **msgspec.to_builtins(self.document)}
+
+    def _one(self, column: str) -> float:
+        if len(self.rows) != 1:
+            raise NoFigure(f"these are {len(self.rows)} figures: take .rows or .to_frame()")
+        found = self.rows[0].get(column)
+        if not isinstance(found, int | float):
+            raise NoFigure(f"these reports do not determine the {column.replace('_', ' ')}")
+        return found
+
+    def _repr_html_(self) -> str:
+        if not self.drawn:
+            return super()._repr_html_()
+        said = "".join(f'<p class="note">{escape(note)}</p>' for note in self.notes)
+        return (
+            f'<div class="deniably"><style>{notebook.STYLE}</style><h4>{escape(self.caption)}</h4>'
+            f"{self.drawn}{said}</div>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Subgroups(Table):
+    """The results of each value of a key of the strata. ``parts`` has them by the value.
+
+    ``rows`` are those of ``results.csv``, one subgroup after the other: its column ``strata`` says
+    which.
+    """
+
+    parts: Mapping[str, Results]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of each subgroup as plain values, for JSON."""
+        return {value: one.to_dict() for value, one in self.parts.items()}
+
+    def _repr_html_(self) -> str:
+        return "".join(notebook.html(one.document) for one in self.parts.values())
+
+
+SHARES = "Unbiased shares, by the inverse of the channel (Warner 1965; Wang et al. 2017)."
+MEAN = (
+    "Mean of unbiased scores of the reports, by the inverse of the channel (Horvitz and Thompson"
+    " 1952; Duchi, Jordan and Wainwright 2018)."
+)
+DISTRIBUTION = (
+    "Shares for display by expectation maximisation on whole reports (Li et al. 2020); shares up to"
+    " a number unbiased."
+)
+QUANTILE = (
+    "The bucket in which the distribution for display first reaches the share; intervals by profile"
+    " likelihood (Wilks 1938) or by the margins of the shares up to a number."
+)
+CROSSTAB = (
+    "Joint shares by the inverses of both channels; independence by a permutation test (Fisher"
+    " 1935; Phipson and Smyth 2010)."
+)
+DIFFERENCE = (
+    "Difference of unbiased estimates with a score test; p-values of several tests at once adjusted"
+    " by Holm (1979)."
+)
+
+
+def of_subgroups(title: str, documents: Mapping[str, SurveyResult]) -> Subgroups:
+    """The results of several subgroups, by the value of their key."""
+    parts = {value: as_results(one) for value, one in documents.items()}
+    lines = list[Sequence[str]]()
+    for value, one in parts.items():
+        head, *rest = one.lines
+        lines += [] if lines else [("group", *head)]
+        lines += [(value if number == 0 else "", *line) for number, line in enumerate(rest)]
+    rows = [row for one in parts.values() for row in one.rows]
+    notes = [f"{value}: {note}" for value, one in parts.items() for note in one.notes]
+    return Subgroups(title, rows, lines, TEXTS + 1, notes, parts)
+
+
+def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
+    """The means of a question's results; of several numbers that of the part ``only``."""
+    found = [row for row in rows(document) if row["figure"] == "mean"]
+    chosen = [row for row in found if only in (None, row.get("part"))]
+    if found and not chosen:
+        parts = ", ".join(str(row["part"]) for row in found)
+        raise NoFigure(f"there is no part {only}; there are {parts}")
+    shown = _shown(document, chosen, MEAN, "mean")
+    (question,) = document.questions
+    return replace(shown, notes=[*question.notes, *question.flags])
+
+
+def of_distribution(document: SurveyResult) -> Findings:
+    """The shares of a question's results: of choices, or up to each end of a range."""
+    (question,) = document.questions
+    found = [row for row in rows(document) if row["figure"] in ("share", "share at most")]
+    estimator = DISTRIBUTION if any(row["figure"] == "share at most" for row in found) else ""
+    drawn = "".join(cards(document)[0].pictures)
+    shown = _shown(document, found, estimator or SHARES, "distribution", drawn)
+    if not isinstance(question, NumberResult):
+        return shown
+    return replace(shown, lines=list(_buckets(question, document.confidence)), texts=1)
+
+
+def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int) -> Findings:
+    """A quantile of a number."""
+    (question,) = document.questions
+    low, high = found.interval
+    row: ResultRow = {
+        "survey": document.survey,
+        "question": question.name,
+        "figure": "quantile",
+        "unit": unit,
+        "n": n,
+        "share": found.share,
+        "estimate_low": float(found.low),
+        "estimate_high": float(found.high),
+        "low": float(low),
+        "high": float(high),
+        "confidence": document.confidence,
+    }
+    heading = ("question", "share", "reached", f"{level_text(document.confidence)} interval", "n")
+    line = (
+        question.name, f"{100 * found.share:g} %", _range(found.low, found.high, unit),
+        _range(low, high, unit), f"{n:,}",
+    )  # fmt: skip
+    caption = f"{document.title}: {question.label}"
+    return Findings(caption, [row], [heading, line], TEXTS, [], QUANTILE, found)
+
+
+def of_crosstab(found: CrosstabResult, titles: tuple[str, str]) -> Findings:
+    """A cross-table, with percentages of its rows or columns as the page shows them first."""
+    of = crosstab_drawing.usual(found)
+    strips = crosstab_drawing.strips(found, of)
+    heat = crosstab_drawing.heat_table(found, of, titles)
+    drawn = heat if strips is None else f"{strips.picture}{heat}"
+    level = level_text(found["confidence"])
+    lines = [
+        (*titles, "of everybody", f"{level} interval", f"of its {of[:-1]}", f"{level} interval"),
+        *(
+            (
+                *one.names,
+                *_reading(one.estimate, one.interval),
+                *_reading(within.estimate, within.interval),
+            )
+            for line in found["cells"]
+            for one in line
+            for within in (one.of_column if of == "columns" else one.of_row,)
+        ),
+    ]
+    return Findings(
+        " by ".join(found["questions"]), _whole(CROSSED, crosstab_rows(found)), lines, TEXTS,
+        [found["sentence"], f"The picture has percentages {crosstab_drawing.ABOUT[of]}."],
+        CROSSTAB, found, drawn,
+    )  # fmt: skip
+
+
+def of_differences(found: DifferencesResult) -> Findings:
+    """Differences, the largest first in the picture."""
+    level = level_text(found["confidence"])
+    lines = [("compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")]
+    for one in found["differences"]:
+        low, high = one["interval"]
+        p, adjusted = one["p_value"], one["adjusted_p_value"]
+        lines.append(
+            (one["compared"], f"{one['estimate']:+.4g}", f"{low:+.4g} to {high:+.4g}",
+             _p(p), _p(adjusted))
+        )  # fmt: skip
+    notes = {one["note"]: None for one in found["differences"] if one["note"]}
+    return Findings(
+        f"Differences: {found['question']}",
+        _whole(difference_drawing.COLUMNS, difference_drawing.difference_rows(found)),
+        lines, 1, [difference_drawing.statement(found), difference_drawing.family(found), *notes],
+        DIFFERENCE, found, difference_drawing.forest(found),
+    )  # fmt: skip
+
+
+def of_mean_difference(here: Side, there: Side, found: Comparison, confidence: float) -> Findings:
+    """The difference of a mean between two studies."""
+    document = found.result(confidence)
+    low, high = document["interval"]
+    row: ResultRow = {
+        "survey": here.survey.name,
+        "question": here.question.name,
+        "other_survey": there.survey.name,
+        "n": here.tally.n,
+        "estimate": document["estimate"],
+        "low": low,
+        "high": high,
+        "confidence": confidence,
+        "standard_error": document["standard_error"],
+        "p_value": document["p_value"],
+        "adjusted_p_value": document["p_value"],
+        "note": document["note"],
+    }
+    lines = [
+        ("compared", "difference", f"{level_text(confidence)} interval", "p"),
+        (document["compared"], f"{document['estimate']:+.4g}", f"{low:+.4g} to {high:+.4g}",
+         _p(document["p_value"])),
+    ]  # fmt: skip
+    notes = [document["sentence"], *([document["note"]] if document["note"] else [])]
+    caption = f"Differences: {here.question.label}"
+    columns = difference_drawing.COLUMNS
+    return Findings(caption, _whole(columns, [row]), lines, 1, notes, DIFFERENCE, document)
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _shown(
+    document: SurveyResult, found: Sequence[ResultRow], estimator: str, what: str, drawn: str = ""
+) -> Findings:
+    (question,) = document.questions
+    if not found:
+        raise NoFigure(
+            f"{question.name} is a {question.type} and has no {what}: estimate({question.name!r})"
+            " shows what it has"
+        )
+    return Findings(
+        f"{document.title}: {question.label}",
+        whole_rows(found),
+        table_lines(found, document.confidence),
+        TEXTS,
+        [note for note in (question.sentence, *question.notes, *question.flags) if note],
+        estimator,
+        question,
+        drawn,
+    )
+
+
+def _buckets(question: NumberResult, confidence: float) -> Iterator[Sequence[str]]:
+    """A line a range: its share for display, and the share up to its end with its interval."""
+    yield ("range", "share", "up to its end", f"{level_text(confidence)} interval")
+    for one in question.distribution or ():
+        share = f"{100 * one.consistent:.1f} %"
+        upto = _reading(one.at_most, one.at_most_interval) if one.at_most_interval else ("", "")
+        yield (f"{one.low} to {one.high}", share, *upto)
+
+
+def _reading(estimate: float | None, interval: Sequence[float]) -> tuple[str, str]:
+    if estimate is None:
+        return "too few to say", ""
+    found = digits.share(estimate, list(interval))
+    return found.value, found.interval
+
+
+def _range(low: str, high: str, unit: str) -> str:
+    said = number_text(float(low)) if low == high else f"{low} to {high}"
+    return f"{said} {unit}".strip()
+
+
+def _p(value: float) -> str:
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _whole(columns: Sequence[str], found: Iterable[ResultRow]) -> list[ResultRow]:
+    return [{key: row.get(key) for key in columns} for row in found]

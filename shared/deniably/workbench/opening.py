@@ -1,0 +1,194 @@
+"""Opens what a survey collected: from a server, from an export, or as it is at hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+from zipfile import BadZipFile, ZipFile
+
+from deniably.core.counting import people
+from deniably.core.errors import NoResults
+from deniably.core.table import Cell
+from deniably.results.document import SurveyResult
+from deniably.results.remote import Remote, fetch_results, remote_at
+from deniably.simulation.reports import Reports
+from deniably.survey.survey import Survey
+from deniably.trust.signing import fingerprint
+from deniably.workbench.files.folder import DEFINITION, DESIGN, FORMATS, SIGNED, read_export
+from deniably.workbench.files.needed import NoExport
+from deniably.workbench.report_set import ReportSet, of_simulation
+from deniably.workbench.source import Provenance, fetch_reports, fetch_survey
+from deniably.workbench.study import Study
+
+_URL = re.compile(r"https?://", re.IGNORECASE)
+_FILES = {DEFINITION, SIGNED, DESIGN, *(one.file for one in FORMATS.values())}
+_LARGEST = 1 << 32
+"""Bytes of a file in a .zip: what says to be larger is refused before it is written."""
+
+
+def open(  # noqa: A001  # as deniably.open
+    source: str | Path | tuple[Survey, ReportSet | Reports], *, token: str | None = None
+) -> Study:
+    """Open a closed survey with its reports, to estimate, model, draw and write about it.
+
+    ``source`` is the address of the survey's form or results, such as
+    https://example.org/surveys/workplace; a folder that ``deniably export`` wrote, or a .zip of it;
+    or a survey with its reports, such as ``(survey, deniably.randomise(people))``. ``token`` is an
+    analyst's token, for a survey whose reports or results are not public; it travels over HTTPS or
+    to this machine alone.
+
+    The author's signature of the definition is verified, from a server against its register. A
+    server that gives out no reports is opened with its results alone: what needs reports then says
+    so. Raises NoResults, with the reason, where a server shows neither; NoExport for a folder or
+    .zip that was cut short, or changed: whose definition is not the signed one, whose design is not
+    the definition's, or whose reports no device of it makes; and ValueError for another source.
+    """
+    if isinstance(source, tuple):
+        return _at_hand(*source)
+    if isinstance(source, str) and _URL.match(source):
+        return _served(remote_at(source, token))
+    path = Path(source)
+    if path.is_dir():
+        return _exported(*read_export(path))
+    if path.is_file():
+        return _exported(*_zipped(path))
+    raise ValueError(
+        f"there is no folder or .zip {str(source)!r}; a survey's address looks like"
+        " https://example.org/surveys/name"
+    )
+
+
+def _served(remote: Remote) -> Study:
+    survey, source = fetch_survey(remote)
+    shown = fetch_results(remote)
+    if shown.digest != survey.digest:
+        raise NoResults(f"{remote.host} shows results of another version than its register lists")
+    try:
+        reports = fetch_reports(remote, survey)
+    except NoResults as error:
+        return _study(survey, shown.n, source, shown.state, None, str(error), remote, shown)
+    return _study(survey, len(reports), source, shown.state, reports, "", remote, shown)
+
+
+def _exported(reports: ReportSet, source: Provenance) -> Study:
+    return _study(reports.survey, len(reports), source, "closed", reports)
+
+
+def _at_hand(survey: Survey, given: ReportSet | Reports) -> Study:
+    reports = of_simulation(given) if isinstance(given, Reports) else given
+    if reports.survey.digest != survey.digest:
+        raise NoResults(
+            f"these are reports to another survey than {survey.name}, or to another version of it"
+        )
+    if not len(reports):
+        raise NoResults(f"{survey.name} has no reports")
+    return _study(survey, len(reports), None, "closed", reports)
+
+
+def _zipped(file: Path) -> tuple[ReportSet, Provenance]:
+    """The export in a .zip, at its top or in one folder."""
+    try:
+        with ZipFile(file) as archive, TemporaryDirectory() as scratch:
+            for one in archive.infolist():
+                name = Path(one.filename).name
+                if name in _FILES and not one.is_dir():
+                    if one.file_size > _LARGEST:
+                        raise NoExport(f"{file}: {name} is too large")
+                    with archive.open(one) as packed, (Path(scratch) / name).open("xb") as plain:
+                        _copy(packed, plain)
+            return _read(Path(scratch), file)
+    except FileExistsError as error:
+        raise NoExport(f"{file} has {Path(error.filename).name} twice") from None
+    except (BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        raise NoExport(f"{file} is no whole .zip of an export: {error}") from None
+
+
+def _read(scratch: Path, file: Path) -> tuple[ReportSet, Provenance]:
+    try:
+        return read_export(scratch)
+    except NoExport as error:
+        raise NoExport(str(error).replace(str(scratch), str(file))) from None
+
+
+def _copy(packed: IO[bytes], plain: IO[bytes]) -> None:
+    while block := packed.read(1 << 20):
+        plain.write(block)
+
+
+# --- how a study shows itself -------------------------------------------------------------------
+
+
+def _study(
+    survey: Survey,
+    n: int,
+    source: Provenance | None,
+    state: str,
+    reports: ReportSet | None,
+    without: str = "",
+    remote: Remote | None = None,
+    served: SurveyResult | None = None,
+) -> Study:
+    answered = _answered(survey, reports, served)
+    rows = list[dict[str, Cell]]()
+    for question in survey.questions:
+        mechanism = question.report_mechanism
+        rows.append(
+            {
+                "question": question.name,
+                "label": question.label,
+                "type": question.type,
+                "n": answered[question.name],
+                "mechanism": mechanism.described,
+                "epsilon": mechanism.loss.epsilon_text(),
+            }
+        )
+    lines = [
+        ["question", "type", "mechanism", "epsilon", "reports"],
+        *(
+            [str(row["question"]), str(row["type"]), str(row["mechanism"]), str(row["epsilon"]),
+             f"{row['n']:,}"]
+            for row in rows
+        ),
+    ]  # fmt: skip
+    return Study(
+        f"{survey.title} ({survey.name})",
+        rows,
+        lines,
+        3,
+        [*_about(survey, n, source, state), *([f"Only results: {without}"] if without else [])],
+        survey,
+        state,
+        n,
+        source,
+        reports,
+        without,
+        remote,
+        served,
+    )
+
+
+def _answered(
+    survey: Survey, reports: ReportSet | None, served: SurveyResult | None
+) -> dict[str, int]:
+    """How many reports each question has."""
+    if reports is not None:
+        return {one.name: int(reports.answered(one.name).asked.sum()) for one in survey.questions}
+    assert served is not None
+    return {one.name: one.n for one in served.questions}
+
+
+def _about(survey: Survey, n: int, source: Provenance | None, state: str) -> Iterator[str]:
+    yield (
+        f"{people(n).capitalize()}, {state}. All answers of one person together:"
+        f" epsilon {survey.total.epsilon_text()}."
+    )
+    yield f"Definition {survey.digest}."
+    if source is not None:
+        closed = f", closed {source.closed}" if source.closed else ""
+        yield (
+            f"Published {source.published}{closed}; signed by the author with the fingerprint"
+            f" {fingerprint(source.author)}."
+        )

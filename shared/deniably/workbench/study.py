@@ -1,0 +1,431 @@
+"""A closed survey with what it collected: what an analyst's notebook asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+from msgspec import UNSET, structs
+
+from deniably.core.errors import Incomparable, NoFigure, NoResults
+from deniably.core.table import Table
+from deniably.estimation.analysis import number_distribution
+from deniably.estimation.figures import Buckets, groups
+from deniably.estimation.tally import Tally
+from deniably.results import papers
+from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
+from deniably.results.crosstabs import cell_count, crosstab_result, is_crossable
+from deniably.results.document import NumberResult, QuantileResult, SurveyResult
+from deniably.results.drawing.paper import WIDTHS, Svg, svg
+from deniably.results.remote import Remote, fetch_results
+from deniably.results.result import CONFIDENCE, result
+from deniably.results.results import Results, as_results
+from deniably.survey.questions import Number, OfChoices, Question
+from deniably.survey.readable import short_label
+from deniably.survey.survey import Survey
+from deniably.workbench import findings
+from deniably.workbench.findings import Findings, Subgroups
+from deniably.workbench.models.columns import nearest
+from deniably.workbench.report_set import ReportSet
+from deniably.workbench.source import Provenance
+
+if TYPE_CHECKING:
+    from deniably.design.power import Powered, TestOf
+    from deniably.workbench.models.fit import StandardErrors
+    from deniably.workbench.models.regress import Link
+    from deniably.workbench.models.regression import Regression
+
+LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
+_MOST_CELLS = 10_000
+_BLOCK = 10_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study(Table):
+    """A survey and what it collected, as ``deniably.open`` found it.
+
+    It shows its title and a line for each question: type, reports, mechanism and epsilon. ``n`` is
+    the number of respondents. ``source`` is what the register says of it, verified; None for
+    reports that were not opened from a server or an export.
+
+    Every method returns a frozen value with ``to_frame()``, ``to_dict()`` and a table as its text.
+    All read randomised reports. They rest on the same assumptions: people answered as they were
+    asked, devices kept to the design, and respondents are a random sample of the population that
+    intervals are for.
+    """
+
+    survey: Survey
+    state: str
+    n: int
+    source: Provenance | None
+    _reports: ReportSet | None = field(default=None)
+    _without: str = ""
+    _remote: Remote | None = None
+    _served: SurveyResult | None = None
+
+    @property
+    def reports(self) -> ReportSet:
+        """The randomised reports, sorted by content.
+
+        Raises NoResults where a server gives out results alone, with its reason.
+        """
+        if self._reports is None:
+            raise NoResults(
+                f"{self.survey.name}: this needs its reports, and there are only results:"
+                f" {self._without}"
+            )
+        return self._reports
+
+    @property
+    def has_reports(self) -> bool:
+        """Whether there are reports, and not only results."""
+        return self._reports is not None
+
+    # --- estimates --------------------------------------------------------------------------
+
+    @overload
+    def estimate(
+        self,
+        question: str | None = None,
+        *,
+        confidence: float = CONFIDENCE,
+        smooth: bool = False,
+        by: None = None,
+    ) -> Results: ...
+
+    @overload
+    def estimate(
+        self,
+        question: str | None = None,
+        *,
+        confidence: float = CONFIDENCE,
+        smooth: bool = False,
+        by: str,
+    ) -> Subgroups: ...
+
+    def estimate(
+        self,
+        question: str | None = None,
+        *,
+        confidence: float = CONFIDENCE,
+        smooth: bool = False,
+        by: str | None = None,
+    ) -> Results | Subgroups:
+        """Estimate all figures of a ``question``, or of all questions, as the server shows them.
+
+        **Estimator.** Unbiased shares by the inverse of the channel (Warner 1965; Wang et al.
+        2017); means of unbiased scores; distributions by expectation maximisation (Li et al. 2020).
+        **Assumption.** Those of the study.
+
+        ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers: only
+        if you know them to be smooth. ``by`` is a key of the survey's strata: each of its values
+        that has results is estimated by itself. The columns are those of ``results.csv``. Raises
+        NoFigure for an unknown question or key, and NoResults.
+        """
+        if by is None:
+            return as_results(self._document(question, confidence, smooth=smooth))
+        found = self._subgroups(question, by, confidence, smooth)
+        return findings.of_subgroups(self.survey.title, found)
+
+    def mean(
+        self, question: str, *, part: str | None = None, confidence: float = CONFIDENCE
+    ) -> Findings:
+        """Estimate the mean of a number or of a scale's scores; of several numbers one ``part``.
+
+        **Estimator.** The mean of unbiased scores of the reports (Horvitz and Thompson 1952; Duchi,
+        Jordan and Wainwright 2018). **Assumption.** Those of the study.
+
+        ``estimate``, ``standard_error`` and ``interval`` are in the question's unit. Raises
+        NoFigure where the question has no mean, and as ``estimate``.
+        """
+        return findings.of_mean(self._document(question, confidence), part)
+
+    def distribution(
+        self, question: str, *, confidence: float = CONFIDENCE, smooth: bool = False
+    ) -> Findings:
+        """Estimate how the answers to a question are spread: shares of choices, or of ranges.
+
+        **Estimator.** Shares of choices are unbiased (Warner 1965; Wang et al. 2017). Ranges of a
+        number are fitted for display by expectation maximisation (Li et al. 2020), and the shares
+        up to the end of each are unbiased. **Assumption.** Those of the study; ``smooth`` assumes
+        one broad hump besides.
+
+        Raises NoFigure where there is no distribution, and as ``estimate``.
+        """
+        return findings.of_distribution(self._document(question, confidence, smooth=smooth))
+
+    def quantile(
+        self, question: str, share: float = 0.5, *, confidence: float = CONFIDENCE
+    ) -> Findings:
+        """Estimate where a ``share`` of the numbers is first reached: 0.5 for the median.
+
+        **Estimator.** The range in which the fitted distribution reaches the share; its interval
+        holds all ranges that a likelihood-ratio test (Wilks 1938) or the margins of the shares up
+        to their ends leave possible. **Assumption.** Those of the study.
+
+        Raises NoFigure unless the question is a number with ``aim: distribution`` whose reports
+        determine it, and as ``estimate``.
+        """
+        if not 0 < share < 1:
+            raise NoFigure(f"share is {share:g}; a quantile belongs to one between 0 and 1")
+        asked = self._question(question)
+        group = next((one for one in groups(asked) if isinstance(one, Buckets)), None)
+        if group is None or not isinstance(asked, Number):
+            raise NoFigure(
+                f"{question} is a {asked.type} and has no quantiles: they are of numbers that were"
+                " asked with aim: distribution"
+            )
+        document = self._document(question, confidence)
+        found = self._quantile(asked, group, document, share, confidence)
+        return findings.of_quantile(document, found, group.unit, document.questions[0].n)
+
+    # --- what goes together -----------------------------------------------------------------
+
+    def crosstab(self, rows: str, columns: str, *, confidence: float = CONFIDENCE) -> Findings:
+        """Cross two questions with choices: the shares of all pairs of answers.
+
+        **Estimator.** Joint shares by the inverses of both channels, from whole reports; shares
+        within a row or a column as their ratio. Independence by a permutation test (Fisher 1935;
+        Phipson and Smyth 2010). **Assumption.** Those of the study.
+
+        The columns are those of the server's ``crosstab.csv``. Raises NoFigure for questions that
+        cannot be crossed, and NoResults without reports.
+        """
+        _check(confidence)
+        chosen = [self._index(name) for name in (rows, columns)]
+        both = [self.survey.questions[index] for index in chosen]
+        if rows == columns:
+            raise NoFigure(f"{rows} cannot be crossed with itself: name two questions")
+        for one in both:
+            if not is_crossable(one):
+                raise NoFigure(
+                    f"{one.name} cannot be crossed: cross-tables are of questions with choices that"
+                    " each report is about"
+                )
+        if (cells := cell_count(*both)) > _MOST_CELLS:
+            raise NoFigure(f"a cross-table has at most {_MOST_CELLS:,} cells, and not {cells:,}")
+        try:
+            found = crosstab_result(
+                self.survey, chosen, _blocks(self.reports, sorted(chosen)), confidence
+            )
+        except Incomparable as error:
+            raise NoFigure(str(error)) from None
+        return findings.of_crosstab(found, (short_label(both[0]), short_label(both[1])))
+
+    def difference(
+        self,
+        question: str,
+        *,
+        other: Study | None = None,
+        part: str | None = None,
+        confidence: float = CONFIDENCE,
+    ) -> Findings:
+        """Test which choices of a question differ, or what differs from an ``other`` study.
+
+        **Estimator.** The difference of unbiased estimates, with a score test; several at once are
+        adjusted (Holm 1979). **Assumption.** Those of the study; two studies are of different
+        people, and the same people in two waves make the test cautious.
+
+        Without ``other`` every pair of choices is tested. With it each choice, or the mean, is
+        tested here against there; ``part`` names one of several numbers. Raises NoFigure where they
+        cannot be compared, and NoResults without reports.
+        """
+        _check(confidence)
+        here = self._side(question, part)
+        if other is None and not has_pairs(here.question):
+            raise NoFigure(
+                f"{question} has no choices to compare in pairs: give other=, another study"
+            )
+        there = None if other is None else other._side(question, part)
+        try:
+            if there is not None and not isinstance(here.question, OfChoices):
+                return findings.of_mean_difference(here, there, mean_apart(here, there), confidence)
+            return findings.of_differences(pairs(here, there, confidence))
+        except Incomparable as error:
+            raise NoFigure(f"{question}: {error}") from None
+
+    def regress(
+        self,
+        formula: str,
+        *,
+        weights: Sequence[float] | None = None,
+        link: Link = "logit",
+        se: StandardErrors | None = None,
+        confidence: float = CONFIDENCE,
+    ) -> Regression:
+        """Fit a regression to the reports, such as ``"stolen ~ often + score(happy)"``.
+
+        **Estimator.** Maximum likelihood through the channel of the reports (Scheers and Dayton
+        1988); true answers to randomised covariates are summed over, by EM (Louis 1982).
+        **Assumption.** Those of the study; lies that go with a covariate bias its coefficient.
+
+        Formula and options are those of ``deniably.regress``. Raises BadModel, NoEstimate, and
+        NoResults without reports.
+        """
+        return self.reports.regress(
+            formula, weights=weights, link=link, se=se, confidence=confidence
+        )
+
+    # --- what comes next --------------------------------------------------------------------
+
+    def plan(
+        self,
+        question: str | None = None,
+        *,
+        difference: float,
+        power: float | None = None,
+        n: int | None = None,
+        test: TestOf = "value",
+        share: float | None = None,
+        level: float = 0.05,
+    ) -> Powered:
+        """Plan a test: the respondents for a ``power``, or the power of ``n`` respondents.
+
+        **Estimator.** Normal power of a two-sided score test (Fleiss, Levin and Paik 2003, 4.2),
+        with the variance that the randomisation adds. **Assumption.** Those of the study.
+
+        Without ``power`` and ``n`` it is the power of as many respondents as here. The rest is as
+        in ``deniably.workbench.plan_power``. Raises ValueError as that does, and NoFigure.
+        """
+        from deniably.design.power import plan_power
+
+        if question is not None:
+            self._question(question)
+        if power is None and n is None:
+            n = self.n
+        return plan_power(
+            self.survey, difference=difference, power=power, n=n, question=question, test=test,
+            share=share, level=level,
+        )  # fmt: skip
+
+    def figure(self, question: str, *, width: int = WIDTHS[0]) -> Svg:
+        """Draw the figure of a question for a paper, as the text of an SVG file.
+
+        It is the file of the results page: ``width`` is 85 or 180 mm, one column of a journal or
+        two. Raises NoFigure for an unknown question, and ValueError for other widths.
+        """
+        closed = self.source.closed if self.source else ""
+        return svg(papers.paper(self._document(question, CONFIDENCE), question, closed), width)
+
+    # --- below ------------------------------------------------------------------------------
+
+    @cached_property
+    def _tallies(self) -> dict[str, Tally]:
+        return self.reports.tally()
+
+    def _document(
+        self, question: str | None, confidence: float, *, smooth: bool = False
+    ) -> SurveyResult:
+        """The results of one question or of all, from reports where there are any."""
+        _check(confidence)
+        if question is not None:
+            self._question(question)
+        served = self._served
+        if self._reports is not None:
+            found = result(
+                self.survey, self.state, self._tallies, smooth=smooth, confidence=confidence,
+                invited=served.invited if served else None, only=question,
+            )  # fmt: skip
+            return found if served is None else structs.replace(found, subgroups=served.subgroups)
+        assert served is not None
+        assert self._remote is not None
+        if (confidence, smooth) != (served.confidence, False):
+            served = fetch_results(self._remote, confidence=confidence, smooth=smooth)
+        return _only(question, served)
+
+    def _subgroups(
+        self, question: str | None, by: str, confidence: float, smooth: bool
+    ) -> dict[str, SurveyResult]:
+        """The results by the values of a key of the strata that may be shown."""
+        _check(confidence)
+        keys = self.survey.strata or {}
+        if by not in keys:
+            why = nearest(by, keys) if keys else ": it has no strata, so no groups to compare"
+            raise NoFigure(f"{self.survey.name} has no key {by}{why}")
+        if question is not None:
+            self._question(question)
+        if self._served is None or self._remote is None:
+            raise NoResults(f"{self.survey.name}: these reports have no strata")
+        shown = self._served.subgroups or []
+        values = [value for value in keys[by] if {by: value} in shown]
+        if not values:
+            raise NoResults(f"{self.survey.name}: no value of {by} has results of its own")
+        return {
+            value: _only(question, fetch_results(
+                self._remote, confidence=confidence, smooth=smooth, strata={by: value}
+            ))
+            for value in values
+        }  # fmt: skip
+
+    def _quantile(
+        self,
+        question: Number,
+        group: Buckets,
+        document: SurveyResult,
+        share: float,
+        confidence: float,
+    ) -> QuantileResult:
+        if self._reports is None:
+            (shown,) = document.questions
+            assert isinstance(shown, NumberResult)
+            known = [] if shown.quantiles is UNSET else shown.quantiles
+            for quantile in known:
+                if quantile.share == share:
+                    return quantile
+            if known:
+                self.reports  # noqa: B018  # raises, and says why there are none
+        else:
+            tally = self._tallies[question.name]
+            for one in number_distribution(question, tally, confidence, [share]).quantiles:
+                low, high = group.ranges[one.bucket]
+                ends = [group.ranges[one.low][0], group.ranges[one.high][1]]
+                return QuantileResult(share=share, low=low, high=high, interval=ends)
+        raise NoFigure(f"{question.name}: these reports do not determine its quantiles")
+
+    def _question(self, name: str) -> Question:
+        return self.survey.questions[self._index(name)]
+
+    def _index(self, name: str) -> int:
+        names = [question.name for question in self.survey.questions]
+        if name not in names:
+            raise NoFigure(f"{self.survey.name} has no question {name}{nearest(name, names)}")
+        return names.index(name)
+
+    def _side(self, question: str, part: str | None) -> Side:
+        found = self._question(question)
+        self.reports  # noqa: B018  # raises, and says why there are none
+        return Side(self.survey, found, self._tallies[question], part)
+
+
+def _only(question: str | None, found: SurveyResult) -> SurveyResult:
+    """The results of one question, or of all."""
+    chosen = [one for one in found.questions if question in (None, one.name)]
+    return structs.replace(found, questions=chosen)
+
+
+def _check(confidence: float) -> None:
+    if not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
+        raise NoFigure(
+            f"the confidence is {confidence:g}; it is from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE},"
+            " such as 0.95"
+        )
+
+
+def _blocks(reports: ReportSet, chosen: Sequence[int]) -> Iterator[list[list[list[int] | None]]]:
+    """The values of these questions, some reports at a time, as a server reads them."""
+    names = [reports.survey.questions[index].name for index in chosen]
+    answered = [reports.answered(name) for name in names]
+    for start in range(0, len(reports), _BLOCK):
+        some = slice(start, start + _BLOCK)
+        columns: list[list[list[int] | None]] = []
+        for one in answered:
+            cells = one.cells[some]
+            rows = [np.flatnonzero(row) for row in cells] if cells.dtype == np.bool_ else cells
+            asked = one.asked[some].tolist()
+            columns.append(
+                [row.tolist() if there else None for row, there in zip(rows, asked, strict=True)]
+            )
+        yield [list(row) for row in zip(*columns, strict=True)]

@@ -1,0 +1,382 @@
+"""``deniably.open``: a notebook has the server's figures, and refuses what does not fit."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from random import Random
+from typing import Any
+from zipfile import ZipFile
+
+import polars as pl
+import pytest
+import requests
+
+import deniably as dn
+from deniably.results.remote import Remote
+from deniably.results.rows import COLUMNS
+from deniably.workbench.files.folder import write_folder
+from deniably.workbench.files.needed import NoExport
+from deniably.workbench.report_set import of_simulation
+from deniably_server.storage.store import Store
+from support.every_type import somebody, survey_of_everything
+from support.material import Server, new_token, signed
+from support.people import answer
+
+SURVEY = survey_of_everything(results={"minimum": 5, "while_open": False})
+N = 300
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A closed survey with a question of every type, and reports that devices drew."""
+    database = tmp_path_factory.mktemp("study") / "deniably.db"
+    with closing(Store(str(database))) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        random = Random(18)
+        answer(store, SURVEY, [somebody(random) for _ in range(N)])
+        store.close_survey(SURVEY.name)
+    server = Server(database)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def token(server: Server) -> str:
+    with closing(Store(str(server.database))) as store:
+        return new_token(store, "analyst")
+
+
+@pytest.fixture(scope="module")
+def study(server: Server, token: str) -> dn.Study:
+    return dn.open(f"{server.url}/surveys/everything", token=token)
+
+
+@pytest.fixture(scope="module")
+def folder(study: dn.Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    to = tmp_path_factory.mktemp("export") / "everything"
+    assert study.source is not None
+    write_folder(to, study.reports, study.source, ["csv", "ndjson"])
+    return to
+
+
+def shown(server: Server, path: str, **query: Any) -> Any:
+    """What the server answers."""
+    found = requests.get(f"{server.url}/api/surveys/everything/{path}", query, timeout=60)
+    assert found.ok, found.text
+    return found
+
+
+# --- the server's figures -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", [{}, {"confidence": 0.9}, {"smooth": 1}])
+def test_estimates_are_the_servers_to_the_last_digit(
+    server: Server, study: dn.Study, query: dict[str, Any]
+) -> None:
+    """From the reports as from the server, which counts them itself; of every type of question."""
+    expected = shown(server, "results", **query).json()
+    options = {"confidence": query.get("confidence", 0.95), "smooth": bool(query.get("smooth"))}
+    without = dn.open(f"{server.url}/s/everything")
+
+    assert study.has_reports
+    assert not without.has_reports
+    assert json.loads(study.estimate(**options).to_json()) == expected
+    assert json.loads(without.estimate(**options).to_json()) == expected
+    for question in expected["questions"]:
+        (one,) = study.estimate(question["name"], **options).to_dict()["questions"]
+        assert json.loads(json.dumps(one)) == question
+
+
+def test_frames_have_the_columns_of_the_spreadsheet(server: Server, study: dn.Study) -> None:
+    expected = list(csv.DictReader(io.StringIO(shown(server, "results.csv").text)))
+    frame = study.estimate().to_frame()
+    other = study.estimate().to_frame(engine="polars")
+
+    assert tuple(frame.columns) == tuple(other.columns) == tuple(expected[0]) == COLUMNS
+    assert isinstance(other, pl.DataFrame)
+    assert len(frame) == len(expected) == len(other)
+    for row, said in zip(study.estimate().rows, expected, strict=True):
+        for key in ("estimate", "low", "high", "standard_error", "count", "p", "q", "consistent"):
+            value = row[key]
+            assert (None if said[key] == "" else float(said[key])) == value, (said, key)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [("stolen", "happy"), ("happy", "what")])
+def test_crosstabs_are_the_servers(
+    server: Server, study: dn.Study, rows: str, columns: str
+) -> None:
+    expected = shown(server, "crosstab", rows=rows, columns=columns, confidence=0.9).json()
+    found = study.crosstab(rows, columns, confidence=0.9)
+
+    assert json.loads(json.dumps(found.to_dict())) == expected | {"estimator": found.estimator}
+    frame = csv.DictReader(
+        io.StringIO(shown(server, "crosstab.csv", rows=rows, columns=columns).text)
+    )
+    assert list(found.to_frame().columns) == frame.fieldnames
+    assert "<svg" in found._repr_html_() or 'class="heat"' in found._repr_html_()
+
+
+def test_differences_means_and_figures_are_the_servers(server: Server, study: dn.Study) -> None:
+    expected = shown(server, "differences", question="happy").json()
+    found = study.difference("happy")
+    assert found.to_dict() == expected | {"estimator": found.estimator}
+    assert len(found.rows) == 10
+
+    questions = {one["name"]: one for one in shown(server, "results").json()["questions"]}
+    for name in ("trust", "drinks", "income", "sick", "fines"):
+        mean = study.mean(name)
+        said = questions[name]["mean"]
+        assert (mean.estimate, [*mean.interval]) == (said["estimate"], said["interval"])
+    (care,) = (one for one in questions["hours"]["parts"] if one["name"] == "care")
+    assert study.mean("hours", part="care").estimate == care["mean"]["estimate"]
+    assert len(study.mean("hours").rows) == 2
+    (median,) = (one for one in questions["income"]["quantiles"] if one["share"] == 0.5)
+    (row,) = study.quantile("income").rows
+    assert [row["estimate_low"], row["estimate_high"]] == [
+        float(median[end]) for end in ("low", "high")
+    ]
+    assert [row["low"], row["high"]] == [float(end) for end in median["interval"]]
+
+    file = shown(server, "figures/stolen.svg", width=180).text
+    assert study.figure("stolen", width=180) == file
+    assert dn.open(f"{server.url}/s/everything").figure("stolen", width=180) == file
+
+
+def test_a_quantile_of_any_share_lies_between_those_around_it(study: dn.Study) -> None:
+    ends = [study.quantile("income", share / 20).rows[0]["estimate_high"] for share in range(1, 20)]
+    assert ends == sorted(ends)  # type: ignore[type-var]
+
+
+# --- one study, however it is opened ------------------------------------------------------------
+
+
+def test_a_folder_and_a_zip_of_it_have_the_same_reports(
+    study: dn.Study, folder: Path, tmp_path: Path
+) -> None:
+    flat, nested = tmp_path / "flat.zip", tmp_path / "nested.zip"
+    for file, inside in ((flat, ""), (nested, "everything/")):
+        with ZipFile(file, "w") as archive:
+            for one in folder.iterdir():
+                archive.write(one, f"{inside}{one.name}")
+
+    for source in (folder, str(folder), flat, nested):
+        found = dn.open(source)
+        assert found.reports == study.reports
+        assert found.source == study.source
+        assert found.estimate().rows == study.estimate().rows
+        assert found.figure("happy") == study.figure("happy")
+
+
+def test_reports_at_hand_are_a_study_too(study: dn.Study) -> None:
+    survey = dn.load_survey({"name": "s", "title": "T", "questions": [
+        {"name": "a", "type": "yes_no", "label": "?", "odds": 3}]})  # fmt: skip
+    reports = dn.randomise(dn.simulate_people(survey, 500))
+    one, other = dn.open((survey, reports)), dn.open((survey, of_simulation(reports)))
+
+    assert one.estimate().rows == dn.estimate(survey, dn.tally(reports)).rows
+    assert one.reports == other.reports
+    assert one.source is None
+    apart = one.difference("a", other=other)
+    assert [row["estimate"] for row in apart.rows] == [0, 0]
+    with pytest.raises(dn.NoResults, match="another survey than s"):
+        dn.open((survey, study.reports))
+
+
+def test_means_of_two_studies_are_tested(study: dn.Study) -> None:
+    found = study.difference("drinks", other=study)
+
+    assert found.estimate == 0
+    assert found.rows[0]["p_value"] == 1
+    assert "not shown to differ" in str(found)
+
+
+# --- what a notebook shows ----------------------------------------------------------------------
+
+
+def test_a_study_says_what_it_is_and_cannot_be_changed(study: dn.Study) -> None:
+    assert study.source is not None
+    for text in (repr(study), study._repr_html_()):
+        for part in (SURVEY.title, "300 people, closed", SURVEY.digest, "subset selection, 1 of 5",
+                     f"epsilon {SURVEY.total.epsilon_text()}", study.source.published):  # fmt: skip
+            assert part in text, part
+    assert [row["question"] for row in study.rows] == [one.name for one in SURVEY.questions]
+    assert sum(row["n"] for row in study.rows if row["question"] == "stolen") == N
+    with pytest.raises(FrozenInstanceError):
+        study.n = 1  # type: ignore[misc]
+
+
+def values(study: dn.Study) -> dict[str, Any]:
+    """A value of every method."""
+    return {
+        "estimate": study.estimate("happy"),
+        "mean": study.mean("drinks"),
+        "distribution": study.distribution("income"),
+        "quantile": study.quantile("income"),
+        "crosstab": study.crosstab("stolen", "what"),
+        "difference": study.difference("happy"),
+        "regress": study.regress("stolen ~ 1"),
+        "plan": study.plan("stolen", difference=0.1),
+    }
+
+
+def test_each_value_is_a_table_a_frame_a_dict_and_a_page_of_its_own(study: dn.Study) -> None:
+    for name, value in values(study).items():
+        lines = str(value).splitlines()
+        assert len(lines) > 3, name
+        assert len(value.to_frame()) == len(value.rows) > 0
+        assert value.to_frame(engine="polars").columns == list(value.rows[0])
+        json.dumps(value.to_dict())
+        assert "<table" in value._repr_html_()
+        assert not re.search(r"https?:|<script|<link", value._repr_html_()), name
+        with pytest.raises(FrozenInstanceError):
+            value.caption = "another"
+
+
+def test_help_names_estimator_source_and_assumption() -> None:
+    for name in (*values.__code__.co_names,):
+        method = getattr(dn.Study, name, None)
+        if inspect.isfunction(method):
+            said = inspect.getdoc(method) or ""
+            assert re.search(
+                r"\*\*Estimator\.\*\*.*(19|20)\d\d.*\*\*Assumption\.\*\*", said, re.S
+            ), name
+
+
+def test_a_regression_reads_the_same_reports(study: dn.Study) -> None:
+    assert study.regress("stolen ~ 1").rows == study.reports.regress("stolen ~ 1").rows
+    found = study.plan("stolen", difference=0.1)
+    assert [row["n"] for row in found.rows] == [N]
+
+
+# --- bad input ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda s: s.estimate("stoln"), "everything has no question stoln; did you mean stolen"),
+        (lambda s: s.estimate(confidence=95), "the confidence is 95; it is from 0.5 to 0.999"),
+        (lambda s: s.mean("stolen"), r"stolen is a yes_no and has no mean: estimate\('stolen'\)"),
+        (lambda s: s.mean("hours", part="sleep"), "no part sleep; there are work, care"),
+        (lambda s: s.mean("hours").estimate, "these are 2 figures"),
+        (lambda s: s.distribution("drinks"), "drinks is a number and has no distribution"),
+        (lambda s: s.quantile("drinks"), "has no quantiles: .* aim: distribution"),
+        (lambda s: s.quantile("income", 50), "share is 50; a quantile belongs to one between 0"),
+        (lambda s: s.crosstab("stolen", "stolen"), "cannot be crossed with itself"),
+        (lambda s: s.crosstab("stolen", "income"), "income cannot be crossed"),
+        (lambda s: s.difference("drinks"), "drinks has no choices to compare in pairs"),
+        (lambda s: s.difference("hours", other=s), "“part” names one of the numbers"),
+        (lambda s: s.plan("stoln", difference=0.1), "did you mean stolen"),
+        (lambda s: s.figure("stoln"), "did you mean stolen"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_answered_is_refused_with_the_way_out(
+    study: dn.Study, ask: Any, why: str
+) -> None:
+    with pytest.raises(dn.NoFigure, match=why):
+        ask(study)
+
+
+def test_without_reports_methods_say_what_is_missing(server: Server) -> None:
+    study = dn.open(f"{server.url}/s/everything")
+
+    assert "Only results: this needs an analyst's token, and none was given" in str(study)
+    for ask in (
+        lambda: study.reports,
+        lambda: study.crosstab("stolen", "what"),
+        lambda: study.difference("happy"),
+        lambda: study.regress("stolen ~ 1"),
+        lambda: study.quantile("income", 0.33),
+    ):
+        with pytest.raises(dn.NoResults, match="needs its reports, and there are only results: th"):
+            ask()
+
+
+def test_an_open_survey_is_not_opened(server: Server) -> None:
+    other = survey_of_everything(name="another", results={"minimum": 5, "while_open": False})
+    server.publish(other)
+
+    with pytest.raises(dn.NoResults, match="shown once the survey is closed"):
+        dn.open(f"{server.url}/s/another", token=server.token)
+
+
+def test_a_definition_that_no_author_signed_is_refused(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server cannot show analysts another survey than its register shows to everybody."""
+    got = Remote.got
+
+    def forged(self: Remote, path: str, *rest: Any) -> bytes:
+        return got(self, path, *rest).replace(b"Have you ever", b"Have you never")
+
+    monkeypatch.setattr(Remote, "got", forged)
+    with pytest.raises(dn.NoResults, match="the register shows others another version"):
+        dn.open(f"{server.url}/s/everything")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda to: (to / "reports.csv").unlink() or (to / "reports.ndjson").unlink(),
+         "has none of the files"),
+        (lambda to: (to / "design.json").write_text((to / "design.json").read_text()[:900]),
+         r"\.zip: "),
+        (lambda to: (to / "design.json").write_text(
+            (to / "design.json").read_text().replace('"n": 300', '"n": 299')),
+         "300 reports, not 299"),
+        (lambda to: (to / "register.json").unlink(), "register.json: No such file"),
+        (lambda to: (to / "reports.csv").write_text("\n".join(
+            (to / "reports.csv").read_text().splitlines()[:-9])), "has 291 reports, not 300"),
+    ],
+)  # fmt: skip
+def test_an_export_that_was_changed_is_refused_from_a_zip(
+    folder: Path, tmp_path: Path, spoil: Any, why: str
+) -> None:
+    to = tmp_path / "spoilt"
+    to.mkdir()
+    for one in folder.iterdir():
+        (to / one.name).write_bytes(one.read_bytes())
+    spoil(to)
+    with ZipFile(tmp_path / "spoilt.zip", "w") as archive:
+        for one in to.iterdir():
+            archive.write(one, one.name)
+
+    with pytest.raises(NoExport, match=why) as refused:
+        dn.open(tmp_path / "spoilt.zip")
+    assert "spoilt.zip" in str(refused.value)
+
+
+def test_a_zip_that_was_cut_short_and_other_files_are_refused(folder: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.zip"
+    with ZipFile(whole, "w") as archive:
+        for one in folder.iterdir():
+            archive.write(one, one.name)
+        archive.write(folder / "survey.json", "twice/survey.json")
+    with pytest.raises(NoExport, match=r"has survey\.json twice"):
+        dn.open(whole)
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(whole.read_bytes()[:-100])
+    for file in (cut, folder / "survey.json"):
+        with pytest.raises(NoExport, match=r"is no whole \.zip of an export"):
+            dn.open(file)
+    with pytest.raises(ValueError, match=r"there is no folder or \.zip 'nowhere'"):
+        dn.open("nowhere")
+
+
+def test_no_file_of_a_zip_leaves_its_folder(folder: Path, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "hostile.zip", "w") as archive:
+        for one in folder.iterdir():
+            archive.write(one, one.name)
+        archive.writestr("../../escaped.txt", "out")
+        archive.writestr("/etc/escaped.json", "out")
+
+    assert dn.open(tmp_path / "hostile.zip").n == N
+    assert not list(tmp_path.parent.rglob("escaped*"))
