@@ -10,9 +10,9 @@ From a survey and a table of people to estimates with their margins, without a s
     results = dn.estimate(survey, dn.tally(reports))
     results.to_frame()
 
-What a server collected, or an export of it, opens in one line::
+All that an analyst asks, of these reports, of a server's or of an export, is in a study::
 
-    study = dn.open("https://example.org/surveys/workplace", token=...)
+    study = dn.open((survey, reports))  # or a survey's address, or the folder of an export
     study.estimate("stolen")
 
 Each name is loaded when it is first used. What devices need is in ``deniably_client``, which

@@ -55,8 +55,11 @@ class Remote:
         Raises NoResults, with the reason.
         """
         try:
-            with requests.Session() as session:
-                return self.answer(session, path, query, patience).content
+            with (
+                requests.Session() as session,
+                self.answer(session, path, query, patience) as answer,
+            ):
+                return answer.content
         except requests.RequestException as error:
             raise NoResults(f"cannot reach {self.host} ({type(error).__name__})") from None
 
@@ -80,7 +83,8 @@ class Remote:
             auth=_unchanged,
         )
         if not answer.ok:
-            raise NoResults(_why(answer))
+            with answer:
+                raise NoResults(_why(answer))
         return answer
 
 
