@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, prod
 
 from deniably.core.exponential import at_most_exp, exp_bounds
@@ -69,8 +70,14 @@ class Loss:
 
     def _ln(self) -> Decimal:
         with localcontext(prec=50):
-            exact = Decimal(self.odds.numerator).ln() - Decimal(self.odds.denominator).ln()
-            return exact + Decimal(self.exponent.numerator) / self.exponent.denominator
+            return _ln(self.odds) + Decimal(self.exponent.numerator) / self.exponent.denominator
+
+
+@lru_cache(maxsize=1024)  # a survey asks for the same few again and again
+def _ln(odds: Fraction) -> Decimal:
+    """The logarithm to 50 digits."""
+    with localcontext(prec=50):
+        return Decimal(odds.numerator).ln() - Decimal(odds.denominator).ln()
 
 
 def largest(losses: Sequence[Loss], count: int) -> Loss:

@@ -77,6 +77,7 @@ def _scaled_tail(x: float) -> float:
 # --- whole-number noise, certified ----------------------------------------------------------
 
 
+@lru_cache(maxsize=256)  # some milliseconds, and asked again whenever a definition is read
 def discrete_gaussian_delta_upper(sigma2: Fraction, shift: int, epsilon: Fraction) -> Fraction:
     """An upper bound of the exact delta of discrete Gaussian noise, for one whole number.
 
@@ -139,7 +140,7 @@ def discrete_gaussian_vector_delta_upper(
     return min(Fraction(1), one + Fraction(40 * d, 1 << 128))
 
 
-@lru_cache(maxsize=256)  # a certified bound takes some milliseconds
+@lru_cache(maxsize=256)
 def discrete_sigma2(shift: int, d: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """The smallest sigma^2 for which the certified bound of d coordinates is at most ``delta``.
 
@@ -166,6 +167,7 @@ def discrete_sigma2(shift: int, d: int, epsilon: Fraction, delta: Fraction) -> F
     return _on_grid(index)
 
 
+@lru_cache(maxsize=64)  # that from 0 on is asked for at every epsilon
 def _tail(first: int, step: int, sigma2: Fraction, up: bool) -> int:
     """sum over i >= 0 of w(first + i step) / w(first), w(y) = exp(-y^2/(2 sigma2)); first >= 0.
 
