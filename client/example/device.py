@@ -2,9 +2,10 @@
 
     python device.py https://example.org/s/workplace FOLDER stolen=yes often=often
 
-It answers surveys whose questions have one answer and use subset selection. It refuses all
-others: a device need not know everything, but must refuse what it does not know. FOLDER holds its
-memory. Numbers in comments are sections of the specification.
+It answers surveys whose questions have one answer and use subset selection, also with strata, where
+the address names the stratum: .../s/workplace?site=north. It refuses all others: a device need not
+know everything, but must refuse what it does not know. FOLDER holds its memory. Numbers in comments
+are sections of the specification.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import urllib.error
 import urllib.request
 from fractions import Fraction
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -204,7 +205,7 @@ def check_question(question):
 
 def check_definition(survey):
     needed = {"spec", "name", "title", "language", "results", "questions"}
-    exactly(survey, needed, {"intro", "contact"})
+    exactly(survey, needed, {"intro", "contact", "strata"})
     must(
         survey["spec"] == 1 and type(survey["spec"]) is int, "another version of the specification"
     )
@@ -221,12 +222,37 @@ def check_definition(survey):
     named(survey["questions"], 1, 100)
     for question in survey["questions"]:
         check_question(question)
+    if "strata" in survey:
+        check_strata(survey["strata"])
+
+
+def check_strata(strata):
+    must(type(strata) is dict and strata, "strata are an object with at least one key")
+    for key, values in strata.items():
+        must(type(values) is list and 2 <= len(values) <= 8, "a key of strata has 2 to 8 values")
+        must(
+            all(type(name) is str and re.fullmatch(SURVEY_NAME, name) for name in [key, *values]),
+            "keys and values of strata are spelt as a survey's name",
+        )
+        must(len(set(values)) == len(values), "a key of strata has a value twice")
+    must(math.prod(map(len, strata.values())) <= 8, "there are at most 8 strata")
+
+
+def stratum_in(query, strata):
+    """The stratum that a link names; other parameters are ignored."""
+    given = parse_qsl(query, keep_blank_values=True)
+    stratum = {}
+    for key, values in strata.items():
+        said = [value for name, value in given if name == key]
+        must(len(said) == 1 and said[0] in values, f"the link must say {key}, one of {values}")
+        stratum[key] = said[0]
+    return stratum
 
 
 # --- 5: the report -------------------------------------------------------------------------
 
 
-def make_report(survey, answers):
+def make_report(survey, answers, stratum):
     answered = []
     for question in survey["questions"]:
         names = [choice["name"] for choice in question["choices"]]
@@ -236,7 +262,8 @@ def make_report(survey, answers):
         question["name"]: subset_selection(question["mechanism"], answer)
         for question, answer in zip(survey["questions"], answered, strict=True)
     }
-    return canonical({"survey": digest(survey), "id": secrets.token_hex(16), "values": values})
+    report = {"survey": digest(survey), "id": secrets.token_hex(16), "values": values}
+    return canonical(report | ({"strata": stratum} if stratum else {}))
 
 
 # --- 6: the way to the server ---------------------------------------------------------------
@@ -403,10 +430,11 @@ def check_register(register, survey, seen):
 # --- all of it ----------------------------------------------------------------------------------
 
 
-def answer(url, folder, answers, accept=lambda known, new: False):
+def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
     """Answer a survey, or send a stored report again. Returns the report's digest.
 
     ``accept(known, new)`` gets fingerprints where the author is not one of those known here.
+    ``tell`` gets a sentence with the stratum, before a report is made.
     """
     parts = urlsplit(url)
     place = re.fullmatch(r"(.*)/s/([a-z0-9-]+)", parts.path)
@@ -432,9 +460,18 @@ def answer(url, folder, answers, accept=lambda known, new: False):
         known.append(entry["author"])
     document["registers"][origin] = {"count": len(register["entries"]), "head": register["head"]}
 
-    if version not in document["reports"]:
+    made = document["reports"].get(version)  # of the first link, whichever is opened now
+    stratum = (
+        parse(made["text"]).get("strata", {})
+        if made
+        else stratum_in(parts.query, survey.get("strata", {}))
+    )
+    if stratum:
+        group = ", ".join(f"{key} {value}" for key, value in sorted(stratum.items()))
+        tell(f"Your group is sent as it is: {group}.")
+    if not made:
         charge(document["ledger"], survey, entry["author"])
-        text = make_report(survey, answers)
+        text = make_report(survey, answers, stratum)
         document["reports"][version] = {"sent": False, "text": text}
     memory.keep()  # the report and its charge, before anything is sent
     report = document["reports"][version]

@@ -12,6 +12,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
@@ -20,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from deniably_server.storage.store import Store
 from support.material import AUTHOR, Server, survey_named
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +117,27 @@ def test_it_verifies_a_definition_or_says_that_it_does_not_know_it() -> None:
     assert verified > 20
 
 
+def test_it_knows_the_strata_of_the_vectors_and_the_links_to_them() -> None:
+    ran = Counter[str]()
+    for group, case in cases("strata"):
+        kind = group["type"]
+        if kind == "valid_definition":
+            assert verify(case["text"]) == (case["digest"], "")
+        elif kind == "invalid_definition":
+            _, refusal = verify(case["text"])
+            assert refusal, case["comment"]
+            assert not refusal.startswith(UNKNOWN), case["comment"]
+        elif kind == "link":
+            strata = json.loads(group["definition"])["strata"]
+            if case["result"] == "valid":
+                assert device.stratum_in(case["query"], strata) == case["strata"]
+            else:
+                with pytest.raises(device.Refused):
+                    device.stratum_in(case["query"], strata)
+        ran[kind] += 1
+    assert min(ran[kind] for kind in ("valid_definition", "invalid_definition", "link")) > 5
+
+
 def verify(text: str) -> tuple[str, str]:
     """The digest of a definition that it would answer, or why it would not."""
     try:
@@ -130,6 +153,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
     server.publish(survey_named())
     server.publish(survey_named("another"))
+    server.publish(survey_named("sites", strata={"site": ["north", "south"]}))
     yield server
     server.kill()
 
@@ -187,6 +211,23 @@ def test_it_refuses_when_its_memory_was_changed(server: Server, tmp_path: Path) 
 
     assert refused.returncode == 1
     assert "damaged" in refused.stderr
+
+
+def test_it_reports_the_stratum_of_its_first_link_and_says_so(
+    server: Server, tmp_path: Path
+) -> None:
+    answers = ("stolen=yes", "often=never")
+    unnamed = run(server, tmp_path, *answers, name="sites")
+    first = run(server, tmp_path, *answers, name="sites?site=north&utm_source=letter")
+    again = run(server, tmp_path, *answers, name="sites?site=south")
+
+    assert unnamed.returncode == 1
+    assert "the link must say site, one of ['north', 'south']" in unnamed.stderr
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.startswith("Your group is sent as it is: site north.\nSent.")
+    assert again.stdout == first.stdout
+    with closing(Store(str(server.database))) as store:
+        assert [n for (n,) in store.counts_by_stratum("sites")] == [1, 0]
 
 
 def test_no_answer_is_in_what_it_says_or_keeps(server: Server, tmp_path: Path) -> None:
