@@ -87,10 +87,10 @@ def of_multinomial() -> tuple[Draw, list[float]]:
 
 
 def of_whole_reports() -> tuple[Draw, list[float]]:
-    """Each report names two of four answers: the true one with 7 chances in 8."""
+    """Each report names two of four answers: the true one with 31 chances in 32."""
     b = np.array([[0.0, 0.0, 0.0], [0.5, 0.5, -0.4], [0.2, -0.5, 0.6], [0.3, 0.2, 0.5]])
     pairs = list(combinations(range(4), 2))
-    mechanism = SubsetSelection(k=4, omega=2, own=7, other=1)
+    mechanism = SubsetSelection(k=4, omega=2, own=31, other=1)
     law = [[float(mechanism.law.probability(a, one)) for one in pairs] for a in range(4)]
     design = Design(law)
 
