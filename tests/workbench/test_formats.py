@@ -103,7 +103,7 @@ def test_every_description_says_not_to_tabulate_the_columns(folder: Path) -> Non
 
 TEXTS = ("design.json", "datapackage.json", "codebook.xml", "codebook.html", "METHODS.md",
          "CHECKLIST.md", "CITATION.cff", "references.bib", "references.ris", "analyse.R",
-         "analyse.py", "analyse.do")  # fmt: skip
+         "analyse.py", "analyse.do", "PACKAGES.md")  # fmt: skip
 
 
 @pytest.mark.parametrize("stratified", [True, False])

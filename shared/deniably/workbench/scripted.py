@@ -3,14 +3,17 @@
 A share follows from p and q. Any other estimate is the mean of scores, one for each report. The
 score of an integer is the estimate from a single report of it, so scores come from the code of the
 results; and only figures that agree with the results are handed to a script.
+
+Its standard error follows from the variance of the scores. Results know more than that: how much
+variance the mechanism allows at this mean. Where that decides, a script gets the bound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from math import isclose, nan
-from typing import Literal
+from dataclasses import dataclass, replace
+from math import inf, isclose, nan
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +28,7 @@ from deniably.workbench.report_set import ReportSet
 _LARGEST = 4_096
 """Outputs of a column whose scores are written one by one."""
 _NEAR = 1e-9
+_CLOSE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,13 @@ class Scripted:
     ========  =================================================================================
     share     (m - q) / (p - q), where m is the part of y that equal ``value``; ``numbers``: p, q
     scores    the mean of the y-th of ``numbers``, from the 0th on
-    line      start + step * mean(y); ``numbers`` are start, step and the variance of the noise
+    line      start + step * mean(y); ``numbers`` are start, step and the least variance
     ========  =================================================================================
 
     The standard error of a share is that of ``estimate.standard_error``; that of a mean is the
-    deviation of its scores over the root of n, and for noise at least that of the noise. Where few
-    answers differ, results never show a smaller error than the mechanism allows: it may be larger.
+    deviation of its scores over the root of n, of a variance within ``least`` and ``most``. Where
+    two scores give a share, one report of the score ``added`` is added for it, as for other shares:
+    at the mean m the variance is then (high - m) (m - low).
     """
 
     question: str
@@ -52,6 +57,9 @@ class Scripted:
     method: Literal["share", "scores", "line"]
     numbers: tuple[float, ...]
     value: int = 1
+    added: float | None = None
+    least: float = 0.0
+    most: float = inf
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,8 @@ def script_of(reports: ReportSet) -> Script:
             for scripted, expected in zip(_of_group(question, group, own), wanted, strict=True):
                 if isinstance(scripted, str):
                     left.append(scripted)
-                elif _agrees(scripted, reports, expected):
-                    found.append(scripted)
+                elif expected and (agreeing := _agreeing(scripted, reports, expected)):
+                    found.append(agreeing)
                 else:
                     left.append(": ".join((question.name, scripted.label)))
     return Script(found, left)
@@ -94,7 +102,9 @@ def _of_group(question: Question, group: Group, own: list[FileColumn]) -> Iterat
             yield found
         elif scores and not (isinstance(figure, Average) and figure.scored is not None):
             column, method, numbers = scores
-            yield Scripted(*said, column.name, method, numbers[index])
+            found = Scripted(*said, column.name, method, numbers[index])
+            share = isinstance(figure, Share) and method == "scores"
+            yield replace(found, added=_added(question, found)) if share else found
         else:
             yield ": ".join((question.name, label))
 
@@ -115,6 +125,17 @@ def _share(
         column = next(one for one in own if one.kind == "named" and one.place == answers[0])
         return Scripted(*said, column.name, "share", (float(law.p), float(law.q)))
     return None
+
+
+def _added(question: Question, scripted: Scripted) -> float | None:
+    """The score that half a report on either side has: see ``analysis.weighted_mean``."""
+    low, high = min(scripted.numbers), max(scripted.numbers)
+    if not all(isclose(one, low) or isclose(one, high) for one in scripted.numbers):
+        return None
+    law = question.mechanism.law
+    if isinstance(law, Supporting):
+        return (0.5 - float(law.q)) / float(law.p - law.q)
+    return (low + high) / 2
 
 
 _Numbers = list[tuple[float, ...]]
@@ -155,23 +176,52 @@ def _scores(
     return own[0], "scores", found
 
 
-def _agrees(scripted: Scripted, reports: ReportSet, expected: Found | None) -> bool:
-    """Whether it is the estimate of the results, but for rounding."""
-    if expected is None or expected.estimate is None:
-        return False
-    return isclose(estimated(scripted, reports), expected.estimate, rel_tol=_NEAR, abs_tol=_NEAR)
+def _agreeing(scripted: Scripted, reports: ReportSet, expected: Found) -> Scripted | None:
+    """The figure with the bounds of its variance; None where it is not that of the results."""
+    found = worked_out(scripted, reports)
+    if expected.estimate is None or expected.standard_error is None or not found.n:
+        return None
+    if not isclose(found.estimate, expected.estimate, rel_tol=_NEAR, abs_tol=_NEAR):
+        return None
+    wanted = expected.standard_error**2 * found.n
+    if isclose(wanted, found.variance, rel_tol=_CLOSE):
+        return scripted
+    if scripted.method == "line":
+        return replace(scripted, numbers=(*scripted.numbers[:2], wanted))
+    if scripted.method == "share":
+        return None
+    if wanted > found.variance:
+        return replace(scripted, least=wanted)
+    return replace(scripted, most=wanted)
 
 
-def estimated(scripted: Scripted, reports: ReportSet) -> float:
-    """The estimate of a figure from its column, as a script works it out; nan without a value."""
+class WorkedOut(NamedTuple):
+    """An estimate from ``n`` reports; its standard error is sqrt(``variance`` / n)."""
+
+    n: int
+    estimate: float
+    variance: float
+
+
+def worked_out(scripted: Scripted, reports: ReportSet) -> WorkedOut:
+    """A figure from its column, as a script works it out; nan without a value."""
     column = reports.column(scripted.column)
     values: npt.NDArray[np.int64] = column.values[column.there]
-    if not len(values):
-        return nan
+    n = len(values)
+    if not n:
+        return WorkedOut(0, nan, nan)
     if scripted.method == "share":
         p, q = scripted.numbers
-        return (float((values == scripted.value).mean()) - q) / (p - q)
+        count = int((values == scripted.value).sum())
+        support = min(max((count + 0.5) / (n + 1), min(p, q)), max(p, q))
+        return WorkedOut(n, (count / n - q) / (p - q), support * (1 - support) / (p - q) ** 2)
     if scripted.method == "line":
-        start, step, _ = scripted.numbers
-        return start + step * float(values.mean())
-    return float(np.array(scripted.numbers)[values].mean())
+        start, step, least = scripted.numbers
+        found = start + step * values
+        return WorkedOut(n, float(found.mean()), max(float(found.var()), least))
+    score = np.array(scripted.numbers)[values]
+    mean, variance = float(score.mean()), float(score.var())
+    if scripted.added is not None:
+        m = min(max((n * mean + scripted.added) / (n + 1), 0.0), 1.0)
+        variance = (max(scripted.numbers) - m) * (m - min(scripted.numbers))
+    return WorkedOut(n, mean, min(max(variance, scripted.least), scripted.most))

@@ -28,6 +28,7 @@ from deniably.workbench.files.labelled import (
 from deniably.workbench.files.lines import ndjson_of, read_ndjson
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.package import data_package
+from deniably.workbench.files.packages import packages_page
 from deniably.workbench.files.scripts import scripts_of
 from deniably.workbench.files.tables import csv_of, read_csv
 from deniably.workbench.report_set import ReportSet
@@ -182,6 +183,7 @@ def _beside(export: Export) -> Iterator[tuple[str, str]]:
     yield "codebook.xml", ddi(reports, export.source)
     yield "codebook.html", codebook_page(reports)
     paper = publication(export.results.document, survey, export.source, told(reports.layout))
+    yield "PACKAGES.md", packages_page(reports.columns)
     yield "METHODS.md", paper.methods_file()
     yield "CHECKLIST.md", paper.checklist_file()
     yield "CITATION.cff", paper.cite("cff")

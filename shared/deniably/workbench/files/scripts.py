@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import isinf
 
 from deniably.core.steering import one_line
 from deniably.workbench.columns import FileColumns, told
+from deniably.workbench.files.examples import example_of, in_python, in_r, in_stata, r_text
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import Script, Scripted
 
@@ -28,25 +30,29 @@ share <- function(question, part, label, column, value, p, q) {{
   data.frame(question, part, label, n, estimate = (mean(y) - q) / (p - q), standard_error = error)
 }}
 
-# A mean: every value of an index has a score, whose expectation is the true number. Results.csv
-# states a slightly larger error where the mechanism allows no smaller one.
-scores <- function(question, part, label, column, score) {{
+# A mean: every value of an index has a score, whose expectation is the true number. Where two
+# scores make a share, one report with the score "added" is added for the error. "least" and "most"
+# are there where the mechanism allows no smaller or larger variance at this mean.
+scores <- function(question, part, label, column, score, added = NA, least = 0, most = Inf) {{
   s <- score[na.omit(reports[[column]]) + 1]
-  error <- sqrt(mean((s - mean(s))^2) / length(s))
-  data.frame(question, part, label, n = length(s), estimate = mean(s), standard_error = error)
+  n <- length(s)
+  spread <- mean((s - mean(s))^2)
+  if (!is.na(added)) {{
+    m <- min(max((sum(s) + added) / (n + 1), 0), 1)
+    spread <- (max(score) - m) * (m - min(score))
+  }}
+  error <- sqrt(min(max(spread, least), most) / n)
+  data.frame(question, part, label, n, estimate = mean(s), standard_error = error)
 }}
 
-# A mean of numbers with noise of a known variance, in steps from a start.
-line <- function(question, part, label, column, start, step, noise) {{
+# A mean of numbers with noise, in steps from a start; its least variance is that of the noise.
+line <- function(question, part, label, column, start, step, least) {{
   s <- start + step * na.omit(reports[[column]])
-  error <- sqrt(max(mean((s - mean(s))^2), noise) / length(s))
+  error <- sqrt(max(mean((s - mean(s))^2), least) / length(s))
   data.frame(question, part, label, n = length(s), estimate = mean(s), standard_error = error)
 }}
 
-# A logistic regression on a 0/1 column: glm(y ~ x, family = binomial(randomised(p, q)),
-# start = c(0, 0)), or with weights survey::svyglm(y ~ x, design,
-# family = quasibinomial(randomised(p, q)), start = c(0, 0)). Coefficients are those of the true
-# answer.
+# The link of a regression on a 0/1 column. Coefficients are those of the true answer.
 randomised <- function(p, q) structure(list(
   linkfun = function(mu) qlogis((mu - q) / (p - q)),
   linkinv = function(eta) q + (p - q) * plogis(eta),
@@ -67,12 +73,11 @@ if ("--csv" %in% commandArgs(trailingOnly = TRUE)) {{
 }} else {{
   print(results, digits = 6, row.names = FALSE)
 }}
-"""
+{regression}"""
 
 _PYTHON = '''\
 {head}
-# Python 3 alone is enough. For a regression: statsmodels GLM with the inverse link
-# q + (p - q) / (1 + exp(-eta)), or deniably's own.
+# Python 3 alone is enough.
 
 import csv
 import math
@@ -95,20 +100,27 @@ def share(column, value, p, q):
     return n, (sum(y) / n - q) / (p - q), error
 
 
-def mean(s, noise=0.0):
-    n, found = len(s), math.fsum(s) / len(s)
-    variance = max(math.fsum((one - found) ** 2 for one in s) / n, noise)
-    return n, found, math.sqrt(variance / n)
+def scores(column, score, added=None, least=0.0, most=math.inf):
+    """A mean: every value of an index has a score, whose expectation is the true number.
+
+    Where two scores make a share, one report with the score "added" is added for the error. "least"
+    and "most" are there where the mechanism allows no smaller or larger variance at this mean.
+    """
+    s = [score[one] for one in integers(column)]
+    n, mean = len(s), math.fsum(s) / len(s)
+    spread = math.fsum((one - mean) ** 2 for one in s) / n
+    if added is not None:
+        m = min(max((n * mean + added) / (n + 1), 0), 1)
+        spread = (max(score) - m) * (m - min(score))
+    return n, mean, math.sqrt(min(max(spread, least), most) / n)
 
 
-def scores(column, score):
-    """A mean: every value of an index has a score, whose expectation is the true number."""
-    return mean([score[one] for one in integers(column)])
-
-
-def line(column, start, step, noise):
-    """A mean of numbers with noise of a known variance, in steps from a start."""
-    return mean([start + step * one for one in integers(column)], noise)
+def line(column, start, step, least):
+    """A mean of numbers with noise, in steps from a start; its least variance is the noise's."""
+    s = [start + step * one for one in integers(column)]
+    n, mean = len(s), math.fsum(s) / len(s)
+    spread = math.fsum((one - mean) ** 2 for one in s) / n
+    return n, mean, math.sqrt(max(spread, least) / n)
 
 
 FIGURES = [
@@ -120,7 +132,7 @@ if __name__ == "__main__":
     for question, part, label, (n, estimate, error) in FIGURES:
         quoted = '"' + label.replace('"', '""') + '"'
         print(question, part, quoted, n, repr(estimate), repr(error), sep=",")
-'''
+{regression}'''
 
 _STATA = """\
 {head}
@@ -144,39 +156,46 @@ program define share
     display "`label'" _column(50) %9.6f `found' "  (" %8.6f `error' ")  n = " r(N)
 end
 
-* A mean of numbers with noise of a known variance, in steps from a start.
-capture program drop line
-program define line
-    args label column start step noise
+* A mean of numbers, in steps from a start, or of scores. The variance is within least and most:
+* what the mechanism allows at this mean. Where two scores, low and high, make a share, one report
+* with the score "added" is added for the error.
+capture program drop average
+program define average
+    args label column start step least most added low high
     tempvar s
     quietly generate double `s' = `start' + `step' * `column'
     quietly summarize `s'
-    local error = sqrt(max(r(Var) * (r(N) - 1) / r(N), `noise') / r(N))
+    local spread = r(Var) * (r(N) - 1) / r(N)
+    if "`added'" != "" {{
+        local m = min(max((r(N) * r(mean) + `added') / (r(N) + 1), 0), 1)
+        local spread = (`high' - `m') * (`m' - `low')
+    }}
+    local error = sqrt(min(max(`spread', `least'), `most') / r(N))
     display "`label'" _column(50) %9.6f r(mean) "  (" %8.6f `error' ")  n = " r(N)
 end
 
 {calls}
-
-* A logistic regression on a 0/1 column y: rrlogit y x, pyes(q) pno(1-p)
-"""
+{regression}"""
 
 
 def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
     """The name and the text of each script."""
-    yield (
-        "analyse.R",
-        _R.format(head=_head(reports, script, "#"), calls=",\n".join(map(_in_r, script.figures))),
-    )
-    yield (
-        "analyse.py",
-        _PYTHON.format(
-            head=_head(reports, script, "#"), calls="\n".join(map(_in_python, script.figures))
-        ),
-    )
     columns = reports.columns
+    some = example_of(columns)
+    for name, template, mark, call, comma, regression in (
+        ("analyse.R", _R, "#", _in_r, ",\n", in_r),
+        ("analyse.py", _PYTHON, "#", _in_python, "\n", in_python),
+    ):
+        yield name, template.format(
+            head=_head(reports, script, mark), calls=comma.join(map(call, script.figures)),
+            regression=regression(some) if some else "",
+        )  # fmt: skip
     names = "\n".join(f"* v{n}: {one.name}" for n, one in enumerate(columns, 2))
     calls = "\n".join(_in_stata(one, columns) for one in script.figures)
-    yield "analyse.do", _STATA.format(head=_head(reports, script, "*"), names=names, calls=calls)
+    yield "analyse.do", _STATA.format(
+        head=_head(reports, script, "*"), names=names, calls=calls,
+        regression=in_stata(some, columns) if some else "",
+    )  # fmt: skip
 
 
 def _head(reports: ReportSet, script: Script, mark: str) -> str:
@@ -192,12 +211,12 @@ def _head(reports: ReportSet, script: Script, mark: str) -> str:
 
 
 def _in_r(one: Scripted) -> str:
-    said = ", ".join(_r_text(text) for text in (one.question, one.part, one.label, one.column))
+    said = ", ".join(r_text(text) for text in (one.question, one.part, one.label, one.column))
     if one.method == "share":
         return f"  share({said}, {one.value}, {_numbers(one)})"
     if one.method == "line":
         return f"  line({said}, {_numbers(one)})"
-    return f"  scores({said}, c({_numbers(one)}))"
+    return f"  scores({said}, c({_numbers(one)}){_bounds(one)})"
 
 
 def _in_python(one: Scripted) -> str:
@@ -207,7 +226,7 @@ def _in_python(one: Scripted) -> str:
     elif one.method == "line":
         found = f"line({one.column!a}, {_numbers(one)})"
     else:
-        found = f"scores({one.column!a}, [{_numbers(one)}])"
+        found = f"scores({one.column!a}, [{_numbers(one)}]{_bounds(one)})"
     return f"    ({said}, {found}),"
 
 
@@ -219,22 +238,25 @@ def _in_stata(one: Scripted, columns: FileColumns) -> str:
     if one.method == "share":
         return f'share "{label}" v{place} {one.value} {numbers}'
     if one.method == "line":
-        return f'line "{label}" v{place} {numbers}'
+        return f'average "{label}" v{place} {numbers} .'
     recoded = " ".join(f"({value}={score!r})" for value, score in enumerate(one.numbers))
-    return f'recode v{place} {recoded}, generate(scored)\nline "{label}" scored 0 1 0\ndrop scored'
+    most = "." if isinf(one.most) else repr(one.most)
+    rest = f"0 1 {one.least!r} {most}"
+    if one.added is not None:
+        rest += f" {one.added!r} {min(one.numbers)!r} {max(one.numbers)!r}"
+    average = f'average "{label}" scored {rest}'
+    return f"recode v{place} {recoded}, generate(scored)\n{average}\ndrop scored"
+
+
+def _bounds(one: Scripted) -> str:
+    """What scores alone do not tell of the error, for R and Python."""
+    found = {
+        "added": one.added,
+        "least": one.least or None,
+        "most": None if isinf(one.most) else one.most,
+    }
+    return "".join(f", {name} = {value!r}" for name, value in found.items() if value is not None)
 
 
 def _numbers(one: Scripted) -> str:
     return ", ".join(map(repr, one.numbers))
-
-
-def _r_text(text: str) -> str:
-    """A string of R in ASCII, which reads the same in every locale."""
-    parts = (_r_character(one) for one in text)
-    return f'"{"".join(parts)}"'
-
-
-def _r_character(one: str) -> str:
-    if one in '"\\':
-        return f"\\{one}"
-    return one if " " <= one <= "~" else f"\\U{{{ord(one):x}}}"

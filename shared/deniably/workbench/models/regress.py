@@ -152,6 +152,8 @@ def _variables(side: Any) -> set[str]:
     known: Mapping[str, object] = cast(Any, formulaic.transforms).TRANSFORMS
     found = {str(name) for name in side.required_variables} - {_SCORE}
     for factor in (factor for term in side for factor in term.factors):
+        if factor.eval_method.value == "lookup":
+            continue  # a name alone, whose letters may be no Python
         try:
             tree = ast.parse(str(factor.expr), mode="eval")
         except SyntaxError:

@@ -1,0 +1,122 @@
+"""What other packages take: the design of each 0/1 column in the terms of each of them.
+
+Each package says in its own way how likely a report of 1 is. ``Call.numbers`` are what it takes, as
+fractions, so that p and q can be computed back from them. Read in the sources of RRreg 0.7.5 (Heck
+and Moshagen 2018, J. Stat. Softw. 85:2), rr 1.4.2 (Blair, Imai and Zhou 2015, JASA 110:1304) and
+GLMMRR 0.6.0 (Fox, Klotzke and Veen 2018), and for Stata in the help of rrlogit (Jann 2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+
+from deniably.core.steering import one_line
+from deniably.survey.questions import Question
+from deniably.workbench.columns import FileColumn, FileColumns, told
+
+_MOST_NAMED = 12
+"""Columns of a question that are named one by one."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What ``package`` is told: a ``template`` with the ``numbers`` in it."""
+
+    package: str
+    template: str
+    numbers: tuple[Fraction, ...]
+
+    @property
+    def text(self) -> str:
+        """The call, with the nearest double to each number."""
+        return self.template.format(*(repr(float(one)) for one in self.numbers))
+
+
+def calls(p: Fraction, q: Fraction) -> list[Call]:
+    """The calls for a 0/1 column with p = P(1 | this answer) above q = P(1 | another answer).
+
+    >>> for call in calls(Fraction(3, 4), Fraction(1, 4))[:2]:
+    ...     print(call.package, call.text)
+    RRreg model = "Kuk", p = c(0.75, 0.25)
+    RRreg model = "FR", p = c(0.25, 0.25)
+    """
+    truth, unrelated = p - q, q / (1 - p + q)
+    found = [
+        Call("RRreg", 'model = "Kuk", p = c({}, {})', (p, q)),
+        Call("RRreg", 'model = "FR", p = c({}, {})', (1 - p, q)),
+        Call("RRreg", 'model = "UQTknown", p = c({}, {})', (truth, unrelated)),
+        Call("rr", 'design = "forced-known", p = {}, p1 = {}, p0 = {}', (truth, q, 1 - p)),
+        Call("rr", 'design = "unrelated-known", p = {}, q = {}', (truth, unrelated)),
+        Call("GLMMRR", 'RRmodel = "Kuk", p1 = {}, p2 = {}', (p, q)),
+        Call("Stata", "rrlogit y x, pyes({}) pno({})", (q, 1 - p)),
+        Call("base R", "glm(y ~ x, binomial(randomised({}, {})), start = ...)", (p, q)),
+        Call("Deniably", 'regress("y ~ x", frame, designs={{"y": ({}, {})}})', (p, q)),
+    ]
+    if p + q == 1:
+        found += [
+            Call("RRreg", 'model = "Warner", p = {}', (p,)),
+            Call("rr", 'design = "mirrored", p = {}', (p,)),
+            Call("Stata", "rrlogit y x, pwarner({})", (p,)),
+        ]
+    return found
+
+
+def index_calls(own: Fraction, other: Fraction, k: int) -> list[Call]:
+    """The calls for an index of 0 to k - 1: the true one has ``own``, and each other ``other``."""
+    return [
+        Call("RRreg", f'model = "FR", p = rep({{}}, {k})', (other,)),
+        Call("Deniably", f"Design.k_ary({k}, {{}})", (own,)),
+    ]
+
+
+def packages_page(columns: FileColumns) -> str:
+    """PACKAGES.md: the calls for every 0/1 column, and for every index of k choices."""
+    lines = [
+        f"# {one_line(columns.layout.survey.title)}: what other packages take",
+        "",
+        told(columns.layout),
+        "",
+        "With p = P(1 | this answer) and q = P(1 | another answer) of a 0/1 column y, and"
+        " covariates x that are not randomised, any of these calls says the same. What stands here"
+        " goes behind the formula (RRreg: RRuni, RRlog; rr: rrreg; GLMMRR: RRglm); the codes stay"
+        " 0 and 1."
+        " `randomised` is in analyse.R. Leave RRreg's `custom` alone: it wants columns to sum to 1"
+        " exactly in floating point, and refuses true ones.",
+    ]  # fmt: skip
+    for question in columns.layout.survey.questions:
+        lines += _section(question, columns.of(question.name))
+    return "\n".join(lines) + "\n"
+
+
+def pairs(own: Sequence[FileColumn]) -> list[tuple[Fraction, Fraction, list[FileColumn]]]:
+    """The 0/1 columns of a question by their p and q."""
+    found = [(one.p, one.q, one) for one in own if one.p is not None and one.q is not None]
+    return [
+        (p, q, [one for *_, one in those])
+        for (p, q), those in groupby(found, key=lambda one: one[:2])
+    ]
+
+
+def _section(question: Question, own: Sequence[FileColumn]) -> Iterator[str]:
+    found = pairs(own)
+    yield from ("", f"## {question.name}", "")
+    if not found:
+        yield "Its reports are no 0/1 columns. None of these packages takes them, but Deniably."
+    for p, q, those in found:
+        names = [f"`{one.name}`" for one in those[:_MOST_NAMED]]
+        more = f" and {len(those) - _MOST_NAMED} more" if len(those) > _MOST_NAMED else ""
+        yield f"{', '.join(names)}{more}: p = {p}, q = {q}"
+        yield from _table(calls(p, q))
+        k = len(those)
+        index = [one for one in own if one.kind == "index" and len(one.categories) == k]
+        if index and p + (k - 1) * q == 1:
+            yield from ("", f"`{index[0].name}`, the index of {k} choices from 0 on:")
+            yield from _table(index_calls(p, q, k))
+
+
+def _table(found: Sequence[Call]) -> Iterator[str]:
+    yield from ("", "| package | call |", "| --- | --- |")
+    yield from (f"| {one.package} | `{one.text}` |" for one in found)
