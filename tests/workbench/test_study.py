@@ -20,18 +20,36 @@ import pytest
 import requests
 
 import deniably as dn
+from deniably.authoring.compiling import compile_survey
 from deniably.results.remote import Remote
 from deniably.results.rows import COLUMNS
+from deniably.survey.report import make_report
 from deniably.workbench.files.folder import write_folder
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.report_set import of_simulation
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import BatchWrite
 from support.every_type import somebody, survey_of_everything
 from support.material import Server, new_token, signed
 from support.people import answer
 
 SURVEY = survey_of_everything(results={"minimum": 5, "while_open": False})
 N = 300
+
+
+SITES = compile_survey({
+    "name": "sites", "title": "Two sites", "results": {"minimum": 5, "reports": "public"},
+    "strata": {"site": ["north", "south"]},
+    "questions": [
+        {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3},
+        {"name": "what", "type": "select_multiple", "label": "What?", "choices": ["Money", "Time"],
+         "most": 2, "epsilon": 1},
+        {"name": "late", "type": "scale", "label": "Late?", "choices": ["Never", "Once", "Often"],
+         "epsilon": 1},
+        {"name": "drinks", "type": "number", "label": "Drinks?", "minimum": 0, "maximum": 9,
+         "aim": "distribution", "epsilon": 1},
+    ],
+})  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +61,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         random = Random(18)
         answer(store, SURVEY, [somebody(random) for _ in range(N)])
         store.close_survey(SURVEY.name)
+        store.publish(SITES, signed(SITES))
+        batch = BatchWrite(SITES)
+        for number in range(240):
+            answers = {
+                "stolen": random.choice(["yes", "no"]), "what": random.choice([[], ["money"]]),
+                "late": random.choice(["never", "often"]), "drinks": random.randrange(10),
+            }  # fmt: skip
+            site = {"site": "north" if number % 3 else "south"}
+            batch.add(make_report(SITES, answers, strata=site).report)
+        store.begin(batch)
+        batch.wait()
+        store.close_survey(SITES.name)
     server = Server(database)
     yield server
     server.kill()
@@ -153,6 +183,124 @@ def test_differences_means_and_figures_are_the_servers(server: Server, study: dn
 def test_a_quantile_of_any_share_lies_between_those_around_it(study: dn.Study) -> None:
     ends = [study.quantile("income", share / 20).rows[0]["estimate_high"] for share in range(1, 20)]
     assert ends == sorted(ends)  # type: ignore[type-var]
+
+
+# --- by strata, and with weights ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sites(server: Server) -> dn.Study:
+    return dn.open(f"{server.url}/s/sites")
+
+
+@pytest.fixture(scope="module")
+def weights(sites: dn.Study) -> Any:
+    return sites.rake({"site": {"north": 0.5, "south": 0.5}})
+
+
+def test_each_group_has_the_servers_figures_from_its_reports_too(
+    server: Server, sites: dn.Study, tmp_path: Path
+) -> None:
+    assert sites.source is not None
+    write_folder(tmp_path / "out", sites.reports, sites.source)
+    for study in (sites, dn.open(tmp_path / "out")):
+        found = study.estimate(by="site")
+        assert [*found.parts] == ["north", "south"]
+        for value, part in found.parts.items():
+            address = f"{server.url}/api/surveys/sites/results"
+            assert json.loads(part.to_json()) == requests.get(address, {"site": value}).json()
+        assert {row["strata"] for row in found.rows} == {"site north", "site south"}
+        means = [part.document.questions[3].mean.estimate for part in found.parts.values()]
+        assert [row["estimate"] for row in study.mean("drinks", by="site").rows] == means
+        assert "north" in str(study.distribution("drinks", by="site"))
+        apart = study.difference("drinks", by="site").rows[-1]["estimate"]
+        assert apart == pytest.approx(means[0] - means[1], abs=2e-6)
+
+
+def test_weights_of_one_change_nothing_and_raked_ones_meet_their_margins(
+    sites: dn.Study, weights: Any
+) -> None:
+    for question in ("stolen", "what", "late"):
+        plain = [row for row in sites.estimate(question).rows if row["figure"] == "share"]
+        same = sites.estimate(question, weights=[1.0] * len(sites.reports))
+        shares = [row for row in same.rows if row["figure"] == "share"]
+        assert [row["choice"] for row in plain] == [row["choice"] for row in shares]
+        for one, other in zip(plain, shares, strict=True):
+            assert other["estimate"] == pytest.approx(one["estimate"], abs=1e-6)
+            for key in ("question_label", "choice_label", "p", "q", "epsilon", "confidence"):
+                assert one[key] == other[key]
+        assert tuple(same.to_frame().columns) == COLUMNS
+
+    by = {row["strata"]: row["estimate"] for row in sites.estimate("stolen", by="site").rows[::2]}
+    found = sites.estimate("stolen", weights=weights)
+    middle = sum(float(one or 0) for one in by.values()) / 2
+    assert found.rows[0]["estimate"] == pytest.approx(middle, abs=1e-6)
+    grouped = sites.estimate("stolen", weights=weights, by="site")
+    assert [row["estimate"] for row in grouped.rows[::2]] == pytest.approx([*by.values()], abs=1e-6)
+    assert sites.mean("late", weights=weights).interval[0] < 2
+    with pytest.raises(ValueError, match="read-only"):
+        weights[0] = 2
+
+
+def test_strata_stand_in_models_and_plans(sites: dn.Study, weights: Any) -> None:
+    model = sites.regress("stolen ~ C(site)", weights=weights, strata="site")
+    assert [one.term for one in model.coefficients] == ["Intercept", "C(site)[T.south]"]
+    assert model.se == "robust"
+    planned = sites.plan("stolen", by="site", difference=0.1, power=0.8)
+    assert {row["test"] for row in planned.rows} == {"groups"}
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda s, w: s.estimate(by="sit"), "sites has no key sit; did you mean site"),
+        (lambda s, w: s.estimate(weights=w), "one question at a time"),
+        (lambda s, w: s.estimate("drinks", weights=w), "drinks is a number: weights are for"),
+        (lambda s, w: s.mean("stolen", weights=w), "stolen has no mean: weights"),
+        (lambda s, w: s.estimate("stolen", weights=w[:9]), "9 weights for 240 reports"),
+        (lambda s, w: s.difference("stolen", by="site", other=s), "by= or other=, and not both"),
+        (lambda s, w: s.plan("stolen", by="late", difference=0.1), "sites has no key late"),
+        (lambda s, w: s.rake({"late": {"never": 1}}), "late is a question, and randomised"),
+        (lambda s, w: s.rake({"site": {"north": 1}}), "no known share of south"),
+    ],
+)
+def test_weights_and_strata_that_do_not_fit_are_refused(
+    sites: dn.Study, weights: Any, ask: Any, why: str
+) -> None:
+    with pytest.raises((dn.NoFigure, dn.BadModel), match=why):
+        ask(sites, weights)
+
+
+def test_a_survey_without_strata_has_no_groups(study: dn.Study) -> None:
+    with pytest.raises(dn.NoFigure, match="has no key site: it has no strata"):
+        study.difference("stolen", by="site")
+    with pytest.raises(dn.BadModel, match="the survey has none"):
+        study.rake({"site": {"north": 1}})
+
+
+# --- the paper ----------------------------------------------------------------------------------
+
+
+def test_what_a_paper_says_is_what_an_export_says(sites: dn.Study, tmp_path: Path) -> None:
+    assert sites.source is not None
+    write_folder(tmp_path / "out", sites.reports, sites.source)
+    folder = dn.open(tmp_path / "out")
+
+    assert (
+        sites.cite().splitlines()[0]
+        == (tmp_path / "out" / "references.bib").read_text().splitlines()[0]
+    )
+    assert folder.cite("apa") == sites.cite("apa")
+    assert folder.methods() == sites.methods()
+    assert sites.cite("apa") in sites.methods()
+    assert "240 respondents" in sites.methods()
+    assert sites.sentence("stolen") in (tmp_path / "out" / "METHODS.md").read_text()
+    assert "<div" in sites.methods()._repr_html_()
+    at_hand = dn.open((SITES, sites.reports))
+    assert "Warner" in at_hand.methods()
+    for ask in (sites.cite, sites.methods):
+        with pytest.raises(dn.NoFigure, match="there is no style 'mla'"):
+            ask("mla")
 
 
 # --- one study, however it is opened ------------------------------------------------------------

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from deniably.core.errors import NoFigure
-from deniably.core.table import Table
+from deniably.core.table import Cell, Table
 from deniably.results import crosstab_drawing, difference_drawing, notebook
+from deniably.results.by_stratum import COLUMNS as STRATA
+from deniably.results.by_stratum import ByStratumResult, by_stratum_rows
 from deniably.results.cards import cards
 from deniably.results.comparison import Comparison, DifferencesResult, Side
 from deniably.results.crosstabs import COLUMNS as CROSSED
@@ -21,6 +24,7 @@ from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
 from deniably.results.results import TEXTS, Results, as_results, table_lines, whole_rows
 from deniably.results.rows import ResultRow, rows
+from deniably.survey.questions import OfChoices
 from deniably.survey.readable import number_text
 
 
@@ -91,6 +95,15 @@ class Subgroups(Table):
         return "".join(notebook.html(one.document) for one in self.parts.values())
 
 
+class Passage(str):
+    """Text for a paper; a notebook shows its paragraphs."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f'<div style="white-space: pre-wrap; max-width: 42rem">{escape(self)}</div>'
+
+
 SHARES = "Unbiased shares, by the inverse of the channel (Warner 1965; Wang et al. 2017)."
 MEAN = (
     "Mean of unbiased scores of the reports, by the inverse of the channel (Horvitz and Thompson"
@@ -103,6 +116,9 @@ DISTRIBUTION = (
 QUANTILE = (
     "The bucket in which the distribution for display first reaches the share; intervals by profile"
     " likelihood (Wilks 1938) or by the margins of the shares up to a number."
+)
+WEIGHTED = (
+    "Weighted mean of unbiased scores, as R's svymean has it (Binder 1983, Int. Stat. Rev. 51:279)."
 )
 CROSSTAB = (
     "Joint shares by the inverses of both channels; independence by a permutation test (Fisher"
@@ -149,6 +165,141 @@ def of_distribution(document: SurveyResult) -> Findings:
     if not isinstance(question, NumberResult):
         return shown
     return replace(shown, lines=list(_buckets(question, document.confidence)), texts=1)
+
+
+def side_by_side(found: Mapping[str, Findings]) -> Findings:
+    """The findings of several subgroups, by the value of their key, as one table."""
+    first = next(iter(found.values()))
+    lines: list[Sequence[str]] = [("group", *first.lines[0])]
+    for value, one in found.items():
+        _, *rest = one.lines
+        lines += [(value if number == 0 else "", *line) for number, line in enumerate(rest)]
+    return replace(
+        first,
+        caption=str(first.rows[0]["question_label"]),
+        rows=[row for one in found.values() for row in one.rows],
+        lines=lines,
+        texts=first.texts + 1,
+        notes=[f"{value}: {note}" for value, one in found.items() for note in one.notes],
+        document={"subgroups": {value: one.document for value, one in found.items()}},
+        drawn="".join(
+            f"<h4>{escape(value)}</h4>{one.drawn}" for value, one in found.items() if one.drawn
+        ),
+    )
+
+
+def of_weighted(
+    document: SurveyResult, question: OfChoices, found: Mapping[str, Table], by: str | None
+) -> Findings:
+    """Weighted shares, with the mean where choices have values.
+
+    ``found`` has the table of the question, or of several choices a person one for each choice.
+    """
+    plain = {row["choice"]: row for row in rows(document) if row["figure"] == "share"}
+    mean = next((row for row in rows(document) if row["figure"] == "mean"), None)
+    order = [*question.names, ""]
+    made = list[ResultRow]()
+    for name, table in found.items():
+        for one in table.rows:
+            choice = name or str(one["answer"])
+            if (name and one["answer"] != "1") or (one["figure"] == "mean" and mean is None):
+                continue
+            like = mean if one["figure"] == "mean" else plain.get(choice)
+            if like is not None:
+                made.append(_weighted_row(like, one, by))
+    groups = list(dict.fromkeys(str(row["strata"]) for row in made))
+    made.sort(
+        key=lambda row: (groups.index(str(row["strata"])), order.index(str(row["choice"] or "")))
+    )
+    notes = next(iter(found.values())).notes
+    return Findings(
+        f"{document.title}: {question.label}", whole_rows(made), _grouped(made), _texts(made),
+        notes, WEIGHTED, {"rows": [dict(row) for table in found.values() for row in table.rows]},
+    )  # fmt: skip
+
+
+def _grouped(made: Sequence[ResultRow]) -> list[Sequence[str]]:
+    """The lines of a table, with a column for the subgroup where there are any."""
+    confidence = made[0]["confidence"]
+    assert isinstance(confidence, float)
+    if not made[0]["strata"]:
+        return list[Sequence[str]](table_lines(made, confidence))
+    lines = list[Sequence[str]]()
+    for group, own in groupby(made, key=lambda row: str(row["strata"])):
+        head, *rest = table_lines(list(own), confidence)
+        lines += [] if lines else [("group", *head)]
+        lines += [(group if number == 0 else "", *line) for number, line in enumerate(rest)]
+    return lines
+
+
+def _texts(made: Sequence[ResultRow]) -> int:
+    return TEXTS + bool(made[0]["strata"])
+
+
+def _weighted_row(like: ResultRow, one: Mapping[str, Cell], by: str | None) -> ResultRow:
+    """A row of ``results.csv`` with the figures of a weighted one."""
+    n, estimate, low, high, effect = (
+        one[key] for key in ("n", "estimate", "low", "high", "design_effect")
+    )
+    assert isinstance(estimate, float)
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    reading = digits.share(estimate, [max(low, 0.0), min(high, 1.0)])
+    shown = {"reads": reading.value, "reads_interval": reading.interval}
+    if one["figure"] == "mean":
+        shown = {"reads": f"{estimate:.4g}", "reads_interval": f"{low:.4g} to {high:.4g}"}
+    kept = {key: like.get(key) for key in _OF_QUESTION}
+    return {
+        **kept,
+        **shown,
+        "n": n,
+        "estimate": estimate,
+        "low": low,
+        "high": high,
+        "standard_error": one["standard_error"],
+        "design_effect": effect,
+        "effective_n": n / effect if isinstance(effect, float) and isinstance(n, int) else None,
+        "strata": f"{by} {one[by]}" if by is not None else "",
+    }
+
+
+_OF_QUESTION = (
+    "survey", "digest", "state", "question", "question_label", "odds", "epsilon", "delta", "choice",
+    "choice_label", "confidence", "figure", "unit", "p", "q",
+)  # fmt: skip
+"""Columns that weights leave as they are."""
+
+
+def means_alone(found: Findings) -> Findings:
+    """Of weighted figures those that are means. Raises NoFigure."""
+    means = [dict(row) for row in found.rows if row["figure"] == "mean"]
+    if not means:
+        raise NoFigure(
+            f"{found.rows[0]['question']} has no mean: weights are for the scores of a scale"
+        )
+    return replace(found, rows=means, lines=_grouped(means))
+
+
+def of_strata(found: ByStratumResult) -> Findings:
+    """Differences between every two values of a key of the strata."""
+    level = level_text(found["confidence"])
+    lines = [("figure", "compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")]
+    said = list[str]()
+    for figure in found["figures"]:
+        for one in figure["differences"]:
+            low, high = one["interval"]
+            lines.append(
+                (figure["label"], f"{one['first']} less {one['second']}",
+                 f"{one['estimate']:+.4g}", f"{low:+.4g} to {high:+.4g}",
+                 _p(one["p_value"]), _p(one["adjusted_p_value"]))
+            )  # fmt: skip
+            said.append(one["sentence"])
+    hidden = f"Without results: {', '.join(found['hidden'])}." if found["hidden"] else ""
+    return Findings(
+        f"{found['question']} By {found['by']}",
+        _whole(STRATA, by_stratum_rows(found)), lines, 2, [*said, *([hidden] if hidden else [])],
+        DIFFERENCE, found,
+    )  # fmt: skip
 
 
 def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int) -> Findings:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from msgspec import UNSET, structs
 
+from deniably.core.binomial import Floats
 from deniably.core.errors import Incomparable, NoFigure, NoResults
 from deniably.core.table import Table
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.figures import Buckets, groups
 from deniably.estimation.tally import Tally
 from deniably.results import papers
+from deniably.results.by_stratum import by_stratum
 from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
 from deniably.results.crosstabs import cell_count, crosstab_result, is_crossable
 from deniably.results.document import NumberResult, QuantileResult, SurveyResult
@@ -23,14 +25,15 @@ from deniably.results.drawing.paper import WIDTHS, Svg, svg
 from deniably.results.remote import Remote, fetch_results
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.results import Results, as_results
-from deniably.survey.questions import Number, OfChoices, Question
+from deniably.results.writing.publication import Publication
+from deniably.survey.questions import Number, OfChoices, Question, SelectMultiple
 from deniably.survey.readable import short_label
 from deniably.survey.survey import Survey
 from deniably.workbench import findings
-from deniably.workbench.findings import Findings, Subgroups
+from deniably.workbench.findings import Findings, Passage, Subgroups
 from deniably.workbench.models.columns import nearest
 from deniably.workbench.report_set import ReportSet
-from deniably.workbench.source import Provenance
+from deniably.workbench.source import Provenance, publication
 
 if TYPE_CHECKING:
     from deniably.design.power import Powered, TestOf
@@ -94,6 +97,7 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         smooth: bool = False,
         by: None = None,
+        weights: None = None,
     ) -> Results: ...
 
     @overload
@@ -104,7 +108,19 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         smooth: bool = False,
         by: str,
+        weights: None = None,
     ) -> Subgroups: ...
+
+    @overload
+    def estimate(
+        self,
+        question: str,
+        *,
+        confidence: float = CONFIDENCE,
+        by: str | None = None,
+        weights: Sequence[float] | Floats,
+        strata: str | Sequence[str] | None = None,
+    ) -> Findings: ...
 
     def estimate(
         self,
@@ -113,38 +129,66 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         smooth: bool = False,
         by: str | None = None,
-    ) -> Results | Subgroups:
+        weights: Sequence[float] | Floats | None = None,
+        strata: str | Sequence[str] | None = None,
+    ) -> Results | Subgroups | Findings:
         """Estimate all figures of a ``question``, or of all questions, as the server shows them.
 
         **Estimator.** Unbiased shares by the inverse of the channel (Warner 1965; Wang et al.
         2017); means of unbiased scores; distributions by expectation maximisation (Li et al. 2020).
-        **Assumption.** Those of the study.
+        With weights, weighted means of unbiased scores (Binder 1983). **Assumption.** Those of the
+        study; weights depend on strata alone.
 
         ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers: only
         if you know them to be smooth. ``by`` is a key of the survey's strata: each of its values
-        that has results is estimated by itself. The columns are those of ``results.csv``. Raises
-        NoFigure for an unknown question or key, and NoResults.
+        that has results is estimated by itself. ``weights`` are one a report, as ``rake`` returns
+        them, for a question with choices; ``strata`` are then the keys within which errors are
+        taken. The columns are those of ``results.csv``. Raises NoFigure for an unknown question or
+        key, BadModel for weights that do not fit, and NoResults.
         """
+        if weights is not None:
+            if question is None:
+                raise NoFigure("weights are for one question at a time: name it")
+            return self._weighted(question, weights, by, strata, confidence)
         if by is None:
             return as_results(self._document(question, confidence, smooth=smooth))
-        found = self._subgroups(question, by, confidence, smooth)
+        found = self._subgroups(question, by, confidence, smooth=smooth)
         return findings.of_subgroups(self.survey.title, found)
 
     def mean(
-        self, question: str, *, part: str | None = None, confidence: float = CONFIDENCE
+        self,
+        question: str,
+        *,
+        part: str | None = None,
+        confidence: float = CONFIDENCE,
+        by: str | None = None,
+        weights: Sequence[float] | Floats | None = None,
     ) -> Findings:
         """Estimate the mean of a number or of a scale's scores; of several numbers one ``part``.
 
         **Estimator.** The mean of unbiased scores of the reports (Horvitz and Thompson 1952; Duchi,
         Jordan and Wainwright 2018). **Assumption.** Those of the study.
 
-        ``estimate``, ``standard_error`` and ``interval`` are in the question's unit. Raises
-        NoFigure where the question has no mean, and as ``estimate``.
+        ``estimate``, ``standard_error`` and ``interval`` are in the question's unit. ``by`` and, of
+        a scale, ``weights`` are as in ``estimate``. Raises NoFigure where the question has no mean,
+        and as ``estimate``.
         """
-        return findings.of_mean(self._document(question, confidence), part)
+        if weights is not None:
+            return findings.means_alone(self._weighted(question, weights, by, None, confidence))
+        if by is None:
+            return findings.of_mean(self._document(question, confidence), part)
+        found = self._subgroups(question, by, confidence)
+        return findings.side_by_side(
+            {value: findings.of_mean(one, part) for value, one in found.items()}
+        )
 
     def distribution(
-        self, question: str, *, confidence: float = CONFIDENCE, smooth: bool = False
+        self,
+        question: str,
+        *,
+        confidence: float = CONFIDENCE,
+        smooth: bool = False,
+        by: str | None = None,
     ) -> Findings:
         """Estimate how the answers to a question are spread: shares of choices, or of ranges.
 
@@ -153,9 +197,15 @@ class Study(Table):
         up to the end of each are unbiased. **Assumption.** Those of the study; ``smooth`` assumes
         one broad hump besides.
 
-        Raises NoFigure where there is no distribution, and as ``estimate``.
+        ``by`` is as in ``estimate``. Raises NoFigure where there is no distribution, and as
+        ``estimate``.
         """
-        return findings.of_distribution(self._document(question, confidence, smooth=smooth))
+        if by is None:
+            return findings.of_distribution(self._document(question, confidence, smooth=smooth))
+        found = self._subgroups(question, by, confidence, smooth=smooth)
+        return findings.side_by_side(
+            {value: findings.of_distribution(one) for value, one in found.items()}
+        )
 
     def quantile(
         self, question: str, share: float = 0.5, *, confidence: float = CONFIDENCE
@@ -219,25 +269,32 @@ class Study(Table):
         self,
         question: str,
         *,
+        by: str | None = None,
         other: Study | None = None,
         part: str | None = None,
         confidence: float = CONFIDENCE,
     ) -> Findings:
-        """Test which choices of a question differ, or what differs from an ``other`` study.
+        """Test which choices of a question differ, or what differs by strata or between studies.
 
         **Estimator.** The difference of unbiased estimates, with a score test; several at once are
         adjusted (Holm 1979). **Assumption.** Those of the study; two studies are of different
         people, and the same people in two waves make the test cautious.
 
-        Without ``other`` every pair of choices is tested. With it each choice, or the mean, is
-        tested here against there; ``part`` names one of several numbers. Raises NoFigure where they
-        cannot be compared, and NoResults without reports.
+        Alone, every pair of choices is tested. ``by`` is a key of the strata: every choice, or the
+        mean, is tested between every two of its values. With an ``other`` study each choice, or the
+        mean, is tested here against there; ``part`` names one of several numbers. Raises NoFigure
+        where they cannot be compared, and NoResults without reports.
         """
         _check(confidence)
+        if by is not None:
+            if other is not None:
+                raise NoFigure("give by= or other=, and not both")
+            return self._apart(question, by, confidence)
         here = self._side(question, part)
         if other is None and not has_pairs(here.question):
             raise NoFigure(
-                f"{question} has no choices to compare in pairs: give other=, another study"
+                f"{question} has no choices to compare in pairs: give by=, a key of the strata, or"
+                " other=, another study"
             )
         there = None if other is None else other._side(question, part)
         try:
@@ -251,23 +308,41 @@ class Study(Table):
         self,
         formula: str,
         *,
-        weights: Sequence[float] | None = None,
+        weights: Sequence[float] | Floats | None = None,
+        strata: str | Sequence[str] | None = None,
         link: Link = "logit",
         se: StandardErrors | None = None,
         confidence: float = CONFIDENCE,
     ) -> Regression:
-        """Fit a regression to the reports, such as ``"stolen ~ often + score(happy)"``.
+        """Fit a regression to the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
 
         **Estimator.** Maximum likelihood through the channel of the reports (Scheers and Dayton
         1988); true answers to randomised covariates are summed over, by EM (Louis 1982).
         **Assumption.** Those of the study; lies that go with a covariate bias its coefficient.
 
-        Formula and options are those of ``deniably.regress``. Raises BadModel, NoEstimate, and
-        NoResults without reports.
+        Questions and strata stand under their names. ``weights`` are one a report, as ``rake``
+        returns them; ``strata`` are the keys within which a weighted model's errors are taken. The
+        rest is as in ``deniably.regress``. Raises BadModel, NoEstimate, and NoResults without
+        reports.
         """
         return self.reports.regress(
-            formula, weights=weights, link=link, se=se, confidence=confidence
-        )
+            formula, weights=_plain(weights), strata=strata, link=link, se=se,
+            confidence=confidence,
+        )  # fmt: skip
+
+    def rake(self, margins: Mapping[str, Mapping[str, float]]) -> Floats:
+        """Weigh the reports to known shares of strata: ``{"site": {"north": 0.4, "south": 0.6}}``.
+
+        **Estimator.** Weighted to one margin after the other until all hold (Deming and Stephan
+        1940). **Assumption.** Within strata respondents are a random sample.
+
+        Returns one weight a report, with mean 1, for ``estimate``, ``mean`` and ``regress``; it
+        cannot be changed. Raises BadModel for margins that are none or not of strata, NoEstimate
+        where no weights meet them, and NoResults without reports.
+        """
+        weights = self.reports.rake(margins)
+        weights.flags.writeable = False
+        return weights
 
     # --- what comes next --------------------------------------------------------------------
 
@@ -278,7 +353,8 @@ class Study(Table):
         difference: float,
         power: float | None = None,
         n: int | None = None,
-        test: TestOf = "value",
+        by: str | None = None,
+        test: TestOf | None = None,
         share: float | None = None,
         level: float = 0.05,
     ) -> Powered:
@@ -287,18 +363,22 @@ class Study(Table):
         **Estimator.** Normal power of a two-sided score test (Fleiss, Levin and Paik 2003, 4.2),
         with the variance that the randomisation adds. **Assumption.** Those of the study.
 
-        Without ``power`` and ``n`` it is the power of as many respondents as here. The rest is as
-        in ``deniably.workbench.plan_power``. Raises ValueError as that does, and NoFigure.
+        Without ``power`` and ``n`` it is the power of as many respondents as here. The test is of a
+        difference from a value, or with ``by``, a key of the strata, between two groups of the same
+        size. The rest is as in ``deniably.workbench.plan_power``. Raises ValueError as that does,
+        and NoFigure.
         """
         from deniably.design.power import plan_power
 
         if question is not None:
             self._question(question)
+        if by is not None:
+            self._values(by)
         if power is None and n is None:
             n = self.n
         return plan_power(
-            self.survey, difference=difference, power=power, n=n, question=question, test=test,
-            share=share, level=level,
+            self.survey, difference=difference, power=power, n=n, question=question,
+            test=test or ("value" if by is None else "groups"), share=share, level=level,
         )  # fmt: skip
 
     def figure(self, question: str, *, width: int = WIDTHS[0]) -> Svg:
@@ -310,7 +390,42 @@ class Study(Table):
         closed = self.source.closed if self.source else ""
         return svg(papers.paper(self._document(question, CONFIDENCE), question, closed), width)
 
+    # --- the paper --------------------------------------------------------------------------
+
+    def sentence(self, question: str, *, confidence: float = CONFIDENCE) -> Passage:
+        """Say the finding of a question as a paper prints it, with interval, n and mechanism.
+
+        Raises NoFigure for an unknown question, and NoResults.
+        """
+        return Passage(self._publication(question, confidence).sentence(question))
+
+    def methods(self, style: str = "apa") -> Passage:
+        """Write the methods section of a paper with its references.
+
+        Raises NoFigure for another style than "apa", and NoResults.
+        """
+        try:
+            return Passage(self._publication(None, CONFIDENCE).methods(style))
+        except ValueError as error:
+            raise NoFigure(str(error)) from None
+
+    def cite(self, style: str = "bibtex") -> Passage:
+        """Say how to cite the study: as "apa", "bibtex", "ris" or "cff".
+
+        Raises NoFigure for another style, and NoResults.
+        """
+        try:
+            return Passage(self._publication(None, CONFIDENCE).cite(style))
+        except ValueError as error:
+            raise NoFigure(str(error)) from None
+
     # --- below ------------------------------------------------------------------------------
+
+    def _publication(self, question: str | None, confidence: float) -> Publication:
+        found = self._document(question, confidence)
+        if self.source is None:
+            return Publication(found, self.survey)
+        return publication(found, self.survey, self.source)
 
     @cached_property
     def _tallies(self) -> dict[str, Tally]:
@@ -336,29 +451,71 @@ class Study(Table):
             served = fetch_results(self._remote, confidence=confidence, smooth=smooth)
         return _only(question, served)
 
+    def _values(self, key: str) -> Sequence[str]:
+        """The values of a key of the strata."""
+        keys = self.survey.strata or {}
+        if key not in keys:
+            why = nearest(key, keys) if keys else ": it has no strata, so no groups to compare"
+            raise NoFigure(f"{self.survey.name} has no key {key}{why}")
+        return keys[key]
+
     def _subgroups(
-        self, question: str | None, by: str, confidence: float, smooth: bool
+        self, question: str | None, by: str, confidence: float, *, smooth: bool = False
     ) -> dict[str, SurveyResult]:
         """The results by the values of a key of the strata that may be shown."""
         _check(confidence)
-        keys = self.survey.strata or {}
-        if by not in keys:
-            why = nearest(by, keys) if keys else ": it has no strata, so no groups to compare"
-            raise NoFigure(f"{self.survey.name} has no key {by}{why}")
+        values = self._values(by)
         if question is not None:
             self._question(question)
         if self._served is None or self._remote is None:
-            raise NoResults(f"{self.survey.name}: these reports have no strata")
-        shown = self._served.subgroups or []
-        values = [value for value in keys[by] if {by: value} in shown]
-        if not values:
+            return {
+                value: result(
+                    self.survey, self.state, part.tally(), smooth=smooth, confidence=confidence,
+                    only=question, strata={by: value},
+                )
+                for value, part in self.reports.by(by).items()
+            }  # fmt: skip
+        shown = [value for value in values if {by: value} in (self._served.subgroups or [])]
+        if not shown:
             raise NoResults(f"{self.survey.name}: no value of {by} has results of its own")
+        options: dict[str, Any] = {"confidence": confidence, "smooth": smooth}
         return {
-            value: _only(question, fetch_results(
-                self._remote, confidence=confidence, smooth=smooth, strata={by: value}
-            ))
-            for value in values
+            value: _only(question, fetch_results(self._remote, strata={by: value}, **options))
+            for value in shown
+        }
+
+    def _weighted(
+        self,
+        question: str,
+        weights: Sequence[float] | Floats,
+        by: str | None,
+        strata: str | Sequence[str] | None,
+        confidence: float,
+    ) -> Findings:
+        document, asked = self._document(question, confidence), self._question(question)
+        if by is not None:
+            self._values(by)
+        if not isinstance(asked, OfChoices):
+            raise NoFigure(f"{question} is a {asked.type}: weights are for questions with choices")
+        several = isinstance(asked, SelectMultiple)
+        found = {
+            name: self.reports.shares(
+                f"{question}__{name}" if several else question,
+                weights=_plain(weights), strata=strata, by=by, confidence=confidence,
+            )
+            for name in (asked.names if several else [""])
         }  # fmt: skip
+        return findings.of_weighted(document, asked, found, by)
+
+    def _apart(self, question: str, by: str, confidence: float) -> Findings:
+        asked = self._question(question)
+        self._values(by)
+        tallies = {value: part.tally() for value, part in self.reports.by(by).items()}
+        try:
+            found = by_stratum(self.survey, asked, by, tallies, confidence=confidence)
+        except Incomparable as error:
+            raise NoFigure(f"{question}: {error}") from None
+        return findings.of_strata(found)
 
     def _quantile(
         self,
@@ -398,6 +555,10 @@ class Study(Table):
         found = self._question(question)
         self.reports  # noqa: B018  # raises, and says why there are none
         return Side(self.survey, found, self._tallies[question], part)
+
+
+def _plain(weights: Sequence[float] | Floats | None) -> Sequence[float] | None:
+    return None if weights is None else [float(one) for one in weights]
 
 
 def _only(question: str | None, found: SurveyResult) -> SurveyResult:
