@@ -19,6 +19,7 @@ from deniably_server.api import (
     how,
     lab,
     openapi,
+    paper_texts,
     papers,
     register,
     report_files,
@@ -74,6 +75,7 @@ def create_app(
     app.register_blueprint(report_files.blueprint)
     app.register_blueprint(crosstabs.blueprint)
     app.register_blueprint(papers.blueprint)
+    app.register_blueprint(paper_texts.blueprint)
     app.register_blueprint(groups.blueprint)
     app.register_blueprint(differences.blueprint)
     app.register_blueprint(waves.blueprint)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 import requests
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page, Route, expect
 
 from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.core.coins import Coins
@@ -126,3 +127,54 @@ def test_a_file_of_the_web_client_is_fetched_once(server: Server) -> None:
 
     assert first.headers["Content-Type"].startswith("text/javascript")
     assert (again.status_code, again.content) == (304, b"")
+
+
+DENIED = """() => {
+  Object.defineProperty(navigator, "clipboard", { value: undefined });
+  document.execCommand = () => false;
+}"""
+
+
+def test_the_sentence_of_a_finding_is_copied_or_shown_to_be_copied(results_page: Page) -> None:
+    """By the keyboard; by the older command where there is no clipboard; else it is selected."""
+    page = results_page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button = page.get_by_role("button", name=re.compile("^Copy the sentence ?: Took"))
+    sentence = page.locator("#say-stolen").text_content()
+    assert sentence
+    assert sentence.startswith("An estimated ")
+    told = button.locator("xpath=following-sibling::output[1]")
+
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(told).to_have_text("Copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == sentence
+    page.evaluate("navigator.clipboard.writeText('')")
+    page.evaluate(
+        """() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }"""
+    )
+    page.get_by_role("button", name=re.compile("^Copy the sentence ?: Harassed at")).click()
+    wanted = page.locator("#say-harassed").text_content()
+    page.wait_for_function(
+        "async (wanted) => await navigator.clipboard.readText() === wanted", arg=wanted
+    )
+
+    page.evaluate(DENIED)
+    button.click()
+    expect(told).to_contain_text("copy it with Ctrl+C")
+    assert page.evaluate("getSelection().toString().trim()") == sentence
+    assert page.locator("#say-stolen").is_visible(), "its disclosures are open"
+
+
+def test_the_methods_are_copied_as_paragraphs(results_page: Page) -> None:
+    page = results_page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_text("For a paper", exact=True).click()
+    page.get_by_text("Methods section and references, in APA style").click()
+    page.get_by_role("button", name="Copy the methods").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()").split("\n\n")
+
+    assert copied[0].startswith("1,400 respondents answered the web survey")
+    assert "References" in copied
+    assert any(one.startswith("Warner, S. L. (1965).") for one in copied)

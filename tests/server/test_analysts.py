@@ -26,6 +26,7 @@ PATHS = [
     "/api/surveys/private/crosstab.svg?rows=stolen&columns=often",
     "/api/surveys/private/differences.svg?question=often",
     "/api/surveys/private/figures/stolen.svg",
+    "/api/surveys/private/paper/METHODS.md",
     "/api/surveys/private/reports.csv",
     "/api/surveys/private/reports.ndjson",
     "/api/surveys/private/reports.parquet",
@@ -105,6 +106,7 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
     for rule in app.url_map.iter_rules():
         if "surveys/<name>" in rule.rule and "GET" in (rule.methods or ()):
             path = rule.rule.replace("<name>", "private").replace("<question>", "stolen")
+            path = path.replace("<file>", "METHODS.md")
             assert rule.rule in known or path in tried
 
 

@@ -175,7 +175,7 @@ def test_a_server_sends_it_in_pieces_and_whole(
     ("rules", "closed", "shown", "hidden"),
     [
         ({"reports": "public"}, True, "reports.csv", "for analysts"),
-        ({}, True, "Data, for analysts", "reports.csv"),
+        ({}, True, ">Data<", "reports.csv"),
         ({"reports": "never"}, True, "How to read", "/handbook/data"),
         ({"reports": "public"}, False, "How to read", "/handbook/data"),
     ],

@@ -35,6 +35,7 @@ from deniably_server.api.differences import difference_links
 from deniably_server.api.groups import group_links
 from deniably_server.api.hidden import hidden_page
 from deniably_server.api.lab import funnel_address
+from deniably_server.api.paper_texts import FILES, publication_of
 from deniably_server.api.results import (
     SHOWN,
     confidence,
@@ -153,6 +154,8 @@ def dashboard(name: str) -> str:
         same_level=given_query("confidence"),
         same_part=given_query("confidence", *(survey.strata or ())),
         parts=_parts(survey, results),
+        paper=publication_of(results),
+        paper_files=FILES,
         survey=survey,
     )
 

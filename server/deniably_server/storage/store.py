@@ -56,6 +56,7 @@ from deniably_server.storage.tables.register import (
     listed_surveys,
     newest_surveys,
     possible_waves,
+    publication_day,
     register_page,
 )
 from deniably_server.storage.tables.snapshots import (
@@ -232,6 +233,11 @@ class Store:
     def state(self, name: str) -> State:
         """Whether a survey is "open" or "closed" now. Raises NotFound."""
         return self._of_survey(find_state, name)
+
+    def publication_day(self, name: str) -> str:
+        """The date on which a survey was published, such as 2026-11-21."""
+        with self._reading() as database:
+            return publication_day(database, name)
 
     def closing_day(self, name: str) -> str:
         """The date on which a survey was closed, such as 2026-11-21; empty while it is open."""

@@ -150,6 +150,13 @@ def register_page(database: Connection, start: int, count: int) -> RegisterPage:
     return RegisterPage(found, days, at.count, at.head, surveys)
 
 
+def publication_day(database: Connection, name: str) -> str:
+    """The date on which a survey was published, such as 2026-11-21."""
+    sql = "SELECT entry FROM register WHERE survey = ? AND event = 'published'"
+    (entry,) = database.execute(sql, [name]).fetchone()
+    return str(json.loads(entry)["day"])
+
+
 def closing_day(database: Connection, name: str) -> str:
     """The date on which a survey was closed, such as 2026-11-21; empty while it is open."""
     sql = "SELECT entry FROM register WHERE survey = ? AND event = 'closed'"

@@ -102,7 +102,8 @@ def _dates(result: SurveyResult, days: Sequence[str]) -> tuple[str, str]:
         since = f" since {days[0]}" if days else ""
         return f"The survey has been open{since} and is not closed yet.", "the last day"
     if len(days) == 2:
-        return f"{days[0]} to {days[1]} (UTC).", ""
+        first, last = days
+        return f"{first if first == last else f'{first} to {last}'} (UTC).", ""
     return "", "the first and the last day"
 
 

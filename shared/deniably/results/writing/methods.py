@@ -100,7 +100,10 @@ def _collected(
 def _when(result: SurveyResult, days: Sequence[str]) -> str:
     if result.state != "closed":
         return f"; it was published on {days[0]} and still open" if days else "; it was still open"
-    return f", between {' and '.join(days)}" if len(days) == 2 else ""
+    if len(days) < 2:
+        return ""
+    first, last = days
+    return f", on {first}" if first == last else f", between {first} and {last}"
 
 
 def _invited(result: SurveyResult, survey: Survey) -> Iterator[str]:

@@ -1,0 +1,59 @@
+// Copies a text of the page that a button names. Where the browser does not allow that, the text is
+// shown and selected, so that the keys for copying do it.
+
+const COPIED = "Copied.";
+const SELECTED = "Your browser does not let a page copy. The text is selected: copy it with Ctrl+C or ⌘C.";
+
+/** @param {HTMLElement} source What it says, with an empty line between its paragraphs. */
+function textOf(source) {
+  const parts = [...source.children].filter((one) => one.matches("p, h3, li"));
+  const said = (parts.length ? parts : [source]).map((one) => one.textContent ?? "");
+  return said.map((text) => text.replace(/[ \n]+/g, " ").trim()).join("\n\n");
+}
+
+/** By the older way, which needs no permission. @param {string} text */
+function copyAsCommand(text) {
+  let done = false;
+  const put = (/** @type {ClipboardEvent} */ event) => {
+    event.clipboardData?.setData("text/plain", text);
+    event.preventDefault();
+    done = true;
+  };
+  document.addEventListener("copy", put);
+  document.execCommand("copy");
+  document.removeEventListener("copy", put);
+  return done;
+}
+
+/** @param {HTMLElement} source */
+function select(source) {
+  for (let at = source.closest("details"); at; at = at.parentElement?.closest("details") ?? null) {
+    at.open = true;
+  }
+  source.tabIndex = -1;
+  source.focus();
+  getSelection()?.selectAllChildren(source);
+}
+
+/** @param {HTMLElement} source */
+async function copy(source) {
+  const text = textOf(source);
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyAsCommand(text);
+  }
+}
+
+// Pages of results behind a token come into this document later, so it listens for all of them.
+document.addEventListener("click", async ({ target }) => {
+  const button = target instanceof Element ? target.closest("button[data-copies]") : null;
+  if (!(button instanceof HTMLElement)) return;
+  const source = document.getElementById(button.dataset.copies ?? "");
+  const told = button.nextElementSibling;
+  if (source === null || told === null) return;
+  const done = await copy(source);
+  told.textContent = done ? COPIED : SELECTED;
+  if (!done) select(source);
+});

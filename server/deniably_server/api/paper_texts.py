@@ -1,0 +1,65 @@
+"""What a paper says of a survey's results, for their page and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from flask import Blueprint, Response, current_app
+
+from deniably.results.document import SurveyResult
+from deniably.results.writing.publication import Publication
+from deniably.trust.signing import fingerprint
+from deniably_server.api.costly import costly
+from deniably_server.api.results import LEVEL, confidence, current_results
+from deniably_server.api.visibility import RESULTS
+from deniably_server.errors import NotFound
+from deniably_server.guard.app_state import current_store
+from deniably_server.guard.host_names import host_names
+from deniably_server.web.operation import TEXT, Operation
+
+blueprint = Blueprint("paper_texts", __name__)
+
+FILES: dict[str, Callable[[Publication], str]] = {
+    "METHODS.md": Publication.methods_file,
+    "CHECKLIST.md": Publication.checklist_file,
+    "CITATION.cff": lambda one: one.cite("cff"),
+    "references.bib": lambda one: one.bibliography,
+    "references.ris": lambda one: one.records,
+}
+"""By the names that they have in an exported folder, too."""
+
+
+@blueprint.get("/api/surveys/<name>/paper/<file>")
+@Operation({200: {TEXT: None}}, RESULTS, query=LEVEL, headers=("Content-Disposition",), strata=True)
+@costly("tallies")
+def paper_text(name: str, file: str) -> Response:
+    """A text for a paper: METHODS.md, CHECKLIST.md, CITATION.cff, references.bib or .ris.
+
+    The methods section in APA style with the findings, what AAPOR asks to disclose, and how to cite
+    the survey and the sources of its methods.
+    """
+    if file not in FILES:
+        raise NotFound(f"there is no such text; there are {', '.join(FILES)}")
+    text = FILES[file](publication_of(current_results(name, confidence=confidence())))
+    response = Response(text, mimetype=TEXT)
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}-{file}"'
+    return response
+
+
+def publication_of(found: SurveyResult) -> Publication:
+    """The results of a survey of this server, ready to be written up.
+
+    They have an address if the operator named this server once (``hosts``): a name that anybody may
+    send as Host gets into no citation.
+    """
+    store, survey = current_store(), found.survey
+    names = host_names(cast(str, current_app.config["HOSTS"]))
+    return Publication(
+        found,
+        store.survey(survey),
+        published=store.publication_day(survey),
+        closed=store.closing_day(survey),
+        signed=fingerprint(store.author(survey)),
+        url=f"https://{min(names)}/surveys/{survey}" if len(names) == 1 else "",
+    )
