@@ -224,6 +224,9 @@ def test_the_csv_has_every_figure_of_the_json(together: Filled) -> None:
         'attachment; filename="workplace-often-stolen.csv"'
     )
     assert len(rows) == 5 + 2 + 3 * 10
+    assert {(row["rows_label"], row["columns_label"]) for row in rows} == {
+        tuple(found["questions"])
+    }
     for a, b in product(range(5), range(2)):
         cell = found["cells"][a][b]
         for which, share in (

@@ -102,9 +102,9 @@ class CrosstabResult(TypedDict):
 
 
 COLUMNS = (
-    "survey", "rows", "columns", "n", "independence", "figure", "row", "row_label", "column",
-    "column_label", "estimate", "low", "high", "confidence", "standard_error", "covariance",
-    "consistent",
+    "survey", "rows", "rows_label", "columns", "columns_label", "n", "independence", "figure",
+    "row", "row_label", "column", "column_label", "estimate", "low", "high", "confidence",
+    "standard_error", "covariance", "consistent",
 )  # fmt: skip
 """The columns of a cross-table's CSV."""
 
@@ -112,10 +112,13 @@ COLUMNS = (
 def crosstab_rows(found: CrosstabResult) -> Iterator[ResultRow]:
     """A line for each figure: the margins, then three shares of each cell."""
     rows, columns = found["question_names"]
+    first, second = found["questions"]
     head: ResultRow = {
         "survey": found["survey"],
         "rows": rows,
+        "rows_label": first,
         "columns": columns,
+        "columns_label": second,
         "n": found["n"],
         "independence": found["independence"],
         "confidence": found["confidence"],

@@ -6,11 +6,16 @@ rounded as in sentences and pictures: "29 %" or "below 9 %"; ``reads_interval`` 
 to 38 %". ``count`` counts reports that support a
 choice, not people; ``count_of`` says so beside it. With ``p`` and ``q`` of the question it gives
 the estimate: (count / n - q) / (p - q).
+
+Of a combination, ``part_choice`` has the names of its choices, one a part of the question, with
+semicolons between them. Of a range of numbers, ``bucket_low`` and ``bucket_high`` are its ends; the
+share of numbers up to its end begins at the low end of the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from msgspec import UNSET, structs
@@ -23,7 +28,9 @@ from deniably.results.document import (
     ChoiceResult,
     MeanResult,
     NumberPartResult,
+    PointResult,
     PoisoningResult,
+    ProductResult,
     QuestionResult,
     SurveyResult,
 )
@@ -44,6 +51,9 @@ COLUMNS: tuple[str, ...] = (
     "effective_n",
     "choice",
     "choice_label",
+    "part_choice",
+    "bucket_low",
+    "bucket_high",
     "estimate",
     "low",
     "high",
@@ -127,10 +137,19 @@ def _figures(question: QuestionResult) -> Iterator[ResultRow]:
         yield _row("mean", mean)
     for part in _given(question, "parts") or ():
         yield from ({"part": part.name} | row for row in _of_part(part))
-    for cell in _given(question, "cells") or ():
-        yield _row("joint share", cell)
-    for bucket in _given(question, "distribution") or ():
-        yield from _bucket(bucket, _given(question, "fit"))
+    for cell, names in zip(_given(question, "cells") or (), _combinations(question), strict=True):
+        yield _row("joint share", cell) | {"part_choice": "; ".join(names)}
+    buckets: list[BucketResult] = _given(question, "distribution") or []
+    for bucket in buckets:
+        yield from _bucket(bucket, _given(question, "fit"), buckets[0].low)
+
+
+def _combinations(question: QuestionResult) -> Iterator[Sequence[str]]:
+    """The names of the choices of each combination; of an area, the ends of its two sides."""
+    if isinstance(question, ProductResult):
+        yield from product(*([one.name for one in part.choices] for part in question.parts))
+    elif isinstance(question, PointResult):
+        yield from (cell.names for cell in question.cells)
 
 
 def _of_part(part: NumberPartResult | ChoicePartResult) -> Iterator[ResultRow]:
@@ -179,13 +198,21 @@ def _reads(reading: Reading) -> ResultRow:
     return {"reads": reading.value, "reads_interval": reading.interval}
 
 
-def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[ResultRow]:
-    reach = f"{bucket.low} to {bucket.high}"
-    yield {"figure": "share", "choice_label": reach, "consistent": bucket.consistent, "fit": fit}
+def _bucket(bucket: BucketResult, fit: str | None, lowest: str) -> Iterator[ResultRow]:
+    yield {
+        "figure": "share",
+        "choice_label": f"{bucket.low} to {bucket.high}",
+        "bucket_low": bucket.low,
+        "bucket_high": bucket.high,
+        "consistent": bucket.consistent,
+        "fit": fit,
+    }
     if bucket.at_most_interval:
         yield {
             "figure": "share at most",
             "choice_label": bucket.high,
+            "bucket_low": lowest,
+            "bucket_high": bucket.high,
             "estimate": bucket.at_most,
             **_reads(digits.share(bucket.at_most or 0.0, bucket.at_most_interval)),
             **_ends("", "", bucket.at_most_interval),
