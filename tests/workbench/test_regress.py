@@ -325,7 +325,7 @@ OTHERS: dict[str, Any] = {
         ("affair ~ age", {"strata": "site", "se": "opg"}, 'strata need se="robust"'),
         ("affair ~ age", {"se": "hc3"}, "se is one of expected, observed, opg, robust"),
         ("affair ~ age", {"link": "probit"}, 'link is "logit" or "identity"'),
-        ("affair ~ age", {"confidence": 95}, "confidence is between"),
+        ("affair ~ age", {"confidence": 95}, "confidence is 95; use one between"),
         ("affair ~ age +", {}, "is no formula"),
         ("~ age", {}, "has no outcome"),
         ("affair ~ affair", {}, "both sides"),

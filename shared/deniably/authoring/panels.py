@@ -170,7 +170,7 @@ def with_memo(
             " smaller history, or less for one report"
         )
     if not isinstance(once, Family):
-        raise ValueError("no memo is kept of this mechanism; leave mechanism out")
+        raise ValueError(f"no memo is kept of {once.__struct_config__.tag}; leave mechanism out")
     odds = Fraction(*history.weights())
     return memoised(_with_room(narrowed(once, odds), privacy, odds), odds), history.claim
 

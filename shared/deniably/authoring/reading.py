@@ -62,9 +62,11 @@ def _as_numeral(kind: type, value: object) -> Numeral:
     assert kind is Numeral
     text = str(value)
     if len(text) > _LONGEST_TEXT:
-        raise ValueError(f"write the number with at most {LONGEST_NUMBER} characters")
+        raise ValueError(f"the number has {len(text):,} characters; write at most {LONGEST_NUMBER}")
     if isinstance(value, Decimal) and value and value.adjusted() < -_LONGEST_TEXT:
-        raise ValueError("the number is next to nothing; write a larger one, such as 0.001")
+        raise ValueError(
+            f"the number is next to nothing, {value:.1e}; write a larger one, such as 0.001"
+        )
     return Numeral(text)
 
 

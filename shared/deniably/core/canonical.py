@@ -71,7 +71,10 @@ def _refuse(value: object) -> None:
         case dict():
             for key, item in cast(dict[object, object], value).items():
                 if not isinstance(key, str):
-                    raise ValueError("a key is not a text")
+                    raise ValueError(f"a key is of type {type(key).__name__}, and not a text")
                 _refuse(item)
         case _:
-            raise ValueError("only objects, lists, texts, booleans and integers are allowed")
+            raise ValueError(
+                "only objects, lists, texts, booleans and integers are allowed, not"
+                f" {type(value).__name__}"
+            )

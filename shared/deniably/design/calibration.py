@@ -68,11 +68,16 @@ def two_coins(truth: Fraction, yes: Fraction) -> Channel:
     where their common denominator is above 2**53.
     """
     if not (0 < truth < 1 and 0 < yes < 1):
-        raise ValueError("the coins show 'truth' and 'yes' with probabilities between 0 and 1")
+        raise ValueError(
+            f"the coins show 'truth' with probability {truth} and 'yes' with {yes}; use numbers"
+            " between 0 and 1"
+        )
     says_yes = [truth + (1 - truth) * yes, (1 - truth) * yes]
     total = lcm(*(p.denominator for p in says_yes))
     if total > LARGEST:
-        raise ValueError("write the coins with fewer digits, such as 2/3 or 0.67")
+        raise ValueError(
+            f"write the coins with fewer digits than {truth} and {yes}, such as 2/3 or 0.67"
+        )
     return Channel(2, tuple((int(p * total), int((1 - p) * total)) for p in says_yes))
 
 
@@ -89,7 +94,7 @@ def k_ary(k: int, privacy: Privacy) -> SubsetSelection:
 def warner(k: int, privacy: Privacy) -> SubsetSelection:
     """Warner's randomised response (1965), for two answers. Raises ValueError for more."""
     if k != 2:
-        raise ValueError("Warner's design is for two answers; for more write k_ary")
+        raise ValueError(f"Warner's design is for two answers, not {k}; for more write k_ary")
     return k_ary(2, privacy)
 
 
@@ -128,7 +133,9 @@ def best_set_response(k: int, most: int, privacy: Privacy) -> SetResponse:
     """The set response of the best size. Raises ValueError where there are too many options."""
     found = set_responses(k, most, privacy)
     if not found:
-        raise ValueError("there are too many options for a set response")
+        raise ValueError(
+            f"there are too many options for a set response: {k}, of which {most} may be ticked"
+        )
     return most_accurate(found)
 
 

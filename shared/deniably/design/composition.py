@@ -130,15 +130,22 @@ class AnswerPair:
     def __post_init__(self) -> None:
         _check_answers(1, self.epsilon)
         if not 0 < self.apart <= 1:
-            raise ValueError("apart is a probability above 0")
+            raise ValueError(f"apart is {self.apart:g}; use a probability above 0")
         if not 0 <= self.blind <= 1 - self.apart + 1e-12:
-            raise ValueError("blind is a probability up to 1 - apart")
+            raise ValueError(
+                f"blind is {self.blind:g}; use a probability up to 1 - apart, {1 - self.apart:g}"
+            )
 
     @classmethod
     def subset_selection(cls, k: int, omega: int, epsilon: float) -> AnswerPair:
-        """Any two answers under subset selection; ``omega = 1`` is k-ary randomised response."""
+        """Any two answers under subset selection; ``omega = 1`` is k-ary randomised response.
+
+        Raises ValueError unless omega is from 1 to k - 1.
+        """
         if not 1 <= omega < k:
-            raise ValueError("omega is the number of choices in a report, from 1 to k - 1")
+            raise ValueError(
+                f"omega is {omega}; use a number of choices from 1 to k - 1, and k is {k}"
+            )
         a = math.exp(epsilon)
         weight = omega * a + k - omega
         false = omega * (k - omega) / ((k - 1) * weight)
@@ -182,7 +189,7 @@ def composed_epsilon(pairs: Sequence[AnswerPair], delta: float) -> float:
 
 def _law(pairs: Sequence[AnswerPair]) -> tuple[Floats, Floats]:
     if not pairs:
-        raise ValueError("there is at least one answer")
+        raise ValueError("the list of answers is empty; composition needs at least one")
     mean = basic_composition(pair.epsilon for pair in pairs) / len(pairs)
     grid = max(_COARSEST, min(_GRID, _STEPS // len(pairs)))
     step = mean / grid if len({pair.epsilon for pair in pairs}) > 1 else mean
@@ -249,7 +256,7 @@ def rho_of_gaussian(sensitivity: float, sigma: float) -> float:
     Raises ValueError unless both numbers are above 0.
     """
     if not (sensitivity > 0 and sigma > 0):
-        raise ValueError("sensitivity and sigma are numbers above 0")
+        raise ValueError(f"sensitivity is {sensitivity:g} and sigma {sigma:g}; use numbers above 0")
     return _UP * (sensitivity / sigma) ** 2 / 2
 
 
@@ -261,7 +268,9 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     (NeurIPS), corollary 13. Raises ValueError unless rho is above 0 and epsilon from 0.
     """
     if not (rho > 0 and epsilon >= 0):
-        raise ValueError("rho is a number above 0 and epsilon from 0")
+        raise ValueError(
+            f"rho is {rho:g} and epsilon {epsilon:g}; use rho above 0 and epsilon from 0"
+        )
 
     def logarithm(log_beta: float) -> float:
         beta = math.exp(log_beta)  # alpha - 1
@@ -278,7 +287,9 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     Raises ValueError where delta is not between 0 and 1.
     """
     if not _check_delta(delta):
-        raise ValueError("zCDP keeps no epsilon with delta 0")
+        raise ValueError(
+            "delta is 0, with which zCDP keeps no epsilon; use one above 0, such as 1e-6"
+        )
     if zcdp_delta(rho, 0.0) <= delta:
         return 0.0
     return smallest(lambda epsilon: zcdp_delta(rho, epsilon) <= delta, rho + math.sqrt(rho))
@@ -291,7 +302,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     """
     _check_answers(1, epsilon)
     if not _check_delta(delta):
-        raise ValueError("no rho keeps delta 0")
+        raise ValueError("delta is 0, which no rho keeps; use one above 0, such as 1e-6")
     inverse = smallest(lambda inverse: zcdp_delta(1 / inverse, epsilon) <= delta, 1.0)
     return 1 / (inverse * _UP)
 

@@ -212,7 +212,10 @@ def plan_figures(
             if not _SMALLEST <= 100 * own <= _LARGEST or refitted.variance(own) == inf:
                 raise ValueError(f"{question.name}: no mechanism keeps epsilon {own:g}")
         if n is None and margin is None:
-            raise ValueError("a survey is planned for a number of respondents, a margin or both")
+            raise ValueError(
+                "a survey is planned for a number of respondents, a margin or both: give n or"
+                " margin"
+            )
         if margin is None:
             return margin_for(as_asked, own, n or 0, confidence)
         if n is None:

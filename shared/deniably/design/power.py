@@ -210,7 +210,10 @@ def _of_share(
 
 def _check(difference: float, power: float | None, n: int | None, test: str, level: float) -> None:
     if (power is None) == (n is None):
-        raise ValueError("a test is planned for a power or for a number of respondents: give one")
+        raise ValueError(
+            f"a test is planned for a power or for a number of respondents: give one; power is"
+            f" {power} and n {n}"
+        )
     if not 0 < level < 0.5:
         raise ValueError(f"level is {level:g}; give it between 0 and 0.5, such as 0.05")
     if power is not None and not level < power < 1:

@@ -47,7 +47,9 @@ def closed_form_2021(n: int, epsilon0: float, delta: float) -> float:
     _check(n, epsilon0, delta)
     a = math.exp(epsilon0)
     if a > n / (16 * math.log(2 / delta)):
-        raise ValueError("proved for epsilon0 <= ln(n / (16 ln(2/delta))) only")
+        raise ValueError(
+            f"epsilon0 is {epsilon0:g}; this is proved up to ln(n / (16 ln(2/delta))) only"
+        )
     hidden = 8 * math.sqrt(a * math.log(4 / delta) / n) + 8 * a / n
     return (1 + _RELATIVE) * math.log1p((a - 1) / (a + 1) * hidden)
 
@@ -61,7 +63,9 @@ def closed_form_2023(n: int, epsilon0: float, delta: float) -> float:
     _check(n, epsilon0, delta)
     a = math.exp(epsilon0)
     if a > n / (8 * math.log(2 / delta)) - 1:
-        raise ValueError("proved for epsilon0 <= ln(n / (8 ln(2/delta)) - 1) only")
+        raise ValueError(
+            f"epsilon0 is {epsilon0:g}; this is proved up to ln(n / (8 ln(2/delta)) - 1) only"
+        )
     hidden = 4 * math.sqrt(2 * math.log(4 / delta) / ((a + 1) * n)) + 4 / n
     return (1 + _RELATIVE) * math.log1p((a - 1) * hidden)
 
@@ -95,9 +99,13 @@ class Clones:
     def __post_init__(self) -> None:
         apart = self.p + self.q
         if not (0 < self.q < self.p and 0 < 2 * self.r <= apart):
-            raise ValueError("Clones takes 0 < q < p and 0 < 2r <= p + q")
+            raise ValueError(
+                f"p is {self.p:g}, q {self.q:g} and r {self.r:g}; use 0 < q < p and 0 < 2r <= p + q"
+            )
         if not (0 <= self.neither <= 1 - apart + 1e-12 and 2 * self.r + self.neither < 1):
-            raise ValueError("neither is a probability up to 1 - p - q, below 1 - 2r")
+            raise ValueError(
+                f"neither is {self.neither:g}; use a probability up to 1 - p - q, below 1 - 2r"
+            )
 
     @classmethod
     def of(cls, pair: AnswerPair) -> Clones:

@@ -67,7 +67,7 @@ class Within:
         Raises ValueError without a report, or if confidence is not in (0, 1).
         """
         if not 0 < confidence < 1:
-            raise ValueError("confidence is between 0 and 1, such as 0.95")
+            raise ValueError(f"confidence is {confidence:g}; use one between 0 and 1, such as 0.95")
         if self.n < 1:
             raise ValueError("an estimate needs at least one report")
         test = _Test(self)

@@ -68,7 +68,7 @@ def _interval(
     interval still leaves out 0.
     """
     if not 0 < confidence < 1:
-        raise ValueError("confidence is between 0 and 1, such as 0.95")
+        raise ValueError(f"confidence is {confidence:g}; use one between 0 and 1, such as 0.95")
     nearest = min(max(estimate, ends[0]), ends[1])
     best = p_value_at(nearest)
     rejected = best < 1 - confidence
@@ -112,7 +112,7 @@ class SupportCount:
                 " and there is at least one"
             )
         if not 0 <= self.q < self.p <= 1:
-            raise ValueError("p and q are probabilities, and p is the larger")
+            raise ValueError(f"p is {self.p:g} and q {self.q:g}; use probabilities, p the larger")
 
     @property
     def share(self) -> float:

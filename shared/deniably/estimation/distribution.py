@@ -73,7 +73,9 @@ def quantiles_from(
     high = np.array([*(at.population_margin.high for at in at_most), 1.0])
     wanted = np.ravel(np.asarray(shares, dtype=np.float64)).tolist()
     if not all(0 < share < 1 for share in wanted):
-        raise ValueError("a quantile belongs to a share between 0 and 1, such as 0.5")
+        raise ValueError(
+            f"a quantile belongs to a share between 0 and 1, such as 0.5, not to {wanted}"
+        )
     kept = [np.flatnonzero((high >= share) & (low <= share)) for share in wanted]
     return placed(fitted, wanted, [(int(some[0]), int(some[-1])) for some in kept])
 

@@ -138,7 +138,10 @@ def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float)
     names, z = np.arange(len(own)), _NORMAL.inv_cdf(alpha / 2)
     p, q = float(own @ names), float(other @ names)
     if n < 1 or not 0 < alpha < 1 or not q < p:
-        raise ValueError("a group needs reports, a risk between 0 and 1 and own the larger law")
+        raise ValueError(
+            f"n is {n} and alpha {alpha:g}; a group needs reports, a risk between 0 and 1, and"
+            f" own the larger law: they give {p:g} and {q:g}"
+        )
 
     def end(count: Floats, *, low: bool) -> float:
         def above(share: float) -> float:
@@ -176,7 +179,9 @@ def scores_interval(
     ``population_interval`` does.
     """
     if n < 1 or not 0 < alpha < 1:
-        raise ValueError("an interval needs reports, and a risk between 0 and 1")
+        raise ValueError(
+            f"n is {n} and alpha {alpha:g}; an interval needs reports, and a risk between 0 and 1"
+        )
     seen = (own > 0) | (others > 0).any(axis=0)
     apart = score[seen] - mean
     # Any tilt gives a valid bound; a grid of them loses next to nothing.

@@ -129,7 +129,7 @@ def linear(
     Raises ValueError where there is no report, shapes differ or confidence is not in (0, 1).
     """
     if not 0 < confidence < 1:
-        raise ValueError("confidence is between 0 and 1, such as 0.95")
+        raise ValueError(f"confidence is {confidence:g}; use one between 0 and 1, such as 0.95")
     return as_mean(int(np.sum(counts)), uncertain(counts, v, channel), confidence)
 
 
@@ -150,7 +150,10 @@ def uncertain(
     q = np.asarray(channel, dtype=np.float64)
     tallied, score = np.asarray(counts, dtype=np.float64), np.asarray(v, dtype=np.float64)
     if not tallied.shape == score.shape == q.shape[1:]:
-        raise ValueError("counts and scores have one entry for each output of the channel")
+        raise ValueError(
+            f"counts have the shape {tallied.shape} and scores {score.shape}; both have one entry"
+            f" for each of the {q.shape[1]} outputs of the channel"
+        )
     n = int(tallied.sum())
     if n < 1:
         raise ValueError("an estimate needs at least one report")

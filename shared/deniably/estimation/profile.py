@@ -38,7 +38,9 @@ def quantile_intervals(
     """
     wanted = np.ravel(np.asarray(shares, dtype=np.float64))
     if not ((wanted > 0) & (wanted < 1)).all():
-        raise ValueError("a quantile belongs to a share between 0 and 1, such as 0.5")
+        raise ValueError(
+            f"a quantile belongs to a share between 0 and 1, such as 0.5, not to {wanted.tolist()}"
+        )
     profile = _Profile(counts, channel)
     last = profile.buckets - 1
 

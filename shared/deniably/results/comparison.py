@@ -293,7 +293,7 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
     """Tests whether the share of a choice is ``share``. Raises Incomparable."""
     first, wanted = side.answers(choice), _number(share)
     if not 0 <= wanted <= 1:
-        raise Incomparable("“share” is a number from 0 to 1, such as 0.5")
+        raise Incomparable(f"“share” is {wanted:g}; use a number from 0 to 1, such as 0.5")
     one = side.chosen(choice)
     return Comparison(f"“{one[1]}” and a share of {share}", against(first, wanted), (one,))
 

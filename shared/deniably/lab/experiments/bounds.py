@@ -211,7 +211,9 @@ class _Table:
 
     def __init__(self, values: Floats) -> None:
         if values.ndim != 1 or not values.size:
-            raise ValueError("values are one row of numbers, at least one")
+            raise ValueError(
+                f"values are of the shape {values.shape}; give one row of numbers, at least one"
+            )
         if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
             raise ValueError("values are numbers from 0, not all of them 0")
         self.values = np.sort(values)

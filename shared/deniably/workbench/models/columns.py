@@ -27,12 +27,15 @@ def read_columns(frame: object, names: Iterable[str]) -> pd.DataFrame:
 
     found = {name: _column(frame, name) for name in dict.fromkeys(names)}
     if len({len(one) for one in found.values()}) > 1:
-        raise BadModel("the columns are not equally long")
+        raise BadModel(
+            "the columns are not equally long: "
+            + ", ".join(f"{name} has {len(one)}" for name, one in found.items())
+        )
     table = pd.DataFrame(
         {name: pd.Series(list_or_series) for name, list_or_series in found.items()}
     )
     if table.shape[1] and not len(table):
-        raise BadModel("there is no row")
+        raise BadModel(f"there is no row: {', '.join(found)} are empty")
     for name in table:
         _check_whole(str(name), table[name])
     return table

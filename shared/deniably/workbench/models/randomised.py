@@ -57,7 +57,9 @@ class Design:
         """
         first, second = _probability(p), _probability(q)
         if first == second:
-            raise BadModel("p and q are equal: then a report says nothing of the answer")
+            raise BadModel(
+                f"p and q are equal, {first:g}: then a report says nothing of the answer"
+            )
         return cls(((1 - second, second), (1 - first, first)))
 
     @classmethod

@@ -308,7 +308,7 @@ def _on_public(task: _Task) -> _Found:
         return columns, "linear probability", fit, "HC1" if plain else "robust"
     kind = task.se or ("expected" if task.weights is None and task.strata is None else "robust")
     if task.strata is not None and kind != "robust":
-        raise BadModel('strata need se="robust"')
+        raise BadModel(f'strata need se="robust", not "{kind}"')
     if outcome.is_pair:
         fit = _named(columns, lambda: binary.logit(
             outcome.codes, x, outcome.p, outcome.q, errors=kind, **options
@@ -468,7 +468,7 @@ def _check_options(link: str, se: str | None, confidence: float) -> None:
     if se is not None and se not in KINDS:
         raise BadModel(f"se is one of {', '.join(KINDS)}, and not {se!r}")
     if not 0.5 <= confidence <= 0.999:
-        raise BadModel("confidence is between 0.5 and 0.999, such as 0.95")
+        raise BadModel(f"confidence is {confidence:g}; use one between 0.5 and 0.999, such as 0.95")
 
 
 def design_of(given: Pair | Design) -> Design:
@@ -478,7 +478,9 @@ def design_of(given: Pair | Design) -> Design:
     try:
         p, q = given
     except (TypeError, ValueError):
-        raise BadModel("a design is a pair (p, q), such as (0.75, 0.25), or a Design") from None
+        raise BadModel(
+            f"a design is a pair (p, q), such as (0.75, 0.25), or a Design, not {str(given)[:64]}"
+        ) from None
     return Design.pair(p, q)
 
 
