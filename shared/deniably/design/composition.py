@@ -269,7 +269,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     """
     if not (rho > 0 and epsilon >= 0):
         raise ValueError(
-            f"rho is {rho:g} and epsilon {epsilon:g}; use rho above 0 and epsilon from 0"
+            f"rho is {rho:g} and epsilon {epsilon:g}; use numbers, rho above 0 and epsilon from 0"
         )
 
     def logarithm(log_beta: float) -> float:
