@@ -14,7 +14,7 @@ TOOLS = {"deniably", "pip", "setuptools", "wheel"}
 """Ours, and what Python brings along itself."""
 FREE = re.compile(
     r"\b(MIT|BSD|0BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|LGPL|Unlicense|Zlib"
-    r"|Public Domain|CC0)",
+    r"|Public Domain|CC0|Permission is hereby granted, free of charge)",  # as MIT begins
     re.IGNORECASE,
 )
 

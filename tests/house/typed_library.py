@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from deniably.design.plan_table import Planned
     from deniably.estimation.tally import Tally
     from deniably.results.drawing.paper import Svg
+    from deniably.results.drawing.png import Png
     from deniably.survey.report import Report
-    from deniably.workbench.findings import Findings
+    from deniably.workbench.findings import Findings, Passage, Subgroups
 
     survey = dn.load_survey("workplace.yaml")
     people = dn.simulate_people(survey, 1000)
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     assert_type(study.difference("often", other=study), Findings)
     assert_type(study.regress("stolen ~ often"), dn.Regression)
     assert_type(study.figure("stolen", width=180), Svg)
+    assert_type(study.figure("stolen", "png"), Png)
+    assert_type(study.estimate("stolen", by="site"), Subgroups)
+    assert_type(study.estimate("stolen", weights=study.rake({"site": {"north": 1}})), Findings)
+    assert_type(study.methods(), Passage)
     assert_type(dn.check_survey({"name": "workplace"}), Checked)
     assert_type(dn.plan_survey(survey, n=1000), Planned)
     assert_type(dn.audit_survey(survey, trials=1000).passed, bool)

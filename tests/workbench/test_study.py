@@ -7,6 +7,8 @@ import inspect
 import io
 import json
 import re
+import struct
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import FrozenInstanceError
@@ -21,6 +23,7 @@ import requests
 
 import deniably as dn
 from deniably.authoring.compiling import compile_survey
+from deniably.results.drawing import png
 from deniably.results.remote import Remote
 from deniably.results.rows import COLUMNS
 from deniably.survey.report import make_report
@@ -301,6 +304,32 @@ def test_what_a_paper_says_is_what_an_export_says(sites: dn.Study, tmp_path: Pat
     for ask in (sites.cite, sites.methods):
         with pytest.raises(dn.NoFigure, match="there is no style 'mla'"):
             ask("mla")
+
+
+def test_a_figure_as_png_has_letters_and_its_size_on_paper(
+    sites: dn.Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = sites.figure("stolen", "png")
+
+    assert found.startswith(b"\x89PNG")
+    assert found._repr_png_() == found
+    width, height = struct.unpack(">II", found[16:24])
+    assert (width, height > 600) == (round(85 / 25.4 * 600), True)
+    place = found.index(b"pHYs") + 4
+    assert struct.unpack(">IIB", found[place : place + 9]) == (23622, 23622, 1)
+    bare = re.sub(r"<text.*?</text>", "", sites.figure("stolen"), flags=re.DOTALL)
+    assert len(found) > 2 * len(png.png(bare)), "letters are drawn"
+
+    png._family.cache_clear()
+    monkeypatch.setattr(png, "FAMILIES", ("no font of this name",))
+    with pytest.raises(OSError, match="fonts-liberation"):
+        sites.figure("stolen", "png")
+    png._family.cache_clear()
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(ImportError, match=r"deniably\[bench\]"):
+        sites.figure("stolen", "png")
+    with pytest.raises(dn.NoFigure, match="no kind of figure 'gif'"):
+        sites.figure("stolen", "gif")  # type: ignore[call-overload]
 
 
 # --- one study, however it is opened ------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from msgspec import UNSET, structs
@@ -22,6 +22,7 @@ from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
 from deniably.results.crosstabs import cell_count, crosstab_result, is_crossable
 from deniably.results.document import NumberResult, QuantileResult, SurveyResult
 from deniably.results.drawing.paper import WIDTHS, Svg, svg
+from deniably.results.drawing.png import Png, png
 from deniably.results.remote import Remote, fetch_results
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.results import Results, as_results
@@ -381,14 +382,29 @@ class Study(Table):
             test=test or ("value" if by is None else "groups"), share=share, level=level,
         )  # fmt: skip
 
-    def figure(self, question: str, *, width: int = WIDTHS[0]) -> Svg:
-        """Draw the figure of a question for a paper, as the text of an SVG file.
+    @overload
+    def figure(
+        self, question: str, kind: Literal["svg"] = "svg", *, width: int = WIDTHS[0]
+    ) -> Svg: ...
 
-        It is the file of the results page: ``width`` is 85 or 180 mm, one column of a journal or
-        two. Raises NoFigure for an unknown question, and ValueError for other widths.
+    @overload
+    def figure(self, question: str, kind: Literal["png"], *, width: int = WIDTHS[0]) -> Png: ...
+
+    def figure(
+        self, question: str, kind: Literal["svg", "png"] = "svg", *, width: int = WIDTHS[0]
+    ) -> Svg | Png:
+        """Draw the figure of a question for a paper: the text of an SVG file, or a PNG file.
+
+        It is that of the results page: ``width`` is 85 or 180 mm, one column of a journal or two.
+        A PNG has 600 dots an inch. Raises NoFigure for an unknown question or kind, ValueError for
+        other widths, and for a PNG ImportError without resvg and OSError without a font.
         """
+        if kind not in ("svg", "png"):
+            raise NoFigure(f"there is no kind of figure {kind!r}; there are svg and png")
         closed = self.source.closed if self.source else ""
-        return svg(papers.paper(self._document(question, CONFIDENCE), question, closed), width)
+        paper = papers.paper(self._document(question, CONFIDENCE), question, closed)
+        found = svg(paper, width)
+        return found if kind == "svg" else png(found)
 
     # --- the paper --------------------------------------------------------------------------
 

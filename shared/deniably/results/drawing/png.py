@@ -1,0 +1,81 @@
+"""A figure's file as pixels, where SVG is not taken. It needs resvg, of the extra ``bench``."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from deniably.core.extras import install_command
+
+DOTS = 600
+"""An inch, as the page of a figure makes it."""
+FAMILIES = (
+    "Helvetica", "Arial", "Liberation Sans", "Arimo", "Nimbus Sans", "Helvetica Neue", "FreeSans",
+    "DejaVu Sans", "Noto Sans", "Segoe UI", "Verdana", "Roboto", "Ubuntu", "Cantarell",
+)  # fmt: skip
+"""Fonts that a figure can be set in, the nearest to Helvetica first."""
+_HEAD = 8 + 25
+"""Bytes of a PNG's signature and first chunk."""
+_LETTER = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40">'
+    '<text y="30" font-size="30" font-family="sans-serif">H</text></svg>'
+)
+
+
+class Png(bytes):
+    """A PNG file; a notebook shows it as a picture."""
+
+    __slots__ = ()
+
+    def _repr_png_(self) -> bytes:
+        return bytes(self)
+
+
+def png(figure: str, dots: int = DOTS) -> Png:
+    """The pixels of an SVG file, with so many dots an inch.
+
+    Raises ImportError where resvg is not installed, and OSError where no font is: letters without
+    a font would be left out without a word.
+    """
+    return Png(_with_dots(_pixels(figure, _family(), dots), dots))
+
+
+@cache
+def _family() -> str:
+    """The first font that this machine has."""
+    blank = _pixels(_LETTER, "no such font", 96)
+    for family in FAMILIES:
+        if _pixels(_LETTER, family, 96) != blank:
+            return family
+    raise OSError(
+        "no font for the figure's letters is installed; install Liberation Sans (package"
+        " fonts-liberation) or DejaVu Sans (fonts-dejavu-core), or take the SVG"
+    )
+
+
+def _with_dots(pixels: bytes, dots: int) -> bytes:
+    """The file with the chunk that says how large it is on paper (PNG, third edition, 11.3.4.3)."""
+    a_metre = round(dots / 0.0254)
+    chunk = b"pHYs" + struct.pack(">IIB", a_metre, a_metre, 1)
+    whole = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    return pixels[:_HEAD] + whole + pixels[_HEAD:]
+
+
+def _pixels(figure: str, family: str, dots: int) -> bytes:
+    return bytes(
+        _resvg().svg_to_bytes(
+            svg_string=figure, dpi=float(dots), sans_serif_family=family, background="#ffffff"
+        )
+    )
+
+
+def _resvg() -> Any:
+    try:
+        return import_module("resvg_py")
+    except ImportError:
+        raise ImportError(
+            f"a PNG needs resvg_py; get it with: {install_command('bench')}; or take the SVG"
+        ) from None
