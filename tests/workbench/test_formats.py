@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from time import sleep
@@ -358,3 +360,19 @@ def test_an_option_that_no_device_drew_is_left_out_of_the_scripts(tmp_path: Path
     script = (tmp_path / "out" / "analyse.R").read_text()
     assert "worries__money" in script
     assert "worries__health" not in script
+
+
+def test_writing_parquet_loads_no_pandas() -> None:
+    """It takes 40 MB, and a server writes a million reports in less than 200 MB."""
+    script = """
+import sys
+from deniably.simulation.reports import randomise, simulate_people
+from deniably.workbench.files.arrow import parquet_of
+from deniably.workbench.report_set import of_simulation
+from support.every_type import survey_of_everything
+reports = of_simulation(randomise(simulate_people(survey_of_everything(), 20)))
+assert b"".join(parquet_of(reports.columns, [reports.rows])).startswith(b"PAR1")
+sys.exit("pandas" in sys.modules)
+"""
+    tests = Path(__file__).parents[1]
+    assert subprocess.run([sys.executable, "-c", script], cwd=tests).returncode == 0

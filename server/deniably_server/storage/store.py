@@ -126,7 +126,7 @@ _NAME = re.compile(SURVEY_NAME)
 
 _MOST_SURVEYS = 256
 """The number of definitions kept in memory."""
-_BLOCK = 10_000
+_BLOCK = 2_000
 """The number of reports in memory at once."""
 
 

@@ -23,8 +23,11 @@ from deniably.workbench.files.tables import pieces
 from deniably.workbench.packing import Rows
 from deniably.workbench.report_set import ReportSet, of_rows
 
-_MOST = 10_000
-"""Rows of a row group: few, as the library holds a whole one."""
+_MOST = 5_000
+"""Rows that are worked out at once."""
+_CELLS = 1 << 22
+"""Cells of a row group: few, as the library holds a whole one; but it also keeps a thousand bytes
+or more for each column of every row group that it has written."""
 
 
 def parquet_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
@@ -84,19 +87,37 @@ def _written(
     schema, sink, number = _schema(arrow, columns), _Sink(), 1
     # Dictionaries would be held beside the small integers, and make the file larger.
     options = {"compression": "zstd", "use_dictionary": False}
+    most = max(_CELLS // (len(columns) + 1), _MOST)
     with parquet.ParquetWriter(arrow.PythonFile(sink, "w"), schema, **options) as writer:
+        held, size = list[Any](), 0
         for rows in pieces(blocks, _MOST):
-            numbers = Filled(np.arange(number, number + len(rows)), np.ones(len(rows), np.bool_))
-            filled = [numbers, *columns.filled(rows)]
-            arrays = [
-                arrow.array(one.values, mask=~one.there).cast(kind)
-                for one, kind in zip(filled, schema.types, strict=True)
-            ]
-            writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+            held.append(_batch(arrow, schema, columns, rows, number))
             number += len(rows)
-            if piece := sink.taken():
-                yield piece
+            size += len(rows)
+            if size + _MOST > most:
+                writer.write_table(arrow.Table.from_batches(held, schema))
+                held, size = [], 0
+                yield sink.taken()
+        writer.write_table(arrow.Table.from_batches(held, schema))
     yield sink.taken()
+
+
+def _batch(arrow: Any, schema: Any, columns: FileColumns, rows: Rows, number: int) -> Any:
+    """Some rows, numbered from ``number`` on, in the integers of the schema."""
+    numbers = Filled(np.arange(number, number + len(rows)), np.ones(len(rows), np.bool_))
+    arrays = [
+        _array(arrow, one, kind)
+        for one, kind in zip([numbers, *columns.filled(rows)], schema.types, strict=True)
+    ]
+    return arrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(arrow: Any, one: Filled, kind: Any) -> Any:
+    """A column as the library holds it: ``arrow.array`` would load pandas, too."""
+    there = arrow.py_buffer(np.packbits(one.there, bitorder="little"))
+    values = arrow.py_buffer(one.values.astype(str(kind)))
+    whole = bool(one.there.all())
+    return arrow.Array.from_buffers(kind, len(one.values), [None if whole else there, values])
 
 
 def _schema(arrow: Any, columns: FileColumns) -> Any:
