@@ -4,6 +4,26 @@ The golden set is Fair's survey randomised by a hash (``support.fair``). Figures
 printed are quoted to their printed digits. Three of them stop a step before the top: svyglm's at
 its default ``epsilon`` (.24777; .2477812 with epsilon=1e-14), and those of the EM (-1.04371 and
 7.01477; nlm of base R goes on to -1.043716).
+
+All figures are those of a call that analysts make. Where each of them is tried:
+
+==============================================  =================================================
+figures                                         test
+==============================================  =================================================
+plagiarism, dice, shoplifting, tax evasion      test_published_shares
+a share below 0, printed as it is               test_a_share_below_zero_is_printed_as_it_is...
+sums and counts of the golden set               test_the_golden_set_is_the_one_that...
+shares of affair and marriage, with errors      test_shares_of_the_golden_set, test_weights.py;
+                                                from a server and an export: server/test_fair.py
+affair ~ age + yrs + religious, log-likelihood  test_logistic_regression_as_numpy...
+its errors expected, observed, OPG, robust      test_standard_errors_of_each_kind
+the same with statsmodels; with base R          test_statsmodels_finds_the_same; test_golden_in_r
+weights and strata, weighted mean               test_weights_and_strata_as_svyglm..., golden_in_r
+age ~ children (RRlin)                          test_a_number_on_a_randomised_column...
+affair ~ score(marriage), both randomised       test_both_sides_randomised..., test_golden_in_r;
+                                                from an export: server/test_fair.py
+the same of the truth, unrandomised             test_the_truth_itself
+==============================================  =================================================
 """
 
 from __future__ import annotations
@@ -15,11 +35,12 @@ import numpy as np
 import pytest
 
 from deniably.core.binomial import Floats
-from deniably.workbench.models.binary import linear_share, logit
+from deniably.workbench.models.binary import logit
 from deniably.workbench.models.fit import ModelFit
 from deniably.workbench.models.multinomial import multinomial
 from deniably.workbench.models.randomised import Design
 from deniably.workbench.models.regress import Regression, regress
+from deniably.workbench.models.weights import weighted_shares
 from support import fair
 from support.randomised_glm import glm
 
@@ -48,29 +69,35 @@ def test_the_golden_set_is_the_one_that_the_figures_are_of() -> None:
     assert np.bincount(reports["site"]).tolist() == [1592, 1563, 1637, 1574]
 
 
+CROSSWISE, FORCED = ("1/4", "3/4"), ("11/12", "1/6")
+
+
 @pytest.mark.parametrize(
-    ("n", "ones", "p", "q", "share", "by_n", "by_n_less_1"),
+    ("n", "ones", "design", "share", "by_n", "by_n_less_1"),
     [
-        (310, 198, 0.25, 0.75, 0.2225806, 0.0545669, 0.0546551),
-        (310, 230, 0.25, 0.75, 0.0161290, 0.0497046, 0.0497849),
-        (1526, 248, 11 / 12, 1 / 6, -0.0055337, None, 0.0125962),
-        (1521, 815, 11 / 12, 1 / 6, 0.4922200, None, 0.0170557),
-        (1526, 418, 11 / 12, 1 / 6, 0.1430028, None, 0.0152268),
+        (310, 198, CROSSWISE, 0.2225806, 0.0545669, 0.0546551),
+        (310, 230, CROSSWISE, 0.0161290, 0.0497046, 0.0497849),
+        (1526, 248, FORCED, -0.0055337, None, 0.0125962),
+        (1521, 815, FORCED, 0.4922200, None, 0.0170557),
+        (1526, 418, FORCED, 0.1430028, None, 0.0152268),
     ],
     ids=["plagiarism, partial", "plagiarism, severe", "dice", "shoplifting", "tax evasion"],
 )
 def test_published_shares(
-    n: int, ones: int, p: float, q: float, share: float, by_n: float | None, by_n_less_1: float
+    n: int, ones: int, design: Any, share: float, by_n: float | None, by_n_less_1: float
 ) -> None:
     """Jann, Jerke and Krumpal 2012 (crosswise), Hoeglinger and Jann 2018 (forced answers)."""
-    reports = np.repeat([1, 0], [ones, n - ones])
-    found = linear_share(reports, np.ones((n, 1)), p, q)
+    frame = {"said": [1] * ones + [0] * (n - ones)}
+    found = regress("said ~ 1", frame, designs={"said": design}, link="identity")
+    yes = weighted_shares("said", frame, design=design).rows[1]
 
-    assert found.coefficients[0] == pytest.approx(share, abs=5e-8)
-    error = found.covariance[0, 0] ** 0.5
-    assert error == pytest.approx(by_n_less_1, abs=5e-8)
+    assert found.estimates == pytest.approx([share], abs=5e-8)
+    assert errors(found) == pytest.approx([by_n_less_1], abs=5e-8)
+    assert (yes["estimate"], yes["standard_error"]) == pytest.approx((share, by_n_less_1), abs=5e-8)
     if by_n is not None:
-        assert error * ((n - 1) / n) ** 0.5 == pytest.approx(by_n, abs=5e-8)
+        likeliest = regress("said ~ 1", frame, designs={"said": design}).predict({"all": [0]})
+        assert likeliest.rows[0]["estimate"] == pytest.approx(share, abs=5e-8)
+        assert likeliest.rows[0]["standard_error"] == pytest.approx(by_n, abs=5e-8)
 
 
 def test_a_share_below_zero_is_printed_as_it_is_and_has_no_logit() -> None:
@@ -152,6 +179,14 @@ def test_both_sides_randomised_as_em_and_optim_have_it() -> None:
     assert found.log_likelihood == pytest.approx(-14009.41846, abs=5e-6)
     # R 4.2.2, nlm(gradtol=1e-12) on the likelihood of the ten kinds of reports:
     assert found.estimates == pytest.approx([0.2489125032, -1.0437162728], abs=3e-7)
+
+
+def test_the_truth_itself() -> None:
+    """What the reports above are about, had nobody been randomised."""
+    truth = {**fair.truth(), "marriage": fair.truth()["marriage"] - 2}
+    found = regress("affair ~ marriage", truth, designs={"affair": (1, 0)})
+
+    assert found.estimates == pytest.approx([0.02514, -0.75058], abs=5e-6)
 
 
 def test_the_top_is_the_top_of_the_likelihood_written_down_again() -> None:
