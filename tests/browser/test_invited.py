@@ -131,9 +131,10 @@ def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
     assert count(server) == before + 1
 
 
-def test_a_link_that_was_cut_short_says_so_and_a_second_one_leaves_the_address_too(
+def test_a_link_that_was_cut_short_says_so_and_a_newer_one_takes_the_place_of_an_older(
     phone: Watched, invite: Callable[[], str]
 ) -> None:
+    """And leaves the address, too."""
     phone.open(f"{PATH}#{invite()[:-3]}")
 
     assert "missing" in phone.page.inner_text(f"{ERROR} a")
@@ -143,6 +144,15 @@ def test_a_link_that_was_cut_short_says_so_and_a_second_one_leaves_the_address_t
     phone.page.evaluate("code => { location.hash = code; }", code)
     phone.page.wait_for_function("code => document.querySelector('#code').value === code", arg=code)
     assert phone.page.url == phone.url + PATH
+
+    newer = invite()
+    phone.page.goto("about:blank")
+    phone.open(f"{PATH}#{newer}")
+    answer(phone)
+    phone.wait("receipt")
+
+    (trade, _) = bodies(phone)
+    assert json.loads(trade.post_data or "")["invitation"] == newer.replace("-", "")
 
 
 def test_nobody_gets_past_the_start_without_an_invitation_and_only_they_fetch_what_it_needs(
@@ -296,20 +306,6 @@ def test_the_code_leaves_the_address_of_a_refused_survey_and_no_other_key_is_tak
     phone.wait("refused")
 
     assert "not this key's" in phone.page.inner_text("#detail")
-
-
-def test_a_newer_link_takes_the_place_of_an_older_one(
-    phone: Watched, invite: Callable[[], str]
-) -> None:
-    first, second = invite(), invite()
-    phone.open(f"{PATH}#{first}")
-    phone.page.goto("about:blank")
-    phone.open(f"{PATH}#{second}")
-    answer(phone)
-    phone.wait("receipt")
-
-    (trade, _) = bodies(phone)
-    assert json.loads(trade.post_data or "")["invitation"] == second.replace("-", "")
 
 
 def test_two_tabs_trade_one_invitation_once_and_send_one_report(

@@ -185,6 +185,9 @@ TRACES = """async () => {
     await there;
     entries.push(history.state);
   }
+  const there = new Promise((done) => addEventListener("popstate", done, { once: true }));
+  history.go(entries.length - 2);
+  await there;
   return [page.innerHTML, entries];
 }"""
 
@@ -205,12 +208,12 @@ def asked_again_alone(phone: Watched) -> None:
     assert questions == ["stolen", "what", "what"]
 
 
-@pytest.mark.parametrize("sending", [True, False])
 def test_neither_page_nor_history_tells_which_questions_were_seen(
-    chromium: Browser, server: Server, sending: bool
+    chromium: Browser, server: Server
 ) -> None:
     """Whether the second question was shown is the answer to the first."""
-    traces: list[Any] = []
+    checked: list[Any] = []
+    sent: list[Any] = []
     for labels in (["No"], ["Yes", "Money"]):
         context = chromium.new_context()
         phone = Watched(context.new_page(), server)
@@ -218,18 +221,19 @@ def test_neither_page_nor_history_tells_which_questions_were_seen(
         phone.click("Start")
         for label in labels:
             phone.choose(label)
-        if sending:
-            phone.send()
-            phone.wait("receipt")
-        traces.append(phone.page.evaluate(TRACES))
-        if sending and len(labels) == 2:
+        _, entries = phone.page.evaluate(TRACES)
+        checked.append(entries)
+        assert phone.heading() == "Check your answers"
+        phone.send()
+        phone.wait("receipt")
+        sent.append(phone.page.evaluate(TRACES))
+        if len(labels) == 2:
             asked_again_alone(phone)
         context.close()
 
-    (page, entries), (other_page, other_entries) = traces
-    assert entries == other_entries
-    if sending:
-        assert page == other_page
+    assert checked[0] == checked[1]
+    assert len(checked[0]) > 2
+    assert sent[0] == sent[1]
 
 
 def test_above_a_limit_the_form_refuses_and_says_why(phone: Watched) -> None:
@@ -276,21 +280,6 @@ SEAL_TOGETHER = """() => {
 }"""
 
 
-def test_two_tabs_at_once_make_one_report(phone: Watched, server: Server) -> None:
-    other = Watched(phone.page.context.new_page(), server)
-    for each in (phone, other):
-        each.to_check_page()
-        each.page.evaluate(SEAL_TOGETHER)
-    for each in (phone, other):
-        each.page.evaluate("setTimeout(() => document.getElementById('send').click(), 0)")
-    for each in (phone, other):
-        each.wait("receipt")
-
-    bodies = {post.post_data for post in phone.posts()}
-    assert len(bodies) == 1
-    assert len(memory(phone)["ledger"]) == 2
-
-
 RACE = """([tab]) => {
   const channel = new BroadcastChannel("race");
   // Answers whoever comes later, so that both have read before one of them writes.
@@ -311,17 +300,29 @@ RACE = """([tab]) => {
 }""" % (MODULE % "../device/storage.js")
 
 
-def test_tabs_at_once_lose_nothing_of_each_other(phone: Watched, server: Server) -> None:
+def test_two_tabs_at_once_lose_nothing_of_each_other_and_make_one_report(
+    phone: Watched, server: Server
+) -> None:
     """Both have read the same, empty memory before one of them writes; and then they go on."""
-    pages = [phone.page, phone.page.context.new_page()]
-    for page in pages:
-        Watched(page, server).open()
-    for tab, page in enumerate(pages):
-        page.evaluate(RACE, [tab])
-    for page in pages:
-        page.evaluate("window.raced")
-
+    other = Watched(phone.page.context.new_page(), server)
+    for each in (phone, other):
+        each.to_check_page()
+    for tab, each in enumerate((phone, other)):
+        each.page.evaluate(RACE, [tab])
+    for each in (phone, other):
+        each.page.evaluate("window.raced")
     assert len(memory(phone)["memos"]) == 20
+
+    for each in (phone, other):
+        each.page.evaluate(SEAL_TOGETHER)
+    for each in (phone, other):
+        each.page.evaluate("setTimeout(() => document.getElementById('send').click(), 0)")
+    for each in (phone, other):
+        each.wait("receipt")
+
+    bodies = {post.post_data for post in phone.posts()}
+    assert len(bodies) == 1
+    assert len(memory(phone)["ledger"]) == 2
 
 
 def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) -> None:
@@ -413,12 +414,21 @@ def test_what_could_not_be_read_again_is_not_kept(answered: Watched) -> None:
 
 
 def test_nothing_that_is_kept_can_be_read(answered: Watched) -> None:
+    """Neither what the page remembers, nor what it keeps for use without a network."""
     text = "\n".join(answered.page.evaluate(KEPT))
 
+    assert len(text) > 10_000
     assert "deniably-memory" in text
+    assert "deniably-offline" in text
+    assert "extractable: false" in text
     assert "extractable: true" not in text
     survey = json.loads(DEFINITION.canonical)
-    words = [survey["name"], survey["title"], DEFINITION.digest, *ANSWERS[1:], "stolen"]
+    words = [survey["name"], survey["title"], survey["intro"], DEFINITION.digest, "stolen"]
+    for question in survey["questions"]:
+        words += [question["label"], question.get("hint", "Think of the last year")]
+        words += [choice["label"] for choice in question["choices"] if len(choice["label"]) > 3]
+    assert set(ANSWERS[1:]) < set(words)
+    assert len(words) > 12
     assert [word for word in words if word in text] == []
 
 
