@@ -84,7 +84,7 @@ def test_what_is_below_the_level_alone_and_not_with_the_others_is_not_called_dif
     said = Comparison("“A” and “B”", found).adjusted(0.09, 3, 0.95)["sentence"]
 
     assert "are not shown to differ" in said
-    assert "(p = 0.090, adjusted for 3 tests at once; alone, p = 0.030)" in said
+    assert "(p\u00a0=\u00a00.090, adjusted for 3 tests at once; alone, p\u00a0=\u00a00.030)" in said
     assert "are not shown" not in Comparison("“A” and “B”", found).result()["sentence"]
 
 

@@ -126,7 +126,7 @@ def test_a_change_that_is_shown_has_its_direction(
     said = finding(question(rising[1], "hit"))
 
     assert re.match(
-        r"“Yes” rises from \d+\u202f% in wave 1 to \d+\u202f% in wave 3 \(p < 0.001", said
+        r"“Yes” rises from \d+\u202f% in wave 1 to \d+\u202f% in wave 3 \(p\u00a0<\u00a00.001", said
     )
     down = found_of([0.7, 0.4, 0.1])[1]
     assert "“Yes” falls from" in finding(question(down, "hit"))
@@ -170,7 +170,7 @@ def test_the_picture_the_sentence_and_the_table_give_the_same_figures(
     assert len(values) == 3
     for line, value in zip(numbers(asked), values, strict=True):
         assert abs(float(line[1]) - float(value.removesuffix("\u202f%"))) <= 0.5
-    assert "p = " in change_text(asked["choices"][0])
+    assert "p\u00a0=\u00a0" in change_text(asked["choices"][0])
     assert drawn.picture.count("<rect") == 3 * 4, "three bands and a line for each wave"
     assert "style=" not in drawn.picture
     assert "viewBox" not in drawn.picture

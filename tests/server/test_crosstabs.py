@@ -192,9 +192,12 @@ def test_one_sentence_says_whether_answers_go_together(app: Flask, client: Flask
 
     assert found["independence"] == 0.001
     assert found["sentence"] == (
-        "They go together (p = 0.001: chance alone would show this much in 1 of 1,000 surveys)."
+        "They go together (p\u00a0=\u00a00.001: chance alone would show this much in 1 of"
+        " 1,000 surveys)."
     )
-    assert none["sentence"] == ("These reports do not show that the two go together (p = 1.00).")
+    assert none["sentence"] == (
+        "These reports do not show that the two go together (p\u00a0=\u00a01.00)."
+    )
 
 
 def test_what_would_take_long_is_projected(

@@ -34,6 +34,7 @@ from deniably.estimation.means import against_value, between_ratios, ratio_and_v
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results.bands import band, bands
+from deniably.results.drawing import digits
 from deniably.survey.questions import Number, OfChoices, Question, Scale, VectorOfNumbers
 from deniably.survey.readable import number_text, rounded
 from deniably.survey.strata import Stratum, stratum_text
@@ -198,15 +199,15 @@ class Comparison:
 
     def result(self, confidence: float = analysis.CONFIDENCE) -> DifferenceResult:
         """The document of one comparison."""
-        return self._result(confidence, self.found.p_value, f"p {chance(self.found.p_value)}")
+        return self._result(confidence, self.found.p_value, digits.p_value(self.found.p_value))
 
     def adjusted(self, p_value: float, tests: int, confidence: float) -> AdjustedResult:
         """The document of one of many ``tests``, with its adjusted p-value. Both are in the
         sentence, and the adjusted one decides."""
-        alone = chance(self.found.p_value)
-        said = f"p {chance(p_value)}, adjusted for {tests} tests at once; alone, p {alone}"
-        if tests == 1:
-            said = f"p {alone}"
+        said = alone = digits.p_value(self.found.p_value)
+        if tests > 1:
+            adjusted = digits.p_value(p_value)
+            said = f"{adjusted}, adjusted for {tests} tests at once; alone, {alone}"
         shown = self._result(confidence, p_value, said)
         return {**shown, "adjusted_p_value": round(p_value, 9)}
 
@@ -237,11 +238,6 @@ class Comparison:
             ),
             "note": self.note,
         }
-
-
-def chance(p_value: float) -> str:
-    """A p-value as it reads after "p": "= 0.012", or "< 0.001"."""
-    return "< 0.001" if p_value < 0.001 else f"= {p_value:.3f}"
 
 
 def pairs(

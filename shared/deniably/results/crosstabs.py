@@ -22,6 +22,7 @@ from deniably.estimation.tally import support_rows
 from deniably.mechanisms.law import Supporting
 from deniably.results.bands import band, bands
 from deniably.results.document import CellResult
+from deniably.results.drawing import digits
 from deniably.results.rows import ResultRow
 from deniably.survey.questions import OfChoices, Question, SelectMultiple
 from deniably.survey.readable import rounded
@@ -214,12 +215,11 @@ def _association(test: Independence) -> str:
     """What the test of independence says, with its p-value."""
     p = test.p_value
     if p >= RISK:
-        return f"These reports do not show that the two go together (p = {p:.2f})."
-    said, alone = f"p = {p:.3f}", f"{1000 * p:.0f}"
-    if p < 0.001:
-        said, alone = "p < 0.001", "fewer than 1"
+        return f"These reports do not show that the two go together ({digits.p_value(p, 2)})."
+    alone = f"{1000 * p:.0f}" if p >= 0.001 else "fewer than 1"
     return (
-        f"They go together ({said}: chance alone would show this much in {alone} of 1,000 surveys)."
+        f"They go together ({digits.p_value(p)}: chance alone would show this much in {alone} of"
+        " 1,000 surveys)."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from deniably.results.comparison import RISK, AdjustedResult, DifferencesResult, chance
+from deniably.results.comparison import RISK, AdjustedResult, DifferencesResult
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.row import Row, banded, difference_row
 from deniably.results.drawing.strip import Html
@@ -99,8 +99,8 @@ def numbers(found: DifferencesResult) -> list[list[str]]:
             digits.signed(100 * one["estimate"], 1),
             " to ".join(digits.signed(100 * end, 1) for end in one["interval"]),
             digits.number(100 * one["standard_error"], 1),
-            chance(one["p_value"]).removeprefix("= "),
-            chance(one["adjusted_p_value"]).removeprefix("= "),
+            digits.p_cell(one["p_value"]),
+            digits.p_cell(one["adjusted_p_value"]),
         ]
         for one in _by_size(found)
     ]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from deniably.results.comparison import chance
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.row import Row, banded, mean_row, share_row
@@ -75,8 +74,8 @@ def change_text(series: SeriesResult) -> str:
     apart, bare = _apart(series, change)
     first, last = _ends(series)
     return (
-        f"Wave {first} to wave {last}: {apart} ({bare}), p {chance(change['p_value'])};"
-        f" adjusted for all tests here, p {chance(change['adjusted_p_value'])}."
+        f"Wave {first} to wave {last}: {apart} ({bare}), {digits.p_value(change['p_value'])};"
+        f" adjusted for all tests here, {digits.p_value(change['adjusted_p_value'])}."
     )
 
 
@@ -175,7 +174,7 @@ def _moved(series: SeriesResult) -> str:
     assert change
     assert change["direction"]
     what = "The mean" if series["name"] is None else quoted([series["label"]])
-    said = f"p {chance(change['adjusted_p_value'])}, adjusted"
+    said = f"{digits.p_value(change['adjusted_p_value'])}, adjusted"
     if change["direction"] == "changes":
         return f"{what} changes over the waves ({said})."
     first, last = _ends(series)
@@ -209,7 +208,7 @@ def _place(series: SeriesResult, place: PlaceResult) -> list[str]:
 def _p_values(change: ChangeResult) -> list[str]:
     trend_p = change["trend_p_value"]
     return [
-        chance(change["p_value"]).removeprefix("= "),
-        "" if trend_p is None else chance(trend_p).removeprefix("= "),
-        chance(change["adjusted_p_value"]).removeprefix("= "),
+        digits.p_cell(change["p_value"]),
+        "" if trend_p is None else digits.p_cell(trend_p),
+        digits.p_cell(change["adjusted_p_value"]),
     ]

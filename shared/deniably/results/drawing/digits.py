@@ -17,6 +17,8 @@ from typing import Literal
 NARROW = "\u202f"
 """The narrow no-break space before a per cent sign or a unit."""
 MINUS = "\u2212"
+_NO_BREAK = "\u00a0"
+_LEAST_P = 0.001
 UNKNOWN = "too few to say"
 
 _WHOLE = 1e-9
@@ -168,6 +170,21 @@ def signed(value: float, decimals: int = 0) -> str:
 def with_unit(text: str, unit: str) -> str:
     """A number and its unit, which stay on one line."""
     return f"{text}{NARROW}{unit}" if unit else text
+
+
+def p_value(p: float, places: int = 3) -> str:
+    """A p-value with its sign, on one line.
+
+    >>> p_value(0.0123).replace(_NO_BREAK, " "), p_value(1e-9).replace(_NO_BREAK, " ")
+    ('p = 0.012', 'p < 0.001')
+    """
+    said = f"= {p:.{places}f}" if p >= _LEAST_P else f"< {_LEAST_P}"
+    return f"p {said}".replace(" ", _NO_BREAK)
+
+
+def p_cell(p: float) -> str:
+    """A p-value for a table that says p above its column: "0.012", or "< 0.001"."""
+    return p_value(p).removeprefix(f"p{_NO_BREAK}").removeprefix(f"={_NO_BREAK}")
 
 
 def exact(text: str) -> str:
