@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import closing, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Thread
 from typing import Any
 
 import pytest
@@ -226,6 +231,7 @@ def test_reports_leave_with_their_strata_where_each_may_be_seen(
         assert read_ndjson(survey, lines).tally() == store.shown_tally("everything", [number])
     for one in (*given.values(), client.head(at("reports.csv"), headers=analyst)):
         assert one.headers["Deniably-Strata"] == note(found.layout)
+        assert one.headers["Deniably-Reports"] == "18"
 
 
 @pytest.mark.parametrize("people", [(4, 20, 20), (20, 20, 0), (1, 1, 20)])
@@ -345,6 +351,97 @@ def test_a_fault_leaves_nothing_half_written(
     monkeypatch.setattr("deniably.workbench.files.folder.spreadsheet", full)
     assert "No space left on device; nothing was written" in wrong("--to", to)
     assert [one.name for one in (tmp_path / "place").iterdir()] == ["there"]
+
+
+class Cut:
+    """A server that sends part of what the other one answers, and hangs up."""
+
+    def __init__(self, behind: str, *, chunked: bool, share: float = 0.5) -> None:
+        cut = self
+        self.asked = 0
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                headers = {"Authorization": self.headers.get("Authorization", "")}
+                answer = requests.get(behind + self.path, headers=headers, timeout=30)
+                body, whole = answer.content, not self.path.endswith("ndjson")
+                if not whole:
+                    cut.asked += 1
+                    body = body[: body.rindex(b"\n", 0, int(len(body) * share)) + 1]
+                self.send_response(answer.status_code)
+                for name in ("Content-Type", "Deniably-Reports"):
+                    if name in answer.headers:
+                        self.send_header(name, answer.headers[name])
+                if whole:
+                    self.send_header("Content-Length", str(len(body)))
+                elif chunked:
+                    self.send_header("Transfer-Encoding", "chunked")
+                    body = b"%x\r\n%b\r\n" % (len(body), body)
+                self.send_header("Connection", "close")
+                self.end_headers()
+                self.wfile.write(body)
+                self.close_connection = True
+
+            def log_message(self, *_: object) -> None:
+                """Nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def __enter__(self) -> Cut:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.mark.parametrize("chunked", [True, False], ids=["noticed by HTTP", "a proxy hid the cut"])
+def test_a_connection_cut_in_the_middle_leaves_nothing_and_says_so(
+    serve: Callable[..., Server], database: Path, tmp_path: Path, chunked: bool
+) -> None:
+    server = serve()
+    with closing(Store(str(database))) as store:
+        _, analyst = collected(store)
+    token = analyst["Authorization"].removeprefix("Bearer ")
+    place = tmp_path / "place"
+    place.mkdir()
+
+    with Cut(server.url, chunked=chunked) as cut:
+        done = call("export", "everything", "--to", place / "out", "--server", cut.url,
+                    "--token", token)  # fmt: skip
+
+    assert (done.returncode, cut.asked) == (1, 1)
+    assert "was cut" in done.stderr
+    assert ("of 40 reports" in done.stderr) is not chunked
+    assert done.stdout == ""
+    assert [*place.iterdir()] == []
+
+
+def test_a_bar_on_a_terminal_shows_how_far_it_is_and_elsewhere_nothing(
+    store: Store, database: Path, tmp_path: Path
+) -> None:
+    collected(store)
+    command = [sys.executable, "-m", "deniably_client", "export", "everything", "--database",
+               str(database), "--to"]  # fmt: skip
+    master, slave = os.openpty()
+    with closing(os.fdopen(master, "rb", 0)) as terminal:
+        shown = subprocess.run([*command, tmp_path / "one"], stderr=slave, check=True)
+        os.close(slave)
+        text = b""
+        with suppress(OSError):  # a terminal that nobody writes to any more
+            while more := terminal.read(4096):
+                text += more
+    quiet = subprocess.run([*command, tmp_path / "two"], capture_output=True, check=True)
+
+    assert shown.returncode == 0
+    assert b"reading reports" in text
+    assert b"100%" in text
+    assert b"writing design.json" in text
+    assert quiet.stderr == b""
 
 
 def test_an_export_has_no_trace_of_a_person(store: Store, database: Path, tmp_path: Path) -> None:

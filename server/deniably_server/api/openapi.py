@@ -96,6 +96,7 @@ _HEADERS = {
     "Content-Disposition": "A name for the file.",
     "Deniably-Author": "The author's public key.",
     "Deniably-Signature": "The author's signature of the definition's digest.",
+    "Deniably-Reports": "How many reports the whole file has.",
     "Deniably-State": "open or closed.",
     "Deniably-Strata": "In a survey with strata, whether they have columns, and why not.",
     "ETag": "The version; sent back in If-None-Match, the answer is 304 while it is right.",

@@ -15,6 +15,7 @@ from deniably.workbench.files.needed import NoExport, library
 from deniably.workbench.files.tables import csv_of
 from deniably.workbench.ordering import sorted_blocks
 from deniably.workbench.packing import Layout, Rows, WireBlock
+from deniably.workbench.source import COUNT
 from deniably_server.api.lines import NDJSON
 from deniably_server.api.visibility import RESULTS, given_out_survey, layout_given_out
 from deniably_server.errors import Busy, NotFound
@@ -31,7 +32,7 @@ _places = BoundedSemaphore(_AT_ONCE)
 
 STRATA = "Deniably-Strata"
 """The header that says whether the reports of a survey with strata have columns for them."""
-HEADERS = ("Content-Disposition", STRATA)
+HEADERS = ("Content-Disposition", COUNT, STRATA)
 
 _Written = Callable[[Layout, Iterable[Rows]], Iterator[bytes]]
 
@@ -97,6 +98,7 @@ def _file(name: str, ending: str, kind: str, written: _Written) -> Response:
 
 def _attached(response: Response, file: str, places: Layout) -> Response:
     response.headers["Content-Disposition"] = f'attachment; filename="{file}"'
+    response.headers[COUNT] = str(current_store().reports(places.survey.name))
     if said := note(places):
         response.headers[STRATA] = said
     return response

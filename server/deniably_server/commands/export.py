@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +17,6 @@ from deniably_server.commands.database import store_of
 if TYPE_CHECKING:
     from deniably.workbench.report_set import ReportSet
     from deniably.workbench.source import Provenance
-
-_EVERY = 10_000
-"""Reports between two signs of progress."""
 
 
 @click.command()
@@ -71,9 +70,12 @@ def export(
         show_progress(f"writing {file}")
 
     try:
-        found, source = (
-            _from_database(database, name) if database else _fetched(server, name, token)
-        )
+        with _bar() as read:
+            found, source = (
+                _from_database(database, name, read)
+                if database
+                else _fetched(server, name, token, read)
+            )
         files = write_folder(to, found, source, formats.replace(" ", "").split(","), tell)
     except Refusal as error:
         raise click.ClickException(one_line(error.why)) from None
@@ -86,16 +88,20 @@ def export(
         click.echo(one_line(said))
 
 
-def _fetched(server: str, name: str, token: str | None) -> tuple[ReportSet, Provenance]:
+def _fetched(
+    server: str, name: str, token: str | None, read: Callable[[int, int], None]
+) -> tuple[ReportSet, Provenance]:
     from deniably.results.remote import Remote
     from deniably.workbench.source import fetch_reports, fetch_survey
 
     remote = Remote(server, name, token)
     survey, source = fetch_survey(remote)
-    return fetch_reports(remote, survey, _counter()), source
+    return fetch_reports(remote, survey, read), source
 
 
-def _from_database(address: str, name: str) -> tuple[ReportSet, Provenance]:
+def _from_database(
+    address: str, name: str, read: Callable[[int, int], None]
+) -> tuple[ReportSet, Provenance]:
     """The reports in a database, under the same rules as a server's."""
     from contextlib import closing
 
@@ -105,19 +111,17 @@ def _from_database(address: str, name: str) -> tuple[ReportSet, Provenance]:
     from deniably.workbench.source import provenance
     from deniably_server.api.visibility import check_given_out, layout_given_out
 
-    read = _counter()
     with closing(store_of(address)) as store:
         survey = store.survey(name)
         check_given_out(store, survey)
-
-        places = layout_given_out(store, survey)
+        places, count = layout_given_out(store, survey), store.reports(name)
 
         def blocks() -> Iterator[WireBlock]:
             done = 0
             every = store.values_and_strata(name, *range(len(survey.questions)))
             for values, strata in every:
                 done += len(values)
-                read(done)
+                read(done, count)
                 yield WireBlock(values, strata if places.stratified else None)
 
         texts, head = store.register()
@@ -125,11 +129,18 @@ def _from_database(address: str, name: str) -> tuple[ReportSet, Provenance]:
         return report_set(places, blocks()), provenance(register, survey)
 
 
-def _counter() -> Callable[[int], None]:
-    """Shows how many reports were read, now and then."""
+@contextmanager
+def _bar() -> Generator[Callable[[int, int], None]]:
+    """A function that shows on a terminal how many reports have come, and of how many."""
+    with ExitStack() as stack:
+        bars: list[Any] = []
 
-    def read(done: int) -> None:
-        if done % _EVERY == 0:
-            show_progress(f"{done:,} reports read")
+        def read(done: int, of: int) -> None:
+            if not sys.stderr.isatty():
+                return
+            if not bars:
+                bar = click.progressbar(length=of, label="reading reports", file=sys.stderr)
+                bars.append(stack.enter_context(bar))
+            bars[0].update(done - bars[0].pos)
 
-    return read
+        yield read

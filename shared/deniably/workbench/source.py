@@ -21,6 +21,10 @@ from deniably.workbench.report_set import ReportSet
 
 _PATIENCE = 600  # seconds: a server reads and sorts every report before it begins to answer
 _PIECE = 1 << 16
+_EVERY = 1_000
+"""Reports between two signs of progress."""
+COUNT = "Deniably-Reports"
+"""The header with how many reports a server gives out."""
 
 
 @dataclass(frozen=True)
@@ -120,30 +124,51 @@ def fetch_survey(remote: Remote) -> tuple[Survey, Provenance]:
 
 
 def fetch_reports(
-    remote: Remote, survey: Survey, read: Callable[[int], None] = lambda number: None
+    remote: Remote,
+    survey: Survey,
+    read: Callable[[int, int], None] = lambda done, of: None,
 ) -> ReportSet:
-    """The reports of a closed survey on a server.
+    """The reports of a closed survey on a server, all of them or none.
 
-    ``read`` is called with the number of each report as it comes. Raises NoResults, with the
-    reason.
+    ``read`` is called now and then with how many have come, and how many there are. Raises
+    NoResults, with the reason.
     """
     try:
         with (
             requests.Session() as session,
             remote.answer(session, "/reports.ndjson", patience=_PATIENCE) as answer,
         ):
-            return read_ndjson(survey, _counted(answer.iter_lines(_PIECE), read))
+            count = _count(answer)
+            lines = _counted(answer.iter_lines(_PIECE), lambda done: read(done, count))
+            found = read_ndjson(survey, lines)
     except requests.RequestException as error:
         raise NoResults(
-            f"cannot read all reports from {remote.host} ({type(error).__name__})"
+            f"the connection to {remote.host} was cut before all reports had come"
+            f" ({type(error).__name__}); fetch them again"
         ) from None
     except NoResults:
         raise
     except DeniablyError as error:
         raise NoResults(f"{remote.host}: {error}") from None
+    if len(found) != count:
+        raise NoResults(
+            f"the connection to {remote.host} was cut after {len(found):,} of {count:,} reports;"
+            " fetch them again"
+        )
+    return found
+
+
+def _count(answer: requests.Response) -> int:
+    count = answer.headers.get(COUNT, "")
+    if not count.isdecimal():
+        raise NoResults(f"the answer lacks the header {COUNT}: this is no Deniably server's")
+    return int(count)
 
 
 def _counted(lines: Iterator[bytes], read: Callable[[int], None]) -> Iterator[bytes]:
+    number = 0
     for number, line in enumerate(lines, 1):
-        read(number)
+        if number % _EVERY == 0:
+            read(number)
         yield line
+    read(number)
