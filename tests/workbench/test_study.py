@@ -367,12 +367,21 @@ def test_reports_at_hand_are_a_study_too(study: dn.Study) -> None:
         dn.open((survey, study.reports))
 
 
-def test_means_of_two_studies_are_tested(study: dn.Study) -> None:
-    found = study.difference("drinks", other=study)
+def test_a_group_without_reports_is_left_out(sites: dn.Study) -> None:
+    north = dn.open((SITES, sites.reports.among({"site": "north"})))
 
-    assert found.estimate == 0
-    assert found.rows[0]["p_value"] == 1
-    assert "not shown to differ" in str(found)
+    assert [*north.estimate(by="site").parts] == ["north"]
+    with pytest.raises(dn.NoFigure, match="fewer than two values of site"):
+        north.difference("stolen", by="site")
+
+
+def test_means_of_two_studies_are_tested(study: dn.Study) -> None:
+    for question in ("drinks", "trust"):  # a scale whose reports name no choice
+        found = study.difference(question, other=study)
+
+        assert found.estimate == 0
+        assert found.rows[0]["p_value"] == 1
+        assert "not shown to differ" in str(found)
 
 
 # --- what a notebook shows ----------------------------------------------------------------------

@@ -174,6 +174,8 @@ def _answered(
     survey: Survey, reports: ReportSet | None, served: SurveyResult | None
 ) -> dict[str, int]:
     """How many reports each question has."""
+    if reports is not None and survey.asked == len(survey.questions):
+        return {one.name: len(reports) for one in survey.questions}
     if reports is not None:
         return {one.name: int(reports.answered(one.name).asked.sum()) for one in survey.questions}
     assert served is not None

@@ -16,6 +16,7 @@ from deniably.core.table import Table
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.figures import Buckets, groups
 from deniably.estimation.tally import Tally
+from deniably.mechanisms.law import Supporting
 from deniably.results import papers
 from deniably.results.by_stratum import by_stratum
 from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
@@ -299,7 +300,7 @@ class Study(Table):
             )
         there = None if other is None else other._side(question, part)
         try:
-            if there is not None and not isinstance(here.question, OfChoices):
+            if there is not None and not _is_counted(here.question):
                 return findings.of_mean_difference(here, there, mean_apart(here, there), confidence)
             return findings.of_differences(pairs(here, there, confidence))
         except Incomparable as error:
@@ -486,10 +487,10 @@ class Study(Table):
         if self._served is None or self._remote is None:
             return {
                 value: result(
-                    self.survey, self.state, part.tally(), smooth=smooth, confidence=confidence,
+                    self.survey, self.state, tallies, smooth=smooth, confidence=confidence,
                     only=question, strata={by: value},
                 )
-                for value, part in self.reports.by(by).items()
+                for value, tallies in self._tallies_by(by).items()
             }  # fmt: skip
         shown = [value for value in values if {by: value} in (self._served.subgroups or [])]
         if not shown:
@@ -498,6 +499,15 @@ class Study(Table):
         return {
             value: _only(question, fetch_results(self._remote, strata={by: value}, **options))
             for value in shown
+        }
+
+    def _tallies_by(self, by: str) -> dict[str, dict[str, Tally]]:
+        """The tallies of each value of a key that has reports to every question."""
+        tallies = {value: part.tally() for value, part in self.reports.by(by).items()}
+        return {
+            value: found
+            for value, found in tallies.items()
+            if all(tally.n for tally in found.values())
         }
 
     def _weighted(
@@ -526,9 +536,8 @@ class Study(Table):
     def _apart(self, question: str, by: str, confidence: float) -> Findings:
         asked = self._question(question)
         self._values(by)
-        tallies = {value: part.tally() for value, part in self.reports.by(by).items()}
         try:
-            found = by_stratum(self.survey, asked, by, tallies, confidence=confidence)
+            found = by_stratum(self.survey, asked, by, self._tallies_by(by), confidence=confidence)
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
         return findings.of_strata(found)
@@ -571,6 +580,11 @@ class Study(Table):
         found = self._question(question)
         self.reports  # noqa: B018  # raises, and says why there are none
         return Side(self.survey, found, self._tallies[question], part)
+
+
+def _is_counted(question: Question) -> bool:
+    """Whether its reports can be counted by choice; else its mean is compared."""
+    return isinstance(question, OfChoices) and isinstance(question.mechanism.law, Supporting)
 
 
 def _plain(weights: Sequence[float] | Floats | None) -> Sequence[float] | None:
