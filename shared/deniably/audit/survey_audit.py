@@ -59,8 +59,19 @@ def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:
     """Audit a survey by the code that devices run: see ``deniably audit --help``.
 
     Every branch is walked where there are not too many. ``trials`` reports of each of two answers
-    certify a lower bound of epsilon. The probability of a false alarm is at most one in a million
-    for each question.
+    certify a lower bound of epsilon (Arcolezi and Gambs 2024, PoPETs). The probability
+    of a false alarm is at most one in a million for each question. Raises ValueError for fewer
+    than 10 trials.
+
+    >>> from deniably import audit_survey, load_survey
+    >>> survey = load_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> audited = audit_survey(survey, trials=100)
+    >>> audited.passed, audited.rows[0]["outcome"], round(audited.rows[0]["exact"], 4)
+    (True, 'passed', 1.0986)
     """
     verdicts = audit(survey, trials)
     together, *pairs = whole_reports(survey)

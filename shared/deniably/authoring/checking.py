@@ -68,6 +68,15 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
 
     ``source`` is a YAML or JSON file as authors write it, or the document itself. Raises OSError
     where it cannot be read, and BadSurvey with everything that is wrong in it.
+
+    >>> from deniably import check_survey
+    >>> checked = check_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> checked.rows[0]["epsilon"], round(checked.rows[0]["margin"], 3), checked.refused
+    ('1.10', 0.061, [])
     """
     survey, said = compile_with_notes(read_document(source))
     rows = list(_rows(survey))

@@ -52,6 +52,17 @@ def plan_survey(
     hold. With ``times`` it is as if every question had that many times its epsilon. ``counts`` adds
     what the counts of as many reports give away to people who see nothing else. Raises ValueError
     where neither n nor margin is given, and where no epsilon is enough.
+
+    >>> from deniably import load_survey, plan_survey
+    >>> survey = load_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> plan_survey(survey, margin=0.05).rows[0]["n"]
+    1537
+    >>> round(plan_survey(survey, n=1_000).rows[0]["margin"], 3)
+    0.062
     """
     rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence, times=times)
     if not rows:

@@ -70,6 +70,16 @@ def estimate(
     is the level of every interval, above 0 and below 1. ``smooth`` fits smooth distributions of
     numbers; use it only if you know them to be smooth. Raises ValueError where a tally is missing
     or empty, or the confidence is out of range.
+
+    >>> from deniably import estimate, load_survey, randomise, simulate_people, tally
+    >>> survey = load_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> results = estimate(survey, tally(randomise(simulate_people(survey, 1_000))))
+    >>> [row["choice_label"] for row in results.rows], round(results.rows[0]["standard_error"], 2)
+    (['Yes', 'No'], 0.03)
     """
     for question in survey.questions:
         if question.name not in tallies or not tallies[question.name].n:

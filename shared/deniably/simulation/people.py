@@ -159,6 +159,15 @@ def read_people(survey: Survey, table: Written) -> People:
     survey with strata needs a column for each key, such as ``site``, with its values.
     Raises OSError if the file cannot be read. Raises BadAnswer with the row and the reason, never
     with the answer.
+
+    >>> from deniably import load_survey, read_people
+    >>> survey = load_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> read_people(survey, [["stolen"], ["Yes"], ["no"]])
+    2 people with answers to 1 question
     """
     names = {question.name: column_names(question) for question in survey.questions}
     keys = sorted(survey.strata or {})

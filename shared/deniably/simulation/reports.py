@@ -106,6 +106,15 @@ def randomise(people: People) -> Reports:
     """Randomises the answers of each person with the survey's mechanisms, as devices do.
 
     Raises ValueError if no device picked one of the questions: simulate more people.
+
+    >>> from deniably import load_survey, randomise, simulate_people
+    >>> survey = load_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> len(randomise(simulate_people(survey, 1_000)))
+    1000
     """
     found = list(_blocks(people))
     for question in people.survey.questions:
@@ -119,6 +128,16 @@ def tally(reports: Reports, *, strata: Stratum | None = None) -> dict[str, Tally
 
     ``strata``, such as ``{"site": "north"}``, asks for those of a subgroup. Raises ValueError for a
     key or value that the survey does not have.
+
+    >>> from deniably import load_survey, randomise, simulate_people, tally
+    >>> survey = load_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> found = tally(randomise(simulate_people(survey, 1_000)))["stolen"]
+    >>> found.n, int(found.counts.sum())  # of "yes" and "no"
+    (1000, 1000)
     """
     if not strata:
         return tally_blocks(reports.survey, reports.blocks)
@@ -160,6 +179,15 @@ def simulate_people(survey: Survey, n: int) -> People:
 
     How popular each choice is gets drawn once; numbers have one hump. People come from the strata
     in turn. Raises ValueError unless n is at least 1.
+
+    >>> from deniably import load_survey, simulate_people
+    >>> survey = load_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> simulate_people(survey, 1_000)
+    1,000 people with answers to 1 question
     """
     if n < 1:
         raise ValueError(f"{n} people; there is at least 1")

@@ -158,7 +158,24 @@ def randomise_answers(
     questions: Sequence[Question] | None = None,
     strata: Stratum | None = None,
 ) -> Report:
-    """Randomise true ``answers`` into a report, without earlier memos. See ``make_report``."""
+    """Randomise one person's true ``answers`` into a report, as a device does without memos.
+
+    ``answers`` go by the name of the question: the name or label of a choice, a list of them
+    (select_multiple), a number, or a mapping by part (vector, point, product). ``questions`` are
+    those that are asked, by default drawn as the survey says; ``strata`` is the stratum of the
+    person's link. Raises BadAnswer, which names the question and its choices but never the answer,
+    and BadReport for a stratum that the survey does not have.
+
+    >>> from deniably import load_survey, randomise_answers
+    >>> survey = load_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> report = randomise_answers(survey, {"stolen": "yes"})
+    >>> report.values["stolen"] in ([0], [1])  # 0 names "yes"; by chance, so it proves nothing
+    True
+    """
     return make_report(survey, answers, coins, questions, strata=strata).report
 
 

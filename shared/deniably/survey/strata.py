@@ -72,9 +72,10 @@ def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]
     """
     for key, value in subgroup.items():
         if key not in strata:
-            raise ValueError(f"there is no stratum {key}; there are {', '.join(sorted(strata))}")
+            there = f"there are {', '.join(sorted(strata))}" if strata else "the survey has none"
+            raise ValueError(f"there is no stratum {key}; {there}")
         if value not in strata[key]:
-            raise ValueError(f"{key} is one of {', '.join(strata[key])}")
+            raise ValueError(f"{key} is one of {', '.join(strata[key])}, and not {value}")
     wanted = subgroup.items()
     return [i for i, one in enumerate(every_stratum(strata)) if wanted <= one.items()]
 
