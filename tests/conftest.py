@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from support.compiled import compile_once
 from support.intercepting_proxy import InterceptingProxy, intercepting_proxy
+from support.kept import keep, make_room
 from support.material import Server
 from support.modules import Modules, the_modules
 
@@ -50,6 +51,8 @@ def _may_hold_tests(folder: Path) -> bool:
 
 if "TMPDIR" not in os.environ and _may_hold_tests(_MEMORY):
     tempfile.tempdir = str(_MEMORY)
+
+make_room()
 
 # No test touches what the developer's own device remembers.
 os.environ["DENIABLY_HOME"] = tempfile.mkdtemp(prefix="deniably-test-")
@@ -97,6 +100,7 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
+    keep()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()

@@ -169,11 +169,11 @@ def test_what_is_drawn_agrees_with_the_exact_law(every: list[Experiment]) -> Non
 @pytest.mark.parametrize("name", ENTRIES)
 def test_the_same_seed_draws_the_same_and_another_one_others(name: str) -> None:
     entry, few = ENTRIES[name], _few(ENTRIES[name])
-    first = entry.run(**few)
+    first = entry.function(**few)
 
-    assert entry.run(**few).to_json() == first.to_json()
+    assert entry.function(**few).to_json() == first.to_json()
     if "seed" in entry.inputs:
-        other = entry.run(**few, seed=2)
+        other = entry.function(**few, seed=2)
         assert [row.get("drawn") for row in other.rows] != [row.get("drawn") for row in first.rows]
         assert [row.get("exact") for row in other.rows] == [row.get("exact") for row in first.rows]
 
