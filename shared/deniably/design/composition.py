@@ -11,6 +11,7 @@ Every result is rounded up: deltas and epsilons are never too small.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -39,7 +40,8 @@ def basic_composition(charges: Iterable[float | Fraction]) -> float:
     >>> basic_composition([0.5, 0.25])
     0.75
     """
-    exact = sum((Fraction(charge) for charge in charges), Fraction(0))
+    alike = Counter(charges)
+    exact = sum((Fraction(charge) * times for charge, times in alike.items()), Fraction(0))
     nearest = float(exact)
     return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 

@@ -67,8 +67,17 @@ _WIDE, _PICTURE, _OTHER = 1000, 1300, 1000
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
     """The width of a line in the unit of ``size``, rather too large than too small."""
-    letters = sum(_letter(char, bold) for char in text)
+    return _set(_letters(text, bold), size, bold)
+
+
+def _set(letters: int, size: float, bold: bool) -> float:
     return letters / 1000 * size * (_ROOM_BOLD if bold else _ROOM)
+
+
+@lru_cache(maxsize=1024)  # the same label stands in many places of a figure
+def _letters(text: str, bold: bool) -> int:
+    """Thousandths of the size."""
+    return sum(_letter(char, bold) for char in text)
 
 
 def wrap(text: str, size: float, room: float, *, bold: bool = False) -> list[str]:
@@ -103,13 +112,15 @@ _ELLIPSIS = "\u2026"
 
 def _pieces(word: str, size: float, room: float, *, bold: bool) -> list[str]:
     """A word in pieces that fit; accents stay with their letter."""
-    pieces = [""]
+    pieces, letters = [""], 0
     for cluster in _clusters(word):
-        longer = pieces[-1] + cluster
-        if pieces[-1] and width(longer, size, bold=bold) > room:
+        more = sum(_letter(char, bold) for char in cluster)
+        if pieces[-1] and _set(letters + more, size, bold) > room:
             pieces.append(cluster)
+            letters = more
         else:
-            pieces[-1] = longer
+            pieces[-1] += cluster
+            letters += more
     return pieces
 
 

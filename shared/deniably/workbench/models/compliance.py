@@ -111,15 +111,21 @@ def _pair(given: Pair | Design) -> tuple[float, float]:
 def _nobody(channel: np.typing.NDArray[np.float64], said: object, ns: list[int]) -> float:
     """A score test: with everybody honest, both groups estimate one share, and cheats lower the
     group with the larger q more."""
-    (p1, q1), (p2, q2) = channel
     y = np.asarray(said, np.float64)
-    slopes, starts = np.array([p1 - q1, p2 - q2]), np.array([q1, q2])
+    slopes, starts = channel[:, 0] - channel[:, 1], channel[:, 1]
+    groups = list(zip(ns, slopes.tolist(), starts.tolist(), y.tolist(), strict=True))
+
+    def score(share: float) -> float:
+        total = 0.0
+        for n, slope, start, seen in groups:
+            mean = min(max(start + slope * share, 1e-12), 1 - 1e-12)
+            total += n * slope * (seen - mean) / (mean * (1 - mean))
+        return total
+
     low, high = 0.0, 1.0
     for _ in range(60):  # the likeliest common share
         middle = (low + high) / 2
-        mean = np.clip(starts + slopes * middle, 1e-12, 1 - 1e-12)
-        score = float((np.array(ns) * slopes * (y - mean) / (mean * (1 - mean))).sum())
-        low, high = (middle, high) if score > 0 else (low, middle)
+        low, high = (middle, high) if score(middle) > 0 else (low, middle)
     mean = starts + slopes * (low + high) / 2
     weights = -np.linalg.inv(channel).sum(axis=0)
     variance = float(weights**2 @ (mean * (1 - mean) / np.array(ns)))
