@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import entry_points
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 
 import click
 
@@ -18,13 +20,13 @@ class _Commands(click.Group):
     """Loads sub-commands from entry points on demand: neither half imports the other."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(entry_points(group="deniably.commands").names)
+        return sorted(_entries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = entry_points(group="deniably.commands", name=cmd_name)
+        found = _entries().get(cmd_name)
         if not found:
             return None
-        command = next(iter(found)).load()
+        command = found.load()
         assert isinstance(command, click.Command)
         return command
 
@@ -35,6 +37,11 @@ class _Commands(click.Group):
             formatter.write_dl(
                 [(name, each.get_short_help_str(_WHOLE)) for name, each in listed if each]
             )
+
+
+@cache  # to look through what is installed takes longer than most commands
+def _entries() -> Mapping[str, EntryPoint]:
+    return {each.name: each for each in entry_points(group="deniably.commands")}
 
 
 @click.group(cls=_Commands)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from deniably.estimation.clusters import clusters
@@ -52,6 +51,8 @@ def test_more_people_make_the_groups_surer() -> None:
 
 def test_clustering_keeps_to_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the process allows: here two, and as many again afterwards."""
+    from sklearn.cluster import KMeans  # half a second, which no other test needs
+
     seen = list[int]()
 
     class Watched(KMeans):  # type: ignore[misc]

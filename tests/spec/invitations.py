@@ -54,7 +54,9 @@ def sign(p: int, q: int, blinded: int) -> int:
     """Section 4.3."""
     modulus = p * q
     require(blinded < modulus, "the blinded message is too large")
-    return pow(blinded, pow(E, -1, (p - 1) * (q - 1)), modulus)
+    # Modulo each prime alone (RFC 8017, section 5.1.2), which is four times as quick.
+    of_p, of_q = (pow(blinded, pow(E, -1, one - 1), one) for one in (p, q))
+    return of_q + q * ((of_p - of_q) * pow(q, -1, p) % p)
 
 
 def check(modulus: int, message: bytes, signature: int, salt_length: int) -> None:

@@ -80,19 +80,21 @@ def _projected_error(shares: Floats, deviations: Floats) -> float:
     low, high = -float(deviations.max()), _REACH * float(deviations.max()) + 1
     for _ in range(_HALVINGS):
         shift = (low + high) / 2
-        mean, _ = _positive_parts(shares - shift, deviations)
+        mean, *_ = _positive_part(shares - shift, deviations)
         low, high = (shift, high) if mean.sum() > 1 else (low, shift)
-    mean, square = _positive_parts(shares - high, deviations)
+    means = shares - high
+    mean, below, density = _positive_part(means, deviations)
+    square = (means**2 + deviations**2) * below + means * deviations * density
     return float((square - 2 * shares * mean + shares**2).sum())
 
 
-def _positive_parts(means: Floats, deviations: Floats) -> tuple[Floats, Floats]:
-    """The mean and the mean square of max(X, 0) for normal X."""
+def _positive_part(means: Floats, deviations: Floats) -> tuple[Floats, Floats, Floats]:
+    """The mean of max(X, 0) for normal X; and the chance of X > 0, and its density at 0 in units of
+    its deviation, of which the mean and the mean square are made."""
     at = means / deviations
     below = np.interp(at, _TABLE, _NORMAL)
     density = np.exp(-(at**2) / 2) / sqrt(2 * np.pi)
-    mean = means * below + deviations * density
-    return mean, (means**2 + deviations**2) * below + means * deviations * density
+    return means * below + deviations * density, below, density
 
 
 @lru_cache(maxsize=512)
