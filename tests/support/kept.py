@@ -1,7 +1,7 @@
 """What one process of a run has computed, and serves all of them: the same to the last bit.
 
-The linear programmes of channels for means, and the lab's experiments as they come, are functions of
-what they are given alone, and the dearest that many tests ask for again.
+The linear programmes of channels for means and the lab's experiments as they come hang on nothing
+but what they are given, and are the dearest that many tests ask for again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def make_room() -> None:
 
 
 def kept(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, each value of which is computed once in a run; ``repr`` tells arguments apart."""
+    """The function, each value computed once in a run; ``repr`` tells its arguments apart."""
     folder = Path(os.environ[_PLACE])
 
     @wraps(function)
