@@ -9,6 +9,7 @@ from flask import Flask
 
 from deniably_server.api import (
     access,
+    by_stratum,
     checks,
     classroom,
     crosstabs,
@@ -78,6 +79,7 @@ def create_app(
     app.register_blueprint(paper_texts.blueprint)
     app.register_blueprint(groups.blueprint)
     app.register_blueprint(differences.blueprint)
+    app.register_blueprint(by_stratum.blueprint)
     app.register_blueprint(waves.blueprint)
     app.register_blueprint(access.blueprint)
     app.register_blueprint(checks.blueprint)

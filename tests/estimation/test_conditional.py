@@ -147,3 +147,17 @@ def test_a_table_is_estimated_cell_by_cell() -> None:
 def test_nothing_is_estimated_from_nobody() -> None:
     with pytest.raises(ValueError, match="at least one report"):
         Within(0, 0, 0, 0, (YES_NO, YES_NO)).estimate()
+
+
+def test_a_pair_whose_estimate_is_minus_nought_has_an_interval() -> None:
+    """Of thirteen reports, whose estimate is -0.0: it would have had no interval at all."""
+    both = np.array([[3, 2, 1], [6, 0, 1]])
+    rows, columns = both.sum(axis=1)[:, None], both.sum(axis=0)
+    odds_2, odds_3 = (2 / 3, 1 / 3), (3 / 5, 1 / 5)
+
+    for found in (
+        Within(13, both, rows, columns, (odds_2, odds_3)).estimate(),
+        Within(13, both, columns, rows, (odds_3, odds_2)).estimate(),
+    ):
+        assert np.isfinite(found.low).all()
+        assert np.isfinite(found.high).all()

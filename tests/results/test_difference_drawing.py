@@ -44,6 +44,7 @@ def of(*differences: AdjustedResult) -> DifferencesResult:
         "survey": "s",
         "question": "How often?",
         "question_name": "often",
+        "strata": {},
         "other": None,
         "n": 900,
         "confidence": 0.95,

@@ -8,6 +8,10 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from html import unescape
+from secrets import token_hex
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from click.testing import CliRunner
@@ -15,6 +19,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import publish_text
+from deniably.results.subgroups import every_subgroup, shown_subgroups
 from deniably.survey.report import Report, randomise_answers
 from deniably.survey.strata import RESERVED
 from deniably.survey.survey import Survey
@@ -206,24 +211,271 @@ def test_a_subgroup_is_named_as_the_survey_names_it(client: FlaskClient, kept: S
         assert "script" not in answer.text
 
 
-def test_the_page_leads_to_every_subgroup_and_says_which_it_is(
+def linked(page: str, where: str = "") -> list[str]:
+    """The addresses that a page leads to, those with ``where`` in them."""
+    return [one for one in map(unescape, re.findall(r'href="([^"]*)"', page)) if where in one]
+
+
+def test_the_page_leads_to_every_subgroup_and_keeps_it_on_all_others(
     client: FlaskClient, kept: Store
+) -> None:
+    filled(kept, SITES, north=6, south=9)
+    assert "once the survey is closed" in client.get("/surveys/s").text
+    kept.close_survey("s")
+
+    page = client.get("/surveys/s?confidence=0.9").text
+    assert "Not shown" not in page, "there is none that is hidden"
+    links = linked(page, "/surveys/s?confidence=0.9&site=")
+    assert links == [f"/surveys/s?confidence=0.9&site={site}" for site in ("north", "south")]
+    north = client.get(links[0]).text
+    assert "<h1>T (site north)</h1>" in north
+    assert "6 people" in north
+    assert '<b aria-current="page">north</b>' in north
+
+    seen, waiting = set[str](), {links[0]}
+    while waiting:
+        address = waiting.pop()
+        seen.add(address)
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        if address.startswith("/surveys"):
+            nav = re.sub(r"(?s)<nav aria-label=\"Subgroups\".*?</nav>", "", answer.text)
+            inner = {
+                one for one in linked(nav) + re.findall(r'src="([^"]*)"', nav)
+                if re.match("/surveys/s/|/api/surveys/s/", one)
+                and not re.search("/lab|/strata|/checks|/waves|/status|/reports", one)
+            }  # fmt: skip
+            waiting |= {unescape(one) for one in inner} - seen
+    assert len(seen) > 15
+    assert all("site=north" in one and "confidence=0.9" in one for one in seen), seen
+
+
+def test_a_subgroup_that_is_hidden_is_named_and_not_linked(
+    client: FlaskClient, kept: Store
+) -> None:
+    filled(kept, SITES, north=50, south=4)
+    kept.close_survey("s")
+
+    for address in ("/surveys/s", "/surveys/s/crosstab?rows=a&columns=b", "/surveys/s/differences"):
+        page = client.get(address).text
+        assert "Not shown: site north; site south. A subgroup is hidden if" in page
+        assert not linked(page, "site=")
+
+
+# --- every view that can be asked for a subgroup --------------------------------------------------
+
+ASKED = {"question": "a", "rows": "a", "columns": "b", "by": "shift", "choice": "yes"}
+
+
+def views(app: Flask) -> list[str]:
+    """The addresses of all results of a survey that the keys of its strata are parameters of."""
+    found: list[str] = []
+    for rule in app.url_map.iter_rules():
+        view = app.view_functions[rule.endpoint]
+        if not (is_view(view) and operation_of(view).strata) or rule.rule == "/s/<name>":
+            continue
+        known = {key.rstrip("!") for key in operation_of(view).query or {}}
+        query = {key: value for key, value in ASKED.items() if key in known}
+        if rule.rule.endswith("/difference"):
+            query = {"question": "a", "choice": "yes", "share": "0.5"}
+        path = rule.rule.replace("<name>", "s").replace("<question>", "a")
+        found.append(f"{path}?{urlencode(query)}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("people", "shown"),
+    [((50, 4, 30, 30), 4), ((50, 2, 2, 0), 0)],
+    ids=["one is small", "three are"],
+)
+def test_no_view_shows_what_another_one_hides(
+    people: tuple[int, ...], shown: int, app: Flask, client: FlaskClient, kept: Store
+) -> None:
+    kept.publish(BOTH, signed(BOTH))
+    batch = BatchWrite(BOTH)
+    for stratum, count in zip(BOTH.every_stratum, people, strict=True):
+        for _ in range(count):
+            batch.add(report(BOTH, **stratum))
+    kept.begin(batch)
+    batch.wait()
+    kept.close_survey("s")
+    assert BOTH.strata
+    parts = shown_subgroups(BOTH.strata, [[count] for count in people], 5)
+    assert len(parts) == shown
+
+    found = views(app)
+    assert len(found) >= 18
+    for address in found:
+        for part in every_subgroup(BOTH.strata):
+            inner = [{**part, "shift": shift} in parts for shift in ("day", "night")]
+            by_shift = "by=shift" in address
+            if by_shift and "shift" in part:
+                continue  # it compares the shifts
+            answer = client.get(f"{address}&{urlencode(part)}")
+            said = (
+                answer.get_json()["detail"] if answer.status_code >= 400 and answer.is_json else ""
+            )
+            said = said or prose(answer.text)
+            hidden = "stay hidden" in said or "fewer than two values" in said.lower()
+            assert hidden == (not all(inner) if by_shift else part not in parts), (address, part)
+            if hidden:
+                assert answer.status_code == 403 or address == "/surveys/s?"
+                assert set(re.findall(r"\d+", said)) <= {"5"}, "no count but the minimum"
+
+
+def prose(page: str) -> str:
+    """What a reader of a page sees."""
+    return re.sub(r"<[^>]*>", " ", page.partition("<main")[2].partition("</main>")[0])
+
+
+def test_a_cross_table_of_a_subgroup_is_of_its_reports_alone(
+    client: FlaskClient, kept: Store
+) -> None:
+    filled(kept, SITES, north=40, south=60)
+    kept.close_survey("s")
+
+    def table(query: str) -> dict[str, Any]:
+        found = client.get(f"/api/surveys/s/crosstab?rows=a&columns=b{query}").get_json()
+        assert isinstance(found, dict)
+        return found
+
+    every, north, south = table(""), table("&site=north"), table("&site=south")
+    assert [one["n"] for one in (every, north, south)] == [100, 40, 60]
+    assert north["strata"] == {"site": "north"}
+    for row in range(2):
+        for column in range(3):
+            one, other, both = (
+                each["cells"][row][column]["estimate"] for each in (north, south, every)
+            )
+            assert 0.4 * one + 0.6 * other == pytest.approx(both, abs=2e-6)
+    rows = client.get("/api/surveys/s/crosstab.csv?rows=a&columns=b&site=north").text
+    assert {row["strata"] for row in csv.DictReader(io.StringIO(rows))} == {"site north"}
+
+
+def test_a_cross_table_needs_enough_people_who_were_asked_both(
+    client: FlaskClient, kept: Store
+) -> None:
+    """Each site has enough reports to each question, and few of both."""
+    text = re.sub(", shift: .day, night.|, odds: [23]", "", TEXT)
+    text = text.replace("T\n", "T\nbudget: {epsilon: 2, spend: sample, ask: 2}\n", 1)
+    survey = publish_text(f"{text}  - {{name: c, type: yes_no, label: C}}\n")
+    people = {"north": {"ab": 20, "ac": 9, "bc": 9}, "south": {"ab": 4, "ac": 9, "bc": 9}}
+    kept.publish(survey, signed(survey))
+    batch = BatchWrite(survey)
+    for site, pairs in people.items():
+        for pair in (pair for pair, count in pairs.items() for _ in range(count)):
+            values = {name: [0] for name in pair}
+            batch.add(Report(token_hex(16), survey.digest, values, {"site": site}))
+    kept.begin(batch)
+    assert set(batch.wait()) == {Outcome.STORED}
+    kept.close_survey("s")
+
+    assert client.get("/api/surveys/s/results?site=south").status_code == 200
+    assert client.get("/api/surveys/s/crosstab?rows=a&columns=c&site=south").status_code == 200
+    for site in ("north", "south"):
+        answer = client.get(f"/api/surveys/s/crosstab?rows=a&columns=b&site={site}")
+        assert "asked both" in assert_problem(answer, 403, "hidden")["detail"]
+    assert client.get("/api/surveys/s/crosstab?rows=a&columns=b").get_json()["n"] == 24
+
+
+# --- one stratum against another ------------------------------------------------------------------
+
+
+def test_strata_are_compared_as_data_figure_and_page(client: FlaskClient, kept: Store) -> None:
+    filled(kept, SITES, north=40, south=60)
+    assert client.get("/surveys/s/strata?question=a&by=site").status_code == 403, "while it is open"
+    kept.close_survey("s")
+
+    found = client.get("/api/surveys/s/strata?question=b&by=site").get_json()
+    assert [(one["value"], one["n"]) for one in found["subgroups"]] == [
+        ("north", 40),
+        ("south", 60),
+    ]
+    assert found["tests"] == 3
+    alone = client.get("/api/surveys/s/results?site=south").get_json()["questions"][1]
+    assert [one["places"][1]["estimate"] for one in found["figures"]] == [
+        one["estimate"] for one in alone["choices"]
+    ]
+    one = client.get("/api/surveys/s/difference?question=b&choice=y&by=site").get_json()
+    shown = found["figures"][1]["differences"][0]
+    assert (one["estimate"], one["p_value"]) == (shown["estimate"], shown["p_value"])
+    assert one["note"] is None, "no two waves"
+    rows = list(csv.DictReader(io.StringIO(
+        client.get("/api/surveys/s/strata.csv?question=b&by=site").text)))  # fmt: skip
+    assert [row["figure"] for row in rows] == 3 * ["share", "share", "difference"]
+
+    page = client.get("/surveys/s").text
+    (link,) = linked(page, "strata?question=a")
+    assert link == "/surveys/s/strata?question=a&by=site"
+    compared = client.get(link).text
+    assert "north: 40 people · south: 60 people" in compared
+    assert "north less south" in prose(compared)
+    (figure,) = linked(compared, "/strata/figure")
+    drawn = client.get(figure)
+    assert 'src="/api/surveys/s/strata.svg?question=a&amp;by=site' in drawn.text
+    assert "north less south" in client.get("/api/surveys/s/strata.svg?question=a&by=site").text
+
+
+def test_only_strata_with_results_are_compared(client: FlaskClient, kept: Store) -> None:
+    survey = publish_text(
+        TEXT.replace("[north, south], shift: [day, night]", "[east, north, south]")
+    )
+    filled(kept, survey, east=50, north=30, south=20)
+    kept.close_survey("s")
+    assert_problem(client.get("/api/surveys/s/difference?question=a&choice=yes&by=site"), 400,
+                   "bad-parameter")  # fmt: skip
+    shown = client.get("/api/surveys/s/strata?question=a&by=site").get_json()
+    assert (shown["tests"], shown["hidden"]) == (3, [])
+
+
+def test_of_strata_one_of_which_is_small_none_is_compared(client: FlaskClient, kept: Store) -> None:
+    filled(kept, SITES, north=50, south=4)
+    kept.close_survey("s")
+
+    for end in ("strata?question=a", "strata.csv?question=a", "difference?question=a&choice=yes"):
+        problem = assert_problem(client.get(f"/api/surveys/s/{end}&by=site"), 403, "hidden")
+        assert set(re.findall(r"\d+", problem["detail"])) == {"5"}
+    assert not linked(client.get("/surveys/s").text, "strata")
+    assert "Fewer than two subgroups" in client.get("/surveys/s/strata").text
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["question=a", "by=site", "question=a&by=place", "question=a&by=", "question=q&by=site",
+     "question=a&by=site&site=north", "question=a&by=site&by=site",
+     *map("question=a&by={}".format, HOSTILE), *map("question={}&by=site".format, HOSTILE)],
+)  # fmt: skip
+def test_a_comparison_that_cannot_be_made_says_how_it_is_asked_for(
+    query: str, client: FlaskClient, kept: Store
 ) -> None:
     filled(kept, SITES, north=6, south=9)
     kept.close_survey("s")
 
-    page = client.get("/surveys/s").text
-    links = re.findall(r'<a href="(/surveys/s\?site=\w+)">', page)
-    assert links == ["/surveys/s?site=north", "/surveys/s?site=south"]
-    north = client.get(links[0]).text
-    assert "<h1>T (site north)</h1>" in north
-    assert "6 people" in north
-    assert '<strong aria-current="page">site north</strong>' in north
-    (figure,) = set(re.findall(r'href="(/surveys/s/figures/a[^"]*)"', north))
-    assert figure.endswith("?site=north")
-    drawn = re.findall(r'(/api/surveys/s/figures/a\.svg[^"]*)"', client.get(figure).text)
-    assert drawn
-    assert all("site=north" in one for one in drawn)
+    assert_problem(client.get(f"/api/surveys/s/strata?{query}"), 400, "bad-parameter")
+    page = client.get(f"/surveys/s/strata?{query}")
+    assert page.status_code == (200 if query in ("question=a", "by=site") else 400)
+    assert "script>alert" not in page.text
+
+
+def test_within_a_shift_the_sites_of_that_shift_are_compared(
+    client: FlaskClient, kept: Store
+) -> None:
+    kept.publish(BOTH, signed(BOTH))
+    batch = BatchWrite(BOTH)
+    for number, stratum in enumerate(BOTH.every_stratum):
+        for _ in range(10 + number):
+            batch.add(report(BOTH, **stratum))
+    kept.begin(batch)
+    batch.wait()
+    kept.close_survey("s")
+
+    found = client.get("/api/surveys/s/strata?question=a&by=site&shift=night").get_json()
+    assert [one["n"] for one in found["subgroups"]] == [12, 13]
+    assert found["strata"] == {"shift": "night"}
+    page = client.get("/surveys/s/strata?question=a&by=site&shift=night").text
+    assert "Within shift night alone" in page
+    every = client.get("/surveys/s/strata?question=a&by=site").text
+    assert linked(every, "by=shift") == ["/surveys/s/strata?question=a&by=shift"]
 
 
 def is_view(view: object) -> bool:

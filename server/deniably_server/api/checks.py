@@ -8,7 +8,8 @@ from flask import Blueprint, Response, render_template
 from deniably.results.pairs import ChecksResult, checkable, checks_result
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
-from deniably_server.api.visibility import RESULTS, closed_survey
+from deniably_server.api.subgroups import respondents
+from deniably_server.api.visibility import RESULTS
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
@@ -37,6 +38,6 @@ def checks_page(name: str) -> str:
 
 def current_checks(name: str) -> ChecksResult:
     """The checks of a survey. Raises NotFound, and Hidden while the results are hidden."""
-    survey = closed_survey(name)
+    survey = respondents(name).closed().survey
     chosen = [index for index, _, _ in checkable(survey)]
     return checks_result(survey, current_store().values(name, *chosen) if chosen else ())

@@ -31,8 +31,16 @@ from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
-from deniably_server.api.visibility import RESULTS, closed_survey
+from deniably_server.api.results import LEVEL, as_attachment, confidence
+from deniably_server.api.subgroups import (
+    Respondents,
+    check_asked_together,
+    query_of_view,
+    respondents,
+    same_in_form,
+    subgroup_links,
+)
+from deniably_server.api.visibility import RESULTS
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
@@ -54,7 +62,7 @@ _MOST_CELLS = 1_000
 
 
 @blueprint.get("/api/surveys/<name>/crosstab")
-@Operation({200: {JSON: CrosstabResult}}, RESULTS, query=_PAIR)
+@Operation({200: {JSON: CrosstabResult}}, RESULTS, query=_PAIR, strata=True)
 @costly("reports")
 def crosstab_as_json(name: str) -> Response:
     """The joint distribution of the answers to two questions, ``rows`` and ``columns``."""
@@ -62,7 +70,7 @@ def crosstab_as_json(name: str) -> Response:
 
 
 @blueprint.get("/api/surveys/<name>/crosstab.csv")
-@Operation({200: {CSV: None}}, RESULTS, query=_PAIR, headers=("Content-Disposition",))
+@Operation({200: {CSV: None}}, RESULTS, query=_PAIR, headers=("Content-Disposition",), strata=True)
 @costly("reports")
 def crosstab_as_csv(name: str) -> Response:
     """The cross-table for a spreadsheet, with a row for each figure."""
@@ -76,6 +84,7 @@ def crosstab_as_csv(name: str) -> Response:
     RESULTS,
     query={**_PAIR, **_WAYS, **WIDTH},
     headers=("Content-Disposition",),
+    strata=True,
 )
 @costly("reports")
 def crosstab_as_svg(name: str) -> Response:
@@ -85,7 +94,7 @@ def crosstab_as_svg(name: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/crosstab")
-@Operation(PAGE, RESULTS, query=_PAGE)
+@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
 @or_ask_for_a_token
 @or_say_why_hidden
 def crosstab_page(name: str) -> ResponseReturnValue:
@@ -94,7 +103,7 @@ def crosstab_page(name: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/surveys/<name>/crosstab/figure")
-@Operation(PAGE, RESULTS, query=_PAGE)
+@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
 @or_ask_for_a_token
 @or_say_why_hidden
 def crosstab_figure_page(name: str) -> ResponseReturnValue:
@@ -104,15 +113,15 @@ def crosstab_figure_page(name: str) -> ResponseReturnValue:
 
 def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseReturnValue:
     """The page of two questions, or one to choose them."""
-    survey = closed_survey(name)
+    among = respondents(name).closed()
     if not request.args.keys() >= {"rows", "columns"}:
-        return _chooser(survey)
+        return _chooser(among)
     try:
-        _chosen(survey)
+        _chosen(among.survey)
     except BadParameter as error:
-        return _chooser(survey, str(error)), 400
+        return _chooser(among, str(error)), 400
     except TooMuch as error:
-        return _chooser(survey, str(error)), 422
+        return _chooser(among, str(error)), 422
     return page(name)
 
 
@@ -129,15 +138,17 @@ def _page(name: str) -> str:
         product=as_product(survey, _chosen(survey), found),
         ways=[(way, f"% of {way}") for way in _OF],
         drawing=crosstab_drawing,
-        query=given_query("rows", "columns", "confidence"),
-        same_level=given_query("confidence"),
+        query=query_of_view(survey, "rows", "columns", "confidence"),
+        same_part=query_of_view(survey, "confidence"),
+        subgroups=subgroup_links(respondents(name), "rows", "columns", "of", "confidence"),
     )
 
 
 @costly("reports")
 def _figure_page(name: str) -> str:
     found, of = _current_of(name)
-    query = given_query("rows", "columns", "of", "confidence")
+    survey = current_store().survey(name)
+    query = query_of_view(survey, "rows", "columns", "of", "confidence")
     first, second = found["questions"]
     return figure_page(
         [name],
@@ -145,7 +156,8 @@ def _figure_page(name: str) -> str:
         file=_file(found),
         address=f"/api/surveys/{name}/crosstab.svg{query}",
         about=f"“{first}” and “{second}”",
-        csv=f"/api/surveys/{name}/crosstab.csv{given_query('rows', 'columns', 'confidence')}",
+        csv=f"/api/surveys/{name}/crosstab.csv"
+        + query_of_view(survey, "rows", "columns", "confidence"),
         back=(f"/surveys/{name}/crosstab{query}", "The cross-table"),
     )
 
@@ -153,7 +165,8 @@ def _figure_page(name: str) -> str:
 def _paper(found: CrosstabResult, of: Of) -> Paper:
     store = current_store()
     survey = store.survey(found["survey"])
-    source = ResultsSource.of_survey(survey, "closed", found["n"], store.closing_day(survey.name))
+    closed = store.closing_day(survey.name)
+    source = ResultsSource.of_survey(survey, "closed", found["n"], closed, found["strata"])
     protections = [Protection.of_question(survey.questions[index]) for index in _chosen(survey)]
     return comparison_papers.crosstab(found, of, _titles(survey), source, protections)
 
@@ -164,18 +177,20 @@ def _titles(survey: Survey) -> tuple[str, str]:
 
 
 def _file(found: CrosstabResult) -> str:
-    return "-".join([found["survey"], *found["question_names"]])
+    return "-".join([found["survey"], *found["question_names"], *found["strata"].values()])
 
 
-def _chooser(survey: Survey, why: str = "") -> str:
+def _chooser(among: Respondents, why: str = "") -> str:
     """A page with two selects. ``why`` says what is wrong with what was chosen."""
+    survey = among.survey
     questions = [question for question in survey.questions if is_crossable(question)]
     return render_template(
         "crosstab_chooser.html",
         survey=survey,
         questions=[(question.name, listed_label(question)) for question in questions],
         given=request.args,
-        level=request.args.get("confidence"),
+        same=same_in_form(survey),
+        subgroups=subgroup_links(among, "rows", "columns", "confidence"),
         why=why and f"{why[:1].upper()}{why[1:]}.",
     )
 
@@ -183,10 +198,12 @@ def _chooser(survey: Survey, why: str = "") -> str:
 def _current(name: str) -> CrosstabResult:
     """The cross-table that the request asks for. Raises BadParameter, NotFound or Hidden."""
     level = confidence()
-    survey = closed_survey(name)
-    chosen = _chosen(survey)
+    among = respondents(name).closed()
+    survey, chosen = among.survey, _chosen(among.survey)
+    check_asked_together(among, chosen)
+    reports = current_store().values(name, *chosen, strata=among.numbers)
     try:
-        return crosstab_result(survey, chosen, current_store().values(name, *chosen), level)
+        return crosstab_result(survey, chosen, reports, level, among.strata)
     except Incomparable as error:
         raise NotFound(str(error)) from None
 

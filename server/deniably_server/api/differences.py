@@ -10,6 +10,7 @@ from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
 from deniably.results import comparison, comparison_papers, difference_drawing
+from deniably.results.by_stratum import FEWEST
 from deniably.results.comparison import (
     NOT_OF_MEANS,
     Comparison,
@@ -28,8 +29,17 @@ from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
-from deniably_server.api.visibility import RESULTS, visible_survey
+from deniably_server.api.results import LEVEL, as_attachment, confidence
+from deniably_server.api.subgroups import (
+    Respondents,
+    query_of_view,
+    respondents,
+    respondents_beside,
+    same_in_form,
+    subgroup_links,
+    subgroups_by,
+)
+from deniably_server.api.visibility import RESULTS
 from deniably_server.errors import BadParameter, Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
@@ -49,7 +59,9 @@ _HOW = (
 )
 _QUESTION: QueryParameters = {"question!": NAMED, "survey": NAMED, **LEVEL}
 _PAGE: QueryParameters = {"question": NAMED, "survey": NAMED, **LEVEL}
-_KINDS = ("share", "other", "value", "survey")
+_KINDS = ("share", "other", "value", "survey", "by")
+_APART = ("survey", "by")
+"""Kinds that compare either a choice or a mean, of two groups of people."""
 
 
 @blueprint.get("/api/surveys/<name>/difference")
@@ -58,27 +70,35 @@ _KINDS = ("share", "other", "value", "survey")
     RESULTS,
     query={
         **dict.fromkeys(
-            ("question!", "choice", "part", "share", "other", "value", "survey"), NAMED
+            ("question!", "choice", "part", "share", "other", "value", "survey", "by"), NAMED
         ),
         **LEVEL,
     },
+    strata=True,
 )
 @costly("tallies")
 def difference(name: str) -> Response:
     """One hypothesis test. For many at once see ``differences``."""
     given = {key: request.args[key] for key in _KINDS if key in request.args}
     if len(given) != 1:
-        raise BadParameter(f"{_HOW}; exactly one of share, other, value and survey is given")
+        raise BadParameter(f"{_HOW}; exactly one of {', '.join(_KINDS)} is given")
     ((kind, value),) = given.items()
-    side, choice = _side(name), request.args.get("choice")
-    if kind != "survey" and (choice is None) != (kind == "value"):
+    choice = request.args.get("choice")
+    if kind not in _APART and (choice is None) != (kind == "value"):
         raise BadParameter(_HOW)
+    among, *others = _two(name, value) if kind == "by" else [respondents(name)]
     with _comparable():
-        return json_answer(_compared(side, choice, kind, value).result(confidence()))
+        side = _side(among)
+        if choice is not None:  # an error on this side comes before those of another survey
+            side.answers(choice)
+        if kind == "survey":
+            others = [_beside(among, value)]
+        found = _compared(side, choice, kind, value, *map(_side, others))
+        return json_answer(found.result(confidence()))
 
 
 @blueprint.get("/api/surveys/<name>/differences")
-@Operation({200: {JSON: DifferencesResult}}, RESULTS, query=_QUESTION)
+@Operation({200: {JSON: DifferencesResult}}, RESULTS, query=_QUESTION, strata=True)
 @costly("tallies")
 def differences(name: str) -> Response:
     """Test every pair of a question's choices, or each choice here and in another ``survey``."""
@@ -86,7 +106,13 @@ def differences(name: str) -> Response:
 
 
 @blueprint.get("/api/surveys/<name>/differences.csv")
-@Operation({200: {CSV: None}}, RESULTS, query=_QUESTION, headers=("Content-Disposition",))
+@Operation(
+    {200: {CSV: None}},
+    RESULTS,
+    query=_QUESTION,
+    headers=("Content-Disposition",),
+    strata=True,
+)
 @costly("tallies")
 def differences_as_csv(name: str) -> Response:
     """The differences for a spreadsheet, with a row for each difference."""
@@ -97,7 +123,11 @@ def differences_as_csv(name: str) -> Response:
 
 @blueprint.get("/api/surveys/<name>/differences.svg")
 @Operation(
-    {200: {SVG: None}}, RESULTS, query={**_QUESTION, **WIDTH}, headers=("Content-Disposition",)
+    {200: {SVG: None}},
+    RESULTS,
+    query={**_QUESTION, **WIDTH},
+    headers=("Content-Disposition",),
+    strata=True,
 )
 @costly("tallies")
 def differences_as_svg(name: str) -> Response:
@@ -107,7 +137,7 @@ def differences_as_svg(name: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/differences")
-@Operation(PAGE, RESULTS, query=_PAGE)
+@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
 @or_ask_for_a_token
 @or_say_why_hidden
 def differences_page(name: str) -> ResponseReturnValue:
@@ -116,7 +146,7 @@ def differences_page(name: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/surveys/<name>/differences/figure")
-@Operation(PAGE, RESULTS, query=_PAGE)
+@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
 @or_ask_for_a_token
 @or_say_why_hidden
 def differences_figure_page(name: str) -> ResponseReturnValue:
@@ -126,37 +156,40 @@ def differences_figure_page(name: str) -> ResponseReturnValue:
 
 def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseReturnValue:
     """The page of a question, or one to choose it."""
-    survey = visible_survey(name).survey
+    among = respondents(name)
     if "question" not in request.args:
-        return _chooser(survey)
+        return _chooser(among)
     try:
-        question = _asked(survey)
+        question = _asked(among.survey)
     except BadParameter as error:
-        return _chooser(survey, f"{str(error)[:1].upper()}{str(error)[1:]}."), 400
+        return _chooser(among, f"{str(error)[:1].upper()}{str(error)[1:]}."), 400
     if "survey" not in request.args and not has_pairs(question):
         why = f"The answers to “{question.label}” are not compared in pairs."
-        return _chooser(survey, why), 400
+        return _chooser(among, why), 400
     return page(name)
 
 
 @costly("tallies")
 def _page(name: str) -> str:
-    found, here = _current(name), visible_survey(name)
+    found, among = _current(name), respondents(name)
+    survey = among.survey
     return render_template(
         "differences.html",
         found=found,
-        survey=here.survey,
-        state=here.state,
-        short=short_label(_asked(here.survey)),
+        survey=survey,
+        state=among.found.state,
+        short=short_label(_asked(survey)),
         drawing=difference_drawing,
-        query=given_query("question", "survey", "confidence"),
-        same_level=given_query("confidence"),
+        query=query_of_view(survey, "question", "survey", "confidence"),
+        same_part=query_of_view(survey, "confidence"),
+        subgroups=subgroup_links(among, "question", "survey", "confidence"),
     )
 
 
 @costly("tallies")
 def _figure_page(name: str) -> str:
-    found, query = _current(name), given_query("question", "survey", "confidence")
+    found, survey = _current(name), current_store().survey(name)
+    query = query_of_view(survey, "question", "survey", "confidence")
     return figure_page(
         [name, found["other"] or name],
         _paper(found),
@@ -169,27 +202,31 @@ def _figure_page(name: str) -> str:
 
 
 def _paper(found: DifferencesResult) -> Paper:
-    here = visible_survey(found["survey"])
-    question, closed = _asked(here.survey), current_store().closing_day(here.survey.name)
+    among = respondents(found["survey"])
+    survey, state = among.survey, among.found.state
+    question, closed = _asked(survey), current_store().closing_day(survey.name)
     return comparison_papers.differences(
         found,
         short_label(question),
-        ResultsSource.of_survey(here.survey, here.state, found["n"], closed),
+        ResultsSource.of_survey(survey, state, found["n"], closed, among.strata),
         Protection.of_question(question),
     )
 
 
 def _file(found: DifferencesResult) -> str:
-    return f"{found['survey']}-{found['question_name']}-differences"
+    of = [found["survey"], *found["strata"].values(), found["question_name"], "differences"]
+    return "-".join(of)
 
 
-def _chooser(survey: Survey, why: str = "") -> str:
+def _chooser(among: Respondents, why: str = "") -> str:
+    survey = among.survey
     questions = [(one.name, listed_label(one)) for one in survey.questions if has_pairs(one)]
     return render_template(
         "differences_chooser.html",
         survey=survey,
         questions=questions,
-        level=request.args.get("confidence"),
+        same=same_in_form(survey),
+        subgroups=subgroup_links(among, "confidence"),
         why=why,
     )
 
@@ -202,33 +239,41 @@ def difference_links(survey: Survey) -> list[tuple[str, str]]:
 
 
 def _current(name: str) -> DifferencesResult:
-    here, other = _side(name), request.args.get("survey")
+    among, other = respondents(name), request.args.get("survey")
+    here = _side(among)
     with _comparable():
-        there = _there(here, other) if here.choices and other is not None else None
+        there = _side(_beside(among, other)) if here.choices and other is not None else None
         return comparison.pairs(here, there, confidence())
 
 
-def _compared(side: Side, choice: str | None, kind: str, value: str) -> Comparison:
+def _compared(side: Side, choice: str | None, kind: str, value: str, *others: Side) -> Comparison:
+    for there in others:
+        if choice is None:
+            return comparison.mean_apart(side, there)
+        return comparison.choice_apart(side, there, choice)
     if choice is None:
-        if kind == "value":
-            return comparison.mean_and_value(side, value)
-        return comparison.mean_apart(side, _there(side, value))
-    side.answers(choice)  # an error on this side is reported before the other survey is read
-    match kind:
-        case "share":
-            return comparison.choice_and_share(side, choice, value)
-        case "other":
-            return comparison.choices(side, choice, value)
-        case _:
-            return comparison.choice_apart(side, _there(side, value), choice)
+        return comparison.mean_and_value(side, value)
+    if kind == "share":
+        return comparison.choice_and_share(side, choice, value)
+    return comparison.choices(side, choice, value)
 
 
-def _side(name: str) -> Side:
-    """The question that the request names, in a survey whose results the caller may see."""
-    survey = visible_survey(name).survey
-    question = _asked(survey)
-    tally = current_store().shown_tally(name)[question.name]
-    return Side(survey, question, tally, request.args.get("part"))
+def _two(name: str, by: str) -> list[Respondents]:
+    """The two subgroups that a key of the strata has. Raises BadParameter for more."""
+    found = subgroups_by(name, by)
+    if len(found) > FEWEST:
+        raise BadParameter(
+            f"{len(found)} values of {by} have results: /api/surveys/{name}/strata?by={by} compares"
+            " every two of them"
+        )
+    return list(found.values())
+
+
+def _side(among: Respondents) -> Side:
+    """The question that the request names, of respondents whose results the caller may see."""
+    question = _asked(among.survey)
+    tally = among.tallies()[question.name]
+    return Side(among.survey, question, tally, request.args.get("part"), among.strata)
 
 
 def _asked(survey: Survey) -> Question:
@@ -241,12 +286,12 @@ def _asked(survey: Survey) -> Question:
     raise BadParameter(f"“question” names one of the questions of {survey.name}: {names}")
 
 
-def _there(here: Side, other: str) -> Side:
-    """The question of this name in another survey."""
+def _beside(here: Respondents, other: str) -> Respondents:
+    """Those of the same subgroup in another survey."""
     if other == here.survey.name:
         raise BadParameter("“survey” names another survey, of other people or another wave")
     try:
-        return _side(other)
+        return respondents_beside(here, other)
     except Hidden as hidden:
         raise Hidden(f"of the other survey, {other}, {hidden.why}") from None
 

@@ -9,13 +9,14 @@ from deniably.results.cards import area_map
 from deniably.results.document import PointResult
 from deniably.results.groups import GroupsResult, groups_result, on_square
 from deniably.survey.questions import Point
+from deniably.survey.strata import titled
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.results import current_results
-from deniably_server.api.visibility import RESULTS, visible_survey
+from deniably_server.api.subgroups import query_of_view, respondents, subgroup_links
+from deniably_server.api.visibility import RESULTS
 from deniably_server.errors import BadParameter, NotFound
-from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import NAMED, PAGE, Operation, QueryParameters
@@ -27,7 +28,7 @@ _MOST_GROUPS = 12
 
 
 @blueprint.get("/api/surveys/<name>/groups")
-@Operation({200: {JSON: GroupsResult}}, RESULTS, query=_GROUPS)
+@Operation({200: {JSON: GroupsResult}}, RESULTS, query=_GROUPS, strata=True)
 @costly("tallies")
 def groups_as_json(name: str) -> Response:
     """Find ``count`` groups of people on the map of ``question``."""
@@ -35,19 +36,25 @@ def groups_as_json(name: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/groups")
-@Operation(PAGE, RESULTS, query=_GROUPS)
+@Operation(PAGE, RESULTS, query=_GROUPS, strata=True)
 @or_ask_for_a_token
 @costly("tallies")
 def groups_page(name: str) -> str:
     """The groups as a page, with the map."""
     question, found = _groups(name)
-    title = current_store().survey(name).title
+    among = respondents(name)
     shown = next(one for one in current_results(name).questions if one.name == question.name)
     assert isinstance(shown, PointResult)
     centres = [on_square(question, group) for group in found["groups"]]
     picture = area_map(shown, centres)
     return render_template(
-        "groups.html", found=found, question=question, picture=picture, title=title
+        "groups.html",
+        found=found,
+        question=question,
+        picture=picture,
+        title=titled(among.survey.title, among.strata),
+        same_part=query_of_view(among.survey, "confidence"),
+        subgroups=subgroup_links(among, "question", "count"),
     )
 
 
@@ -62,7 +69,8 @@ def group_links(survey: Survey) -> list[tuple[str, str]]:
 
 
 def _groups(name: str) -> tuple[Point, GroupsResult]:
-    store, survey = current_store(), visible_survey(name).survey
+    among = respondents(name)
+    survey = among.survey
     wanted = request.args.get("question", "")
     question = next((q for q in survey.questions if q.name == wanted), None)
     if not isinstance(question, Point):
@@ -77,10 +85,10 @@ def _groups(name: str) -> tuple[Point, GroupsResult]:
     if not count.isdecimal() or not 1 <= int(count[:9]) <= _MOST_GROUPS:
         raise BadParameter(f"“count” is the number of groups, from 1 to {_MOST_GROUPS}")
     try:
-        found = clusters(question, store.shown_tally(name)[question.name], int(count))
+        found = clusters(question, among.tallies()[question.name], int(count))
     except ImportError:
         raise NotFound(
             "groups need scikit-learn on the server; ask its operator to install Deniably's extra"
             " clusters"
         ) from None
-    return question, groups_result(name, question, found)
+    return question, groups_result(name, question, found, among.strata)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -19,16 +19,18 @@ from deniably.results.document import MeanResult, SurveyResult
 from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
 from deniably.results.pairs import checkable
+from deniably.results.side_by_side import has_figures
 from deniably.survey.guessing_rates import OFTEN, guessing, rate_text
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
 from deniably.survey.questions import NOT_APPLICABLE, Conditional
-from deniably.survey.strata import query_of, stratum_in, stratum_text
+from deniably.survey.strata import query_of, stratum_in
 from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
 from deniably.wording.first_page import first_page
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably_server.api.analysts import or_ask_for_a_token
+from deniably_server.api.by_stratum import comparable_keys, strata_links
 from deniably_server.api.costly import costly
 from deniably_server.api.crosstabs import crosstab_links
 from deniably_server.api.differences import difference_links
@@ -43,7 +45,7 @@ from deniably_server.api.results import (
     given_query,
     wants_smooth,
 )
-from deniably_server.api.visibility import shown_parts, visible_survey
+from deniably_server.api.subgroups import query_of_view, respondents, subgroup_links
 from deniably_server.api.waves import wave_links
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
@@ -126,13 +128,15 @@ def form(name: str) -> ResponseReturnValue:
 @costly("tallies")
 def dashboard(name: str) -> str:
     """The dashboard: the results, or why they are not shown yet."""
-    survey, smooth, level = current_store().survey(name), wants_smooth(), confidence()
+    survey, smooth, at = current_store().survey(name), wants_smooth(), confidence()
     try:
-        results = current_results(name, smooth=smooth, confidence=level)
+        results = current_results(name, smooth=smooth, confidence=at)
     except Hidden as hidden:
         return hidden_page(name, hidden)
     found = cards.cards(results)
+    among, level = respondents(name), given_query("confidence")
     crossed = crosstab_links(survey, results.state)
+    keys = comparable_keys(among.found, among.strata)
     return render_template(
         "dashboard.html",
         cards=found,
@@ -140,41 +144,34 @@ def dashboard(name: str) -> str:
         glance=cards.glance(found, results.confidence),
         precision=cards.precision(results, found),
         funnel=_funnel(survey, found),
-        pairs=crossed[1:],
+        pairs=_below(survey, crossed[1:], "confidence"),
         links=[
-            *crossed[:1],
-            *difference_links(survey),
-            *wave_links(survey),
-            *group_links(survey),
+            *_below(survey, crossed[:1], "confidence"),
+            *_below(survey, difference_links(survey), "confidence"),
+            *_below(survey, strata_links(keys), "confidence"),
+            *((f"{address}{level}", text) for address, text in wave_links(survey)),
+            *_below(survey, group_links(survey)),
         ],
+        keys=keys,
         checks=results.state == "closed" and bool(checkable(survey)),
         results=results,
         smooth=smooth,
-        query=given_query("smooth", "confidence", *(survey.strata or ())),
-        same_level=given_query("confidence"),
-        same_part=given_query("confidence", *(survey.strata or ())),
-        parts=_parts(survey, results),
+        query=query_of_view(survey, "smooth", "confidence"),
+        same_part=query_of_view(survey, "confidence"),
+        compared={one.name for one in survey.questions if has_figures(one)},
+        subgroups=subgroup_links(among, "smooth", "confidence"),
         paper=publication_of(results),
         paper_files=FILES,
         survey=survey,
     )
 
 
-def _parts(survey: Survey, results: SurveyResult) -> list[tuple[str, str, bool]]:
-    """The subgroups with results, and everybody first: name, address, whether it is this one."""
-    found = visible_survey(survey.name)
-    same = {name: request.args[name] for name in ("smooth", "confidence") if name in request.args}
-    shown = shown_parts(found)
-    if shown is None:
-        return []
-    now = results.strata or {}
+def _below(survey: Survey, links: Iterable[tuple[str, str]], *names: str) -> list[tuple[str, str]]:
+    """Links below the dashboard that keep the subgroup and these parameters of the request."""
+    query = query_of_view(survey, *names)
     return [
-        (
-            stratum_text(one) or "everybody",
-            f"/surveys/{survey.name}{query_of({**same, **one})}",
-            one == now,
-        )
-        for one in ({}, *shown)
+        (f"{address}{query.replace('?', '&') if '?' in address else query}", text)
+        for address, text in links
     ]
 
 

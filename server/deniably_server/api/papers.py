@@ -13,7 +13,8 @@ from deniably.results.drawing.paper import Paper
 from deniably_server.api.analysts import View, or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import LEVEL, confidence, current_results, given_query
+from deniably_server.api.results import LEVEL, confidence, current_results
+from deniably_server.api.subgroups import query_of_view
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import NotFound
 from deniably_server.guard.app_state import current_store
@@ -58,7 +59,7 @@ def as_svg(name: str, question: str) -> Response:
 def page(name: str, question: str) -> str:
     """The figure in both widths, as files to save, and in words."""
     shown, paper = _drawn(name, question)
-    query = given_query("confidence", *(current_store().survey(name).strata or ()))
+    query = query_of_view(current_store().survey(name), "confidence")
     return figure_page(
         [name],
         paper,

@@ -11,14 +11,9 @@ from flask import Blueprint, Response, request
 from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.spreadsheet import spreadsheet
-from deniably.survey.survey import Survey
 from deniably_server.api.costly import costly, part
-from deniably_server.api.visibility import (
-    RESULTS,
-    shown_parts,
-    visible_subgroup,
-    visible_survey,
-)
+from deniably_server.api.subgroups import respondents, shown_parts
+from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
@@ -113,33 +108,21 @@ def current_results(
 ) -> SurveyResult:
     """The results of a survey as of now, or of the question ``only``.
 
-    They are those of the subgroup that the query names, if it names one. Raises as
-    ``visible_survey`` and ``visible_subgroup`` do.
+    They are those of the subgroup that the query names, if it names one. Raises as ``respondents``
+    does.
     """
-    found, store = visible_survey(name), current_store()
-    subgroup, among, invited = wanted_subgroup(found.survey), None, found.invited
-    if subgroup:
-        among = visible_subgroup(found, subgroup)
-        invited = store.issued(name, among) if invited is not None else None
+    among = respondents(name)
+    found, invited = among.found, among.found.invited
+    if among.numbers is not None and invited is not None:
+        invited = current_store().issued(name, among.numbers)
     return result(
         found.survey,
         found.state,
-        store.shown_tally(name, among),
+        among.tallies(),
         smooth=smooth,
         confidence=confidence,
         invited=invited,
         only=only,
-        strata=subgroup,
-        subgroups=None if subgroup else shown_parts(found),
+        strata=among.strata,
+        subgroups=None if among.strata else shown_parts(found),
     )
-
-
-def wanted_subgroup(survey: Survey) -> dict[str, str]:
-    """The values of strata in the query; empty for all respondents. Raises BadParameter."""
-    found: dict[str, str] = {}
-    for key, values in sorted((survey.strata or {}).items()):
-        if key in request.args:
-            if request.args[key] not in values:
-                raise BadParameter(f"“{key}” is one of {', '.join(values)}")
-            found[key] = request.args[key]
-    return found

@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deniably.core.counting import counted
-from deniably.results.subgroups import all_shown, shown_subgroups
-from deniably.survey.strata import Stratum, members, stratum_text
+from deniably.results.subgroups import all_shown
 from deniably.survey.survey import Survey
 from deniably.workbench.packing import Layout, layout
 from deniably_server.errors import Hidden
@@ -76,43 +75,6 @@ def withheld(survey: Survey) -> str:
     except Hidden as hidden:
         return hidden.briefly
     return ""
-
-
-def shown_parts(found: VisibleSurvey) -> list[dict[str, str]] | None:
-    """The subgroups of a closed survey that have results; None if it is open or has no strata."""
-    survey = found.survey
-    if not survey.strata or found.state == "open":
-        return None
-    counts = current_store().counts_by_stratum(survey.name)
-    return shown_subgroups(survey.strata, counts, survey.results.minimum)
-
-
-def visible_subgroup(found: VisibleSurvey, subgroup: Stratum) -> list[int]:
-    """The numbers of the strata in a subgroup whose results may be shown. Raises Hidden.
-
-    The results of an open survey change by batches of all. Of a subgroup, a batch has fewer.
-    """
-    if found.state == "open":
-        raise Hidden("the results of a subgroup are shown once the survey is closed")
-    if subgroup not in (shown_parts(found) or ()):
-        least = found.survey.results.minimum
-        raise Hidden(
-            f"the results of {stratum_text(subgroup)} stay hidden: it has fewer than"
-            f" {counted(least, 'report')}, or with it a part that has fewer could be worked out"
-        )
-    return members(found.survey.strata or {}, subgroup)
-
-
-def closed_survey(name: str) -> Survey:
-    """A closed survey whose results the caller may see, for analyses of whole reports.
-
-    An open survey shows its results by batches, and whole reports would show those that came since
-    the last batch. Raises as ``visible_survey`` does.
-    """
-    found = visible_survey(name)
-    if found.state == "open":
-        raise Hidden("what goes together in whole reports is shown once the survey is closed")
-    return found.survey
 
 
 def given_out_survey(name: str) -> Survey:

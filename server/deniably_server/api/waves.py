@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results import comparison_papers, wave_drawing
+from deniably.results import comparison_papers, side_drawing, wave_drawing
 from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.spreadsheet import written
@@ -86,6 +86,7 @@ def waves_page(name: str) -> str:
         found=found,
         cards=[wave_drawing.card(one) for one in found["questions"]],
         drawing=wave_drawing,
+        side=side_drawing,
         kept=not current_store().survey(name).count,
         query=given_query("confidence"),
     )

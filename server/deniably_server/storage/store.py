@@ -414,21 +414,25 @@ class Store:
         self.names()
         self._get_writer().check()
 
-    def values(self, name: str, *questions: int) -> Iterator[list[Sequence[list[int] | None]]]:
+    def values(
+        self, name: str, *questions: int, strata: Collection[int] | None = None
+    ) -> Iterator[list[Sequence[list[int] | None]]]:
         """Blocks of stored reports, each report a list of its values of the wanted questions.
 
         As ``values_and_strata``, without the strata.
         """
-        return (values for values, _ in self.values_and_strata(name, *questions))
+        blocks = self.values_and_strata(name, *questions, strata=strata)
+        return (values for values, _ in blocks)
 
     def values_and_strata(
-        self, name: str, *questions: int
+        self, name: str, *questions: int, strata: Collection[int] | None = None
     ) -> Iterator[tuple[list[Sequence[list[int] | None]], list[int]]]:
         """Blocks of stored reports: the values of the wanted questions, and numbers of strata.
 
         ``questions`` are indices; the values come in the survey's order, None where a question was
-        not asked. Reports come in the order of their random ids. Crosstabs and maximum likelihood
-        need them, as tallies lose which values came together. Raises NotFound.
+        not asked. Reports are those of some strata, by default of all, in the order of their random
+        ids. Crosstabs and maximum likelihood need them, as tallies lose which values came together.
+        Raises NotFound.
         """
         size = len(self.survey(name).questions)
         wanted = sorted(set(questions))
@@ -437,13 +441,24 @@ class Store:
             tuple[tuple(list[int] | None if i in wanted else msgspec.Raw for i in range(size))]  # type: ignore[misc]
         ).decode
         with self._connection() as database, _one_state(database):
-            found = report_texts(database, name)
+            found = report_texts(database, name, strata)
             while block := list(islice(found, _BLOCK)):
                 rows = (one(text) for text, _ in block)
                 values: list[Sequence[list[int] | None]] = [
                     [row[index] for index in wanted] for row in rows
                 ]
                 yield values, [stratum for _, stratum in block]
+
+    def asked_together(self, name: str, *questions: int) -> list[int]:
+        """The number of reports that answer all of some questions, of each stratum.
+
+        Reads every report. Raises NotFound.
+        """
+        found = [0] * len(self.survey(name).every_stratum)
+        for values, strata in self.values_and_strata(name, *questions):
+            for row, stratum in zip(values, strata, strict=True):
+                found[stratum] += None not in row
+        return found
 
     # --- invitations ------------------------------------------------------------------------
 

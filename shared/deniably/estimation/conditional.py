@@ -135,7 +135,8 @@ class _Test:
         """The lowest and the highest share that is at most so far away."""
         grid = np.linspace(0, 1, _PLACES)
         with np.errstate(divide="ignore", invalid="ignore"):
-            nearest = np.clip(np.nan_to_num(self.cell / self.row), 0, 1)
+            # Without + 0.0 a cell of -0.0 would make infinities of the wrong sign.
+            nearest = np.clip(np.nan_to_num(self.cell / self.row), 0, 1) + 0.0
         tried = np.stack([*(np.full_like(nearest, one) for one in grid), nearest])
         away = np.stack([self.away(one) for one in tried])
         # Where every share is rejected, odd reports make none certain.

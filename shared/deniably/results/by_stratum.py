@@ -18,7 +18,15 @@ from deniably.estimation.tally import Tally
 from deniably.results.comparison import AdjustedResult, Comparison, Side
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import ResultRow
-from deniably.results.side_by_side import Figure, FigureResult, choices, means, shown_figure
+from deniably.results.side_by_side import (
+    Figure,
+    FigureHead,
+    FigureResult,
+    choices,
+    has_figures,
+    means,
+    shown_figure,
+)
 from deniably.survey.questions import Question
 from deniably.survey.readable import short_label
 from deniably.survey.strata import Stratum, stratum_text
@@ -65,18 +73,9 @@ class ApartResult(TypedDict):
     sentence: str
 
 
-class ComparedFigure(TypedDict):
-    """The share of a choice, or a mean (``name`` is None), in every subgroup.
+class ComparedFigure(FigureHead):
+    """One figure in every subgroup; without ``differences`` the reports allow no test."""
 
-    ``extent`` is the range of possible values, and ``ends`` are the labels of the choices at the
-    ends of a scale, else empty. Without ``differences`` the reports allow no test.
-    """
-
-    name: str | None
-    label: str
-    unit: str
-    extent: list[float]
-    ends: list[str]
     places: list[SubgroupFigure]
     differences: list[ApartResult]
 
@@ -222,7 +221,7 @@ def _figures(
         result(survey, "closed", one, confidence=confidence, only=question.name).questions[0]
         for one in tallies
     ]
-    found = [*means(sides, documents), *choices(sides, documents)]
+    found = [*means(sides, documents), *choices(sides, documents)] if has_figures(question) else []
     if not found:
         raise Incomparable(
             "subgroups are compared by means and by the shares of choices, and this question has"
@@ -246,11 +245,7 @@ def _shown(
     figure: Figure, values: Sequence[str], tests: Mapping[_Pair, AdjustedResult]
 ) -> ComparedFigure:
     return {
-        "name": figure.name,
-        "label": figure.label,
-        "unit": figure.unit,
-        "extent": figure.extent,
-        "ends": figure.ends,
+        **figure.head,
         "places": [
             {"value": value, **shown_figure(place)}
             for value, place in zip(values, figure.places, strict=True)

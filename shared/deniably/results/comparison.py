@@ -85,11 +85,13 @@ class DifferencesResult(TypedDict):
     """Comparisons made at once, and how their p-values were adjusted for that.
 
     ``n`` is the number of reports to the question here, ``other`` the other survey's name, if two
-    are compared."""
+    are compared. ``strata`` has the values that the subgroup of these reports fixes; it is empty
+    for everybody."""
 
     survey: str
     question: str
     question_name: str
+    strata: dict[str, str]
     other: str | None
     n: int
     confidence: float
@@ -256,6 +258,7 @@ def pairs(
         "survey": here.survey.name,
         "question": here.question.label,
         "question_name": here.question.name,
+        "strata": dict(here.stratum or {}),
         "other": there.survey.name if there else None,
         "n": here.tally.n,
         "confidence": confidence,

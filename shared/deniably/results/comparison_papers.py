@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deniably.core.counting import people
-from deniably.results import crosstab_drawing, difference_drawing, wave_drawing
+from deniably.results import (
+    crosstab_drawing,
+    difference_drawing,
+    side_drawing,
+    stratum_drawing,
+    wave_drawing,
+)
+from deniably.results.by_stratum import ByStratumResult, ComparedFigure
 from deniably.results.comparison import DifferencesResult
 from deniably.results.crosstab_drawing import ABOUT, Of
 from deniably.results.crosstabs import CrosstabResult
 from deniably.results.drawing import axes
+from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.paper import Paper, PaperPart
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_trends import Panel, PaperTrends
 from deniably.results.narrative import level_text
 from deniably.results.papers import fewer, headed, left_out, table
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend, privacy
+from deniably.results.side_by_side import FigureHead
 from deniably.results.waves import SeriesResult, WaveQuestion, WavesResult
 
 _MOST_PANELS = 12
@@ -123,7 +132,7 @@ def waves(
                 card.finding,
                 card.change,
                 wave_drawing.adjusted(found, "panel"),
-                _most(question),
+                _most(question["choices"], "in the last wave"),
                 found["note"],
                 legend(found["confidence"]),
                 f"{privacy(source, [protection])} {SAMPLE}",
@@ -142,7 +151,64 @@ def waves(
     )
 
 
+def by_stratum(found: ByStratumResult, source: ResultsSource, protection: Protection) -> Paper:
+    """The figure of a question by a key of the strata."""
+    title, before = headed(found["short"], found["question"])
+    dots = "differences are grey and open if chance explains them"
+    drawn = _compared(found)
+    shares = stratum_drawing.shares_axis(drawn)
+    parts = [part for figure in drawn for part in _of_strata(figure, found["by"], shares)]
+    level, finding = level_text(found["confidence"]), stratum_drawing.finding(found)
+    counts = ", ".join(f"{one['value']} {one['n']:,}" for one in found["subgroups"])
+    return Paper(
+        title=title,
+        lede=f"{before}By {found['by']}: {counts} people.",
+        parts=[fewer(part) for part in parts],
+        notes=[
+            one
+            for one in (
+                finding,
+                stratum_drawing.adjusted(found, "comparison"),
+                _most(found["figures"], "over all strata"),
+                legend(found["confidence"], dots),
+                "Intervals are for each figure alone.",
+                f"{privacy(source, [protection])} {SAMPLE}",
+                source.note,
+            )
+            if one
+        ],
+        words=(
+            f"{people(source.n).capitalize()} answered “{found['question']}” under local"
+            f" differential privacy ({protection.method}; {protection.words} for this question,"
+            f" {source.epsilon} in total a person{source.waves}); the link said the"
+            f" {found['by']} of each. {finding} With {level} intervals:"
+        ),
+    )
+
+
 # --- below ------------------------------------------------------------------------------------
+
+
+def _compared(found: ByStratumResult) -> list[ComparedFigure]:
+    """The means, and the answers that a figure has room for."""
+
+    def place(one: ComparedFigure) -> tuple[bool, float]:
+        return one["name"] is not None, -sum(place["estimate"] or 0.0 for place in one["places"])
+
+    largest = sorted(found["figures"], key=place)[:_MOST_PANELS]
+    return [one for one in found["figures"] if one in largest]
+
+
+def _of_strata(figure: ComparedFigure, by: str, shares: Axis) -> Iterator[PaperPart]:
+    """A figure in every stratum, and its differences."""
+    rows = stratum_drawing.rows(figure)
+    axis = side_drawing.axis(figure, rows) if figure["name"] is None else shares
+    yield PaperStrips(rows, axis, f"{figure['label']}, by {by}")
+    apart = stratum_drawing.apart_rows(figure)
+    if apart:
+        axis = stratum_drawing.apart_axis([figure])
+        points = "" if figure["name"] is None else ", in percentage points"
+        yield PaperStrips(apart, axis, f"{figure['label']}, differences{points}")
 
 
 def _protected(protections: Sequence[Protection]) -> str:
@@ -154,7 +220,7 @@ def _panels(question: WaveQuestion, numbers: Sequence[str]) -> Iterator[PaperTre
     if question["mean"] is not None:
         mean = question["mean"]
         rows = wave_drawing.rows(mean)
-        yield PaperTrends([Panel("Mean", rows)], wave_drawing.axis(mean, rows), _named(numbers))
+        yield PaperTrends([Panel("Mean", rows)], side_drawing.axis(mean, rows), _named(numbers))
     drawn = [Panel(one["label"], wave_drawing.rows(one)) for one in _answers(question)]
     if drawn:
         axis = axes.of_shares(row for panel in drawn for row in panel.rows)
@@ -173,10 +239,7 @@ def _answers(question: WaveQuestion) -> list[SeriesResult]:
     return [one for one in every if one in largest]
 
 
-def _most(question: WaveQuestion) -> str:
-    if len(question["choices"]) <= _MOST_PANELS:
+def _most(every: Sequence[FigureHead], where: str) -> str:
+    if len(every) <= _MOST_PANELS:
         return ""
-    return (
-        f"Of {len(question['choices'])} answers, the {_MOST_PANELS} with the largest estimates in"
-        " the last wave."
-    )
+    return f"Of {len(every)} answers, the {_MOST_PANELS} with the largest estimates {where}."

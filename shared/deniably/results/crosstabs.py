@@ -26,6 +26,7 @@ from deniably.results.drawing import digits
 from deniably.results.rows import ResultRow
 from deniably.survey.questions import OfChoices, Question, SelectMultiple
 from deniably.survey.readable import rounded
+from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey
 
 Blocks = Iterable[Sequence[Sequence[list[int] | None]]]
@@ -80,6 +81,8 @@ class CrosstabResult(TypedDict):
     the reports, or where that is None, of so many reports that shuffling would take long, by the
     chi-squared distribution. ``sentence`` says what follows.
 
+    ``strata`` has the values that the subgroup of these reports fixes; it is empty for everybody.
+
     ``fit`` says how the shares for display were made: by maximum likelihood from whole reports;
     where that would take long, as the nearest shares to the estimates; and of several ticks a
     person, which do not sum to 1, from the estimates one by one."""
@@ -87,6 +90,7 @@ class CrosstabResult(TypedDict):
     survey: str
     questions: list[str]
     question_names: list[str]
+    strata: dict[str, str]
     rows: list[str]
     row_names: list[str]
     columns: list[str]
@@ -103,9 +107,9 @@ class CrosstabResult(TypedDict):
 
 
 COLUMNS = (
-    "survey", "rows", "rows_label", "columns", "columns_label", "n", "independence", "figure",
-    "row", "row_label", "column", "column_label", "estimate", "low", "high", "confidence",
-    "standard_error", "covariance", "consistent",
+    "survey", "strata", "rows", "rows_label", "columns", "columns_label", "n", "independence",
+    "figure", "row", "row_label", "column", "column_label", "estimate", "low", "high",
+    "confidence", "standard_error", "covariance", "consistent",
 )  # fmt: skip
 """The columns of a cross-table's CSV."""
 
@@ -116,6 +120,7 @@ def crosstab_rows(found: CrosstabResult) -> Iterator[ResultRow]:
     first, second = found["questions"]
     head: ResultRow = {
         "survey": found["survey"],
+        "strata": stratum_text(found["strata"]),
         "rows": rows,
         "rows_label": first,
         "columns": columns,
@@ -168,10 +173,15 @@ def cell_count(*questions: Question) -> int:
 
 
 def crosstab_result(
-    survey: Survey, chosen: Sequence[int], blocks: Blocks, level: float
+    survey: Survey,
+    chosen: Sequence[int],
+    blocks: Blocks,
+    level: float,
+    strata: Stratum | None = None,
 ) -> CrosstabResult:
     """The cross-table of two questions by their indices, the first in rows.
 
+    ``strata`` are the values that the reports' subgroup fixes, if they are not everybody's.
     Raises Incomparable if nobody was asked both.
     """
     first, second = _supports(survey, chosen, blocks)
@@ -193,6 +203,7 @@ def crosstab_result(
         "survey": survey.name,
         "questions": [question.label for question in questions],
         "question_names": [question.name for question in questions],
+        "strata": dict(sorted((strata or {}).items())),
         "rows": rows,
         "row_names": row_names,
         "columns": columns,

@@ -12,12 +12,13 @@ from deniably.results.drawing.strip import Html
 from deniably.results.drawing.strip import table as strip_table
 from deniably.results.narrative import level_text, quoted
 from deniably.results.rows import ResultRow
+from deniably.survey.strata import stratum_text
 
 _MOST_NAMED = 3
 COLUMNS = (
-    "survey", "question", "other_survey", "n", "first", "first_label", "second", "second_label",
-    "estimate", "low", "high", "confidence", "standard_error", "p_value", "adjusted_p_value",
-    "adjustment", "note",
+    "survey", "strata", "question", "other_survey", "n", "first", "first_label", "second",
+    "second_label", "estimate", "low", "high", "confidence", "standard_error", "p_value",
+    "adjusted_p_value", "adjustment", "note",
 )  # fmt: skip
 """The columns of the CSV of differences."""
 HEADS = ("Points", "interval", "Std. error", "p alone", "p adjusted (Holm)")
@@ -113,6 +114,7 @@ def difference_rows(found: DifferencesResult) -> Iterator[ResultRow]:
         low, high = one["interval"]
         yield {
             "survey": found["survey"],
+            "strata": stratum_text(found["strata"]),
             "question": found["question_name"],
             "other_survey": found["other"],
             "n": found["n"],

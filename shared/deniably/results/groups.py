@@ -7,6 +7,7 @@ from typing import TypedDict
 from deniably.estimation.clusters import Clusters
 from deniably.survey.questions import Point
 from deniably.survey.readable import rounded
+from deniably.survey.strata import Stratum
 
 
 class GroupResult(TypedDict):
@@ -19,9 +20,11 @@ class GroupResult(TypedDict):
 
 
 class GroupsResult(TypedDict):
-    """The groups of one map."""
+    """The groups of one map; ``strata`` has the values that the subgroup fixes, none for
+    everybody."""
 
     survey: str
+    strata: dict[str, str]
     question: str
     n: int
     spread: float
@@ -29,10 +32,11 @@ class GroupsResult(TypedDict):
     groups: list[GroupResult]
 
 
-def groups_result(name: str, question: Point, found: Clusters) -> GroupsResult:
+def groups_result(name: str, question: Point, found: Clusters, strata: Stratum) -> GroupsResult:
     """Puts the groups that were found into a document."""
     return {
         "survey": name,
+        "strata": dict(strata),
         "question": question.name,
         "n": found.n,
         "spread": rounded(found.spread),

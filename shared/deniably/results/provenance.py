@@ -11,6 +11,7 @@ from deniably.core.counting import people
 from deniably.results.document import QuestionResult, SurveyResult
 from deniably.results.narrative import delta_text, level_text
 from deniably.survey.questions import Question
+from deniably.survey.strata import Stratum, titled
 from deniably.survey.survey import Survey
 
 SAMPLE = "Intervals are for a population that the respondents are a random sample of."
@@ -44,12 +45,14 @@ class ResultsSource:
         )  # fmt: skip
 
     @classmethod
-    def of_survey(cls, survey: Survey, state: str, n: int, closed: str = "") -> ResultsSource:
-        """A survey with ``n`` reports."""
+    def of_survey(
+        cls, survey: Survey, state: str, n: int, closed: str = "", strata: Stratum | None = None
+    ) -> ResultsSource:
+        """A survey with ``n`` reports, or a subgroup of it that ``strata`` fixes."""
         history = survey.history.epsilon_text() if survey.waves else ""
         return cls(
-            survey.name, survey.title, survey.digest, state, n, survey.total.epsilon_text(),
-            history, closed,
+            survey.name, titled(survey.title, strata), survey.digest, state, n,
+            survey.total.epsilon_text(), history, closed,
         )  # fmt: skip
 
     @property

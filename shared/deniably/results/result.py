@@ -44,7 +44,7 @@ from deniably.survey.questions import (
     VectorOfNumbers,
 )
 from deniably.survey.readable import rounded, short_label
-from deniably.survey.strata import Stratum, stratum_text
+from deniably.survey.strata import Stratum, titled
 from deniably.survey.survey import Survey
 
 CONFIDENCE = 0.95
@@ -83,7 +83,7 @@ def result(
     n = sum(tallies[one.name].n for one in survey.questions) // survey.asked
     return SurveyResult(
         survey=survey.name,
-        title=f"{survey.title} ({stratum_text(strata)})" if strata else survey.title,
+        title=titled(survey.title, strata),
         digest=survey.digest,
         state=state,
         n=n,

@@ -12,7 +12,7 @@ from deniably.core.errors import Incomparable
 from deniably.estimation import analysis
 from deniably.results.comparison import Comparison, Side, choice_apart, mean_apart
 from deniably.results.document import ChoiceResult, MeanResult, QuestionResult, VectorResult
-from deniably.survey.questions import Question, Scale, YesNo
+from deniably.survey.questions import Number, OfChoices, Question, Scale, VectorOfNumbers, YesNo
 
 
 class FigureResult(TypedDict):
@@ -25,13 +25,23 @@ class FigureResult(TypedDict):
     interval_50: list[float] | None
 
 
-@dataclass(frozen=True, eq=False)
-class Figure:
-    """The share of a choice, or a mean (``name`` is None), in every place.
+class FigureHead(TypedDict):
+    """What a figure is: the share of a choice, or a mean (``name`` is None).
 
     ``extent`` is the range of possible values, and ``ends`` are the labels of the choices at the
-    ends of a scale, else empty. ``sides`` has the reports of each place.
+    ends of a scale, else empty.
     """
+
+    name: str | None
+    label: str
+    unit: str
+    extent: list[float]
+    ends: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure in every place; ``sides`` has the reports there, else as ``FigureHead``."""
 
     name: str | None
     label: str
@@ -40,6 +50,17 @@ class Figure:
     ends: list[str]
     places: Sequence[ChoiceResult | MeanResult]
     sides: Sequence[Side]
+
+    @property
+    def head(self) -> FigureHead:
+        """What it is."""
+        return {
+            "name": self.name,
+            "label": self.label,
+            "unit": self.unit,
+            "extent": self.extent,
+            "ends": self.ends,
+        }
 
     def apart(self, here: int, there: int) -> Comparison | None:
         """Tests whether two places differ; None where their reports allow no test."""
@@ -50,6 +71,11 @@ class Figure:
             return choice_apart(first, second, self.name)
         except Incomparable:  # the reports support no choices, or too few people have a score
             return None
+
+
+def has_figures(question: Question) -> bool:
+    """Whether a question has figures that can be put side by side."""
+    return isinstance(question, OfChoices | Scale | Number | VectorOfNumbers)
 
 
 def shown_figure(one: ChoiceResult | MeanResult) -> FigureResult:

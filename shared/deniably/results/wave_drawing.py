@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from deniably.results import side_drawing
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.row import Row, banded, mean_row, share_row
+from deniably.results.drawing.row import Row
 from deniably.results.drawing.strip import Html
 from deniably.results.drawing.trend import trend
 from deniably.results.narrative import quoted
+from deniably.results.side_drawing import axis
 from deniably.results.waves import (
     ChangeResult,
-    PlaceResult,
     SeriesResult,
     WaveQuestion,
     WavesResult,
 )
-from deniably.survey.readable import cut
 
-HEADS = ("Estimate", "interval", "Std. error")
 CHANGE_HEADS = ("Change", "interval", "p alone", "p of the trend", "p adjusted (Holm)")
 _SMALL = 170
-_SHORT_END = 20
-"""Characters of the words at the ends of an axis."""
 NO_CHANGE = "No change is shown."
 
 
@@ -100,7 +96,7 @@ def adjusted(found: WavesResult, where: str) -> str:
 def numbers(question: WaveQuestion) -> list[list[str]]:
     """A line for each figure in each wave, as ``HEADS`` names them."""
     return [
-        [f"{one['label']}, wave {place['wave']}", *_place(one, place)]
+        [f"{one['label']}, wave {place['wave']}", *side_drawing.numbers(one, place)]
         for one in _series(question)
         for place in one["places"]
     ]
@@ -117,24 +113,10 @@ def changes(question: WaveQuestion) -> list[list[str]]:
 
 def rows(series: SeriesResult, *, short: bool = False) -> list[Row]:
     """The figure in each wave; ``short`` labels are the numbers of the waves alone."""
-    found: list[Row] = []
-    for place in series["places"]:
-        label = f"{'' if short else 'wave '}{place['wave']}"
-        if series["name"] is None:
-            row = mean_row(label, place["estimate"], place["interval"], series["extent"])
-        else:
-            row = share_row(label, place["estimate"] or 0.0, place["interval"])
-        found.append(banded(row, place["interval_80"], place["interval_50"]))
-    return found
-
-
-def axis(series: SeriesResult, drawn: Sequence[Row]) -> Axis:
-    """The axis of a figure: over the whole range of a mean, or from 0 beyond all shares."""
-    if series["name"] is None:
-        low, high = series["extent"]
-        first, last = (cut(label, _SHORT_END) for label in series["ends"] or ["", ""])
-        return axes.of_numbers(low, high, series["unit"], first=first, last=last)
-    return axes.of_shares(drawn)
+    return [
+        side_drawing.row(series, place, f"{'' if short else 'wave '}{place['wave']}")
+        for place in series["places"]
+    ]
 
 
 # --- below ------------------------------------------------------------------------------------
@@ -192,17 +174,6 @@ def _apart(series: SeriesResult, change: ChangeResult) -> tuple[str, str]:
         return digits.with_unit(digits.signed(change["estimate"], places), series["unit"]), ends
     reading = digits.points(change["estimate"], change["interval"])
     return reading.value, reading.bare
-
-
-def _place(series: SeriesResult, place: PlaceResult) -> list[str]:
-    factor, decimals = 100.0, 1
-    if series["name"] is None:
-        factor, decimals = 1.0, digits.places(place["interval"]) + 1
-    if place["estimate"] is None or place["standard_error"] is None:
-        return [digits.UNKNOWN, "", ""]
-    ends = " to ".join(digits.number(factor * end, decimals) for end in place["interval"])
-    estimate, error = factor * place["estimate"], factor * place["standard_error"]
-    return [digits.number(estimate, decimals), ends, digits.number(error, decimals)]
 
 
 def _p_values(change: ChangeResult) -> list[str]:

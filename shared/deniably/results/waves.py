@@ -30,7 +30,14 @@ from deniably.results.comparison import (
 from deniably.results.document import QuestionResult
 from deniably.results.result import result
 from deniably.results.rows import ResultRow
-from deniably.results.side_by_side import Figure, FigureResult, choices, means, shown_figure
+from deniably.results.side_by_side import (
+    Figure,
+    FigureHead,
+    FigureResult,
+    choices,
+    means,
+    shown_figure,
+)
 from deniably.survey.questions import Number, OfChoices, Question, Scale
 from deniably.survey.readable import short_label
 from deniably.survey.survey import Survey, Waves
@@ -90,18 +97,9 @@ class ChangeResult(TypedDict):
     direction: str | None
 
 
-class SeriesResult(TypedDict):
-    """One figure over the waves: the share of a choice, or the mean (``name`` is None).
+class SeriesResult(FigureHead):
+    """One figure over the waves; ``change`` is None where reports allow no test."""
 
-    ``extent`` is the range of possible values, and ``ends`` are the labels of the choices at the
-    ends of a scale, else empty. ``change`` is None where reports allow no test.
-    """
-
-    name: str | None
-    label: str
-    unit: str
-    extent: list[float]
-    ends: list[str]
     places: list[PlaceResult]
     change: ChangeResult | None
 
@@ -277,11 +275,7 @@ class _Draft:
     def shown(self) -> SeriesResult:
         one = self._figure
         return {
-            "name": one.name,
-            "label": one.label,
-            "unit": one.unit,
-            "extent": one.extent,
-            "ends": one.ends,
+            **one.head,
             "places": [
                 {"wave": number, **shown_figure(place)}
                 for number, place in zip(self._numbers, one.places, strict=True)

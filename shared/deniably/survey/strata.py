@@ -22,8 +22,8 @@ MOST_STRATA = 8
 MOST_KEYS = 3
 """As each key has two values at least."""
 RESERVED = frozenset(
-    ("after", "columns", "confidence", "count", "format", "language", "of", "page", "question",
-     "rows", "smooth", "survey", "weights", "width")
+    ("after", "by", "choice", "columns", "confidence", "count", "format", "language", "of", "other",
+     "page", "part", "question", "rows", "share", "smooth", "survey", "value", "weights", "width")
 )  # fmt: skip
 """Parameters that addresses of a server have already, so that no key can be called so."""
 APPENDED = ("fbclid", "gclid", "igshid", "mc_", "msclkid", "utm_")
@@ -112,3 +112,12 @@ def stratum_text(stratum: Stratum, comma: str = ", ") -> str:
     'shift day, site north'
     """
     return comma.join(f"{key} {value}" for key, value in sorted(stratum.items()))
+
+
+def titled(title: str, stratum: Stratum | None) -> str:
+    """The title of a survey or, with a stratum or a subgroup in brackets, of its part.
+
+    >>> titled("Honesty", {"site": "north"})
+    'Honesty (site north)'
+    """
+    return f"{title} ({stratum_text(stratum)})" if stratum else title

@@ -80,7 +80,7 @@ def forget(database: Connection, survey: str) -> None:
 
 def current(database: Connection, survey: str, strata: Collection[int] | None = None) -> Snapshot:
     """The current tallies of some strata, by default of all, as a snapshot."""
-    which, given = _among(survey, strata)
+    which, given = among(survey, strata)
     cells = database.execute(
         "SELECT question, choice, CAST(sum(count) AS BIGINT) FROM tallies"  # noqa: S608  # marks only
         f" WHERE {which} GROUP BY question, choice",
@@ -93,7 +93,7 @@ def reports_now(
     database: Connection, survey: str, strata: Collection[int] | None = None
 ) -> list[tuple[str | None, int]]:
     """The current numbers of reports, in the form of ``Snapshot.reports``."""
-    which, given = _among(survey, strata)
+    which, given = among(survey, strata)
     return database.execute(
         f"SELECT NULL, CAST(sum(reports) AS BIGINT) FROM totals WHERE {which}"  # noqa: S608  # marks only
         " UNION ALL SELECT question, CAST(sum(reports) AS BIGINT) FROM answered"
@@ -102,7 +102,7 @@ def reports_now(
     ).fetchall()
 
 
-def _among(survey: str, strata: Collection[int] | None) -> tuple[str, list[object]]:
+def among(survey: str, strata: Collection[int] | None) -> tuple[str, list[object]]:
     """A condition on rows of these strata, and its parameters."""
     if strata is None:
         return "survey = ?", [survey]

@@ -6,13 +6,13 @@ The stored reports can rebuild them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deniably.estimation.tally import Tally, from_cells
 from deniably.survey.survey import Survey
 from deniably_server.storage.engines.engine import Connection
-from deniably_server.storage.tables.snapshots import Snapshot
+from deniably_server.storage.tables.snapshots import Snapshot, among
 
 
 @dataclass
@@ -62,13 +62,17 @@ def find_total(database: Connection, survey: str) -> int:
     return int(database.execute(sql, [survey]).fetchone()[0])
 
 
-def report_texts(database: Connection, survey: str) -> Iterator[tuple[str, int]]:
-    """The texts of the stored reports with their strata, in the order of their random ids.
+def report_texts(
+    database: Connection, survey: str, strata: Collection[int] | None = None
+) -> Iterator[tuple[str, int]]:
+    """The texts of the stored reports of some strata, by default of all, with their strata, in the
+    order of their random ids.
 
     To be read within a transaction; few are in memory at a time.
     """
-    sql = "SELECT report, stratum FROM reports WHERE survey = ? ORDER BY id"
-    return iter(database.each(sql, [survey]))
+    which, given = among(survey, strata)
+    sql = f"SELECT report, stratum FROM reports WHERE {which} ORDER BY id"  # noqa: S608  # marks
+    return iter(database.each(sql, given))
 
 
 def tallies_of(survey: Survey, found: Snapshot) -> dict[str, Tally]:

@@ -1,0 +1,251 @@
+"""The respondents that a view of results is about, as its address says, and the links to others.
+
+A survey with strata has results of everybody and of subgroups. Every view decides here which of
+them may be shown, so that no view shows what another one hides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from flask import request
+
+from deniably.core.counting import counted
+from deniably.estimation.tally import Tally
+from deniably.results.by_stratum import FEWEST
+from deniably.results.subgroups import every_subgroup, shown_subgroups
+from deniably.survey.strata import Stratum, members, stratum_text
+from deniably.survey.survey import Survey
+from deniably_server.api.visibility import VisibleSurvey, visible_survey
+from deniably_server.errors import BadParameter, Hidden
+from deniably_server.guard.app_state import current_store
+
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True)
+class Respondents:
+    """Those of a survey whose reports a view may use.
+
+    ``strata`` are the values that their subgroup fixes, empty for everybody, and ``numbers`` those
+    of its strata, None for everybody.
+    """
+
+    found: VisibleSurvey
+    strata: dict[str, str]
+    numbers: list[int] | None
+
+    @property
+    def survey(self) -> Survey:
+        """The survey that they answered."""
+        return self.found.survey
+
+    def tallies(self) -> dict[str, Tally]:
+        """The tally of every question."""
+        return current_store().shown_tally(self.survey.name, self.numbers)
+
+    def closed(self) -> Respondents:
+        """They, of a closed survey: for analyses of whole reports. Raises Hidden.
+
+        An open survey shows its results by batches, and whole reports would show those that came
+        since the last batch.
+        """
+        if self.found.state == "open":
+            raise Hidden("what goes together in whole reports is shown once the survey is closed")
+        return self
+
+
+def respondents(name: str) -> Respondents:
+    """Those of the survey ``name`` that the query asks for.
+
+    Raises as ``visible_survey`` does, BadParameter, and Hidden for a subgroup without results.
+    """
+    found = visible_survey(name)
+    return _within(found, wanted_subgroup(found.survey))
+
+
+def respondents_beside(here: Respondents, other: str) -> Respondents:
+    """Those of the same subgroup in another survey. Raises as ``respondents`` does."""
+    found = visible_survey(other)
+    if missing := [key for key in here.strata if key not in (found.survey.strata or {})]:
+        raise BadParameter(f"the survey {other} has no strata “{missing[0]}” to compare with")
+    return _within(found, wanted_subgroup(found.survey))
+
+
+def subgroups_by(name: str, by: str) -> dict[str, Respondents]:
+    """The subgroups of the values of a key that have results, by value.
+
+    Values of other keys in the query are fixed in all of them. Raises as ``visible_survey`` does,
+    BadParameter, and Hidden where fewer than two subgroups have results.
+    """
+    found = visible_survey(name)
+    keys = found.survey.strata or {}
+    if by not in keys:
+        has = f"one of the keys of its strata: {', '.join(sorted(keys))}" if keys else ""
+        raise BadParameter(f"“by” is {has}" if has else "this survey has no strata to compare by")
+    fixed = wanted_subgroup(found.survey)
+    if by in fixed:
+        raise BadParameter(f"all values of {by} are compared, so “{by}” is not given as well")
+    if found.state == "open":
+        raise Hidden("subgroups are compared once the survey is closed")
+    shown = [one for one in shown_parts(found) or () if one.keys() == {*fixed, by}]
+    every = {
+        value: _within(found, {**fixed, by: value})
+        for value in keys[by]
+        if {**fixed, by: value} in shown
+    }
+    if len(every) < FEWEST:
+        raise Hidden(
+            f"fewer than two values of {by} have results here that could be compared; others have"
+            f" fewer than {counted(found.survey.results.minimum, 'report')}, or with them a part"
+            " that has fewer could be worked out"
+        )
+    return every
+
+
+def wanted_subgroup(survey: Survey) -> dict[str, str]:
+    """The values of strata in the query; empty for all respondents. Raises BadParameter."""
+    found: dict[str, str] = {}
+    for key, values in sorted((survey.strata or {}).items()):
+        if key in request.args:
+            if request.args[key] not in values:
+                raise BadParameter(f"“{key}” is one of {', '.join(values)}")
+            found[key] = request.args[key]
+    return found
+
+
+def shown_parts(found: VisibleSurvey) -> list[dict[str, str]] | None:
+    """The subgroups of a closed survey that have results; None if it is open or has no strata."""
+    survey = found.survey
+    if not survey.strata or found.state == "open":
+        return None
+    counts = current_store().counts_by_stratum(survey.name)
+    return shown_subgroups(survey.strata, counts, survey.results.minimum)
+
+
+def check_asked_together(among: Respondents, chosen: Sequence[int]) -> None:
+    """Raise Hidden where too few were asked all of some questions.
+
+    In a survey that asks each person only some questions, a subgroup with enough reports to each
+    may have few to both. What could be worked out from such counts is hidden by the same rule.
+    """
+    survey = among.survey
+    if survey.asked in (1, len(survey.questions)):  # nobody was asked two, or everybody all
+        return
+    together = current_store().asked_together(survey.name, *chosen)
+    least = survey.results.minimum
+    if sum(together) < least:
+        raise Hidden(f"fewer than {counted(least, 'respondent')} were asked both questions")
+    shown = shown_subgroups(survey.strata or {}, [[count] for count in together], least)
+    if among.strata and among.strata not in shown:
+        few = counted(least, "respondent asked both", "respondents asked both")
+        raise Hidden(_why(among.strata, few))
+
+
+def query_of_view(survey: Survey, *names: str) -> str:
+    """The request's values of these parameters and of the strata, as a query for links.
+
+    It begins with ``?``, or is empty without parameters.
+    """
+    kept = (*names, *sorted(survey.strata or ()))
+    query = urlencode({name: request.args[name] for name in kept if name in request.args})
+    return f"?{query}" if query else ""
+
+
+def same_in_form(survey: Survey) -> dict[str, str]:
+    """The confidence and the strata of the request, for hidden fields of a form."""
+    kept = ("confidence", *sorted(survey.strata or ()))
+    return {name: request.args[name] for name in kept if name in request.args}
+
+
+class SubgroupLink(NamedTuple):
+    """A subgroup's results: what it is called, their address, and whether these are shown now."""
+
+    text: str
+    address: str
+    now: bool
+
+
+@dataclass(frozen=True)
+class SubgroupLinks:
+    """The links of a page to itself for everybody and for the subgroups that have results.
+
+    ``lines`` has those of each set of keys with their names; ``hidden`` says which subgroups have
+    no results, in words, and is empty if all have. Of an open survey there are no lines.
+    """
+
+    everybody: SubgroupLink
+    lines: list[tuple[str, list[SubgroupLink]]]
+    hidden: str
+    minimum: int
+    open: bool
+
+
+def subgroup_links(among: Respondents, *names: str) -> SubgroupLinks | None:
+    """The links of the current page; they keep these parameters. None without strata."""
+    survey = among.survey
+    if not survey.strata:
+        return None
+    same = {name: request.args[name] for name in names if name in request.args}
+
+    def link(text: str, subgroup: Stratum) -> SubgroupLink:
+        query = urlencode({**same, **dict(sorted(subgroup.items()))})
+        address = f"{request.path}?{query}" if query else request.path
+        return SubgroupLink(text, address, subgroup == among.strata)
+
+    shown = shown_parts(among.found)
+    return SubgroupLinks(
+        link("everybody", {}),
+        [
+            (" and ".join(keys), [link(", ".join(one[key] for key in keys), one) for one in some])
+            for keys, some in _by_keys(shown or [])
+        ],
+        _named([one for one in every_subgroup(survey.strata) if one not in (shown or [])]),
+        survey.results.minimum,
+        shown is None,
+    )
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _within(found: VisibleSurvey, strata: dict[str, str]) -> Respondents:
+    """The respondents of a subgroup whose results may be shown. Raises Hidden.
+
+    The results of an open survey change by batches of all. Of a subgroup, a batch has fewer.
+    """
+    if not strata:
+        return Respondents(found, {}, None)
+    if found.state == "open":
+        raise Hidden("the results of a subgroup are shown once the survey is closed")
+    if strata not in (shown_parts(found) or ()):
+        raise Hidden(_why(strata, counted(found.survey.results.minimum, "report")))
+    return Respondents(found, strata, members(found.survey.strata or {}, strata))
+
+
+def _why(strata: Stratum, few: str) -> str:
+    """Why a subgroup is hidden; it does not say which of the reasons it is, which would tell."""
+    return (
+        f"the results of {stratum_text(strata)} stay hidden: it has fewer than {few}, or"
+        " with it a part that has fewer could be worked out"
+    )
+
+
+def _by_keys(
+    subgroups: Sequence[dict[str, str]],
+) -> Iterator[tuple[list[str], list[dict[str, str]]]]:
+    def keys(one: Mapping[str, str]) -> list[str]:
+        return sorted(one)
+
+    for found, some in groupby(sorted(subgroups, key=lambda one: (len(one), keys(one))), keys):
+        yield found, list(some)
+
+
+def _named(hidden: Sequence[Stratum]) -> str:
+    if len(hidden) > _MOST_NAMED:
+        return f"{len(hidden)} subgroups"
+    return "; ".join(map(stratum_text, hidden))

@@ -1,0 +1,49 @@
+"""Draws and prints a figure of a question in several places, as a row each on a common axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deniably.results.drawing import axes, digits
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.row import Row, banded, mean_row, share_row
+from deniably.results.side_by_side import FigureHead, FigureResult
+from deniably.survey.readable import cut
+
+HEADS = ("Estimate", "interval", "Std. error")
+_SHORT_END = 20
+"""Characters of the words at the ends of an axis."""
+
+
+def row(figure: FigureHead, place: FigureResult, label: str, unit: str = "") -> Row:
+    """The figure in one place; a mean has its unit behind it where one is given."""
+    interval = place["interval"]
+    if figure["name"] is None:
+        found = mean_row(label, place["estimate"], interval, figure["extent"], unit)
+    else:
+        found = share_row(label, place["estimate"] or 0.0, interval)
+    return banded(found, place["interval_80"], place["interval_50"])
+
+
+def axis(figure: FigureHead, drawn: Sequence[Row]) -> Axis:
+    """The axis of a figure: over the whole range of a mean, or from 0 beyond all shares."""
+    if figure["name"] is None:
+        low, high = figure["extent"]
+        first, last = (cut(label, _SHORT_END) for label in figure["ends"] or ["", ""])
+        return axes.of_numbers(low, high, figure["unit"], first=first, last=last)
+    return axes.of_shares(drawn)
+
+
+def numbers(figure: FigureHead, place: FigureResult) -> list[str]:
+    """The figure in one place, as ``HEADS`` names the columns."""
+    if place["estimate"] is None or place["standard_error"] is None:
+        return [digits.UNKNOWN, "", ""]
+    factor, decimals = scale(figure, place["interval"])
+    ends = " to ".join(digits.number(factor * end, decimals) for end in place["interval"])
+    estimate, error = factor * place["estimate"], factor * place["standard_error"]
+    return [digits.number(estimate, decimals), ends, digits.number(error, decimals)]
+
+
+def scale(figure: FigureHead, interval: Sequence[float]) -> tuple[float, int]:
+    """The factor and the decimals with which a table prints a figure: shares as per cents."""
+    return (1.0, digits.places(interval) + 1) if figure["name"] is None else (100.0, 1)
