@@ -28,6 +28,7 @@ pytestmark = pytest.mark.browser
 WIDTHS = (1280, 970, 950, 390, 320)
 CROSSTAB = "/surveys/everything/crosstab"
 LAB = "/surveys/everything/lab"
+STRATA = "/surveys/sites/strata"
 PAGES = {
     "/": ["/"],
     "/how": ["/how?language=de"],
@@ -40,7 +41,12 @@ PAGES = {
     "/measures": ["/measures"],
     "/admin": ["/admin"],
     "/s/<name>": ["/s/closed", "/s/none"],
-    "/surveys/<name>": ["/surveys/everything", "/surveys/hidden", "/surveys/for-analysts"],
+    "/surveys/<name>": [
+        "/surveys/everything",
+        "/surveys/hidden",
+        "/surveys/for-analysts",
+        "/surveys/sites?shift=night",
+    ],
     "/surveys/<name>/checks": ["/surveys/everything/checks"],
     "/surveys/<name>/class": ["/surveys/home-1/class?language=de", "/surveys/hidden/class"],
     "/surveys/<name>/crosstab": [f"{CROSSTAB}?rows=stolen&columns=what", f"{CROSSTAB}?rows=stolen"],
@@ -51,6 +57,8 @@ PAGES = {
     "/surveys/<name>/groups": ["/surveys/everything/groups?question=home&count=2"],
     "/surveys/<name>/lab": [LAB, f"{LAB}?experiment=noise-averages-out&case=3&n=75,300"],
     "/surveys/<name>/status": ["/surveys/hidden/status"],
+    "/surveys/<name>/strata": [f"{STRATA}?question=sleep&by=site", f"{STRATA}?shift=day"],
+    "/surveys/<name>/strata/figure": [f"{STRATA}/figure?question=hit&by=shift&site=north"],
     "/surveys/<name>/waves": ["/surveys/home-1/waves"],
     "/surveys/<name>/waves/figure": ["/surveys/home-1/waves/figure?question=hit"],
 }
@@ -65,6 +73,9 @@ WAVE = {
         {"name": "sleep", "type": "scale", "label": "How did you sleep?", "odds": 3,
          "choices": ["Badly", "Not well", "Well", "Very well"]},
     ],
+}  # fmt: skip
+SITES = {key: value for key, value in WAVE.items() if key != "waves"} | {
+    "name": "sites", "strata": {"site": ["north", "south", "west"], "shift": ["day", "night"]},
 }  # fmt: skip
 READ_BY_PROGRAMS = "/register"
 """Shows people a page, though its operation has two kinds of answers."""
@@ -89,16 +100,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     for survey in (everything, *surveys.values()):
         server.publish(survey)
     waves = [compile_survey(WAVE | {"name": f"home-{number}"}) for number in (1, 2)]
-    for survey in waves:
+    sites = compile_survey(SITES)
+    for survey in (*waves, sites):
         server.publish(survey)
     with closing(Store(str(server.database))) as store:
         for survey in waves * 30:
             store.add(survey, randomise_answers(survey, {"hit": "no", "sleep": "well"}))
         for _ in range(300):
             store.add(everything, randomise_answers(everything, somebody(random)))
+        for number in range(360):
+            stratum = sites.every_stratum[number % 5]  # nobody is of west, by night
+            answers = {"hit": "yes" if number % 3 else "no", "sleep": "well"}
+            store.add(sites, randomise_answers(sites, answers, strata=stratum))
         for _ in range(9):
             store.add(surveys["closed"], a_report(surveys["closed"]))
         store.close_survey("everything")
+        store.close_survey("sites")
         store.close_survey("closed")
     yield server
     server.kill()

@@ -38,8 +38,12 @@ def test_no_page_of_the_server_is_left_out_of_the_pictures() -> None:
     taken = [path.partition("?")[0] for path in PAGES.values()]
     same = {
         "/handbook/<folder>/<name>",  # looks as any page of the handbook
+        "/surveys/<name>/strata",  # the tables of the differences, one for each stratum, too
         # one page, as that of a question's figure
-        *(f"/surveys/<name>/{kind}/figure" for kind in ("crosstab", "differences", "waves")),
+        *(
+            f"/surveys/<name>/{kind}/figure"
+            for kind in ("crosstab", "differences", "strata", "waves")
+        ),
     }
     assert same < set(ROUTES)
     for rule in set(ROUTES) - same:

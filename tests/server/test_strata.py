@@ -350,6 +350,8 @@ def test_a_cross_table_of_a_subgroup_is_of_its_reports_alone(
             assert 0.4 * one + 0.6 * other == pytest.approx(both, abs=2e-6)
     rows = client.get("/api/surveys/s/crosstab.csv?rows=a&columns=b&site=north").text
     assert {row["strata"] for row in csv.DictReader(io.StringIO(rows))} == {"site north"}
+    page = client.get("/surveys/s/crosstab?rows=a&columns=b&site=north").text
+    assert "40 people of site north" in page
 
 
 def test_a_cross_table_needs_enough_people_who_were_asked_both(

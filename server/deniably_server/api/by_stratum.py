@@ -23,7 +23,7 @@ from deniably.results.side_by_side import has_figures
 from deniably.results.spreadsheet import written
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label
-from deniably.survey.strata import Stratum, stratum_text
+from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
@@ -160,7 +160,6 @@ def _page(name: str) -> ResponseReturnValue:
         query=query_of_view(survey, "question", "by", "confidence"),
         same_part=query_of_view(survey, "confidence"),
         keys=_other_keys(comparable_keys(here, fixed), survey),
-        fixed=stratum_text(fixed),
     )
 
 

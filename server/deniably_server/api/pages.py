@@ -24,7 +24,7 @@ from deniably.survey.guessing_rates import OFTEN, guessing, rate_text
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
 from deniably.survey.questions import NOT_APPLICABLE, Conditional
-from deniably.survey.strata import query_of, stratum_in
+from deniably.survey.strata import query_of, stratum_in, stratum_text
 from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
 from deniably.wording.first_page import first_page
@@ -250,6 +250,7 @@ def numbers(values: list[float], mean: MeanResult) -> str:
 pages.add_app_template_filter(level_text, "level")
 pages.add_app_template_filter(counted, "counted")
 pages.add_app_template_filter(people, "people")
+pages.add_app_template_filter(stratum_text, "stratum")
 
 
 @pages.app_template_filter("number")

@@ -33,11 +33,11 @@ def finding(found: ByStratumResult) -> str:
     if not apart:
         return f"No difference by {found['by']} is shown."
     if len(apart) <= 2:
-        return " ".join(_said(figure, one) for figure, one in apart)
+        return " ".join(_said(figure, one, found["tests"]) for figure, one in apart)
     figure, largest = max(apart, key=lambda pair: _size(*pair))
     return (
         f"{len(apart)} of {len(every)} differences are shown to be more than chance. The largest:"
-        f" {_said(figure, largest)}"
+        f" {_said(figure, largest, found['tests'])}"
     )
 
 
@@ -152,7 +152,7 @@ def _size(figure: ComparedFigure, one: ApartResult) -> float:
     return abs(one["estimate"]) / (high - low)
 
 
-def _said(figure: ComparedFigure, one: ApartResult) -> str:
+def _said(figure: ComparedFigure, one: ApartResult, tests: int) -> str:
     """A sentence on two strata that differ."""
     what = quoted([figure["label"]])
     if figure["name"] is None:
@@ -165,10 +165,9 @@ def _said(figure: ComparedFigure, one: ApartResult) -> str:
     apart = row.reading.value.lstrip(f"+{digits.MINUS}")
     if figure["name"] is not None:
         apart = digits.with_unit(apart, "points")
-    alone = one["adjusted_p_value"] == one["p_value"]
     return (
         f"{what} is {kind} in {larger} than in {smaller}, by {apart}"
-        f" ({digits.p_value(one['adjusted_p_value'])}{'' if alone else ', adjusted'})."
+        f" ({digits.p_value(one['adjusted_p_value'])}{', adjusted' if tests > 1 else ''})."
     )
 
 
