@@ -278,7 +278,11 @@ def views(app: Flask) -> list[str]:
         query = {key: value for key, value in ASKED.items() if key in known}
         if rule.rule.endswith("/difference"):
             query = {"question": "a", "choice": "yes", "share": "0.5"}
-        path = rule.rule.replace("<name>", "s").replace("<question>", "a")
+        path = (
+            re.sub("<question>", "a", rule.rule)
+            .replace("<name>", "s")
+            .replace("<file>", "METHODS.md")
+        )
         found.append(f"{path}?{urlencode(query)}")
     return found
 
