@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,7 +22,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import EnvironBuilder
 
-from deniably.survey.report import randomise_answers
+from deniably.authoring.compiling import compile_survey
+from deniably.survey.report import Report, make_report, randomise_answers
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import note
 from deniably.workbench.files.arrow import read_parquet
@@ -29,6 +31,7 @@ from deniably.workbench.files.folder import read_folder
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.tables import read_csv
 from deniably_server.api import report_files
+from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from support.commands import call
 from support.every_type import somebody, survey_of_everything
@@ -269,6 +272,104 @@ def test_the_command_says_what_became_of_the_strata(
     assert one.stdout.splitlines()[-1] == two.stdout.splitlines()[-1]
     assert read_folder(tmp_path / "one") == read_folder(tmp_path / "two")
     assert read_folder(tmp_path / "one").layout.stratified is (said == "site")
+
+
+# --- on a real PostgreSQL -------------------------------------------------------------------------
+
+SITES = {"site": ["north", "south"]}
+
+
+def wave(number: int, **keys: Any) -> Survey:
+    """One wave of a panel with sites, whose devices answer from memos."""
+    definition = {
+        "name": f"work-{number}", "title": "T", "results": {"minimum": 5}, "strata": SITES,
+        "waves": {"panel": "work"},
+        "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    }  # fmt: skip
+    return compile_survey(definition | keys)
+
+
+def answered_twice(store: Store) -> list[Survey]:
+    """Two waves of twelve people, six of each site, who answer from the same memos."""
+    kept: dict[int, Any] = {}
+    waves = [wave(1), wave(2)]
+    for survey in waves:
+        store.publish(survey, signed(survey))
+        for person in range(12):
+            stratum = {"site": SITES["site"][person % 2]}
+            made = make_report(survey, {"stolen": "yes"}, memos=kept.get(person), strata=stratum)
+            kept[person] = made.memos
+            store.add(survey, made.report)
+        store.close_survey(survey.name)
+    return waves
+
+
+@pytest.fixture
+def on_postgres(postgres: str) -> Iterator[Flask]:
+    app = create_app({"DATABASE": postgres, "TESTING": True})
+    yield app
+    app.extensions["deniably"].close()
+
+
+def test_postgresql_gives_out_the_same_bytes_as_sqlite(
+    on_postgres: Flask, store: Store, client: FlaskClient, tmp_path: Path
+) -> None:
+    other: Store = on_postgres.extensions["deniably"]
+    survey, analyst = of_sites(store, 5, 6, 7)
+    token = store.tokens()[0]
+    other.publish(survey, signed(survey))
+    other.add_token(token)
+    with closing(store.engine.connect()) as ours:
+        rows = ours.execute("SELECT id, report, stratum FROM reports").fetchall()
+    for _, text, stratum in reversed(rows):
+        values = dict(zip([one.name for one in survey.questions], json.loads(text), strict=True))
+        other.add(survey, Report(f"{secrets.randbits(128):032x}", survey.digest, values,
+                                 survey.every_stratum[stratum]))  # fmt: skip
+    other.close_survey(survey.name)
+
+    for file in FILES:
+        one = client.get(at(file), headers=analyst, buffered=True)
+        two = on_postgres.test_client().get(at(file), headers=analyst, buffered=True)
+        assert (one.status_code, two.status_code) == (200, 200)
+        assert two.data == one.data, "other ids, another order of arrival and another database"
+        assert two.headers["Deniably-Strata"] == one.headers["Deniably-Strata"]
+
+
+def test_each_wave_of_a_panel_has_a_file_and_nothing_links_two(
+    on_postgres: Flask, postgres: str, tmp_path: Path
+) -> None:
+    store: Store = on_postgres.extensions["deniably"]
+    waves = answered_twice(store)
+    analyst = {"Authorization": f"Bearer {new_token(store, 'analyst')}"}
+
+    for survey in waves:
+        answer = on_postgres.test_client().get(
+            f"/api/surveys/{survey.name}/reports.ndjson", headers=analyst, buffered=True
+        )
+        lines = [json.loads(line) for line in answer.data.splitlines()]
+        assert [set(line) for line in lines] == [{"row", "strata", "randomised"}] * 12
+        said = [(line["strata"]["site"], line["randomised"]["stolen"]) for line in lines]
+        assert said == sorted(said), "people keep no place from wave to wave"
+        to = tmp_path / survey.name
+        done = call("export", survey.name, "--to", to, "--database", postgres)
+        assert done.returncode == 0, done.stderr
+        found = read_folder(to)
+        assert found.tally() == store.tally(survey.name)
+        assert found.strata["site"] == ["north"] * 6 + ["south"] * 6
+        assert "one wave of the panel work" in (to / "METHODS.md").read_text()
+
+
+def test_several_waves_in_one_file_are_refused_with_the_reason(
+    store: Store, database: Path, tmp_path: Path
+) -> None:
+    answered_twice(store)
+
+    both = call("export", "work-1", "work-2", "--to", tmp_path / "a", "--database", database)
+    said = " ".join(both.stderr.split())
+    assert both.returncode == 2
+    assert "each wave has a file of its own" in said
+    assert "would need ids" in said
+    assert not (tmp_path / "a").exists()
 
 
 # --- the command --------------------------------------------------------------------------------

@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from deniably.workbench.source import Provenance
 
 
+_OF_WAVES = (
+    "In a panel each wave has a file of its own: to link the reports of one person would need ids"
+)
+
+
 @click.command()
-@click.argument("name")
+@click.argument("names", metavar="NAME", nargs=-1, required=True)
 @click.option(
     "--to",
     type=click.Path(path_type=Path),
@@ -48,7 +53,12 @@ if TYPE_CHECKING:
 )
 @click.option("--database", help="Read this database instead: a file or postgresql://...")
 def export(
-    name: str, to: Path, formats: str, server: str, token: str | None, database: str | None
+    names: tuple[str, ...],
+    to: Path,
+    formats: str,
+    server: str,
+    token: str | None,
+    database: str | None,
 ) -> None:
     """Write the randomised reports of the closed survey NAME into a folder.
 
@@ -68,6 +78,10 @@ def export(
 
     def tell(file: str) -> None:
         show_progress(f"writing {file}")
+
+    name, *more = names
+    if more:
+        raise click.UsageError(f"name one survey. {_OF_WAVES}")
 
     try:
         with _bar() as read:
