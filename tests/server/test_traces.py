@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,9 @@ from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
 from deniably_server.storage.maintenance.traces import in_file
 from deniably_server.storage.store import Store
+from support.commands import call
 from support.material import a_report, signed, survey_named
+from support.people import answer
 
 SURVEY = survey_named()
 
@@ -260,3 +264,116 @@ def test_what_the_options_do_not_allow_is_a_sentence(tmp_path: Path) -> None:
         done = CliRunner().invoke(maintenance.doctor, arguments)
         assert done.exit_code == 2
         assert "for --privacy" in done.output
+
+
+# --- an export ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> tuple[Path, Path]:
+    """A server's database, and the folder of a closed survey's reports."""
+    database, to = tmp_path / "deniably.db", tmp_path / "out"
+    with closing(Store(str(database))) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        answer(store, SURVEY, [{"stolen": "yes", "often": "never"}] * 120)
+        store.close_survey("workplace")
+        store.erase_order()
+    done = call("export", "workplace", "--to", to, "--format", "csv,ndjson,parquet,xlsx,sav,dta",
+                "--database", database)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return database, to
+
+
+def test_an_export_has_no_traces_of_people(exported: tuple[Path, Path]) -> None:
+    done = doctor(*exported)
+
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines() == ["no traces of people"]
+
+
+def some_id(row: int) -> str:
+    return sha256(f"{row}".encode()).hexdigest()[:32]
+
+
+def with_column(file: Path, name: str, cell: Callable[[int], str]) -> None:
+    head, *rows = file.read_text().splitlines()
+    lines = [f"{head},{name}", *(f"{row},{cell(number)}" for number, row in enumerate(rows))]
+    file.write_bytes("".join(f"{line}\r\n" for line in lines).encode())
+
+
+def reordered(file: Path) -> None:
+    """As they came: the rows of other numbers, whose content is the same."""
+    head, *rows = file.read_bytes().split(b"\r\n")[:-1]
+    said = [row.partition(b",")[2] for row in rows][::-1]
+    lines = [head, *(b"%d,%s" % (number, one) for number, one in enumerate(said, 1))]
+    file.write_bytes(b"".join(line + b"\r\n" for line in lines))
+
+
+def reordered_lines(file: Path) -> None:
+    said = [json.loads(line) for line in file.read_text().splitlines()][::-1]
+    rows = [one | {"row": number} for number, one in enumerate(said, 1)]
+    file.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
+
+
+def appended(file: Path, text: str) -> None:
+    with file.open("a") as target:
+        target.write(text)
+
+
+PLANTED: dict[str, tuple[Callable[[Path], None], str]] = {
+    "ids": (
+        lambda to: with_column(to / "reports.csv", "id", some_id),
+        "reports.csv: 120 words as long as ids or receipts",
+    ),
+    "ids without letters": (
+        lambda to: with_column(to / "reports.csv", "id", lambda row: f"{row + 10**31}"),
+        "reports.csv: 120 words as long as ids or receipts",
+    ),
+    "receipts": (
+        lambda to: appended(to / "METHODS.md", sha256(b"a report").hexdigest()),
+        "METHODS.md: 1 words as long as ids or receipts",
+    ),
+    "times": (
+        lambda to: with_column(to / "reports.csv", "at", lambda row: f"{1790000000 + 7 * row}"),
+        "reports.csv: 120 times of day",
+    ),
+    "a time": (
+        lambda to: appended(to / "CITATION.cff", "# 2026-11-22T09:41\n"),
+        "CITATION.cff: 1 times of day",
+    ),
+    "an address": (
+        lambda to: (to / "log.txt").write_text("203.0.113.9") and None,
+        "log.txt: 1 network addresses",
+    ),
+    "the order": (lambda to: reordered(to / "reports.csv"), "reports.csv: its rows are in another"),
+    "the order of lines": (
+        lambda to: reordered_lines(to / "reports.ndjson"),
+        "reports.ndjson: its rows are in another",
+    ),
+    "a word in a binary file": (
+        lambda to: appended(to / "reports.parquet", "x"),
+        "reports.parquet: it has bytes that do not follow from its reports",
+    ),
+    "a file": (
+        lambda to: (to / "notes.txt").write_text("row 7 is Ann") and None,
+        "notes.txt: no export has such a file",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_what_is_planted_in_an_export_is_found(exported: tuple[Path, Path], what: str) -> None:
+    plant, said = PLANTED[what]
+    plant(exported[1])
+
+    done = doctor(*exported)
+
+    assert done.exit_code == 1
+    assert said in done.output
+
+
+def test_a_folder_that_is_no_export_is_refused(exported: tuple[Path, Path], tmp_path: Path) -> None:
+    done = doctor(exported[0], tmp_path)
+
+    assert done.exit_code == 2
+    assert "no folder that deniably export wrote" in done.output

@@ -8,12 +8,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import sleep
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from deniably.authoring.compiling import compile_survey
@@ -40,7 +41,6 @@ PLAIN = [
     {"claim": {"epsilon": "2"}} | {key: one[key] for key in one if key != "show_if"}
     for one in QUESTIONS
 ]
-SOME = survey_of_everything(ask=4, questions=PLAIN)
 STRATA = {"site": ["north", "south", "west"], "a-shift": ["day", "night"]}
 SITES = survey_of_everything(strata=STRATA)
 
@@ -54,11 +54,6 @@ def without_strata(reports: ReportSet) -> ReportSet:
     return of_rows(layout(reports.survey), [reports.rows[:, 1:]])
 
 
-@pytest.fixture(scope="module", params=[EVERYTHING, SOME, SITES], ids=["all", "some", "sites"])
-def reports(request: pytest.FixtureRequest) -> ReportSet:
-    return simulated(request.param)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = tmp_path_factory.mktemp("export") / "out"
@@ -66,15 +61,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return to
 
 
-@pytest.mark.parametrize("name", [*FORMATS])
-def test_every_format_gives_the_same_set_back(
-    reports: ReportSet, tmp_path: Path, name: str
-) -> None:
-    write_folder(tmp_path / "out", reports, source_of(reports.survey), [name])
+def of_some(names: Sequence[str], ask: int, *, sites: bool, n: int) -> ReportSet:
+    """Reports to these questions of all types, asked all or some of them."""
+    questions = [one for one in PLAIN if one["name"] in names]
+    more: dict[str, Any] = {"ask": ask} if ask < len(questions) else {}
+    more |= {"strata": STRATA} if sites else {}
+    return simulated(survey_of_everything(questions=questions, **more), n)
 
-    found = read_folder(tmp_path / "out")
-    assert found == reports
-    assert found.tally() == reports.tally()
+
+TYPES = [one["name"] for one in PLAIN]
+
+
+@settings(max_examples=5, deadline=None)
+@given(
+    names=st.lists(st.sampled_from(TYPES), min_size=1, max_size=4, unique=True),
+    ask=st.integers(1, 4),
+    sites=st.booleans(),
+    n=st.integers(1, 40),
+)
+@example(names=TYPES, ask=99, sites=False, n=200)
+@example(names=TYPES, ask=4, sites=True, n=200)
+def test_every_format_gives_the_same_set_back(
+    names: list[str], ask: int, sites: bool, n: int
+) -> None:
+    reports = of_some(names, ask, sites=sites, n=n)
+
+    with TemporaryDirectory() as beside:
+        to = Path(beside) / "out"
+        write_folder(to, reports, source_of(reports.survey), [*FORMATS])
+        for one in FORMATS.values():
+            found = one.read(reports.survey, to / one.file)
+            assert found == reports
+            assert found.tally() == reports.tally()
+            assert found.strata == reports.strata
 
 
 def test_the_same_reports_make_the_same_bytes(folder: Path, tmp_path: Path) -> None:

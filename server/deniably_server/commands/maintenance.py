@@ -13,6 +13,7 @@ from deniably_server.commands.database import open_store, settings_options, stor
 
 if TYPE_CHECKING:
     from deniably_server.storage.engines.engine import Engine
+    from deniably_server.storage.maintenance.traces import Trace
     from deniably_server.storage.store import Store
 
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @settings_options("database")
 @click.option("--repair", is_flag=True, help="Count wrong tallies again; finish closings.")
 @click.option("--privacy", is_flag=True, help="Look for traces of people instead.")
-@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) -> None:
     """Check that everything stored is intact; the server may run meanwhile.
 
@@ -29,7 +30,9 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
 
     With --privacy it looks for traces of people instead: network addresses, names of browsers,
     times of day, and the order in which the reports of a closed survey came. It looks in the
-    database, its log and the FILES, such as server logs and backups.
+    database, its log and the FILES, such as server logs and backups. Of a folder that deniably
+    export wrote, every byte must follow from the set of its reports: no id, no receipt, no time, no
+    order.
     """
     from contextlib import closing
 
@@ -64,7 +67,8 @@ def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
     from deniably_server.storage.engines.database_urls import file_at
     from deniably_server.storage.maintenance.traces import traces
 
-    found = traces(store, list(files))
+    found = traces(store, [file for file in files if file.is_file()])
+    found += [trace for folder in files if folder.is_dir() for trace in _in_export(folder)]
     for trace in found:
         click.echo(one_line(f"{trace.where}: {trace.what}"))
     if found:
@@ -78,6 +82,25 @@ def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
             f"{', '.join(waiting)}: still open; until closing the disk may tell in which order"
             " reports came"
         )
+
+
+def _in_export(folder: Path) -> list[Trace]:
+    """What an exported folder has beside what follows from its reports."""
+    from deniably.workbench.files.leftovers import is_export, leftovers
+    from deniably.workbench.files.needed import NoExport
+    from deniably_server.storage.maintenance.traces import Trace, in_file
+
+    if not is_export(folder):
+        raise click.UsageError(f"{folder} is no folder that deniably export wrote")
+    try:
+        found = leftovers(folder)
+    except NoExport as error:
+        raise click.ClickException(one_line(str(error))) from None
+    odd = {one.file for one in found if one.file.is_file()}
+    return [
+        *(Trace(str(one.file), one.what) for one in found),
+        *(trace for file in sorted(odd) for trace in in_file(file)),
+    ]
 
 
 def _number(count: int, noun: str) -> str:

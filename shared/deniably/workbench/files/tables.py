@@ -49,7 +49,10 @@ def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
 def _filled(cells: tuple[str, ...]) -> Filled:
     texts = np.array(cells)
     there = texts != ""
-    return Filled(np.where(there, texts, "0").astype(np.int64), there)
+    try:
+        return Filled(np.where(there, texts, "0").astype(np.int64), there)
+    except OverflowError:
+        raise ValueError("a value is too large for any report") from None
 
 
 def pieces(blocks: Iterable[Rows], most: int) -> Iterator[Rows]:

@@ -1,0 +1,86 @@
+"""Finds in an exported folder what does not follow from the set of its reports.
+
+An export is a function of the definition, of what the register says, and of the reports as a set:
+without ids, receipts, times and order. So it is read, written again and compared byte by byte.
+Whatever differs could tell of a person.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deniably.workbench.files.folder import DEFINITION, DESIGN, FORMATS, read_export, write_folder
+from deniably.workbench.files.needed import NoExport
+
+_LIKE_IDS = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?:[0-9a-f]{32})?(?![0-9a-f])")
+"""Ids have 32 digits, and receipts 64."""
+_NUMBERED = re.compile(rb'^(?:\{"row":)?\d+,')
+"""A line of rows, up to what it says."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A ``file`` of an export, and ``what`` in it does not follow from its reports."""
+
+    file: Path
+    what: str
+
+
+def is_export(folder: Path) -> bool:
+    """Whether a folder looks like an export."""
+    return (folder / DEFINITION).is_file() and (folder / DESIGN).is_file()
+
+
+def leftovers(folder: Path) -> list[Leftover]:
+    """What is in an exported folder beside what follows from its reports; empty is good.
+
+    Raises NoExport for a folder that another version wrote: only that version writes it again.
+    """
+    files = sorted(one for one in folder.rglob("*") if one.is_file())
+    try:
+        reports, source = read_export(folder)
+    except NoExport as error:
+        whole = Leftover(folder, f"it cannot be read and written again: {error}")
+        return [whole, *(one for file in files for one in _words(file, b""))]
+    wrote = json.loads((folder / DESIGN).read_bytes())["software"]
+    if wrote != (mine := f"deniably {version('deniably')}"):
+        raise NoExport(f"{folder} is of {wrote}, and this is {mine}: take that to look into it")
+    formats = [name for name, one in FORMATS.items() if (folder / one.file).exists()]
+    with TemporaryDirectory() as beside:
+        again = Path(beside) / "again"
+        write_folder(again, reports, source, formats)
+        return [one for file in files for one in _compared(file, again / file.relative_to(folder))]
+
+
+def _compared(file: Path, again: Path) -> Iterator[Leftover]:
+    if not again.is_file():
+        yield Leftover(file, "no export has such a file")
+        yield from _words(file, b"")
+        return
+    found, expected = file.read_bytes(), again.read_bytes()
+    if found == expected:
+        return
+    rows = file.name in {FORMATS[name].file for name in ("csv", "ndjson")}
+    if rows and _unordered(found) == _unordered(expected):
+        yield Leftover(file, "its rows are in another order than that of what they say")
+        return
+    yield Leftover(file, "it has bytes that do not follow from its reports")
+    yield from _words(file, expected)
+
+
+def _unordered(text: bytes) -> list[bytes]:
+    return sorted(_NUMBERED.sub(b"", line) for line in text.splitlines())
+
+
+def _words(file: Path, expected: bytes) -> Iterator[Leftover]:
+    """Words that could be ids or receipts, but for those that belong there."""
+    known = set(_LIKE_IDS.findall(expected))
+    found = [word for word in _LIKE_IDS.findall(file.read_bytes()) if word not in known]
+    if found:
+        yield Leftover(file, f"{len(found):,} words as long as ids or receipts")
