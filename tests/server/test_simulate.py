@@ -106,6 +106,34 @@ def test_a_simulation_shows_truth_and_estimate(file: Path, tmp_path: Path) -> No
     assert "those for these respondents" in shown
 
 
+def test_people_of_one_stratum_are_simulated_alone(tmp_path: Path) -> None:
+    survey = tmp_path / "s.yaml"
+    survey.write_text(
+        HABITS.replace("title:", "strata: {site: [north, south], shift: [day, night]}\ntitle:", 1)
+    )
+    every = [("north", "day"), ("north", "night"), ("south", "day"), ("south", "night")]
+    rows = [(*every[i % 4], "yes" if i % 4 > 1 else "no", "3") for i in range(200)]
+    people = write(tmp_path / "p.csv", [("site", "shift", "stolen", "drinks"), *rows])
+
+    def truth(*options: str) -> float:
+        found = json.loads(run(survey, "--truth", people, "--json", *options).stdout)
+        return float(found[0]["truth"])
+
+    assert truth() == 0.5
+    assert truth("--for", "site=south") == 1
+    assert truth("--for", "site=north", "--for", "shift=day") == 0
+    shown = run(survey, "--truth", people, "--for", "site=north", "--for", "shift=day").stdout
+    assert "(shift day, site north): 50 people" in shown
+    for options, why in (
+        (("--for", "site=west"), "site is one of north, south"),
+        (("--for", "age=old"), "no stratum age; there are shift, site"),
+        (("--for", "north"), "--for is KEY=VALUE"),
+        (("--for", "site=north", "--for", "site=south"), "once for each key"),
+    ):
+        refused = run(survey, "--truth", people, *options)
+        assert (refused.exit_code, why in refused.stderr) == (1, True), refused.stderr
+
+
 def test_a_large_file_is_simulated_as_a_whole(file: Path, tmp_path: Path) -> None:
     """300,000 rows, more than are laid out at once; the bounds are six standard errors."""
     assert people.BLOCK < 300_000

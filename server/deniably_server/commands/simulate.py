@@ -39,8 +39,15 @@ _WHOLE = 1_000
     "--truth",
     required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="CSV of true answers: a column for each question (question.part for parts), a row for"
-    " each person; choices by name or label, several ticks as a;b.",
+    help="CSV of true answers: a column for each question (question.part for parts) and each key of"
+    " the strata, a row for each person; choices by name or label, several ticks as a;b.",
+)
+@click.option(
+    "--for",
+    "strata",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Simulate one subgroup alone, in a survey with strata: --for site=north.",
 )
 @click.option(
     "--runs",
@@ -53,32 +60,42 @@ _WHOLE = 1_000
     help="Add what a trusted curator would publish of the same answers at the same epsilon.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def simulate(file: Path, truth: Path, runs: int | None, curator: bool, as_json: bool) -> None:
+def simulate(
+    file: Path,
+    truth: Path,
+    strata: tuple[str, ...],
+    runs: int | None,
+    curator: bool,
+    as_json: bool,
+) -> None:
     """Run the survey FILE on made-up or known people and compare with the truth.
 
     A trusted curator would collect the true answers and add noise to what is published. With
     --curator you see beside every estimate how near that comes, at the price of trusting somebody.
     """
     from deniably.simulation.runs import compare
+    from deniably.survey.strata import titled
 
     survey = read_definition(file)
+    subgroup = dict(one.split("=", 1) for one in strata if "=" in one)
     people = _people(survey, truth)
+    title = one_line(titled(survey.title, subgroup))
     try:
+        if len(subgroup) < len(strata):
+            raise ValueError("--for is KEY=VALUE, once for each key, such as --for site=north")
+        people = people.among(subgroup)
         figures = compare(people, _tallies(people, runs or 1))
     except ValueError as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(one_line(str(error))) from None
     central: PublishedFigures = _published(people, runs or 1) if curator else {}
     if as_json:
         facts = _one_run if runs is None else _many_runs
         click.echo(json.dumps([facts(figure) | _central(figure, central) for figure in figures]))
     elif runs is None:
-        click.echo(f"{one_line(survey.title)}: {counted(people.n, 'person', 'people')}\n")
+        click.echo(f"{title}: {counted(people.n, 'person', 'people')}\n")
         _show_one_run(figures, central)
     else:
-        click.echo(
-            f"{one_line(survey.title)}: {counted(people.n, 'person', 'people')},"
-            f" {counted(runs, 'run')}\n"
-        )
+        click.echo(f"{title}: {counted(people.n, 'person', 'people')}, {counted(runs, 'run')}\n")
         _show_many_runs(figures, runs, central)
 
 
