@@ -33,7 +33,7 @@ _INTRO = 160
 
 @dataclass(frozen=True)
 class GuessingRates:
-    """Of 100 guesses, how many are right: of the answer that gives away most, of all, at worst.
+    """How many of 100 guesses are right: about the answer that gives away most, and about all.
 
     ``waves`` says whether all are those of all waves of a panel, and ``often`` whether the form's
     promise is the weak one.
@@ -117,7 +117,7 @@ def _rates(survey: Survey) -> GuessingRates:
 
 
 def _finding(survey: Survey) -> cards.Card:
-    """That of the first card of results that everybody may see."""
+    """The finding of the first card of results that everybody may see."""
     tallies = current_store().shown_tally(survey.name)
     return glance.finding(survey, tallies, address=f"/surveys/{survey.name}")
 

@@ -43,7 +43,7 @@ _MOST_OF_REGISTER = 20
 _MOST_OF_TITLE = 60
 _MOST_PEOPLE = 1_000_000
 _KEPT = "public, max-age=60"
-"""It depends on the address and the version of Deniably alone, and a new version is shown soon."""
+"""A page depends on its address and the version of Deniably alone; a new version is shown soon."""
 
 
 def _inputs() -> QueryParameters:
@@ -58,7 +58,7 @@ def _inputs() -> QueryParameters:
 
 
 INPUTS = _inputs()
-"""Those of all experiments. Each refuses the inputs that it has not, and says which it has."""
+"""The inputs of all experiments. Each refuses those that it lacks, and says which it has."""
 _PICTURE: QueryParameters = {
     "picture": {
         "type": "integer",
@@ -276,7 +276,7 @@ def _beside(entry: Entry) -> tuple[Case, ...]:
 
 
 def _register(entry: Entry) -> tuple[tuple[str, float], ...]:
-    """Their titles and epsilons: what a person tells by all answers to one of them."""
+    """The titles and epsilons of surveys: what all answers of a person to one of them tell."""
     if entry.name != _BESIDE_OTHERS:
         return ()
     return tuple(

@@ -183,7 +183,7 @@ def _funnel(survey: Survey, found: Sequence[cards.Card]) -> str | None:
 
 
 def _counts_alone(survey: Survey, results: SurveyResult) -> dict[str, str]:
-    """Of each question, what its published counts give away to people who see nothing else."""
+    """For each question, what its published counts give away to people who see nothing else."""
     of = {question.name: question for question in survey.questions}
     found = {one.name: counts_alone(survey, of[one.name], one.n) for one in results.questions}
     return {name: one.sentence for name, one in found.items() if one is not None}

@@ -19,7 +19,7 @@ from deniably_server.commands.authoring import (
 )
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Those of a name that is typed from a wall: none looks like another."""
+"""The letters of a name that is typed from a wall: no two look alike."""
 _LENGTH = 5
 _LEAST_STEP, _STEPS = 5, 3
 _USUAL = 30

@@ -18,7 +18,7 @@ LONGEST = 200
 """Characters of an input."""
 _STOPS = 40
 _DIGITS = 15
-"""Of a decimal."""
+"""The digits of a decimal."""
 _EACH = 100
 """A whole number of a range up to this has a stop at each."""
 _WIDE = 1000

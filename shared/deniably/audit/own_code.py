@@ -273,7 +273,7 @@ def _worst(answers: Sequence[Answer], laws: Sequence[Probabilities]) -> Shift | 
 
 
 def _beats(seen: Fraction, against: Fraction, than: Shift) -> bool:
-    """Of two reports that the other answer cannot make, the likelier one is worse."""
+    """Whether one shift is worse; if the other answer can make neither report, the likelier is."""
     if not against or not than.against:
         return not against and (bool(than.against) or seen > than.seen)
     return seen / against > than.seen / than.against

@@ -124,7 +124,7 @@ def recognition_note(people: int) -> str:
 
 
 TOLD, FLAGGED = LEAST_STATED, 100
-"""Of 1,000 people: from ``TOLD`` on the form says so, from ``FLAGGED`` on authors must allow it."""
+"""Recognisable people of 1,000: from how many on the form says so, and authors must agree."""
 
 
 def usual_history(asked: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction, str]:

@@ -28,7 +28,7 @@ from deniably.survey.survey import what_is_wrong
 _Group = Mapping[str, Any]
 
 MOST_PROBLEMS = 100
-"""Of a document; nobody reads more at once, and a hostile one has as many as it has values."""
+"""The most problems that are listed; a hostile document has as many as it has values."""
 _LONGEST_TEXT = 1000  # characters; far more than any key allows, and quick to convert
 
 

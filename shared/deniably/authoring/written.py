@@ -113,7 +113,7 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
         return self.task(privacy).choose(privacy, self.mechanism)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """Its type's fields in a published definition, with defaults filled in."""
+        """The fields of its type in a published definition, with defaults filled in."""
         raise NotImplementedError
 
     def _odds_of(self, coins: keys.WrittenCoins) -> Fraction:
@@ -210,7 +210,7 @@ class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select
         return ticks_task(k, most)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """And how many may be ticked."""
+        """The choices, and how many may be ticked."""
         return super().published_fields(privacy, words) | {"most": self.most or len(self.offered())}
 
 
@@ -230,7 +230,7 @@ class WrittenScale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         return scale_task(len(self.offered()), self.aim)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """And the scores: what is added by name gets some too, which no mean uses."""
+        """The choices and their scores; choices added by name get scores that no mean uses."""
         shown = super().published_fields(privacy, words) | {"aim": self.aim}
         if self.scores:
             added = len(self.offered()) - len(self.choices)

@@ -31,6 +31,8 @@ def upper_tail(count: npt.ArrayLike, n: int, share: npt.ArrayLike) -> Floats:
 def wilson(successes: npt.ArrayLike, n: int, alpha: float) -> tuple[Floats, Floats]:
     """Wilson's 1927 score interval (JASA 22:209, eq. 5) for binomial shares; level 1 - alpha.
 
+    Both ends are from 0 to 1, in the shape of ``successes``.
+
     >>> low, high = wilson(30, 100, alpha=0.05)
     >>> f"{low:.3f} {high:.3f}"
     '0.219 0.396'

@@ -170,7 +170,7 @@ def plan_power(
 
 
 _Row = tuple[str, float | None, NormalTest, NormalTest]
-"""Of a figure: its name, the share of the first group, and the test with and without noise."""
+"""A figure: its name, the share of the first group, and the test with and without noise."""
 
 
 def _tests(

@@ -26,7 +26,7 @@ PEOPLE = 1000
 """The number of people in both waves that a count of the recognised assumes."""
 
 LEAST_STATED = 10
-"""Of 1,000 people: a smaller number of recognisable people is not stated."""
+"""The smallest number of recognisable people, of 1,000, that is stated."""
 
 _STEP = 0.002  # of the grid of log likelihood ratios
 _LENGTH = 1 << 16  # of that grid, where it is not made coarser

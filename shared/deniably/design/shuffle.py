@@ -109,7 +109,7 @@ class Clones:
 
     @classmethod
     def of(cls, pair: AnswerPair) -> Clones:
-        """Of two answers; ``AnswerPair(epsilon0)`` for any randomiser.
+        """The clones of two answers; ``AnswerPair(epsilon0)`` is for any randomiser.
 
         A report that speaks for either of two answers has at least probability q under every
         third answer, so r = q.

@@ -494,7 +494,7 @@ def roots(mechanism: HasLaw[Law]) -> float | None:
 
 
 def bucket_ends(question: Number) -> list[tuple[Fraction, Fraction]]:
-    """The first and the last number of every bucket."""
+    """The first and the last number of every bucket, in the unit of the question."""
     n, k = question.range.positions, question.mechanism.k
     first = [-(-bucket * n // k) for bucket in range(k + 1)]
     return [
@@ -504,7 +504,7 @@ def bucket_ends(question: Number) -> list[tuple[Fraction, Fraction]]:
 
 
 def bucket_middles(question: Number) -> list[Fraction]:
-    """The middle of every bucket."""
+    """The middle of every bucket, in the unit of the question."""
     return [(low + high) / 2 for low, high in bucket_ends(question)]
 
 
@@ -771,7 +771,7 @@ def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
     k, omega, p = law.k, law.most, float(law.p)
 
     def among(rest: int, named: int) -> Floats:
-        """Of the k - 1 other choices, ``rest`` are in the group, and ``named`` are drawn."""
+        """P(j of ``named`` draws are in the group), j up to ``size``; ``rest`` of k - 1 are."""
         ways = [comb(rest, j) * comb(k - 1 - rest, named - j) if j <= named else 0
                 for j in range(size + 1)]  # fmt: skip
         return np.array([float(Fraction(way, comb(k - 1, named))) for way in ways])

@@ -240,7 +240,11 @@ def project(raw: npt.ArrayLike) -> Floats:
 
 
 def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
-    """The exact variance of one raw estimate where the true share is ``share``."""
+    """The exact variance of a raw estimate from n reports where the true share is ``share``.
+
+    It has the shape of ``share``. Source: Warner 1965 (JASA 60:63); Wang, Blocki, Li and Jha
+    2017 (USENIX Security), theorem 2.
+    """
     p, q = float(mechanism.law.p), float(mechanism.law.q)
     support = q + (p - q) * np.asarray(share, dtype=np.float64)
     result: Floats = support * (1 - support) / (n * (p - q) ** 2)
@@ -264,7 +268,10 @@ def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -
 
 
 def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The box around {low <= f <= high, sum f = 1}; the box itself where that is empty."""
+    """The smallest box around {low <= f <= high, sum f = 1}; (low, high) itself if that is empty.
+
+    All have the shape (k,).
+    """
     if not low.sum() <= 1 <= high.sum():
         return low, high
     return (

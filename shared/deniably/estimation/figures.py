@@ -155,7 +155,7 @@ class Average:
 
     @property
     def width(self) -> float:
-        """The length of the extent."""
+        """The length of the extent, in the unit of the answers."""
         low, high = self.extent
         return high - low
 
@@ -284,7 +284,7 @@ class SingleMean:
 
     @property
     def figures(self) -> tuple[Average]:
-        """It alone."""
+        """The mean alone."""
         return (self.figure,)
 
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
@@ -328,7 +328,7 @@ class Buckets:
 
     @property
     def figures(self) -> tuple[Share | Quantile, ...]:
-        """All of them."""
+        """All shares and quantiles."""
         return (*self.shares, *self.quantiles)
 
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
@@ -349,11 +349,11 @@ class Buckets:
         return [*(at_most or missing[: len(self.shares)]), *quantiles, *missing][: len(missing)]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """As for ``Shares``; inf where reports do not determine the shape."""
+        """n times the largest variance of a share; inf where reports do not determine the shape."""
         return max(one.variance(mechanism, share) for one in self.shares)
 
     def spread(self, share: float | None = None) -> float:
-        """As for ``Shares``."""
+        """n times the variance if people were asked directly: at ``share``, or the largest."""
         return 0.25 if share is None else share * (1 - share)
 
 

@@ -229,7 +229,10 @@ _ENDS = np.arange(2)
 
 
 def half_step(step: float, variance: float) -> float:
-    """Half a step if the standard deviation is below a step; beyond that it falls."""
+    """A correction for continuity, in the unit of ``step``.
+
+    It is half a step if the standard deviation is below a step; beyond that it falls.
+    """
     return step / 2 * min(1.0, step**2 / variance) if variance > 0 else step / 2
 
 

@@ -49,7 +49,7 @@ REPORTS = 3
 """Examples of what leaves a device."""
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 TIMES = {"half": 0.5, "as planned": 1, "double": 2}
-"""Of the survey's epsilons: the alternatives that a board is shown."""
+"""The alternatives that a board is shown, as multiples of the survey's epsilons."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -27,7 +27,7 @@ from deniably.wording.words import Words
 FUNNEL, TREE = "noise-averages-out", "coins"
 """The experiments that a class looks at."""
 _MOST_PEOPLE = 1_000_000
-"""Of a funnel."""
+"""The most people of a funnel."""
 TELLING = 9
 """Odds that a class of 30 may prefer, as it protects less and shows more."""
 

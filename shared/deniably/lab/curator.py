@@ -45,7 +45,7 @@ class Added:
         return self.scale if self.shape == "laplace" else sqrt(2 / pi) * self.scale
 
     def density(self, x: npt.ArrayLike) -> Floats:
-        """The density at each ``x``."""
+        """The density at each ``x``, in the shape of ``x``."""
         at = np.abs(np.asarray(x, dtype=np.float64)) / self.scale
         if self.shape == "laplace":
             return np.asarray(np.exp(-at) / (2 * self.scale))
@@ -65,7 +65,7 @@ class Added:
         return self.scale * float(special.ndtri((1 + confidence) / 2))
 
     def draw(self, draws: Draws, size: int) -> Floats:
-        """``size`` independent draws."""
+        """``size`` independent draws, shape (size,)."""
         u = draws.uniform(size)
         if self.shape == "gauss":
             return np.asarray(self.scale * special.ndtri(u))
@@ -96,7 +96,7 @@ class LaplaceNoise:
         _check_positive(epsilon=self.epsilon)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """As of ``Calibrated``: by the sum of what may change.
+        """The noise for each of ``numbers``: its b is their summed sensitivity over epsilon.
 
         >>> round(LaplaceNoise(1).noise(1).deviation, 3)
         1.414
@@ -119,7 +119,7 @@ class GaussNoise:
         _check_promise(self.epsilon, self.delta)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """As of ``Calibrated``: by the Euclidean distance of what may change.
+        """The noise for each of ``numbers``, by the Euclidean distance of what may change.
 
         >>> round(GaussNoise(1, 1e-5).noise(1).deviation, 3)
         3.731
@@ -143,7 +143,7 @@ class ClassicalGaussNoise:
         _check_promise(self.epsilon, self.delta)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """As of ``Calibrated``, by the textbook's formula, also where it is false.
+        """The noise by the textbook's formula, also where that is false.
 
         >>> round(ClassicalGaussNoise(1, 1e-5).noise(1).deviation, 3)
         4.845
@@ -177,7 +177,7 @@ class Published:
     noise: Added
 
     def draw(self, draws: Draws, size: int = 1) -> Floats:
-        """So many publications of the same table, each with noise of its own."""
+        """``size`` publications of one table, each with noise of its own; shape (size,)."""
         return np.asarray(self.exact + self.noise.draw(draws, size))
 
 
@@ -237,7 +237,7 @@ def selection_law(
 
 
 def select(law: Floats, draws: Draws, size: int = 1) -> npt.NDArray[np.int64]:
-    """So many independent choices by a ``selection_law``: the indices of candidates."""
+    """``size`` independent choices by a ``selection_law``: indices of candidates, shape (size,)."""
     ends = np.cumsum(law)
     u = draws.uniform(size) * float(ends[-1])
     found: npt.NDArray[np.int64] = np.searchsorted(ends, u, side="right")

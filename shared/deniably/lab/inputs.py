@@ -55,7 +55,7 @@ class Real(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """As of ``ExperimentInput``."""
+        """What may be given, in words, as a refusal says it."""
         return f"a number from {_short(self.minimum)} to {_short(self.maximum)}, such as 0.5 or 1/2"
 
 
@@ -78,7 +78,7 @@ class Whole(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """As of ``ExperimentInput``."""
+        """What may be given, in words, as a refusal says it."""
         return f"a whole number from {self.minimum:,} to {self.maximum:,}"
 
 
@@ -104,7 +104,7 @@ class SeveralOf(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """As of ``ExperimentInput``."""
+        """What may be given, in words, as a refusal says it."""
         return f"from one to {self.most} numbers, each {self.each.allowed}"
 
 
@@ -122,7 +122,7 @@ class OneOf(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """As of ``ExperimentInput``."""
+        """What may be given, in words, as a refusal says it."""
         return f"one of {', '.join(self.names)}"
 
 
@@ -157,7 +157,7 @@ class Level(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """As of ``ExperimentInput``."""
+        """What may be given, in words, as a refusal says it."""
         return (
             f"a number from {_short(self.minimum)} to {_short(self.maximum)}, or the logarithm of"
             " odds as ln 3"

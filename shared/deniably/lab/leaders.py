@@ -25,14 +25,14 @@ Int64 = npt.NDArray[np.int64]
 _COMPLEX = np.complex128
 
 _STEP = 0.25
-"""Of the trapezoid rule, whose error falls as e**(-pi**2 / step) for Gumbel noise."""
+"""The step of the trapezoid rule; its error falls as e**(-pi**2 / step) for Gumbel noise."""
 _LOW, _HIGH = -4.0, 37.0
 """Gumbel's noise is beyond these with probabilities of e**-54 and e**-37."""
 
 
 @dataclass(frozen=True)
 class _Count:
-    """Of one candidate: Poisson probabilities of the counts from ``first`` on, and their terms of
+    """One candidate: Poisson probabilities of the counts from ``first`` on, and their terms of
     the characteristic function, a row each."""
 
     first: int
@@ -75,7 +75,7 @@ def _count(mean: float, turns: Terms) -> _Count:
 
 
 def _reach(mean: float) -> int:
-    """So far from its mean is a Poisson count with a probability below 1e-13."""
+    """The distance that a Poisson count has from its mean with a probability below 1e-13."""
     return int(8 * sqrt(mean)) + 25
 
 

@@ -121,7 +121,7 @@ def bar(
 def group(
     row: DrawnRow, label: str, count: str, tone: Tone = "mark", *, filled: bool = True
 ) -> CrowdGroup:
-    """As many people as column ``count`` says."""
+    """A group of as many people as column ``count`` says."""
     ((people,),) = _told([row], count)
     return CrowdGroup(label, int(people), (count,), tone, filled)
 

@@ -169,16 +169,19 @@ class TwoLevel:
         return (comb(self.cells, self.size) - missing) * self.own + missing * self.other
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
-        """As of ``Joint``."""
+        """P(report | answer): the set's weight over the sum of all weights."""
         return Fraction(self.other if own.isdisjoint(report) else self.own, self.total)
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """As of ``Joint``."""
+        """Whether the report meets the cells of ``ours`` and none of ``theirs``."""
         return not ours.isdisjoint(report) and theirs.isdisjoint(report)
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction] | None:
-        """As of ``Joint``."""
+        """P(u and v are named) if u is the answer, and if neither is.
+
+        None if more than one cell is held.
+        """
         if self.held > 1:
             return None
         cells, size = self.cells, self.size
@@ -201,7 +204,7 @@ class CoinEach:
     cells: int
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
-        """As of ``Joint``."""
+        """P(report | answer): a product over the cells."""
         named = set(report)
         chances = (self.p if cell in own else self.q for cell in range(self.cells))
         return prod(
@@ -210,12 +213,12 @@ class CoinEach:
         )
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """As of ``Joint``."""
+        """Whether no other report favours the answer of ``ours`` over ``theirs`` more."""
         return (ours - theirs).issubset(report) and (theirs - ours).isdisjoint(report)
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction]:
-        """As of ``Joint``."""
+        """P(u and v are named) if u is the answer, and if neither is."""
         return self.p * self.q, self.q**2
 
 
@@ -229,17 +232,17 @@ class CoinForSome:
     ways: int
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
-        """As of ``Joint``."""
+        """P(report | answer): a product over the sampled options."""
         said = (self.p if cell in own else self.q for cell in report)
         return prod(said, start=Fraction(1, self.ways))
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """As of ``Joint``."""
+        """Whether no other report favours the answer of ``ours`` over ``theirs`` more."""
         return ours.issuperset(report) and theirs.isdisjoint(report)
 
     @property
     def pairs(self) -> None:
-        """As of ``Joint``."""
+        """None: a pair of cells has a probability of its own if both are of one option."""
         return None
 
 
@@ -378,7 +381,7 @@ class Finite(_OfPosition):
 
     @property
     def extremes(self) -> tuple[int, int]:
-        """As of ``Supporting``."""
+        """The worst pair of answers (x, y): P(report | x) / P(report | y) is largest for them."""
         return self._apart() if self.exact and not self.evenly else self.domain.extremes
 
     @property
@@ -465,7 +468,7 @@ class Noise(_OfPosition):
 
     @property
     def extremes(self) -> tuple[int, int]:
-        """As of ``Supporting``."""
+        """The worst pair of answers: the two ends."""
         return self.domain.extremes
 
     def probability(self, answer: int, report: Cells) -> Fraction:
@@ -520,7 +523,7 @@ class Several(_Itself):
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """As of ``Supporting``."""
+        """The worst pair of answers, each made of the worst ones of all parts."""
         pairs = [part.extremes for part in self.parts]
         return tuple(first for first, _ in pairs), tuple(second for _, second in pairs)
 

@@ -154,7 +154,7 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
 
     @kept
     def law(self) -> Supporting:
-        """Of each sampled option a report names one of its two cells."""
+        """The law: for each sampled option, a report names one of its two cells."""
         joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
         sampled_fraction = Fraction(self.s, self.k)
         return Supporting(Ticks(self.k), self.p, self.q, joint, self.s, sampled_fraction, both=True)
@@ -203,7 +203,7 @@ class Unary(Parameters, frozen=True, tag="unary"):
 
     @property
     def loss(self) -> Loss:
-        """Of the worst pair of answers, which have as few ticks in common as possible."""
+        """The loss of the worst pair of answers, which have as few ticks in common as possible."""
         ticked = Fraction(self.own, self.other)
         unticked = Fraction(self.total - self.other, self.total - self.own)
         # With exactly one tick each, as single choice has, one option differs each way.

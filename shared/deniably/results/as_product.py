@@ -23,7 +23,8 @@ from deniably.survey.questions import Question, SelectOne, YesNo
 from deniably.survey.survey import Survey
 
 _PRECISE, _WORTH = 0.03, 0.75
-"""It is mentioned where half an interval of a pair is wider, and would be this part of it."""
+"""A product is mentioned where half an interval of a pair is wider than the first of these, and a
+product's would be at most the second part of it."""
 _HIGHEST = 12.0  # epsilon; reports are then nearly answers, and no interval is wide
 _PLACES = 10**6
 

@@ -35,7 +35,7 @@ from deniably.survey.survey import Survey
 FEWEST = 2
 """Subgroups that can be compared."""
 MOST_TESTS = 300
-"""Of one document; so many take some seconds."""
+"""The most tests of one document; they take some seconds."""
 
 
 class ComparedSubgroup(TypedDict):

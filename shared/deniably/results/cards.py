@@ -36,7 +36,7 @@ from deniably.results.drawing.strip import Html
 from deniably.survey.questions import NOT_APPLICABLE
 
 _MANY = 20
-"""Of more choices, those that cannot be told from nobody's are folded away."""
+"""With more choices, those that cannot be told from 0 are folded away."""
 _WIDE = 4
 """Heat tables with more columns scroll sideways on a phone."""
 
@@ -83,12 +83,12 @@ class Heads:
 
     @property
     def shares(self) -> tuple[str, str]:
-        """Of shares."""
+        """The words for shares."""
         return ("Estimate", self.interval)
 
     @property
     def means(self) -> tuple[str, str]:
-        """Of means."""
+        """The words for means."""
         return ("Mean", self.interval)
 
 

@@ -233,7 +233,7 @@ def _named(numbers: Sequence[str]) -> list[str]:
 
 
 def _answers(question: WaveQuestion) -> list[SeriesResult]:
-    """All of a few; of many those with the largest estimates in the last wave."""
+    """The answers that are drawn: of many, those with the largest estimates in the last wave."""
     every = question["choices"]
     largest = sorted(every, key=lambda one: -(one["places"][-1]["estimate"] or 0.0))[:_MOST_PANELS]
     return [one for one in every if one in largest]

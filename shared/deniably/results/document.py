@@ -182,7 +182,7 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
 
     @property
     def type(self) -> str:
-        """Its type in the definition."""
+        """The question's type in the definition."""
         return str(self.__struct_config__.tag)
 
 

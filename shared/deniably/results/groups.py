@@ -54,7 +54,7 @@ def groups_result(name: str, question: Point, found: Clusters, strata: Stratum) 
 
 
 def on_square(question: Point, group: GroupResult) -> tuple[float, float]:
-    """The centre as fractions of the two ranges."""
+    """The centre as fractions of the two ranges, from 0 to 1."""
     first, second = (
         (place - float(part.range.minimum))
         / (float(part.range.maximum) - float(part.range.minimum))

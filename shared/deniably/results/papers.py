@@ -38,7 +38,7 @@ from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legen
 from deniably.survey.readable import cut
 
 MOST_ROWS = 40
-"""Of one part; a page of a journal has no room for more."""
+"""The most rows of one part; a page of a journal has no room for more."""
 _MOST_DOWN, _MOST_ACROSS = 20, 8
 """Rows and columns of a heat table; with more, its largest shares are listed."""
 
@@ -77,7 +77,7 @@ def headed(short: str, label: str) -> tuple[str, str]:
 
 
 def fewer(part: PaperPart) -> PaperPart:
-    """As much of a part as a figure has room for: of many rows, those furthest from nought."""
+    """The part, cut to what a figure has room for: of many rows, those furthest from 0."""
     match part:
         case PaperStrips():
             return _fewer(part)

@@ -95,7 +95,7 @@ def deviation(n: int, spread: Spread, risk: float) -> float:
 
 
 def of_score(score: Score) -> Spread:
-    """Of the score of a figure."""
+    """The spread of a figure's score."""
     return Spread(float(score.noise.max()), score.farthest)
 
 

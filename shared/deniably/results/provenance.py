@@ -16,7 +16,7 @@ from deniably.survey.survey import Survey
 
 SAMPLE = "Intervals are for a population that the respondents are a random sample of."
 _DIGITS = 12
-"""Of a digest; enough to find the definition that it is of."""
+"""The digits of a digest that are shown; enough to find its definition."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,13 @@ class Protection:
 
     @classmethod
     def of_result(cls, question: QuestionResult) -> Protection:
-        """That of a question in a document of results."""
+        """The protection of a question in a document of results."""
         delta = "" if question.delta is UNSET else question.delta
         return cls(question.method, question.epsilon, delta)
 
     @classmethod
     def of_question(cls, question: Question) -> Protection:
-        """That of a question of a survey."""
+        """The protection of a question of a survey."""
         loss = question.mechanism.loss
         delta = delta_text(loss.delta) if loss.delta else ""
         return cls(question.mechanism.described, loss.epsilon_text(), delta)

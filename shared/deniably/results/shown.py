@@ -27,7 +27,7 @@ UNSURE = 1 / 3
 
 
 def ordered(choices: Sequence[ChoiceResult], *, by_size: bool) -> list[ChoiceResult]:
-    """As asked, or the largest first; what is no answer proper comes last."""
+    """The choices as asked, or the largest first; refusals and the like come last."""
     proper = [one for one in choices if not of_choice(one).aside]
     aside = [one for one in choices if of_choice(one).aside]
     return [*(sorted(proper, key=lambda one: -one.estimate) if by_size else proper), *aside]

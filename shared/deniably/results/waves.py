@@ -263,7 +263,7 @@ class _Draft:
 
     @property
     def p_values(self) -> list[float]:
-        """Of its tests: the change, and the trend if there is one."""
+        """The p-values of the change, and of the trend if there is one."""
         if self._change is None:
             return []
         return [self._change["p_value"], *([] if self._trend is None else [self._trend])]
@@ -346,7 +346,7 @@ class _Asked:
         self._choices: list[_Draft] = []
 
     def drafts(self, confidence: float) -> list[_Draft]:
-        """Its figures."""
+        """The drafts of its figures."""
         places = self._sides, self._results
         self._means = [_Draft(one, self._numbers, confidence) for one in means(*places)]
         self._choices = [_Draft(one, self._numbers, confidence) for one in choices(*places)]

@@ -43,7 +43,7 @@ class Some:
     reports: bulk.Reports
 
     def among(self, chosen: npt.NDArray[np.bool_]) -> Some:
-        """Those of the chosen people alone, who keep their places."""
+        """The reports of the chosen people alone, who keep their places."""
         return Some(self.question, self.asked & chosen, self.reports[chosen[self.asked]])
 
     def tally(self) -> Tally:

@@ -79,7 +79,7 @@ class _Known:
 
     @cached_property
     def within(self) -> Floats:
-        """As ``shares``, but without the people off a map, whom ``shares`` counts at its edge."""
+        """The shares without the people off a map, whom ``shares`` counts at its edge."""
         if not isinstance(self.answers.question, Point):
             return self.shares
         return self._counts_within / self.answers.n

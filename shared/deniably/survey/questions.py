@@ -49,7 +49,7 @@ YES_NO = ("yes", "no")
 NOT_APPLICABLE = "not_applicable"
 LARGEST_GRID = 32
 MOST_PARTS = 8
-"""Of a product."""
+"""The most parts of a product."""
 LARGEST_SCORE = (1 << 31) - 1
 
 Aim = Literal["distribution", "mean"]

@@ -18,9 +18,9 @@ from deniably.core.errors import BadLink
 from deniably.survey.parts import SurveyName
 
 MOST_STRATA = 8
-"""Of a survey. Each further one makes all of them smaller, and so their people easier to find."""
+"""The most strata of a survey: the smaller they are, the easier their people are to find."""
 MOST_KEYS = 3
-"""As each key has two values at least."""
+"""The most keys that so many strata can have: each key has at least two values."""
 RESERVED = frozenset(
     ("after", "by", "choice", "columns", "confidence", "count", "format", "language", "of", "other",
      "page", "part", "question", "rows", "share", "smooth", "survey", "value", "weights", "width")

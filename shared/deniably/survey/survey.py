@@ -27,7 +27,7 @@ EPSILON_LIMIT = "5"
 
 MOST_QUESTIONS = 100
 MOST_WAVES = 100
-"""Of a panel whose reports are randomised afresh in each wave."""
+"""The most waves of a panel whose reports are randomised afresh in each wave."""
 
 
 class ResultsRule(Value, frozen=True):

@@ -18,7 +18,7 @@ from deniably.wording import explain
 from deniably.wording.words import Words
 
 _SECONDS = 30
-"""That a question takes, with reading the first page, on average."""
+"""How long a question takes on average, with reading the first page."""
 _LONGEST = 80
 """Characters of who asks; longer contacts are shown where all of it is."""
 _READERS = {"analysts": "start.reports_analysts", "public": "start.reports_public"}
@@ -87,7 +87,7 @@ def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
 
 
 def _strata(survey: Survey, words: Words) -> str:
-    """That the group is known, with all groups; the form says the one of the link."""
+    """Says that the group is known, and lists all groups; the form says which one the link has."""
     if not survey.strata:
         return ""
     comma = words("fields.comma")

@@ -271,7 +271,7 @@ _OF_QUESTION = (
 
 
 def means_alone(found: Findings) -> Findings:
-    """Of weighted figures those that are means. Raises NoFigure."""
+    """The weighted figures that are means. Raises NoFigure where there is none."""
     means = [dict(row) for row in found.rows if row["figure"] == "mean"]
     if not means:
         raise NoFigure(

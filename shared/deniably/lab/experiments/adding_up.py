@@ -42,7 +42,7 @@ _POINTS = 16
 _PEOPLE, _REPORTS = 400, 400_000  # who are drawn
 _OF_A_SURVEY = 150  # answers of one person, if it is made again and again
 _DEVIATIONS = 4
-"""Of the loss, to either side of its mean, that the second picture shows."""
+"""The standard deviations, to either side of the mean loss, that the second picture shows."""
 
 DeltaInput = Annotated[
     Exact,

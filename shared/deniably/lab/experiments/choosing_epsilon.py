@@ -31,7 +31,7 @@ from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey
 
 PEOPLE = 1000
-"""Of each answer: they report, and those who report “yes” are counted."""
+"""People of each answer: they report, and those who report “yes” are counted."""
 _PRIORS = (0, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 100)
 _TONES: dict[str, Tone] = {"local": "mark", "central": "mute", "yours": "second"}
 

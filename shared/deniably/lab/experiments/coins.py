@@ -131,7 +131,7 @@ def _told(answer: int, chance: Fraction, labels: tuple[str, str]) -> dict[str, C
 def _cell(
     people: int, answer: int, report: int, chance: Fraction, count: int, labels: tuple[str, str]
 ) -> dict[str, Cell]:
-    """Of all 100: those with this answer who make this report."""
+    """The people of all 100 who have this answer and make this report."""
     exact = Fraction(people, PEOPLE) * chance
     return {
         "what": "people",

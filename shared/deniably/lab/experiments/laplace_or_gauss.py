@@ -359,5 +359,5 @@ def _points(row: dict[str, Cell]) -> str:
 
 
 def _six(epsilon: float) -> Fraction:
-    """As the planner takes an epsilon."""
+    """The epsilon with six decimals, as the planner takes it."""
     return Fraction(str(round(epsilon, 6)))

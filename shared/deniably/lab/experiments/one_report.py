@@ -29,7 +29,7 @@ from deniably.results.drawing.graph import Graph, GraphLayer
 from deniably.survey.questions import Question
 
 PEOPLE = 2000
-"""Of each prior: they draw their reports, and those who sent the telling one are counted."""
+"""People of each prior: they draw reports, and those who sent the telling one are counted."""
 _PRIORS = (0, 1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95, 98, 99, 100)
 _DRAWN = (10, 30, 50, 70, 90)
 
@@ -178,7 +178,7 @@ def after(prior: Fraction, ratio: Fraction) -> Fraction:
 def _drawn(
     draws: Draws, mechanism: Randomiser[Law], prior: Fraction, ratio: Fraction
 ) -> dict[str, Cell]:
-    """Of the people whose report speaks most for the answer, the part that has it."""
+    """The part that has the answer, of people whose report speaks most for it."""
     law: Any = mechanism.law  # whose answers are of the type that it takes
     having = round(PEOPLE * prior)
     answers: Sequence[Any] = law.extremes

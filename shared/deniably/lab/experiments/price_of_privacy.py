@@ -205,7 +205,7 @@ def _with_noise(k: int) -> list[_Way]:
 
 
 def _goal(task: Task, name: str, variance: Callable[[Any], float]) -> Goal:
-    """That of the mechanism with this name, at the worst spread of answers."""
+    """The goal of the mechanism with this name, at the worst spread of answers."""
 
     def of(epsilon: float) -> float:
         delta = USUAL_DELTA if name == "gaussian" else None
@@ -224,7 +224,7 @@ def _of_mean(mechanism: Any) -> float:
 
 
 def _six(epsilon: float) -> Fraction:
-    """As the planner takes an epsilon."""
+    """The epsilon with six decimals, as the planner takes it."""
     return Fraction(str(round(epsilon, 6)))
 
 

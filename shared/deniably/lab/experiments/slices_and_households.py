@@ -26,12 +26,12 @@ from deniably.results.drawing.graph import Bars, Graph
 from deniably.survey.survey import Survey
 
 PARTS = tuple(Fraction(1, part) for part in (1, 2, 5, 10, 20, 50))
-"""Of everybody: men, a region, an age in a region."""
+"""The slices as parts of everybody: men, a region, an age in a region."""
 _TENTH = Fraction(1, 10)
 _SURVEYS = 40
 """Surveys that are drawn of a slice, fewer where it is large."""
 _FEWEST, _MOST_REPORTS = 20, 8000
-"""So many households are drawn of either answer that this many are expected to send the telling
+"""The number of households of either answer is such that this many are expected to send the telling
 reports; none where that takes more reports."""
 
 PeopleInput = Annotated[int, Whole(minimum=100, maximum=1_000_000, help="How many people answer.")]
@@ -180,7 +180,7 @@ def _home(people: int, mechanism: Randomiser[Law]) -> dict[str, Cell]:
 def _drawn_homes(
     draws: Draws, mechanism: Randomiser[Supporting], row: dict[str, Cell]
 ) -> dict[str, Cell]:
-    """Of the households all of whose reports name the answer, the part that has it."""
+    """The part that has the answer, of households whose reports all name it."""
     size, law = int(value(row, "household")), mechanism.law
     likely = [float(law.probability(answer, (0,))) ** size for answer in (0, 1)]
     homes = ceil(_FEWEST / min(likely))

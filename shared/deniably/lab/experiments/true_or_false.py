@@ -141,7 +141,7 @@ def _coins() -> Any:
 
 
 def _reports_deviation() -> float:
-    """Of the number of people with an answer, by the reports of 1,000 people at epsilon 1."""
+    """The standard deviation of a count of people from 1,000 reports at epsilon 1."""
     score = of_choice(warner(2, _ONE))
     return sqrt(_PEOPLE * float(score.noise[0]))
 

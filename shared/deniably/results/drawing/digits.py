@@ -23,7 +23,7 @@ UNKNOWN = "too few to say"
 
 _WHOLE = 1e-9
 _NEARLY = 99.8
-"""Of a hundred; chances from here on have two decimals."""
+"""In per cent; chances from here on have two decimals."""
 _MOST_PLACES = 5
 
 FINE = 0.015
@@ -161,7 +161,7 @@ def number(value: float, decimals: int = 0) -> str:
 
 
 def signed(value: float, decimals: int = 0) -> str:
-    """As ``number``, with a plus sign above zero."""
+    """A number as ``number`` writes it, with a plus sign above zero."""
     text = number(value, decimals)
     plus = value > 0 and text != number(0, decimals)
     return f"+{text}" if plus else text

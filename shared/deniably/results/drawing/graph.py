@@ -120,7 +120,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class CrowdGroup:
-    """So many people who look alike; ``filled`` and ``tone`` tell them from others."""
+    """People who look alike; ``filled`` and ``tone`` tell them from others."""
 
     label: str
     count: int

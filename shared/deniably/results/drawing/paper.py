@@ -13,7 +13,7 @@ from typing import Protocol
 from deniably.results.drawing.sheet import GAP, INK, LABEL, LEDE, NOTE, SOFT, TITLE, Sheet, xml
 
 WIDTHS = (85, 180)
-"""Of a figure, in millimetres: one column or two."""
+"""The widths of a figure, in millimetres: one column or two."""
 
 _POINT = 25.4 / 72  # millimetres
 
@@ -40,7 +40,7 @@ class PaperPart(Protocol):
         ...
 
     def described(self) -> str:
-        """All of its numbers as text, without a full stop."""
+        """All numbers of the figure as text, without a full stop."""
         ...
 
 

@@ -54,7 +54,7 @@ class PaperStrips:
 
 
 def colour(row: Row) -> str:
-    """Of its marks: grey where it is set aside, or shows nothing."""
+    """The colour of a row's marks: grey where it is set aside, or shows nothing."""
     return SOFT if row.aside or row.muted else MARK
 
 

@@ -39,7 +39,7 @@ class Citation:
 
     @property
     def year(self) -> str:
-        """Of the day; "n.d." where that is unknown, as APA writes."""
+        """The year of the day; "n.d." where that is unknown, as APA writes."""
         return self.day[:4] or "n.d."
 
     @property

@@ -38,7 +38,7 @@ _HEAD = 1_000
 _NEVER = datetime(1980, 1, 1, tzinfo=UTC)
 _SHEET = "reports"
 _MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384
-"""Of a sheet of Excel, with the row of names."""
+"""The most rows, with the row of names, and columns of a sheet of Excel."""
 
 
 def write_sav(reports: ReportSet, file: Path) -> None:

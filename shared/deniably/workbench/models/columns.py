@@ -110,7 +110,7 @@ def _check_whole(name: str, column: pd.Series[Any]) -> None:
 
 
 def numbers(name: str, column: object) -> Floats:
-    """A column of finite numbers. Raises BadModel."""
+    """A column of finite numbers, shape (n,). Raises BadModel for others."""
     try:
         found = np.asarray(column, np.float64)
     except (TypeError, ValueError):
@@ -121,7 +121,7 @@ def numbers(name: str, column: object) -> Floats:
 
 
 def weights_of(name: str, column: object) -> Floats:
-    """Weights: at least 0, and one above. Raises BadModel."""
+    """A column of weights, shape (n,). Raises BadModel for one below 0, and if all are 0."""
     found = numbers(name, column)
     if (found < 0).any():
         raise BadModel(f"{name}: row {int(np.argmax(found < 0)) + 1} has a negative weight")

@@ -15,7 +15,7 @@ from deniably.core.errors import BadModel, NoEstimate
 Ints = npt.NDArray[np.int64]
 StandardErrors = Literal["expected", "observed", "opg", "robust"]
 KINDS: tuple[StandardErrors, ...] = ("expected", "observed", "opg", "robust")
-"""Of standard errors: see ``Fit``."""
+"""The kinds of standard errors: see ``Fit``."""
 
 _SMALL_STEP = 1e-10
 _MOST_STEPS = 200
@@ -94,7 +94,9 @@ class Collinear(BadModel):
 
 
 def climb(slope_at: Callable[[Floats], Slope], start: Floats, rounding: float = 1e-13) -> Floats:
-    """The point where steps end: |step| < 1e-10 (Fisher scoring; Nelder and Wedderburn 1972).
+    """The maximum of a likelihood, shape (p,), from ``start``, by Fisher scoring.
+
+    It is where |step| < 1e-10. Source: Nelder and Wedderburn 1972 (J. R. Stat. Soc. A 135:370).
 
     A step that does not climb is halved. Near the top the value is flat within its ``rounding``,
     and full steps are taken. Raises NoEstimate on separation (a standardised coefficient above 15)
@@ -136,7 +138,7 @@ def check_separation(point: Floats) -> None:
 
 
 def solved(information: Floats, gradient: Floats) -> Floats:
-    """The step to the top of the parabola. Raises NoEstimate where there is none."""
+    """Newton's step, shape (p,). Raises NoEstimate for an information that is singular."""
     try:
         return cast(Floats, np.linalg.solve(information, gradient))
     except np.linalg.LinAlgError:
@@ -153,7 +155,7 @@ def bends_down(information: Floats) -> bool:
 
 
 def inverse(information: Floats) -> Floats:
-    """The covariance that belongs to an information. Raises NoEstimate where it has none."""
+    """The covariance (p, p) that belongs to an information. Raises NoEstimate if it has none."""
     if not bends_down(information):
         raise NoEstimate(
             "the reports do not determine the coefficients: the information of the likelihood has"
@@ -177,7 +179,7 @@ def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
 
 
 def stretched(strata: Ints) -> tuple[Ints, Floats]:
-    """Of each stratum how many rows n it has, and n / (n - 1). Raises BadModel for one row."""
+    """The number n of rows of each stratum, and n / (n - 1). Raises BadModel for one row."""
     sizes = np.bincount(strata)
     if (sizes == 1).any():
         raise BadModel("a stratum has only one row: merge it with another")

@@ -46,7 +46,7 @@ _EXACT = -12.0
 """The logarithm of a standardised sigma below which a line fits exactly."""
 JointErrors = Literal["observed", "robust"]
 _Inside = npt.NDArray[np.bool_]
-"""Which shares (groups, cells) are not taken as 0."""
+"""Marks the shares (groups, cells) that are not taken as 0."""
 
 
 class JointRows(NamedTuple):
@@ -77,7 +77,7 @@ class Sample(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Of rows and cells, at some coefficients: log f(outcome | cell) (r, cells), and its gradient
+    """What rows tell at some coefficients: log f(outcome | cell) (r, cells), and its gradient
     (r, cells, coefficients)."""
 
     log_density: Floats
@@ -94,7 +94,7 @@ class OutcomeModel(Protocol):
 
     @property
     def slopes(self) -> int:
-        """So many of the coefficients, the first ones, can separate."""
+        """How many of the coefficients, counted from the first, can separate."""
         ...
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
@@ -102,11 +102,11 @@ class OutcomeModel(Protocol):
         ...
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """The sum of weight (r, cells) times -d^2 log f."""
+        """The sum of weight (r, cells) times -d^2 log f, shape (coefficients, coefficients)."""
         ...
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """What that would be on average, were the outcome itself known; always positive."""
+        """The average of ``information`` if the outcome itself were known; positive definite."""
         ...
 
 
@@ -116,7 +116,7 @@ def cells(columns: Sequence[Randomised]) -> int:
 
 
 def cell_answers(columns: Sequence[Randomised]) -> list[Ints]:
-    """Of every cell the number of the true answer to each column; the last one runs fastest."""
+    """For each column the number of its true answer in every cell; the last column runs fastest."""
     sizes = [one.k for one in columns]
     return [one.ravel() for one in np.indices(sizes)]
 
@@ -167,7 +167,7 @@ class Logistic:
 
     @property
     def slopes(self) -> int:
-        """All of them."""
+        """All coefficients can separate."""
         return self.coefficients
 
     def _shares(self, b: Floats) -> Floats:
@@ -185,19 +185,19 @@ class Logistic:
         return share, both / chance[:, :, None], chance
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Of the report of the answer."""
+        """The likelihood of the reports of the answer."""
         share, given, chance = self._given(b, people)
         apart = (given - share)[:, :, 1:]
         scores = apart[..., None] * self.z[people.group][:, :, None, :]
         return Seen(np.log(chance), scores.reshape(*chance.shape, -1))
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Of the report of the answer: Cov(answer) - Cov(answer | report)."""
+        """The sum of weight times (Cov(answer) - Cov(answer | report))."""
         share, given, _ = self._given(b, people)
         return self._bent(people, weight, share) - self._bent(people, weight, given)
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Of the answer itself: Cov(answer)."""
+        """What true answers would give: the sum of weight times Cov(answer)."""
         return self._bent(people, weight, self._shares(b)[people.group])
 
     def _bent(self, people: JointRows, weight: Floats, share: Floats) -> Floats:
@@ -227,7 +227,7 @@ class Linear:
 
     @property
     def slopes(self) -> int:
-        """None of them can separate."""
+        """0: no slope of a linear model can separate."""
         return 0
 
     def _errors(self, b: Floats, people: JointRows) -> Floats:
@@ -239,7 +239,7 @@ class Linear:
         return found
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Of the number."""
+        """The normal likelihood of the number."""
         e = self._errors(b, people)
         scores = np.concatenate(
             [e[:, :, None] * self.z[people.group] / np.exp(b[-1]), (e**2 - 1)[:, :, None]], axis=2
@@ -247,7 +247,7 @@ class Linear:
         return Seen(-(e**2) / 2 - b[-1] - log(2 * pi) / 2, scores)
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Of slopes and log sigma."""
+        """The sum of weight times -d^2 log f; log sigma is the last coefficient."""
         e, z = self._errors(b, people), self.z[people.group]
         found = self.complete(b, people, weight)
         found[:-1, -1] = np.tensordot(2 * weight * e, z, axes=([0, 1], [0, 1])) / np.exp(b[-1])
@@ -255,7 +255,7 @@ class Linear:
         return found
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """The information that unrandomised answers would give, where errors are normal."""
+        """The average of ``information`` where errors are normal."""
         z = self.z[people.group]
         found = np.zeros((self.coefficients, self.coefficients))
         weighed = weight[:, :, None] * z

@@ -22,7 +22,7 @@ from deniably.workbench.models.fit import (
 
 _MOST_COEFFICIENTS = 1000
 _Weight = Callable[[int, int], Floats]
-"""Of a pair of answers: how much each row adds to their block of the information, (n,)."""
+"""(answer, answer) -> what each row adds to their block of the information, (n,)."""
 
 
 def multinomial(

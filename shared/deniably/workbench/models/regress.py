@@ -504,7 +504,7 @@ def _places(one: Randomised, column: Any) -> Ints:
 
 
 def _answer_text(answer: Any) -> str:
-    """As choices are written: 1 for 1.0 and True."""
+    """An answer spelt as choices are: 1 for 1.0 and True."""
     if isinstance(answer, str):
         return answer
     return f"{float(answer):g}"
