@@ -9,6 +9,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deniably.authoring.compiling import compile_survey
 from deniably.core.coins import Coins
@@ -17,13 +19,16 @@ from deniably.estimation.difference import holm
 from deniably.estimation.tally import Tally, from_cells, tally
 from deniably.results.by_stratum import (
     COLUMNS,
+    ApartResult,
     ByStratumResult,
     by_stratum,
     by_stratum_rows,
 )
 from deniably.results.comparison import Side, choice_apart, mean_apart
 from deniably.results.document import VectorResult
+from deniably.results.drawing import digits
 from deniably.results.result import result
+from deniably.results.stratum_drawing import apart_rows, cards, differences, finding
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 
@@ -212,3 +217,40 @@ def test_three_alike_sites_are_told_apart_once_in_twenty_at_most(odds: int, shar
 
     assert some, "so few people can show a difference"
     assert wrong <= 0.05
+
+
+@given(st.lists(st.tuples(st.floats(-0.9, 0.9), st.floats(0, 1)), min_size=3, max_size=3))
+def test_only_what_the_tests_show_is_called_different(drawn: list[tuple[float, float]]) -> None:
+    found = of("hit")
+    (figure,) = found["figures"]
+    changed: list[ApartResult] = [
+        {**one, "estimate": estimate, "interval": [estimate - 0.05, estimate + 0.05],
+         "adjusted_p_value": p_value, "p_value": p_value / 3}
+        for one, (estimate, p_value) in zip(figure["differences"], drawn, strict=True)
+    ]  # fmt: skip
+    found = {**found, "figures": [{**figure, "differences": changed}]}
+
+    said = finding(found)
+    shown = [one for one in changed if one["adjusted_p_value"] < 0.05]
+    assert said.count("more frequent") == (len(shown) if len(shown) <= 2 else 1)
+    if not shown:
+        assert said == "No difference by site is shown."
+    rows = apart_rows(found["figures"][0])
+    assert [row.muted for row in rows] == [one not in shown for one in changed]
+    for one in shown:
+        larger, smaller = (one["first"], one["second"])[:: 1 if one["estimate"] >= 0 else -1]
+        if len(shown) <= 2:
+            assert f"in {larger} than in {smaller}, by" in said
+    for line, one in zip(differences(found), changed, strict=True):
+        printed = float(line[1].replace(digits.MINUS, "-"))
+        assert abs(printed - 100 * one["estimate"]) <= 0.051
+
+
+def test_means_are_compared_in_their_unit() -> None:
+    found = of("hours")
+    (card,) = cards(found)
+
+    assert "The mean is higher in south than in east" in finding(found)
+    assert f"{digits.NARROW}h" in finding(found)
+    assert card.differences is not None
+    assert "points" not in card.differences

@@ -497,6 +497,54 @@ def test_no_key_of_strata_has_another_meaning_in_an_address(app: Flask) -> None:
     assert used <= RESERVED
 
 
+# --- counts, and the description of the interface -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("south", "counted"), [(60, {"north": 40, "south": 60}), (4, {}), (0, {"north": 40})]
+)
+def test_the_status_counts_by_stratum_what_results_show(
+    south: int, counted: dict[str, int], client: FlaskClient, kept: Store
+) -> None:
+    filled(kept, SITES, north=40, south=south)
+    operator = {"Authorization": f"Bearer {new_token(kept, 'operator')}"}
+
+    def status() -> dict[str, Any]:
+        found: dict[str, Any] = client.get("/api/surveys/s/status", headers=operator).get_json()
+        return found
+
+    during = status()
+    assert during["subgroups"] is None
+    assert "once it is closed" in during["sentences"][-1]
+    assert "south" not in client.get("/surveys/s/status", headers=operator).text
+    kept.close_survey("s")
+    after = status()
+    assert {one["strata"]["site"]: one["reports"] for one in after["subgroups"]} == counted
+    page = client.get("/surveys/s/status", headers=operator).text
+    assert all((f"site {site}" in page) == (site in counted) for site in ("north", "south"))
+
+
+def test_the_interface_describes_the_keys_of_strata_as_parameters(
+    app: Flask, client: FlaskClient, kept: Store
+) -> None:
+    filled(kept, SITES, north=6, south=9)
+    kept.close_survey("s")
+    paths = client.get("/api/openapi.json").get_json()["paths"]
+    taking = {
+        path: one
+        for path, methods in paths.items()
+        for one in methods.get("get", {}).get("parameters", ())
+        if one["name"] == "strata"
+    }
+
+    assert len(taking) == len(views(app)) + 1, "and the form"
+    found = taking["/api/surveys/{name}/results"]
+    assert (found["in"], found["style"], found["explode"]) == ("query", "form", True)
+    answer = client.get(f"/api/surveys/s/results?{urlencode(found['example'])}")
+    assert answer.get_json()["n"] == 6
+    assert_problem(client.get("/api/surveys/s/results?strata=site"), 400, "bad-parameter")
+
+
 # --- the form ------------------------------------------------------------------------------------
 
 

@@ -259,7 +259,10 @@ def _operation(path: str, method: str, found: Mapping[str, Any]) -> Iterator[str
 def _query(found: Mapping[str, Any]) -> str:
     named = [one for one in found.get("parameters", ()) if one["in"] == "query"]
     return ", ".join(
-        f"`{one['name']}`" + (" (required)" if one["required"] else "") for one in named
+        "keys of the strata, such as `site=north`"
+        if one.get("explode")
+        else f"`{one['name']}`" + (" (required)" if one["required"] else "")
+        for one in named
     )
 
 

@@ -19,6 +19,8 @@ import msgspec
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.routing import Rule
 
+from deniably.survey.parts import SURVEY_NAME
+from deniably.survey.strata import MOST_KEYS
 from deniably_server.watching.request_facts import HEADER
 from deniably_server.web.answer import encode
 from deniably_server.web.body import JSON
@@ -108,6 +110,28 @@ _HEADERS = {
 }
 
 
+_STRATA: Mapping[str, object] = {
+    "name": "strata",
+    "in": "query",
+    "required": False,
+    "style": "form",
+    "explode": True,  # each key is a parameter of its own, and none is called strata
+    "schema": {
+        "type": "object",
+        "propertyNames": {"pattern": SURVEY_NAME},
+        "additionalProperties": {"type": "string", "pattern": SURVEY_NAME},
+        "maxProperties": MOST_KEYS,
+    },
+    "example": {"site": "north"},
+    "description": (
+        "Values of keys of the survey's strata, each key as a parameter, such as ?site=north. All"
+        " results are then of this subgroup alone. It has results once the survey is closed, if it"
+        " has enough reports and no part with too few could be worked out with it; else the problem"
+        " is hidden. The form needs a value of every key."
+    ),
+}
+
+
 def _operation(
     rule: Rule, method: str, view: Callable[..., Any], schemas: _Schemas
 ) -> dict[str, Any]:
@@ -120,11 +144,15 @@ def _operation(
     }
     if more:
         told["description"] = " ".join(more.split())
-    parameters = [_parameter(name, "path", {"type": "string"}) for name in _PART.findall(rule.rule)]
+    parameters: list[Mapping[str, object]] = [
+        _parameter(name, "path", {"type": "string"}) for name in _PART.findall(rule.rule)
+    ]
     parameters += [
         _parameter(key.rstrip("!"), "query", schema, needed=key.endswith("!"))
         for key, schema in (known.query or {}).items()
     ]
+    if known.strata:
+        parameters.append(_STRATA)
     for names, needed in ((known.required_headers, True), (known.optional_headers, False)):
         header = {"type": "string"}
         parameters += [_parameter(name, "header", header, needed=needed) for name in names]

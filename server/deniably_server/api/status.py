@@ -11,7 +11,9 @@ from typing import TypedDict
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.counting import counted
-from deniably.survey.survey import ResultsRule
+from deniably.results.subgroups import shown_subgroups
+from deniably.survey.strata import members
+from deniably.survey.survey import ResultsRule, Survey
 from deniably_server.api.metrics import current_metrics
 from deniably_server.api.surveys import final_count
 from deniably_server.guard.app_state import current_store
@@ -25,8 +27,19 @@ from deniably_server.web.operation import PAGE, TOKEN, Operation
 blueprint = Blueprint("status", __name__)
 
 
+class SubgroupStatus(TypedDict):
+    """A subgroup with its number of reports, and of invitations where people are invited."""
+
+    strata: dict[str, str]
+    reports: int
+    invited: int | None
+
+
 class StatusResult(TypedDict):
     """The status of a survey.
+
+    ``subgroups`` has the numbers of reports of those that have results, with the invitations that
+    stand for each; it is None while the survey is open, and without strata.
 
     While it is open, ``reports`` is rounded down to a multiple of ``step`` and renewed at most once
     in ``seconds``. Once it is closed, both are None and ``reports`` is exact, or None if there are
@@ -41,6 +54,7 @@ class StatusResult(TypedDict):
     seconds: int | None
     minimum: int
     while_open: bool
+    subgroups: list[SubgroupStatus] | None
     sentences: list[str]
 
 
@@ -66,6 +80,9 @@ def _status(name: str) -> StatusResult:
     survey, state = store.survey(name), store.state(name)
     rules, coarse = survey.results, state == "open"
     reports = _coarse_count(name) if coarse else final_count(survey)
+    closed = _closed(reports, rules)
+    if reports is not None and survey.strata:
+        closed.append(_HIDDEN)
     return {
         "survey": name,
         "title": survey.title,
@@ -75,7 +92,8 @@ def _status(name: str) -> StatusResult:
         "seconds": EVERY if coarse else None,
         "minimum": rules.minimum,
         "while_open": rules.while_open,
-        "sentences": _open(reports or 0, rules) if coarse else _closed(reports, rules),
+        "subgroups": None if coarse or reports is None else _subgroups(survey),
+        "sentences": _open(reports or 0, survey) if coarse else closed,
     }
 
 
@@ -83,7 +101,30 @@ def _coarse_count(name: str) -> int:
     return current_metrics().reports_of(name, lambda: current_store().reports(name))
 
 
-def _open(reports: int, rules: ResultsRule) -> list[str]:
+_HIDDEN = (
+    "Subgroups without results are not counted here either: the counts of all others would give"
+    " theirs away."
+)
+
+
+def _subgroups(survey: Survey) -> list[SubgroupStatus] | None:
+    """Counts of the subgroups that have results: of others they would say what results hide."""
+    store, strata = current_store(), survey.strata
+    if not strata:
+        return None
+    counts = store.counts_by_stratum(survey.name)
+    found: list[SubgroupStatus] = []
+    for one in shown_subgroups(strata, counts, survey.results.minimum):
+        numbers = members(strata, one)
+        reports = sum(sum(counts[number]) for number in numbers)
+        each = survey.asked if len(counts[0]) > 1 else 1
+        invited = store.issued(survey.name, numbers) if survey.invited is True else None
+        found.append({"strata": one, "reports": reports // each, "invited": invited})
+    return found
+
+
+def _open(reports: int, survey: Survey) -> list[str]:
+    rules = survey.results
     many = rules.minimum > 1
     least = f"from {rules.minimum:,} reports on" if many else "from the first report on"
     shown = f"The results are shown once it is closed, {least}."
@@ -95,7 +136,14 @@ def _open(reports: int, rules: ResultsRule) -> list[str]:
         f"The count is in whole tens and is renewed every {EVERY // 60} minutes. A finer count"
         " would show when somebody answered.",
         shown,
+        *([_BY_STRATUM] if survey.strata else []),
     ]
+
+
+_BY_STRATUM = (
+    "It is counted by stratum once it is closed: a stratum has fewer reports, so its count would"
+    " show sooner when one of its people answered."
+)
 
 
 def _least(reports: int) -> str:
