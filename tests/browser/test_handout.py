@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from deniably.lab.catalogue import entries
 from support.commands import call
 
 pytestmark = pytest.mark.browser
@@ -45,7 +46,14 @@ ASTRAY = """() => [...document.querySelectorAll(".graph")].filter((one) =>
 def test_a_handout_is_for_everybody_on_any_screen_and_on_paper(
     chromium: Browser, axe_light_and_dark: Callable[[Page], list[str]], tmp_path: Path
 ) -> None:
-    assert call("lab", "all", "-o", tmp_path / "handout.html").returncode == 0
+    """It has every experiment, and needs nothing else."""
+    assert call("lab", "all", "-o", tmp_path / "handout.html", "--seed", "3").returncode == 0
+    text = (tmp_path / "handout.html").read_text(encoding="utf-8")
+    for entry in entries().values():
+        assert entry.question in text
+    assert text.count("<style>") == 1
+    assert "var(--mark)" in text
+    assert not any(one in text for one in ("<script", "<link", "src=", "@import", "url("))
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -14,6 +14,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably.lab.catalogue import Case, Entry
+from deniably.lab.experiment import Experiment
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
@@ -150,6 +152,24 @@ def serve_at(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     yield start
     for server in servers:
         server.kill()
+
+
+@pytest.fixture(scope="module")
+def drawn_once() -> Iterator[None]:
+    """Every experiment of the lab runs once with the same inputs: its seed gives the same again,
+    and so do the computations' process and its cache, which keep it."""
+    run, kept = Entry.run, dict[tuple[object, str], Experiment]()
+
+    def once(entry: Entry, case: Case | None = None, /, **given: object) -> Experiment:
+        key = entry.function, repr((case, sorted(given.items())))
+        assert " at 0x" not in key[1], "what is asked for has to be seen"
+        if key not in kept:
+            kept[key] = run(entry, case, **given)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Entry, "run", once)
+        yield
 
 
 @pytest.fixture

@@ -28,6 +28,8 @@ from deniably_server.storage.store import Store
 from support.every_type import somebody, survey_of_everything
 from support.material import a_report, assert_problem, new_token, signed
 
+pytestmark = pytest.mark.usefixtures("drawn_once")
+
 STEP = 10
 HOST = "192.168.1.7:8000"
 COINS = {"name": "copied", "type": "yes_no", "label": "Have you ever copied homework?",

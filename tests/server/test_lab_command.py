@@ -73,18 +73,6 @@ def test_known_numbers_come_from_a_column_of_a_file(tmp_path: Path) -> None:
     assert call(*told).returncode == 2
 
 
-def test_a_handout_of_everything_needs_nothing_else(tmp_path: Path) -> None:
-    done = call("lab", "all", "-o", tmp_path / "handout.html", "--seed", "3")
-    text = (tmp_path / "handout.html").read_text(encoding="utf-8")
-
-    assert done.returncode == 0
-    for entry in entries().values():
-        assert entry.question in text
-    assert text.count("<style>") == 1
-    assert "var(--mark)" in text
-    assert not any(one in text for one in ("<script", "<link", "src=", "@import", "url("))
-
-
 def test_a_survey_gives_the_pictures_of_its_own_whole_numbers(tmp_path: Path) -> None:
     file, page = tmp_path / "honesty.yaml", tmp_path / "lab.html"
     file.write_text(SURVEY)

@@ -29,6 +29,8 @@ from deniably_server.app import create_app
 from deniably_server.web.lab_form import fields
 from support.material import a_report, assert_problem, signed, survey_named
 
+pytestmark = pytest.mark.usefixtures("drawn_once")
+
 ENTRIES = entries()
 PROGRAM = {"Accept": "application/problem+json"}
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
