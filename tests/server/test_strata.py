@@ -642,3 +642,22 @@ def test_invitations_are_for_a_stratum_and_counted_by_it(any_store: Store) -> No
     assert taken == 1
     assert [any_store.issued("s", [i]) for i in range(4)] == [2, 0, 0, 0]
     assert any_store.issued("s") == 2
+
+
+def test_more_reports_of_a_stratum_than_invitations_for_it_are_flagged(
+    client: FlaskClient, kept: Store
+) -> None:
+    survey = publish_text(TEXT.replace("title", "invited: true\ntitle", 1).replace(
+        ", shift: [day, night]", ""))  # fmt: skip
+    filled(kept, survey, north=8, south=6)
+    kept.invite("s", 7, 0)
+    kept.invite("s", 9, 1)
+    kept.close_survey("s")
+
+    def flagged(query: str) -> bool:
+        return "came by the link of another one" in client.get(f"/surveys/s{query}").text
+
+    assert [flagged(query) for query in ("?site=north", "?site=south", "")] == [True, False, False]
+    assert "its key was stolen" not in client.get("/surveys/s?site=north").text
+    found = client.get("/api/surveys/s/results?site=north").get_json()
+    assert (found["invited"], found["n"]) == (7, 8)
