@@ -28,7 +28,7 @@ from deniably.mechanisms import (
     Vector,
     Window,
 )
-from deniably.mechanisms.guessing import Pair, distance, pairs_of, together
+from deniably.mechanisms.guessing import LikelihoodPair, distance, pairs_of, together
 from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.noise import BoundedLaplace
 from deniably.survey.guessing_rates import guessing, rate_text
@@ -102,7 +102,7 @@ def test_of_one_answer_the_best_guess_is_right_so_often(mechanism: Any) -> None:
 @pytest.mark.parametrize("chosen", [(0, 0, 0), (0, 1), (1, 8), (2, 11), (4, 0), (9, 11)])
 def test_of_all_answers_together_it_is_right_so_often(chosen: tuple[int, ...]) -> None:
     mechanisms = [SMALL[i] for i in chosen]
-    pairs = sum((pairs_of(one) for one in mechanisms), Counter[Pair]())
+    pairs = sum((pairs_of(one) for one in mechanisms), Counter[LikelihoodPair]())
     told = product(*(stories(one) for one in mechanisms))
 
     found = together(pairs)
@@ -136,10 +136,12 @@ BESIDE_OTHERS: list[Any] = [
 """Of these, some answers are told apart less well alone, but better beside other answers."""
 
 
-def kinds(mechanism: Any) -> list[Pair]:
+def kinds(mechanism: Any) -> list[LikelihoodPair]:
     """What is sent for every two answers, reports of one likelihood ratio taken together."""
     found = [
-        Pair.of((first.get(one, Fraction(0)), second.get(one, Fraction(0))) for one in first)
+        LikelihoodPair.of(
+            (first.get(one, Fraction(0)), second.get(one, Fraction(0))) for one in first
+        )
         for first, second in stories(mechanism)
     ]
     return list({frozenset(pair.kinds): pair for pair in found}.values())
@@ -155,7 +157,7 @@ def test_no_story_is_guessed_more_often_than_the_bound_whatever_stands_beside_it
     assert distance(mechanism).value == max(one.distance for one in told)
     for beside in (SMALL[0], SMALL[1], SMALL[8], SMALL[9]):
         each = [
-            Pair.of((a * c, b * d) for a, b in one.kinds for c, d in other.kinds)
+            LikelihoodPair.of((a * c, b * d) for a, b in one.kinds for c, d in other.kinds)
             for one, other in product(told, kinds(beside))
         ]
         found = together(pairs_of(mechanism) + pairs_of(beside))
@@ -206,11 +208,13 @@ MIXED = st.lists(
 def test_where_fractions_take_too_long_the_rate_is_a_close_upper_bound(
     mechanisms: list[SubsetSelection],
 ) -> None:
-    pairs = sum((pairs_of(one) for one in mechanisms), Counter[Pair]())
+    pairs = sum((pairs_of(one) for one in mechanisms), Counter[LikelihoodPair]())
     exact = together(pairs)
     assert exact.exact
 
-    bound = together({Pair(pair.kinds, exact=False): times for pair, times in pairs.items()})
+    bound = together(
+        {LikelihoodPair(pair.kinds, exact=False): times for pair, times in pairs.items()}
+    )
 
     assert not bound.exact
     assert exact.value <= bound.value <= exact.value + Fraction(1, 10_000)
@@ -273,7 +277,7 @@ def test_of_a_sample_of_the_questions_no_sample_is_guessed_more_often(
     rate = guessing(some).together
 
     for two in combinations([question.mechanism for question in whole.questions], 2):
-        assert together(sum((pairs_of(one) for one in two), Counter[Pair]())).rate <= rate
+        assert together(sum((pairs_of(one) for one in two), Counter[LikelihoodPair]())).rate <= rate
     assert rate <= guessing(whole).together + Fraction(3, 10)
 
 

@@ -39,8 +39,8 @@ from deniably.survey.report import Report, draw_questions, make_report, read_rep
 from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey, Waves, show_if
 
-Answers = Mapping[str, object]
-Send = Callable[[Sequence[Survey], Answers, Coins], Sequence[bytes]]
+AnswersByName = Mapping[str, object]
+Send = Callable[[Sequence[Survey], AnswersByName, Coins], Sequence[bytes]]
 """The bytes of all reports that a device sends for true answers to these surveys, one after the
 other: the waves of a panel, else one survey. Repeated reports count too."""
 
@@ -63,7 +63,7 @@ _BOTH = 3  # the first questions, whose combinations of extremes are all walked 
 def reports(make: Callable[..., Any] = make_report) -> Send:
     """Each survey's report by ``make_report``, with the memos of the one before."""
 
-    def send(surveys: Sequence[Survey], said: Answers, coins: Coins) -> list[bytes]:
+    def send(surveys: Sequence[Survey], said: AnswersByName, coins: Coins) -> list[bytes]:
         sent: list[bytes] = []
         memos: Mapping[str, Sequence[int]] | None = None
         for survey in surveys:
@@ -79,7 +79,7 @@ def device(respond: Callable[..., Memory] = answer) -> Send:
     """Each survey's report by a device with a memory; each report is sent twice."""
     everything = Limits(*[Fraction(64)] * 3)
 
-    def send(surveys: Sequence[Survey], said: Answers, coins: Coins) -> list[bytes]:
+    def send(surveys: Sequence[Survey], said: AnswersByName, coins: Coins) -> list[bytes]:
         sent: list[bytes] = []
         memory = Memory()
         for survey in surveys:
@@ -226,7 +226,7 @@ def walk_reports(
             for question, meant in zip(survey.questions, chosen, strict=True)
         }
 
-        def run(coins: Coins, said: Answers = said) -> Sent:
+        def run(coins: Coins, said: AnswersByName = said) -> Sent:
             return tuple(send(surveys, said, coins)), drawn_ids(coins)
 
         try:
@@ -246,7 +246,7 @@ def walk_reports(
 
 def _fault(
     surveys: Sequence[Survey],
-    said: Answers,
+    said: AnswersByName,
     given: Mapping[str, MechanismInput],
     found: Exploration[Sent],
     ids: int,
@@ -267,7 +267,7 @@ def _fault(
     return None
 
 
-def _shown(said: Answers) -> str:
+def _shown(said: AnswersByName) -> str:
     return ", ".join(f"{name}: {text}" for name, text in said.items())
 
 

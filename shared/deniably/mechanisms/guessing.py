@@ -57,7 +57,7 @@ _CERTAIN = 10**13
 
 
 @dataclass(frozen=True)
-class Pair:
+class LikelihoodPair:
     """What is sent for two answers: P(kind of report | answer) for each, by kind of report.
 
     ``exact`` is false where the two are told apart a little better here than in truth. ``alone`` is
@@ -69,7 +69,7 @@ class Pair:
     alone: Fraction | None = None
 
     @classmethod
-    def of(cls, chances: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> Pair:
+    def of(cls, chances: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> LikelihoodPair:
         """The pair with one kind for all reports of one likelihood ratio."""
         kinds: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
         for first, second in chances:
@@ -79,7 +79,7 @@ class Pair:
         return cls(tuple(kind for kind in kinds.values() if any(kind)), exact)
 
     @classmethod
-    def three_kinds(cls, odds: Fraction, distance: Fraction) -> Pair:
+    def three_kinds(cls, odds: Fraction, distance: Fraction) -> LikelihoodPair:
         """Reports that speak for either answer with ``odds``, or for none.
 
         No pair with these odds and this total variation distance is told apart better.
@@ -94,10 +94,10 @@ class Pair:
         return {(second, first) for first, second in self.kinds} == set(self.kinds)
 
     @property
-    def either_way(self) -> Pair:
+    def either_way(self) -> LikelihoodPair:
         """A symmetric pair that is told apart at least as well, whichever way round."""
         odds = max(max(kind) / min(kind) for kind in self.kinds)
-        return Pair.three_kinds(odds, self.distance)
+        return LikelihoodPair.three_kinds(odds, self.distance)
 
     @property
     def distance(self) -> Fraction:
@@ -110,7 +110,7 @@ def _three(high: Fraction, low: Fraction) -> list[tuple[Fraction, Fraction]]:
     return [(high, low), (low, high), (rest, rest)]
 
 
-Pairs = Mapping[Pair, int]
+LikelihoodPairs = Mapping[LikelihoodPair, int]
 """Independent pairs, and how often there is each: together they are one report, or several."""
 
 
@@ -127,14 +127,14 @@ class Distance:
         return (1 + self.value) / 2
 
 
-def together(pairs: Pairs) -> Distance:
+def together(pairs: LikelihoodPairs) -> Distance:
     """The distance between two stories that differ in every one of the pairs.
 
     Either story may have the first answer of some pairs and the second of others. That matters
     where several pairs are not symmetric.
     """
     if sum(times for pair, times in pairs.items() if not pair.symmetric) > 1:
-        evened: Counter[Pair] = Counter()
+        evened: Counter[LikelihoodPair] = Counter()
         for pair, times in pairs.items():
             evened[pair if pair.symmetric else pair.either_way] += times
         pairs = evened
@@ -164,7 +164,7 @@ def distance(mechanism: HasLaw[Law]) -> Distance:
 
 
 @lru_cache(maxsize=1024)
-def pairs_of(mechanism: HasLaw[Law]) -> Counter[Pair]:
+def pairs_of(mechanism: HasLaw[Law]) -> Counter[LikelihoodPair]:
     """What is sent for the two answers that are told apart best, in independent parts."""
     law = mechanism.law
     match law:
@@ -181,18 +181,20 @@ def pairs_of(mechanism: HasLaw[Law]) -> Counter[Pair]:
             assert_never(law)
 
 
-def worst_sample(each: list[Counter[Pair]], odds: list[Fraction], count: int) -> Counter[Pair]:
+def worst_sample(
+    each: list[Counter[LikelihoodPair]], odds: list[Fraction], count: int
+) -> Counter[LikelihoodPair]:
     """The parts of the ``count`` of ``each`` that give away most; all parts where count is all.
 
     ``odds`` bounds the likelihood ratio of each. Where the parts differ, no sample of them is told
     apart better than the result, which has the largest odds and the largest distances.
     """
     if count == len(each):
-        return sum(each, Counter[Pair]())
+        return sum(each, Counter[LikelihoodPair]())
     if all(pairs == each[0] for pairs in each):
         return Counter({pair: times * count for pair, times in each[0].items()})
     distances = sorted((together(pairs).value for pairs in each), reverse=True)
-    return Counter(Pair.three_kinds(max(odds), one) for one in distances[:count])
+    return Counter(LikelihoodPair.three_kinds(max(odds), one) for one in distances[:count])
 
 
 def bounded_odds(loss: Loss) -> Fraction:
@@ -200,7 +202,7 @@ def bounded_odds(loss: Loss) -> Fraction:
     return Fraction(_CERTAIN) if loss.delta else min(loss.odds_bound, Fraction(_CERTAIN))
 
 
-def _largest_odds(pairs: Pairs) -> Fraction:
+def _largest_odds(pairs: LikelihoodPairs) -> Fraction:
     whole = Fraction(1)
     for pair, times in pairs.items():
         whole *= max(one / other for one, other in pair.kinds) ** times
@@ -210,7 +212,7 @@ def _largest_odds(pairs: Pairs) -> Fraction:
 # --- one law ----------------------------------------------------------------------------------
 
 
-def _of_named_cells(law: Supporting) -> Counter[Pair]:
+def _of_named_cells(law: Supporting) -> Counter[LikelihoodPair]:
     """Cells of either answer, or of none. Two answers differ in as many cells as any two do."""
     match law.joint:
         case TwoLevel() as joint:
@@ -223,16 +225,16 @@ def _of_named_cells(law: Supporting) -> Counter[Pair]:
             raise TypeError(f"no distance is known of {law.joint}")
 
 
-def _of_sets(joint: TwoLevel) -> Pair:
+def _of_sets(joint: TwoLevel) -> LikelihoodPair:
     """Sets that meet the cells of one answer alone, of the other alone, and of both or none."""
     cells, size, held = joint.cells, joint.size, joint.held
     misses_one, misses_both = math.comb(cells - held, size), math.comb(cells - 2 * held, size)
     alone = misses_one - misses_both
     high, low = (Fraction(alone * weight, joint.total) for weight in (joint.own, joint.other))
-    return Pair.of(_three(high, low))
+    return LikelihoodPair.of(_three(high, low))
 
 
-def _of_coins(p: Fraction, q: Fraction, ticks: Domain) -> Counter[Pair]:
+def _of_coins(p: Fraction, q: Fraction, ticks: Domain) -> Counter[LikelihoodPair]:
     """A coin for each option in which the answers differ: some ticked in one, others in the other.
 
     How many of them are ticked in which answer matters where a tick that stays is not as likely as
@@ -251,11 +253,11 @@ def _of_coins(p: Fraction, q: Fraction, ticks: Domain) -> Counter[Pair]:
     return Counter([_above(best, ((one[None], two[None]) for one, two in map(_arrays, tried)))])
 
 
-def _coin(first: Fraction, second: Fraction) -> Pair:
-    return Pair.of([(first, second), (1 - first, 1 - second)])
+def _coin(first: Fraction, second: Fraction) -> LikelihoodPair:
+    return LikelihoodPair.of([(first, second), (1 - first, 1 - second)])
 
 
-def _of_outputs(law: Finite) -> Pair:
+def _of_outputs(law: Finite) -> LikelihoodPair:
     if not law.exact:
         low, high = (np.array(law.row(row), dtype=float) for row in (0, law.rows - 1))
         return _binned(lambda: iter([(low / low.sum(), high / high.sum())]))
@@ -273,14 +275,14 @@ def _of_outputs(law: Finite) -> Pair:
     return _above(best, rest)
 
 
-def _of_positions(law: Finite, first: int, second: int) -> Pair:
+def _of_positions(law: Finite, first: int, second: int) -> LikelihoodPair:
     outputs = range(law.outputs)
-    return Pair.of(
+    return LikelihoodPair.of(
         (law.probability(first, (one,)), law.probability(second, (one,))) for one in outputs
     )
 
 
-def _of_noise(law: Noise) -> Pair:
+def _of_noise(law: Noise) -> LikelihoodPair:
     """The two ends of the grid. Clamped reports count as different, which is never too little."""
     last = law.k - 1
 
@@ -292,7 +294,7 @@ def _of_noise(law: Noise) -> Pair:
     return _binned(chunks)
 
 
-def _binned(chunks: Callable[[], Iterator[tuple[Floats, Floats]]]) -> Pair:
+def _binned(chunks: Callable[[], Iterator[tuple[Floats, Floats]]]) -> LikelihoodPair:
     """Floats of many reports, on a grid of ratios that has 1 on it: that keeps the distance."""
     reach = max(float(np.abs(_log_ratio(*chunk)).max()) for chunk in chunks())
     step = max(reach * (1 + 1e-9) / _BINS, 1e-12)
@@ -302,13 +304,15 @@ def _binned(chunks: Callable[[], Iterator[tuple[Floats, Floats]]]) -> Pair:
             np.add.at(first, place + _BINS + 1, one)
             np.add.at(second, place + _BINS + 1, other)
     kinds = zip(first / first.sum(), second / second.sum(), strict=True)
-    return Pair(tuple((Fraction(one), Fraction(other)) for one, other in kinds if one > 0), False)
+    return LikelihoodPair(
+        tuple((Fraction(one), Fraction(other)) for one, other in kinds if one > 0), False
+    )
 
 
 # --- the pair that is told apart best beside other reports ------------------------------------
 
 
-def _above(best: Pair, others: Iterable[tuple[Floats, Floats]]) -> Pair:
+def _above(best: LikelihoodPair, others: Iterable[tuple[Floats, Floats]]) -> LikelihoodPair:
     """``best`` if no other pair is easier to tell apart beside other reports; else a pair above
     all of them, whose distance alone is that of ``best``.
 
@@ -344,7 +348,7 @@ def _above(best: Pair, others: Iterable[tuple[Floats, Floats]]) -> Pair:
         rest = 1 - sum((one + other for one, other in above), Fraction(0))
         rest = max(rest, Fraction(0))
         kinds = [*above, *((other, one) for one, other in above), (rest, rest)]
-    return replace(Pair.of(kinds, exact=False), alone=best.distance)
+    return replace(LikelihoodPair.of(kinds, exact=False), alone=best.distance)
 
 
 def _told(first: Floats, second: Floats, ratios: Floats) -> Floats:
@@ -357,18 +361,18 @@ def _told(first: Floats, second: Floats, ratios: Floats) -> Floats:
 # --- many laws --------------------------------------------------------------------------------
 
 
-def _multiplied(pairs: Pairs) -> Pair | None:
+def _multiplied(pairs: LikelihoodPairs) -> LikelihoodPair | None:
     """All pairs as one, in fractions; None where that takes too long."""
-    joint, steps = Pair.of([(Fraction(1), Fraction(1))]), 0
+    joint, steps = LikelihoodPair.of([(Fraction(1), Fraction(1))]), 0
     for pair in Counter(pairs).elements():
         steps += len(joint.kinds) * len(pair.kinds)
         if steps > _MOST_STEPS:
             return None
-        joint = Pair.of((a * c, b * d) for a, b in joint.kinds for c, d in pair.kinds)
+        joint = LikelihoodPair.of((a * c, b * d) for a, b in joint.kinds for c, d in pair.kinds)
     return joint
 
 
-def _on_a_grid(pairs: Pairs) -> float:
+def _on_a_grid(pairs: LikelihoodPairs) -> float:
     """The distance, from the laws of the privacy loss, convolved on a grid."""
     laws = [(*_arrays(pair), times) for pair, times in pairs.items()]
     reach = sum(float(np.abs(_log_ratio(one, two)).max()) * times for one, two, times in laws)
@@ -385,7 +389,7 @@ def _on_a_grid(pairs: Pairs) -> float:
     return float(joint @ -np.expm1(-step * np.arange(1, length // 2)))
 
 
-def _arrays(pair: Pair) -> tuple[Floats, Floats]:
+def _arrays(pair: LikelihoodPair) -> tuple[Floats, Floats]:
     first, second = (np.array([float(kind[i]) for kind in pair.kinds]) for i in (0, 1))
     return first, second
 

@@ -19,8 +19,8 @@ from deniably.results.comparison import AdjustedResult, Comparison, Side
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import ResultRow
 from deniably.results.side_by_side import (
-    Figure,
     FigureHead,
+    FigureOfSides,
     FigureResult,
     choices,
     has_figures,
@@ -215,7 +215,7 @@ def _figures(
     tallies: Sequence[Mapping[str, Tally]],
     sides: Sequence[Side],
     confidence: float,
-) -> list[Figure]:
+) -> list[FigureOfSides]:
     question = sides[0].question
     documents = [
         result(survey, "closed", one, confidence=confidence, only=question.name).questions[0]
@@ -235,14 +235,14 @@ def _figures(
     return found
 
 
-def _tests(figure: Figure) -> dict[_Pair, Comparison]:
+def _tests(figure: FigureOfSides) -> dict[_Pair, Comparison]:
     pairs = combinations(range(len(figure.sides)), 2)
     found = {pair: figure.apart(*pair) for pair in pairs}
     return {pair: one for pair, one in found.items() if one is not None}
 
 
 def _shown(
-    figure: Figure, values: Sequence[str], tests: Mapping[_Pair, AdjustedResult]
+    figure: FigureOfSides, values: Sequence[str], tests: Mapping[_Pair, AdjustedResult]
 ) -> ComparedFigure:
     return {
         **figure.head,

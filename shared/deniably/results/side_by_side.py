@@ -40,7 +40,7 @@ class FigureHead(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class FigureOfSides:
     """A figure in every place; ``sides`` has the reports there, else as ``FigureHead``."""
 
     name: str | None
@@ -89,7 +89,7 @@ def shown_figure(one: ChoiceResult | MeanResult) -> FigureResult:
     }
 
 
-def means(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[Figure]:
+def means(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[FigureOfSides]:
     """The mean of a question, if it has one; of several numbers each."""
     if all(isinstance(one, VectorResult) for one in results):
         yield from _means_of_parts(sides, cast("Sequence[VectorResult]", results))
@@ -99,7 +99,7 @@ def means(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[
         yield _of_mean("Mean", sides, cast("list[MeanResult]", found))
 
 
-def choices(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[Figure]:
+def choices(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[FigureOfSides]:
     """The choices of a question; of yes and no the first alone, since the other follows."""
     columns = [structs.asdict(one).get("choices", UNSET) for one in results]
     if any(column is UNSET for column in columns):
@@ -108,13 +108,15 @@ def choices(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterato
     if isinstance(sides[0].question, YesNo):
         several = several[:1]
     for one in several:
-        yield Figure(one[0].name, one[0].label, "", [0.0, 1.0], [], one, sides)
+        yield FigureOfSides(one[0].name, one[0].label, "", [0.0, 1.0], [], one, sides)
 
 
 # --- below ------------------------------------------------------------------------------------
 
 
-def _means_of_parts(sides: Sequence[Side], results: Sequence[VectorResult]) -> Iterator[Figure]:
+def _means_of_parts(
+    sides: Sequence[Side], results: Sequence[VectorResult]
+) -> Iterator[FigureOfSides]:
     for parts in zip(*(one.parts for one in results), strict=True):
         found = [part.mean for part in parts]
         if all(isinstance(mean, MeanResult) for mean in found):
@@ -122,10 +124,10 @@ def _means_of_parts(sides: Sequence[Side], results: Sequence[VectorResult]) -> I
             yield _of_mean(parts[0].label, of_part, cast("list[MeanResult]", found))
 
 
-def _of_mean(label: str, sides: Sequence[Side], places: Sequence[MeanResult]) -> Figure:
+def _of_mean(label: str, sides: Sequence[Side], places: Sequence[MeanResult]) -> FigureOfSides:
     side = sides[-1]
     extent = [float(end) for end in side.group.figure.ends]
-    return Figure(None, label, places[0].unit, extent, _ends(side.question), places, sides)
+    return FigureOfSides(None, label, places[0].unit, extent, _ends(side.question), places, sides)
 
 
 def _ends(question: Question) -> list[str]:

@@ -19,7 +19,7 @@ from itertools import product
 
 from deniably.survey.strata import every_stratum, members
 
-Row = list[int]
+Coefficients = list[int]
 
 
 def every_subgroup(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
@@ -74,11 +74,11 @@ def all_shown(
     return all(one in shown for one in every_stratum(strata))
 
 
-def _parts(size: int) -> Iterator[Row]:
+def _parts(size: int) -> Iterator[Coefficients]:
     return (list(part) for part in product((0, 1), repeat=size))
 
 
-def _too_few(part: Row, counts: Sequence[Sequence[int]], minimum: int) -> bool:
+def _too_few(part: Coefficients, counts: Sequence[Sequence[int]], minimum: int) -> bool:
     """Whether there is somebody in a part, and too few of them for results."""
     inside = [one for one, chosen in zip(counts, part, strict=True) if chosen]
     reports = [sum(of_question) for of_question in zip(*inside, strict=True)]
@@ -88,22 +88,22 @@ def _too_few(part: Row, counts: Sequence[Sequence[int]], minimum: int) -> bool:
 class _Span:
     """What can be worked out from some parts: their sums and differences, in whole numbers."""
 
-    def __init__(self, *rows: Row) -> None:
-        self._rows: list[tuple[int, Row]] = []
+    def __init__(self, *rows: Coefficients) -> None:
+        self._rows: list[tuple[int, Coefficients]] = []
         for row in rows:
             rest = self._rest(row)
             if any(rest):
                 self._rows.append((next(i for i, one in enumerate(rest) if one), rest))
 
-    def and_one(self, row: Row) -> _Span:
+    def and_one(self, row: Coefficients) -> _Span:
         """With one more part."""
         return _Span(*(found for _, found in self._rows), row)
 
-    def has(self, row: Row) -> bool:
+    def has(self, row: Coefficients) -> bool:
         """Whether a part can be worked out."""
         return not any(self._rest(row))
 
-    def _rest(self, row: Row) -> Row:
+    def _rest(self, row: Coefficients) -> Coefficients:
         """A multiple of the row, less what the others explain."""
         for pivot, own in self._rows:
             if row[pivot]:

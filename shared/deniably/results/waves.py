@@ -31,8 +31,8 @@ from deniably.results.document import QuestionResult
 from deniably.results.result import result
 from deniably.results.rows import ResultRow
 from deniably.results.side_by_side import (
-    Figure,
     FigureHead,
+    FigureOfSides,
     FigureResult,
     choices,
     means,
@@ -249,7 +249,7 @@ def _kind(question: Question) -> tuple[object, ...]:
 class _Draft:
     """A figure over the waves, before its p-values are adjusted."""
 
-    def __init__(self, figure: Figure, numbers: Sequence[int], confidence: float) -> None:
+    def __init__(self, figure: FigureOfSides, numbers: Sequence[int], confidence: float) -> None:
         self._figure, self._numbers = figure, numbers
         compared = figure.apart(-1, 0)
         self._change: DifferenceResult | None = compared.result(confidence) if compared else None
@@ -314,7 +314,7 @@ class _Draft:
         )
 
 
-def _trend(figure: Figure, numbers: Sequence[int]) -> float | None:
+def _trend(figure: FigureOfSides, numbers: Sequence[int]) -> float | None:
     """The p-value of a linear trend; None where the reports allow no test."""
     sides = figure.sides
     try:

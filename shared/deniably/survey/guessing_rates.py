@@ -17,7 +17,7 @@ from typing import Any
 from deniably.mechanisms import Memoised
 from deniably.mechanisms.guessing import (
     Distance,
-    Pair,
+    LikelihoodPair,
     bounded_odds,
     distance,
     pairs_of,
@@ -109,8 +109,8 @@ def rate_text(rate: Fraction) -> int | Decimal:
 
 @lru_cache(maxsize=256)
 def _together(mechanisms: tuple[Any, ...], asked: int, times: int) -> Distance:
-    each: list[Counter[Pair]] = [pairs_of(one) for one in mechanisms]
+    each: list[Counter[LikelihoodPair]] = [pairs_of(one) for one in mechanisms]
     if asked < len(each):
         each = [worst_sample(each, [bounded_odds(one.loss) for one in mechanisms], asked)]
-    pairs = sum(each, Counter[Pair]())
+    pairs = sum(each, Counter[LikelihoodPair]())
     return together({pair: count * times for pair, count in pairs.items()})

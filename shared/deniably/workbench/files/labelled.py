@@ -25,7 +25,7 @@ from deniably.workbench.columns import (
     note,
     told,
 )
-from deniably.workbench.files.names import LIMITS, Limits, shortened
+from deniably.workbench.files.names import LIMITS, FileLimits, shortened
 from deniably.workbench.files.needed import NoExport, library
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows
@@ -72,7 +72,7 @@ def read_labelled(survey: Survey, file: Path) -> ReportSet:
     return of_rows(columns.layout, [columns.pack(given)])
 
 
-def _columns_in(survey: Survey, names: Iterable[str], limits: Limits) -> FileColumns:
+def _columns_in(survey: Survey, names: Iterable[str], limits: FileLimits) -> FileColumns:
     """The columns of a file whose shortened names these are: with strata where it has them."""
     found = columns_of(layout(survey, stratified=bool(survey.strata)))
     whole = set(shortened([ROW, *found.names], limits)) <= set(names)
@@ -164,7 +164,7 @@ def _of_row(columns: FileColumns) -> str:
     return "Number of the row" + ("; strata are left out: see codebook.html" if left_out else "")
 
 
-def _label(column: FileColumn | StratumColumn, limits: Limits) -> str:
+def _label(column: FileColumn | StratumColumn, limits: FileLimits) -> str:
     """The title behind the original name, which may be longer than a name in the file."""
     whole = f"{column.name}: {column.title}"
     if len(whole.encode()) <= limits.label:

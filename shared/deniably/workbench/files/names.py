@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
+class FileLimits:
     """What a program called ``called`` takes: lengths in bytes, and numbers of columns."""
 
     called: str
@@ -18,9 +18,9 @@ class Limits:
     columns: int
 
 
-LIMITS: Mapping[str, Limits] = {
-    "sav": Limits("SPSS", 64, 256, 120, 32_767),
-    "dta": Limits("Stata", 32, 80, 32_000, 2_048),
+LIMITS: Mapping[str, FileLimits] = {
+    "sav": FileLimits("SPSS", 64, 256, 120, 32_767),
+    "dta": FileLimits("Stata", 32, 80, 32_000, 2_048),
 }
 """By format. Stata's smallest edition that is sold, BE, takes 2,048 columns."""
 
@@ -30,7 +30,7 @@ _RESERVED = {
 }  # fmt: skip
 
 
-def shortened(names: Sequence[str], limits: Limits) -> list[str]:
+def shortened(names: Sequence[str], limits: FileLimits) -> list[str]:
     """Names of letters, digits and underscores that are told apart in capitals, too.
 
     A name that is too long keeps its beginning and its end, which has the choice.
