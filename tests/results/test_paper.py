@@ -17,6 +17,7 @@ from deniably.results.drawing.digits import NARROW, Reading
 from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin
 from deniably.results.drawing.letters import fit, width, wrap
 from deniably.results.drawing.paper import WIDTHS, Paper, svg
+from deniably.results.drawing.paper_columns import PaperColumns
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_table import PaperTable
@@ -102,6 +103,7 @@ def test_no_text_is_cut_off_at_any_length_of_label(
         PaperTable(heat_of([label] * size, title, row.reading)),
         map_of(label, unit, row.reading, size),
         trends_of([label] * size, unit, [mean] * size),
+        PaperColumns([label] * size, [[unit] * size, [label] * size], title),
     ]
     file = svg(Paper(title, lede, parts, [lede]), millimetres)
 
@@ -120,7 +122,8 @@ def test_no_text_lies_over_another(labels: list[str], unit: str, millimetres: in
     parts = [PaperStrips(rows, axes.of_shares(rows)), table]
     means = [mean_row(label, 3.0, (2.0, 4.0), (0, 9), unit) for label in labels]
     trends = [trends_of(labels[:1], unit, means), trends_of(labels, unit, means * 9)]
-    for part in [*parts, map_of(labels[0], unit, rows[0].reading, 5), *trends]:
+    columns = PaperColumns(labels, [labels[::-1], labels])
+    for part in [*parts, map_of(labels[0], unit, rows[0].reading, 5), *trends, columns]:
         file = svg(Paper("Title", "Lede", [part], []), millimetres)
 
         lines: dict[float, list[tuple[float, float]]] = {}

@@ -17,7 +17,7 @@ from deniably.results.drawing import digits
 from deniably.results.shown import of_choice, of_mean
 from deniably.results.writing.publication import Publication
 from deniably.results.writing.randomisers import randomiser
-from deniably.results.writing.references import SOURCES, latex
+from deniably.results.writing.references import SOURCES
 from deniably.survey.survey import Survey, as_survey
 from results.test_agreement import SURVEY, results
 from support.every_type import QUESTIONS, survey_of_everything
@@ -323,7 +323,6 @@ def test_no_title_breaks_a_file_of_references() -> None:
     assert publication.records.count("\nTY  - ") == len(publication.references)
     assert r"50\% \{of\} R\&D\_\#1 \textbackslash{} \$x\$" in publication.cite("bibtex")
     assert "\n@misc{evil" not in publication.cite("bibtex")
-    assert latex("ä") == "ä"
 
 
 def test_the_citation_file_is_yaml_with_what_the_format_asks_for() -> None:

@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from deniably.core.extras import install_command
+from deniably.core.markup import latex, latex_table, markdown, markdown_table
 from deniably.core.steering import one_line
 
 if TYPE_CHECKING:
@@ -64,6 +65,21 @@ class Table:
             "rows": [dict(row) for row in self.rows],
             "notes": list(self.notes),
         }
+
+    def to_markdown(self) -> str:
+        """The table as Markdown, with its caption above and its notes below."""
+        table = markdown_table(self.lines, self.texts)
+        notes = [markdown(note) for note in self.notes]
+        return "\n\n".join([f"**{markdown(self.caption)}**", table, *notes]) + "\n"
+
+    def to_latex(self) -> str:
+        """The table as LaTeX, which needs no package: caption, ``tabular`` and notes."""
+        notes = "".join(f"\n\n\\smallskip\\footnotesize {latex(note)}" for note in self.notes)
+        return (
+            "\\begin{table}\n\\centering\n"
+            f"\\caption{{{latex(self.caption)}}}\n{latex_table(self.lines, self.texts)}{notes}\n"
+            "\\end{table}\n"
+        )
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from deniably.core.markup import latex
 from deniably.core.steering import one_line
-from deniably.results.writing.references import entry, latex, record
+from deniably.results.writing.references import entry, record
 
 AUTHORS = "[state: the authors]"
 _KEY_DIGITS = 8

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 
-from deniably.core.steering import one_line
+from deniably.core.markup import markdown, markdown_table
 from deniably.results.document import SurveyResult
 from deniably.results.writing import methods as section
 from deniably.results.writing import sentences
@@ -111,15 +111,15 @@ class Publication:
         """METHODS.md: the findings, the methods section and its references, in Markdown."""
         questions = self.result.questions
         return _document(
-            f"# Methods: {_plain(self.result.title)}",
+            f"# Methods: {markdown(self.result.title)}",
             *self._warned(),
-            *map(_plain, self.section.paragraphs),
+            *map(markdown, self.section.paragraphs),
             _table(self.result),
             "## Findings, a sentence each",
-            "\n".join(f"- {_plain(self.sentence(one.name))}" for one in questions),
+            "\n".join(f"- {markdown(self.sentence(one.name))}" for one in questions),
             "## References",
             "\n".join(
-                f"- {_plain(one)}"
+                f"- {markdown(one)}"
                 for one in (self.citation.apa(), *(one.apa for one in self.references))
             ),
         )
@@ -127,11 +127,11 @@ class Publication:
     def checklist_file(self) -> str:
         """CHECKLIST.md: what AAPOR asks to disclose, in Markdown."""
         return _document(
-            f"# What AAPOR asks to disclose: {_plain(self.result.title)}",
+            f"# What AAPOR asks to disclose: {markdown(self.result.title)}",
             *self._warned(),
             "Fill in what comes after “state:”.",
             "\n".join(
-                f"{number}. **{one.item}.** {_plain(one.text)}"
+                f"{number}. **{one.item}.** {markdown(one.text)}"
                 for number, one in enumerate(self.checklist, 1)
             ),
             "Source: American Association for Public Opinion Research (2021), AAPOR code of"
@@ -140,7 +140,7 @@ class Publication:
 
     def _warned(self) -> Iterator[str]:
         if self.warning:
-            yield f"**{_plain(self.warning)}**"
+            yield f"**{markdown(self.warning)}**"
 
     @property
     def _days(self) -> tuple[str, str]:
@@ -153,17 +153,8 @@ def _document(*blocks: str) -> str:
 
 def _table(result: SurveyResult) -> str:
     """The questions by their names in files, with mechanism, epsilon, odds and reports."""
+    heads = ("question", "mechanism", "epsilon", "odds", "reports")
     lines = [
         (one.name, one.method, one.epsilon, one.odds, f"{one.n:,}") for one in result.questions
     ]
-    heads = ("question", "mechanism", "epsilon", "odds", "reports")
-    rows = [heads, ("---",) * len(heads), *(tuple(map(_plain, line)) for line in lines)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-_MARKED = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})
-
-
-def _plain(text: str) -> str:
-    """A text on one line in Markdown, without a mark of its own."""
-    return one_line(text).translate(_MARKED)
+    return markdown_table([heads, *lines], 2)

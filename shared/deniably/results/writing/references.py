@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from deniably.core.markup import latex
+
 Kind = Literal["article", "inproceedings", "book", "misc"]
 
 _RIS_TYPES: dict[Kind, str] = {
     "article": "JOUR", "inproceedings": "CPAPER", "book": "BOOK", "misc": "GEN",
-}  # fmt: skip
-_LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
-    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }  # fmt: skip
 
 
@@ -133,11 +131,6 @@ def bracketed(keys: Iterable[str]) -> str:
 def in_order(keys: Iterable[str]) -> list[Reference]:
     """The works as a list of references has them, each once."""
     return sorted((SOURCES[key] for key in set(keys)), key=lambda one: one.apa.casefold())
-
-
-def latex(text: str) -> str:
-    """A text for BibTeX, without characters that LaTeX would take for its own."""
-    return "".join(_LATEX.get(char, char) for char in text)
 
 
 def entry(kind: str, key: str, fields: dict[str, str]) -> str:

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import exp, sqrt
 from statistics import NormalDist
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.chi_squared import chi_squared_tail
-from deniably.core.errors import BadModel
+from deniably.core.errors import BadModel, NoFigure
 from deniably.core.table import Table
+from deniably.results.drawing.paper import WIDTHS, Svg, svg
+from deniably.results.drawing.png import Png, png
+from deniably.workbench.models.model_figure import model_paper
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,24 @@ class Regression(Table):
     def estimates(self) -> Floats:
         """The coefficients as an array."""
         return np.array([one.estimate for one in self.coefficients])
+
+    @overload
+    def figure(self, kind: Literal["svg"] = "svg", *, width: int = WIDTHS[0]) -> Svg: ...
+
+    @overload
+    def figure(self, kind: Literal["png"], *, width: int = WIDTHS[0]) -> Png: ...
+
+    def figure(self, kind: Literal["svg", "png"] = "svg", *, width: int = WIDTHS[0]) -> Svg | Png:
+        """Draw the model for a paper: the coefficients with their intervals, and their table.
+
+        It is the text of an SVG file, or a PNG file of 600 dots an inch; ``width`` is 85 or 180 mm,
+        one column of a journal or two. Raises NoFigure for another kind, ValueError for other
+        widths, and for a PNG ImportError without resvg and OSError without a font.
+        """
+        if kind not in ("svg", "png"):
+            raise NoFigure(f"there is no kind of figure {kind!r}; there are svg and png")
+        found = svg(model_paper(self), width)
+        return found if kind == "svg" else png(found)
 
     def predict(self, frame: object) -> Table:
         """Predicted shares, or means of a linear model, with intervals, for each row of ``frame``.

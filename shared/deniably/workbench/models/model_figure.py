@@ -1,0 +1,157 @@
+"""The figure of a fitted regression for a paper: coefficients with intervals, and their table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from math import exp, floor, log10
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from deniably.core.counting import counted
+from deniably.results.drawing import axes, digits
+from deniably.results.drawing.paper import Paper, PaperPart
+from deniably.results.drawing.paper_columns import PaperColumns
+from deniably.results.drawing.paper_strips import PaperStrips
+from deniably.results.drawing.row import Ends, Row
+from deniably.results.narrative import level_text
+from deniably.results.papers import MOST_ROWS
+
+if TYPE_CHECKING:
+    from deniably.workbench.models.regression import Coefficient, Regression
+
+CONSTANT = "Intercept"
+_LEVEL = re.compile(r"(?:C\()?(\w+)\)?\[(?:T\.)?([^\]]*)\]")
+_HYPHEN = re.compile(r"(?<!\w)-(?=\d)")
+_LOGITS = ("logistic", "multinomial")
+_KINDS = {
+    "logistic": "Logistic regression",
+    "multinomial": "Multinomial logistic regression",
+    "linear": "Linear regression",
+    "linear probability": "Linear probability model",
+}
+
+
+def model_paper(model: Regression) -> Paper:
+    """The figure of a model, with a picture and a table for each answer that it is about."""
+    blocks = [
+        (answer, list(some))
+        for answer, some in groupby(model.coefficients, key=lambda one: one.answer)
+    ]
+    several = len(blocks) > 1
+    parts = [
+        part
+        for answer, some in blocks
+        for part in _parts(model, some, _against(model, answer) if several else "")
+    ]
+    n, level = counted(model.n, "report"), level_text(model.confidence)
+    unit = "log odds" if model.model in _LOGITS else "the unit of the outcome"
+    if model.model == "linear probability":
+        unit = "parts of 1"
+    about = f"{_KINDS[model.model]} of {_outcome(model)}"
+    return Paper(
+        title=about,
+        lede=f"{model.formula}, {n}{', weighted' if model.weighted else ''}. Coefficients in"
+        f" {unit}.",
+        parts=parts,
+        notes=[
+            _legend(model.confidence, odds=model.model in _LOGITS),
+            *(_HYPHEN.sub(digits.MINUS, note) for note in model.notes),
+            *_left_out(model),
+            "Made with Deniably.",
+        ],
+        words=(
+            f"{about}, {model.formula}, on {n} that were randomised on respondents' devices or by"
+            f" a design that is known ({model.estimator}; {model.se} standard errors). Coefficients"
+            f" in {unit} with {level} intervals:"
+        ),
+    )
+
+
+def _outcome(model: Regression) -> str:
+    """What a logistic model is about: the second of two answers."""
+    if model.model == "logistic" and model.answers and model.answers[-1] not in ("1", "True"):
+        return f"{model.outcome} “{model.answers[-1]}”"
+    return model.outcome
+
+
+def _against(model: Regression, answer: str | None) -> str:
+    return f"“{answer}” rather than “{model.answers[0]}”"
+
+
+def _parts(model: Regression, some: Sequence[Coefficient], title: str) -> Iterator[PaperPart]:
+    slopes = [one for one in some if one.term != CONSTANT] or list(some)
+    rows = [_row(one, model.confidence) for one in slopes[:MOST_ROWS]]
+    reach = [0.0, *(end for row in rows for end in row.interval)]
+    yield PaperStrips(rows, axes.of_values(reach), title)
+    odds = model.model in _LOGITS
+    heads = ["term", "b", "SE", "z", "p", *(["OR"] if odds else [])]
+    lines = [_line(one, odds=odds) for one in (*slopes[:MOST_ROWS], *_constant(some, slopes))]
+    yield PaperColumns(heads, lines)
+
+
+def _constant(some: Sequence[Coefficient], slopes: Sequence[Coefficient]) -> list[Coefficient]:
+    return [one for one in some if one not in slopes]
+
+
+def _row(one: Coefficient, confidence: float) -> Row:
+    """A coefficient; its narrower intervals are made as its own is, from the standard error."""
+    interval = (one.low, one.high)
+    places = digits.places(interval) + 1
+    bare = f"{digits.number(one.low, places)} to {digits.number(one.high, places)}"
+    reading = digits.Reading(digits.number(one.estimate, places), bare, bare, "known")
+    none = one.low <= 0 <= one.high
+    eighty, fifty = (_band(one, level) if level < confidence else None for level in (0.8, 0.5))
+    return Row(
+        label=called(one.term), estimate=one.estimate, interval=interval, band_80=eighty,
+        band_50=fifty, reading=reading, open=none, muted=none,
+    )  # fmt: skip
+
+
+def _band(one: Coefficient, level: float) -> Ends:
+    reach = NormalDist().inv_cdf((1 + level) / 2) * one.standard_error
+    return one.estimate - reach, one.estimate + reach
+
+
+def _line(one: Coefficient, *, odds: bool) -> list[str]:
+    places = digits.places((one.low, one.high)) + 1
+    figures = [
+        digits.number(one.estimate, places),
+        digits.number(one.standard_error, places),
+        digits.number(one.z, 2),
+        digits.p_cell(one.p_value),
+    ]
+    return [called(one.term), *figures, *([_odds_ratio(one.estimate)] if odds else [])]
+
+
+def _odds_ratio(logit: float) -> str:
+    """e to the coefficient, with three digits as far as they are decimals."""
+    ratio = exp(logit)
+    return digits.number(ratio, max(0, 2 - floor(log10(ratio))))
+
+
+def called(term: str) -> str:
+    """A column of a model in words.
+
+    >>> called("C(site)[T.south]"), called("age"), called("C(site)[T.south]:age")
+    ('site: south', 'age', 'site: south × age')
+    """
+    pieces = re.split(r":(?![^\[]*\])", term)
+    return " × ".join(_LEVEL.sub(r"\1: \2", piece) for piece in pieces)
+
+
+def _legend(confidence: float, *, odds: bool) -> str:
+    levels = [level_text(level) for level in (0.8, 0.5) if level < confidence]
+    bands = f"; bands: {' and '.join(levels)}" if levels else ""
+    ratio = "; OR: odds ratio, e to the power of b" if odds else ""
+    return (
+        "Dots: coefficients; grey and open where the interval has 0 in it. Lines:"
+        f" {level_text(confidence)} intervals{bands}. b: coefficient; SE: standard error{ratio}."
+    )
+
+
+def _left_out(model: Regression) -> Iterator[str]:
+    terms = {one.term for one in model.coefficients} - {CONSTANT}
+    if len(terms) > MOST_ROWS:
+        yield f"Of {len(terms)} terms, the first {MOST_ROWS}."
