@@ -132,7 +132,7 @@ class PackedField:
             rows[asked, self.optional :] = np.packbits(some, axis=1)
         else:
             wide = (some - self.low).astype(">u8").view(np.uint8).reshape(*some.shape, 8)
-            body = wide[:, :, 8 - self.size :].reshape(len(some), -1)
+            body = wide[:, :, 8 - self.size :].reshape(len(some), self.count * self.size)
             rows[asked, self.optional :] = body
         return rows
 

@@ -45,7 +45,7 @@ def read_parquet(survey: Survey, file: Path) -> ReportSet:
         with parquet.ParquetFile(file) as source:
             for batch in source.iter_batches(_MOST):
                 yield columns.pack(
-                    {name: _filled(batch.column(name)) for name in batch.schema.names}
+                    {name: filled_of(batch.column(name)) for name in batch.schema.names}
                 )
 
     return of_rows(columns.layout, blocks())
@@ -84,14 +84,15 @@ class _Sink:
 def _written(
     arrow: Any, parquet: Any, columns: FileColumns, blocks: Iterable[Rows]
 ) -> Iterator[bytes]:
-    schema, sink, number = _schema(arrow, columns), _Sink(), 1
+    schema, sink, number = schema_of(arrow, columns, numbered=True), _Sink(), 1
     # Dictionaries would be held beside the small integers, and make the file larger.
     options = {"compression": "zstd", "use_dictionary": False}
     most = max(_CELLS // (len(columns) + 1), _MOST)
     with parquet.ParquetWriter(arrow.PythonFile(sink, "w"), schema, **options) as writer:
         held, size = list[Any](), 0
         for rows in pieces(blocks, _MOST):
-            held.append(_batch(arrow, schema, columns, rows, number))
+            numbers = Filled(np.arange(number, number + len(rows)), np.ones(len(rows), np.bool_))
+            held.append(batch_of(arrow, schema, [numbers, *columns.filled(rows)]))
             number += len(rows)
             size += len(rows)
             if size + _MOST > most:
@@ -102,13 +103,9 @@ def _written(
     yield sink.taken()
 
 
-def _batch(arrow: Any, schema: Any, columns: FileColumns, rows: Rows, number: int) -> Any:
-    """Some rows, numbered from ``number`` on, in the integers of the schema."""
-    numbers = Filled(np.arange(number, number + len(rows)), np.ones(len(rows), np.bool_))
-    arrays = [
-        _array(arrow, one, kind)
-        for one, kind in zip([numbers, *columns.filled(rows)], schema.types, strict=True)
-    ]
+def batch_of(arrow: Any, schema: Any, filled: Iterable[Filled]) -> Any:
+    """Columns of some rows as the library holds them, in the integers of the schema."""
+    arrays = [_array(arrow, one, kind) for one, kind in zip(filled, schema.types, strict=True)]
     return arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -120,8 +117,9 @@ def _array(arrow: Any, one: Filled, kind: Any) -> Any:
     return arrow.Array.from_buffers(kind, len(one.values), [None if whole else there, values])
 
 
-def _schema(arrow: Any, columns: FileColumns) -> Any:
-    fields = [arrow.field(ROW, arrow.int64(), nullable=False)]
+def schema_of(arrow: Any, columns: FileColumns, numbered: bool = False) -> Any:
+    """The columns with their types and labels; the number of the row first where ``numbered``."""
+    fields = [arrow.field(ROW, arrow.int64(), nullable=False)] if numbered else []
     for column in columns:
         about = {"label": column.title}
         if column.categories:
@@ -134,6 +132,12 @@ def _schema(arrow: Any, columns: FileColumns) -> Any:
     return arrow.schema(fields, metadata=about)
 
 
+def filled_of(column: Any) -> Filled:
+    """The integers of a column of arrow, and where there is one."""
+    there = column.is_valid().to_numpy(zero_copy_only=False)
+    return Filled(column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), there)
+
+
 def _kind(arrow: Any, column: FileColumn | StratumColumn) -> Any:
     """The smallest type of signed integers that holds all that a column can have."""
     low, high = column.reach
@@ -141,8 +145,3 @@ def _kind(arrow: Any, column: FileColumn | StratumColumn) -> Any:
         if -(1 << (bits - 1)) <= low and high < 1 << (bits - 1):
             return getattr(arrow, f"int{bits}")()
     return arrow.int64()
-
-
-def _filled(column: Any) -> Filled:
-    there = column.is_valid().to_numpy(zero_copy_only=False)
-    return Filled(column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), there)

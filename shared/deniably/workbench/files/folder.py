@@ -114,7 +114,7 @@ def write_folder(
         raise NoExport("there are no reports to export")
     results = estimate(reports.survey, reports.tally())
     export = Export(reports, source, results, tuple(dict.fromkeys(formats)))
-    with _whole(to) as folder:
+    with whole_folder(to) as folder:
         for name in export.formats:
             done(FORMATS[name].file)
             FORMATS[name].write(export, folder / FORMATS[name].file)
@@ -201,7 +201,7 @@ def _design(reports: ReportSet) -> str:
 
 
 @contextmanager
-def _whole(to: Path) -> Generator[Path]:
+def whole_folder(to: Path) -> Generator[Path]:
     """A temporary folder beside ``to``, which becomes ``to`` where the block ends without error.
 
     Only its owner may read it.

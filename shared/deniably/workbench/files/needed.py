@@ -13,11 +13,10 @@ class NoExport(DeniablyError, ValueError):
     """The files cannot be written or read; the message says why. Nothing is half-written."""
 
 
-def library(name: str) -> Any:
+def library(name: str, extra: str = "export") -> Any:
     """The module ``name``, which an extra installs. Raises NoExport where it is missing."""
     try:
         return import_module(name)
     except ImportError:
         package = name.partition(".")[0]
-        how = install_command("export")
-        raise NoExport(f"this format needs {package}; get it with: {how}") from None
+        raise NoExport(f"this needs {package}; get it with: {install_command(extra)}") from None

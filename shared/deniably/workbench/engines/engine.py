@@ -1,0 +1,39 @@
+"""What is asked of an engine: two queries over Parquet files, in the SQL that all engines share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+Groups = Mapping[tuple[int | None, ...], int]
+"""How many rows have these values in the grouped columns; None where one is empty."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Parquet ``files`` with equal columns, of which some are read, by their ``names``.
+
+    Conditions and expressions call the columns ``c0``, ``c1`` and so on, in the order of ``names``.
+    """
+
+    files: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+class Engine(Protocol):
+    """Something that counts rows of Parquet files.
+
+    ``where`` is a condition that is never null; None for all rows. Both raise NoExport where a file
+    cannot be read.
+    """
+
+    def totals(
+        self, source: Source, expressions: Sequence[str], where: str | None = None
+    ) -> list[int]:
+        """Sums over all rows of expressions whose values are integers; 0 where there is no row."""
+        ...
+
+    def groups(self, source: Source, columns: Sequence[int], where: str | None = None) -> Groups:
+        """How many rows have each combination of values of some columns, by their numbers."""
+        ...

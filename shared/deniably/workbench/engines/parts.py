@@ -1,0 +1,182 @@
+"""A report set as a folder of Parquet files, each of which an engine can read by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from deniably.core.errors import DeniablyError
+from deniably.survey.survey import Survey, read_survey
+from deniably.workbench.columns import FileColumns, columns_in, columns_of
+from deniably.workbench.engines.engine import Source
+from deniably.workbench.files.arrow import filled_of, schema_of, table_of
+from deniably.workbench.files.design import design_of
+from deniably.workbench.files.folder import whole_folder
+from deniably.workbench.files.needed import NoExport, library
+from deniably.workbench.files.tables import pieces
+from deniably.workbench.ordering import sorted_blocks
+from deniably.workbench.packing import Layout, Rows
+
+PART_ROWS = 10_000_000
+"""Rows of a part, unless told otherwise."""
+_GROUP_ROWS = 1_000_000
+"""Rows of a row group: what an engine reads at once."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The ``files`` of a report set, with ``rows`` in all; engines read the ``columns``."""
+
+    columns: FileColumns
+    files: tuple[Path, ...]
+    rows: int
+
+    @property
+    def survey(self) -> Survey:
+        """The survey that the reports are to."""
+        return self.columns.layout.survey
+
+    @property
+    def source(self) -> Source:
+        """The files and columns, as engines are given them."""
+        return Source(tuple(map(str, self.files)), tuple(self.columns.names))
+
+
+def bare(columns: FileColumns) -> FileColumns:
+    """The columns that the others of an export follow from: of a question that has a column with
+    the number of the report that one alone."""
+    indexed = {column.question.name for column in columns.columns if column.kind == "index"}
+    kept = tuple(
+        column
+        for column in columns.columns
+        if column.kind == "index" or column.question.name not in indexed
+    )
+    return replace(columns, columns=kept)
+
+
+# --- written ------------------------------------------------------------------------------------
+
+
+def write_parts(
+    to: Path, places: Layout, blocks: Iterable[Rows], rows: int = PART_ROWS
+) -> list[tuple[str, int]]:
+    """Writes packed reports, in any order, into the new folder ``to``, ``rows`` to a part.
+
+    They are sorted by content first, in bounded memory, so that no part says when they came.
+    Returns the name and the number of rows of each part. Raises NoExport, and leaves nothing
+    behind, where the folder is there already, there are no reports, or the disk refuses.
+    """
+    columns, survey = bare(columns_of(places)), places.survey
+    with whole_folder(to) as folder:
+        found = list(_written(folder, columns, blocks, rows))
+        n = sum(count for _, count in found)
+        if not n:
+            raise NoExport("there are no reports to write")
+        design = design_of(columns, n) | {
+            "parts": [{"file": name, "rows": count} for name, count in found]
+        }
+        text = json.dumps(design, ensure_ascii=False, indent=1) + "\n"
+        (folder / "design.json").write_text(text, encoding="utf-8")
+        (folder / "survey.json").write_bytes(survey.canonical)
+    return found
+
+
+def _written(
+    folder: Path, columns: FileColumns, blocks: Iterable[Rows], rows: int
+) -> Iterator[tuple[str, int]]:
+    arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
+    schema = schema_of(arrow, columns)
+    ordered = pieces(sorted_blocks(blocks, columns.layout.width), _GROUP_ROWS)
+    for number, of_part in groupby(_cut(ordered, rows), itemgetter(0)):
+        name, count = f"part-{number + 1:05}.parquet", 0
+        with parquet.ParquetWriter(folder / name, schema, compression="zstd") as writer:
+            for _, some in of_part:
+                writer.write_table(table_of(arrow, schema, columns.filled(some)))
+                count += len(some)
+        yield name, count
+
+
+def _cut(blocks: Iterable[Rows], rows: int) -> Iterator[tuple[int, Rows]]:
+    """The blocks with the number of their part, cut where a part is full."""
+    done = 0
+    for block in blocks:
+        while len(block):
+            number, used = divmod(done, rows)
+            some, block = block[: rows - used], block[rows - used :]
+            done += len(some)
+            yield number, some
+
+
+# --- read ---------------------------------------------------------------------------------------
+
+
+def open_parts(folder: Path) -> Parts:
+    """The report set of a folder: parts, or an export with ``reports.parquet``.
+
+    Raises NoExport where a file is missing, is cut short, or does not fit the definition.
+    """
+    try:
+        survey = read_survey((folder / "survey.json").read_bytes())
+        design = json.loads((folder / "design.json").read_bytes())
+        if design["digest"] != survey.digest:
+            raise NoExport(f"{folder}: design.json is of another survey than survey.json")
+        parts = design.get("parts", [{"file": "reports.parquet", "rows": design["n"]}])
+        stated = {folder / str(one["file"]): int(one["rows"]) for one in parts}
+        schemas = [_schema(file, rows) for file, rows in stated.items()]
+        columns = bare(columns_in(survey, schemas[0].names))
+        for file, schema in zip(stated, schemas, strict=True):
+            _check_schema(file, schema, columns)
+    except OSError as error:
+        raise NoExport(f"{error.filename}: {error.strerror}") from None
+    except NoExport:
+        raise
+    except (DeniablyError, ValueError, LookupError, TypeError) as error:
+        raise NoExport(f"{folder}: {error}") from None
+    return Parts(columns, tuple(stated), sum(stated.values()))
+
+
+def _schema(file: Path, rows: int) -> Any:
+    """The columns of a file, from its end. Raises NoExport unless it has so many rows."""
+    arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
+    try:
+        with parquet.ParquetFile(file) as found:
+            schema, there = found.schema_arrow, found.metadata.num_rows
+    except FileNotFoundError:
+        raise NoExport(f"{file} is missing") from None
+    except (arrow.ArrowException, OSError) as error:
+        raise NoExport(f"{file} is cut short or damaged: {error}") from None
+    if there != rows:
+        raise NoExport(f"{file} has {there:,} reports; design.json says {rows:,}")
+    return schema
+
+
+def _check_schema(file: Path, schema: Any, columns: FileColumns) -> None:
+    said: dict[bytes, bytes] = schema.metadata or {}
+    if said.get(b"digest", b"").decode() != columns.layout.survey.digest:
+        raise NoExport(f"{file} is of another survey than survey.json")
+    types = library("pyarrow").types
+    for name in columns.names:
+        place = schema.get_field_index(name)
+        if place < 0:
+            raise NoExport(f"{file} has no column {name}")
+        if not types.is_integer(schema.field(place).type):
+            raise NoExport(f"{file}: {name} is {schema.field(place).type}, not a whole number")
+
+
+def read_blocks(parts: Parts) -> Iterator[Rows]:
+    """The packed reports of a set, in its order. Raises NoExport for a report that does not fit."""
+    parquet = library("pyarrow.parquet")
+    names = parts.columns.names
+    for file in parts.files:
+        with parquet.ParquetFile(file) as found:
+            for batch in found.iter_batches(columns=names):
+                given = {name: filled_of(batch.column(name)) for name in names}
+                try:
+                    yield parts.columns.pack(given)
+                except ValueError as error:
+                    raise NoExport(f"{file}: {error}") from None
