@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 Groups = Mapping[tuple[int | None, ...], int]
-"""How many rows have these values in the grouped columns; None where one is empty."""
+"""How many rows have these values in the columns of a key; None where one is empty."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class Engine(Protocol):
         """Sums over all rows of expressions whose values are integers; 0 where there is no row."""
         ...
 
-    def groups(self, source: Source, columns: Sequence[int], where: str | None = None) -> Groups:
-        """How many rows have each combination of values of some columns, by their numbers."""
+    def groups(
+        self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
+    ) -> list[Groups]:
+        """How many rows have each combination of values, for some keys.
+
+        A key is one or more columns, by their numbers.
+        """
         ...

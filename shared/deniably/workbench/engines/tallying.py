@@ -48,7 +48,8 @@ def tally_set(parts: Parts, engine: Engine, pairs: Sequence[tuple[str, str]] = (
     reading = _Reading(parts, engine)
     places = {pair: reading.places(pair) for pair in pairs}
     found = reading.counted()
-    joint = {pair: engine.groups(parts.source, two) for pair, two in places.items()}
+    both = engine.groups(parts.source, list(places.values()))
+    joint = dict(zip(places, both, strict=True))
     left_out, unfit = 0, reading.unfit(found)
     if unfit:
         wrong = reading.wrong(unfit)
@@ -113,9 +114,10 @@ class _Reading:
     def counted(self) -> _Counted:
         """Counts all rows, whether they fit or not."""
         places = [place for one in self.counters for place in one.grouped]
-        groups = {place: self.engine.groups(self.parts.source, [place]) for place in places}
+        found = self.engine.groups(self.parts.source, [[place] for place in places])
         misfits = [one.misfit for one in self.counters if one.misfit]
         misfits += map(_misfit, self.beside.values())
+        groups = dict(zip(places, found, strict=True))
         return _Counted(groups, self.sums([*self.summed, *misfits]))
 
     def sums(self, expressions: Sequence[str], where: str | None = None) -> dict[str, int]:

@@ -1,0 +1,117 @@
+"""Apache Spark, on one machine or many (Zaharia et al. 2016).
+
+It is asked by DataFrames alone, so that Spark Connect and managed services work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from deniably.workbench.engines.engine import Groups, Source
+from deniably.workbench.files.needed import NoExport, library
+
+LOCAL = "local[*]"
+"""The master that is this machine, with all its cores."""
+_SETTINGS = {
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "8",  # what is shuffled is a few counts
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Spark:
+    """A session with a master; every machine of it sees the files under the same path."""
+
+    session: Any
+    functions: Any
+    failures: tuple[type[Exception], ...]
+
+    def totals(
+        self, source: Source, expressions: Sequence[str], where: str | None = None
+    ) -> list[int]:
+        """As of ``Engine``."""
+        sums = [self.functions.expr(f"coalesce(sum({one}), 0)") for one in expressions]
+        try:
+            [row] = self._frame(source, where).agg(*sums).collect()
+        except self.failures as error:
+            raise _told(error) from None
+        return [int(value) for value in row]
+
+    def groups(
+        self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
+    ) -> list[Groups]:
+        """As of ``Engine``. One job for all keys, as starting one takes longer than counting."""
+        if not keys:
+            return []
+        frame, widest = self._frame(source, where), max(map(len, keys))
+        jobs = [self._grouped(frame, number, key, widest) for number, key in enumerate(keys)]
+        try:
+            rows = reduce(lambda one, other: one.unionAll(other), jobs).collect()
+        except self.failures as error:
+            raise _told(error) from None
+        found: list[dict[tuple[int | None, ...], int]] = [{} for _ in keys]
+        for number, *values, count in rows:
+            found[number][tuple(values[: len(keys[number])])] = int(count)
+        return list(found)
+
+    def _grouped(self, frame: Any, number: int, key: Sequence[int], widest: int) -> Any:
+        """The number of the key, its values as whole numbers, nothing to fill up, and the count."""
+        functions = self.functions
+        values = [functions.col(f"c{one}").cast("long") for one in key]
+        gaps = [functions.lit(None).cast("long")] * (widest - len(key))
+        counted = frame.groupBy(*(f"c{one}" for one in key)).agg(functions.expr("count(1) as n"))
+        return counted.select(functions.lit(number), *values, *gaps, "n")
+
+    def _frame(self, source: Source, where: str | None) -> Any:
+        files = [Path(file).absolute().as_uri() for file in source.files]
+        named = [
+            self.functions.col(f"`{name.replace('`', '``')}`").alias(f"c{place}")
+            for place, name in enumerate(source.names)
+        ]
+        frame = self.session.read.parquet(*files).select(*named)
+        return frame.where(where) if where else frame
+
+
+@contextmanager
+def spark(master: str = LOCAL) -> Generator[Spark]:
+    """A session with a master, such as ``spark://host:7077``, or ``sc://host`` of Spark Connect.
+
+    Raises NoExport where pyspark or Java is missing, or nobody answers there.
+    """
+    library("pyspark", "spark")
+    sql, functions = library("pyspark.sql", "spark"), library("pyspark.sql.functions", "spark")
+    errors = library("pyspark.errors", "spark")
+    builder = sql.SparkSession.builder.appName("deniably")
+    for key, value in _SETTINGS.items():
+        builder = builder.config(key, value)
+    builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
+    failures = (errors.PySparkException, *_of_java())
+    try:
+        session = builder.getOrCreate()
+    except failures as error:
+        raise _told(error) from None
+    try:
+        yield Spark(session, functions, failures)
+    finally:
+        session.stop()
+
+
+def _of_java() -> tuple[type[Exception], ...]:
+    try:
+        protocol = library("py4j.protocol", "spark")
+    except NoExport:  # a client of Spark Connect alone
+        return ()
+    return (protocol.Py4JError,)
+
+
+def _told(error: Exception) -> NoExport:
+    first = str(error).strip().partition("\n")[0]
+    hint = "; Spark needs Java 17 or later" if "JAVA" in first.upper() else ""
+    return NoExport(f"Spark: {first}{hint}")

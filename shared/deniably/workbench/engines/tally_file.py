@@ -1,0 +1,116 @@
+"""Tally files: the definition and the counts of a report set, as canonical JSON (SPEC 6).
+
+Equal counts give equal bytes, whatever engine counted.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from deniably.core.canonical import canonical
+from deniably.core.errors import DeniablyError
+from deniably.estimation.tally import Tally
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey, read_survey
+from deniably.workbench.engines.engine import Groups
+from deniably.workbench.engines.tallying import TalliedSet
+from deniably.workbench.files.needed import NoExport
+
+VERSION = 1
+
+
+class _Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``n`` reports to a question, and how many count in each cell from ``start`` on."""
+
+    n: int
+    start: int
+    counts: list[int]
+
+
+class _Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many reports have each two numbers of two questions: row, column, count."""
+
+    rows: str
+    columns: str
+    counts: list[tuple[int, int, int]]
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tally: int
+    survey: msgspec.Raw
+    n: int
+    left_out: int
+    unfit: dict[str, int]
+    tallies: dict[str, _Counts]
+    pairs: list[_Pair]
+
+
+def tally_text(found: TalliedSet) -> bytes:
+    """The tally file of a counted set."""
+    tallies = {
+        name: {"n": one.n, "start": one.start, "counts": one.counts.tolist()}
+        for name, one in found.tallies.items()
+    }
+    pairs = [
+        {"rows": rows, "columns": columns, "counts": _triples(groups)}
+        for (rows, columns), groups in sorted(found.pairs.items())
+    ]
+    return canonical(
+        {
+            "tally": VERSION,
+            "survey": msgspec.to_builtins(found.survey),
+            "n": found.n,
+            "left_out": found.left_out,
+            "unfit": found.unfit,
+            "tallies": tallies,
+            "pairs": pairs,
+        }
+    )
+
+
+def read_tally(text: bytes) -> TalliedSet:
+    """The counts in a tally file. Raises NoExport, with the reason, where it is none."""
+    try:
+        found = msgspec.json.decode(text, type=_File)
+        if found.tally != VERSION:
+            raise NoExport(f"this is a tally file of version {found.tally}, not {VERSION}")
+        survey = read_survey(bytes(found.survey))
+        tallies = {one.name: _tally(one, found) for one in survey.questions}
+    except msgspec.DecodeError as error:
+        raise NoExport(f"this is no tally file: {error}") from None
+    except NoExport:
+        raise
+    except DeniablyError as error:
+        raise NoExport(f"the survey of this tally file: {error}") from None
+    pairs = {(one.rows, one.columns): _groups(one, survey) for one in found.pairs}
+    return TalliedSet(survey, found.n, tallies, found.left_out, found.unfit, pairs)
+
+
+def _tally(question: Question, found: _File) -> Tally:
+    one, cell_count = found.tallies.get(question.name), question.mechanism.law.cell_count
+    if one is None:
+        raise NoExport(f"this tally file has no counts of {question.name}")
+    if min(one.counts, default=0) < 0 or not 0 <= one.n <= found.n:
+        raise NoExport(f"the counts of {question.name} are none of {found.n:,} reports")
+    if cell_count is not None and (len(one.counts) != cell_count or one.start):
+        raise NoExport(f"{question.name} has {cell_count} cells, not {len(one.counts)}")
+    counts = np.array(one.counts, np.int64)
+    return Tally(one.n, counts, one.start, endless=cell_count is None)
+
+
+def _triples(groups: Groups) -> list[list[int]]:
+    """The counts of those who were asked both, in order."""
+    return sorted(
+        [row, column, count]
+        for (row, column), count in groups.items()
+        if row is not None and column is not None
+    )
+
+
+def _groups(pair: _Pair, survey: Survey) -> Groups:
+    known = {question.name for question in survey.questions}
+    for name in (pair.rows, pair.columns):
+        if name not in known:
+            raise NoExport(f"the pairs of this tally file name {name}, which is no question")
+    return {(row, column): count for row, column, count in pair.counts}
