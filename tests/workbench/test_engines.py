@@ -15,13 +15,13 @@ from deniably.survey.survey import Survey
 from deniably.workbench.columns import columns_of
 from deniably.workbench.engines.counting import counters
 from deniably.workbench.engines.duck import duckdb
-from deniably.workbench.engines.parts import (
+from deniably.workbench.engines.tallying import tally_set
+from deniably.workbench.files.parts import (
     bare,
     open_parts,
     read_blocks,
     write_parts,
 )
-from deniably.workbench.engines.tallying import tally_set
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
 from support.every_type import QUESTIONS, survey_of_everything
 

@@ -60,6 +60,17 @@ _WHOLE = 1_000
     help="Add what a trusted curator would publish of the same answers at the same epsilon.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--reports",
+    type=click.Path(path_type=Path),
+    help="Only write reports, as a report set for `deniably tally`, into this new folder.",
+)
+@click.option(
+    "--people",
+    "count",
+    type=click.IntRange(1),
+    help="With --reports: so many people, who answer as those of --truth do, again and again.",
+)
 def simulate(
     file: Path,
     truth: Path,
@@ -67,6 +78,8 @@ def simulate(
     runs: int | None,
     curator: bool,
     as_json: bool,
+    reports: Path | None,
+    count: int | None,
 ) -> None:
     """Run the survey FILE on made-up or known people and compare with the truth.
 
@@ -84,6 +97,9 @@ def simulate(
         if len(subgroup) < len(strata):
             raise ValueError("--for is KEY=VALUE, once for each key, such as --for site=north")
         people = people.among(subgroup)
+        if reports is not None or count is not None:
+            click.echo(_write_reports(people, reports, count))
+            return
         figures = compare(people, _tallies(people, runs or 1))
     except ValueError as error:
         raise click.ClickException(one_line(str(error))) from None
@@ -97,6 +113,24 @@ def simulate(
     else:
         click.echo(f"{title}: {counted(people.n, 'person', 'people')}, {counted(runs, 'run')}\n")
         _show_many_runs(figures, runs, central)
+
+
+def _write_reports(people: People, to: Path | None, count: int | None) -> str:
+    """Writes a report set; says how large it is. Raises ValueError."""
+    from deniably.simulation.reports import randomise_again
+    from deniably.workbench.files.parts import write_parts
+    from deniably.workbench.packing import layout
+    from deniably.workbench.report_set import packed_simulation
+
+    if to is None:
+        raise ValueError("--people is for --reports")
+    n = count or people.n
+    places = layout(people.survey, stratified=bool(people.survey.strata))
+    blocks = (
+        block for some in randomise_again(people, n) for block in packed_simulation(places, some)
+    )
+    parts = write_parts(to, places, blocks)
+    return f"{n:,} randomised reports in {to}: {counted(len(parts), 'part')}"
 
 
 def _published(people: People, runs: int) -> PublishedFigures:

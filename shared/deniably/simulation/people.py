@@ -89,9 +89,9 @@ class QuestionAnswers:
             case _:
                 return parts[0]
 
-    def among(self, chosen: npt.NDArray[np.bool_]) -> QuestionAnswers:
-        """The answers of the chosen people."""
-        columns = [Column(column.texts, column.codes[chosen]) for column in self.columns]
+    def chosen(self, places: npt.NDArray[np.int64]) -> QuestionAnswers:
+        """The answers of the people at these places, each as often as it is given."""
+        columns = [Column(column.texts, column.codes[places]) for column in self.columns]
         return QuestionAnswers(self.question, columns, self.encoded)
 
     def blocks(self) -> Iterator[Encoded]:
@@ -138,9 +138,19 @@ class People:
         inside = np.isin(self.strata, members(self.survey.strata or {}, stratum))
         if not inside.any():
             raise ValueError(f"there is nobody of {stratum_text(stratum)}")
-        return People(
-            self.survey, [answers.among(inside) for answers in self.answers], self.strata[inside]
-        )
+        return self._chosen(np.flatnonzero(inside))
+
+    def first(self, n: int) -> People:
+        """The first n people."""
+        return self._chosen(np.arange(n))
+
+    def repeated(self, times: int) -> People:
+        """All people so many times, one after the other."""
+        return self._chosen(np.tile(np.arange(self.n), times))
+
+    def _chosen(self, places: npt.NDArray[np.int64]) -> People:
+        answers = [one.chosen(places) for one in self.answers]
+        return People(self.survey, answers, self.strata[places])
 
     def __repr__(self) -> str:
         return f"{people(self.n)} with answers to {counted(len(self.answers), 'question')}"

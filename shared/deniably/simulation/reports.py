@@ -21,7 +21,14 @@ from deniably.simulation import bulk
 from deniably.simulation.bulk.any_law import named
 from deniably.simulation.bulk.picks import picked
 from deniably.simulation.made_up import Answers, make_up
-from deniably.simulation.people import People, QuestionAnswers, blocks, column_names, read_people
+from deniably.simulation.people import (
+    BLOCK,
+    People,
+    QuestionAnswers,
+    blocks,
+    column_names,
+    read_people,
+)
 from deniably.survey.questions import Question
 from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
@@ -121,6 +128,18 @@ def randomise(people: People) -> Reports:
         if not any(block[question.name].asked.any() for block in found):
             raise ValueError(f"nobody was asked {question.name}; simulate more people")
     return Reports(people.survey, people.n, found, people.strata)
+
+
+def randomise_again(people: People, n: int) -> Iterator[Reports]:
+    """The reports of ``n`` people who answer as ``people`` do, one after the other and again.
+
+    They come some at a time, so that memory stays bounded.
+    """
+    batch = people.repeated(-(-BLOCK // people.n))
+    while n > 0:
+        some = batch if n >= batch.n else batch.first(n)
+        yield Reports(some.survey, some.n, list(_blocks(some)), some.strata)
+        n -= some.n
 
 
 def tally(reports: Reports, *, strata: Stratum | None = None) -> dict[str, Tally]:

@@ -215,16 +215,17 @@ def checked(survey: Survey, values: object) -> list[list[int] | None]:
 def of_simulation(reports: Reports) -> ReportSet:
     """The set of simulated reports, as ``deniably.randomise`` returns them."""
     places = layout(reports.survey, stratified=bool(reports.survey.strata))
+    return of_rows(places, packed_simulation(places, reports))
 
-    def blocks() -> Iterator[Rows]:
-        start = 0
-        for block in reports.blocks:
-            packed = [_packed(field, block[name]) for name, field in places.fields.items()]
-            stop = start + len(packed[0])
-            yield places.beside(reports.strata[start:stop].astype(np.int64), packed)
-            start = stop
 
-    return of_rows(places, blocks())
+def packed_simulation(places: Layout, reports: Reports) -> Iterator[Rows]:
+    """Simulated reports, packed, in their order."""
+    start = 0
+    for block in reports.blocks:
+        packed = [_packed(field, block[name]) for name, field in places.fields.items()]
+        stop = start + len(packed[0])
+        yield places.beside(reports.strata[start:stop].astype(np.int64), packed)
+        start = stop
 
 
 def _packed(field: PackedField, some: Some) -> Rows:

@@ -13,9 +13,9 @@ from functools import cached_property
 from deniably.estimation.tally import Tally
 from deniably.survey.survey import Survey
 from deniably.workbench.engines.counting import QuestionCounter, counters, joined, number, within
-from deniably.workbench.engines.engine import Engine, Groups
-from deniably.workbench.engines.parts import Parts
+from deniably.workbench.engines.engine import Engine, Groups, Source
 from deniably.workbench.files.needed import NoExport
+from deniably.workbench.files.parts import Parts
 
 _MOST_WRONG = 1_000_000
 """Reports that may not fit before the definition must be another one."""
@@ -45,10 +45,11 @@ def tally_set(parts: Parts, engine: Engine, pairs: Sequence[tuple[str, str]] = (
     Raises NoExport where a file cannot be read, and for a pair that is none of two questions whose
     reports are one number each.
     """
-    reading = _Reading(parts, engine)
+    source = source_of(parts)
+    reading = _Reading(parts, source, engine)
     places = {pair: reading.places(pair) for pair in pairs}
     found = reading.counted()
-    both = engine.groups(parts.source, list(places.values()))
+    both = engine.groups(source, list(places.values()))
     joint = dict(zip(places, both, strict=True))
     left_out, unfit = 0, reading.unfit(found)
     if unfit:
@@ -58,6 +59,11 @@ def tally_set(parts: Parts, engine: Engine, pairs: Sequence[tuple[str, str]] = (
         joint = {pair: _less(joint[pair], wrong, two) for pair, two in places.items()}
     tallies = reading.tallies(found)
     return TalliedSet(parts.survey, parts.rows - left_out, tallies, left_out, unfit, joint)
+
+
+def source_of(parts: Parts) -> Source:
+    """The files and columns of a report set, as engines are given them."""
+    return Source(tuple(map(str, parts.files)), tuple(parts.columns.names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +90,7 @@ def _less(groups: Groups, wrong: Groups, places: Sequence[int]) -> Groups:
 @dataclass(frozen=True, eq=False)
 class _Reading:
     parts: Parts
+    source: Source
     engine: Engine
 
     @cached_property
@@ -114,7 +121,7 @@ class _Reading:
     def counted(self) -> _Counted:
         """Counts all rows, whether they fit or not."""
         places = [place for one in self.counters for place in one.grouped]
-        found = self.engine.groups(self.parts.source, [[place] for place in places])
+        found = self.engine.groups(self.source, [[place] for place in places])
         misfits = [one.misfit for one in self.counters if one.misfit]
         misfits += map(_misfit, self.beside.values())
         groups = dict(zip(places, found, strict=True))
@@ -124,17 +131,18 @@ class _Reading:
         """The sums of expressions over all rows, or over those ``where`` a condition holds."""
         if not expressions:
             return {}
-        found = self.engine.totals(self.parts.source, expressions, where)
+        found = self.engine.totals(self.source, expressions, where)
         return dict(zip(expressions, found, strict=True))
 
     def wrong(self, unfit: Mapping[str, int]) -> Groups:
         """The rows that do not fit, whole. Raises NoExport where there are very many."""
         if sum(unfit.values()) > _MOST_WRONG:
             counts = ", ".join(f"{name} of {count:,}" for name, count in unfit.items())
-            raise NoExport(f"these are no reports to {self.parts.survey.name}: {counts} do not fit")
-        return self.engine.groups(
-            self.parts.source, range(len(self.parts.source.names)), f"not {self.fits}"
-        )
+            name = self.parts.survey.name
+            raise NoExport(f"these are no reports to {name}: {counts} do not fit")
+        places = range(len(self.source.names))
+        [found] = self.engine.groups(self.source, [places], f"not {self.fits}")
+        return found
 
     def unfit(self, found: _Counted) -> dict[str, int]:
         """How many reports do not fit, by question, of what was counted of all rows."""

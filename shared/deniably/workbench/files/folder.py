@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
 
 from deniably.core.errors import DeniablyError
 from deniably.results.results import Results, estimate
@@ -29,8 +26,10 @@ from deniably.workbench.files.lines import ndjson_of, read_ndjson
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.package import data_package
 from deniably.workbench.files.packages import packages_page
+from deniably.workbench.files.parts import read_parts, write_parts
 from deniably.workbench.files.scripts import scripts_of
 from deniably.workbench.files.tables import csv_of, read_csv
+from deniably.workbench.files.whole import whole_folder
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import script_of
 from deniably.workbench.source import Provenance, publication, read_provenance
@@ -73,6 +72,11 @@ def _parquet(export: Export, file: Path) -> None:
     _write(file, parquet_of(reports.columns, [reports.rows]))
 
 
+def _parts(export: Export, file: Path) -> None:
+    reports = export.reports
+    write_parts(file, reports.layout, [reports.rows])
+
+
 def _from_csv(survey: Survey, file: Path) -> ReportSet:
     with file.open(encoding="utf-8", newline="") as lines:
         return read_csv(survey, lines)
@@ -87,6 +91,7 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format("reports.csv", _csv, _from_csv),
     "ndjson": Format("reports.ndjson", _ndjson, _from_ndjson),
     "parquet": Format("reports.parquet", _parquet, read_parquet),
+    "parts": Format("reports", _parts, lambda survey, file: read_parts(file)),
     "xlsx": Format("reports.xlsx", lambda one, file: write_xlsx(one.reports, file), read_xlsx),
     "sav": Format("reports.sav", lambda one, file: write_sav(one.reports, file), read_labelled),
     "dta": Format("reports.dta", lambda one, file: write_dta(one.reports, file), read_labelled),
@@ -198,27 +203,6 @@ def _beside(export: Export) -> Iterator[tuple[str, str]]:
 def _design(reports: ReportSet) -> str:
     found = design_of(reports.columns, len(reports))
     return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
-
-
-@contextmanager
-def whole_folder(to: Path) -> Generator[Path]:
-    """A temporary folder beside ``to``, which becomes ``to`` where the block ends without error.
-
-    Only its owner may read it.
-    """
-    if to.exists():
-        raise NoExport(f"{to} is there already; an export replaces nothing")
-    try:
-        folder = Path(mkdtemp(prefix=f".{to.name}-", dir=to.parent))
-    except OSError as error:
-        raise NoExport(f"{to.parent}: {error.strerror}") from None
-    try:
-        yield folder
-        folder.rename(to)
-    except OSError as error:
-        raise NoExport(f"{to}: {error.strerror}; nothing was written") from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write(file: Path, pieces: Iterable[bytes]) -> None:

@@ -12,7 +12,7 @@ from deniably.core.errors import BadReport
 from deniably.survey.survey import Survey
 from deniably.workbench.files.tables import pieces
 from deniably.workbench.packing import Layout, PackedField, Rows, WireBlock, layout
-from deniably.workbench.report_set import ReportSet, checked, report_set
+from deniably.workbench.report_set import ReportSet, checked, of_rows
 
 _MOST = 10_000
 """Lines that are written or read at once."""
@@ -64,10 +64,19 @@ def read_ndjson(survey: Survey, lines: Iterable[bytes]) -> ReportSet:
     Ids and numbers of rows are passed over. Either all lines have strata or none. Raises BadReport,
     which names the line.
     """
+    places, blocks = packed_lines(survey, lines)
+    return of_rows(places, blocks)
+
+
+def packed_lines(survey: Survey, lines: Iterable[bytes]) -> tuple[Layout, Iterator[Rows]]:
+    """The reports of such lines, packed, in their order; and how they are packed.
+
+    Raises BadReport as ``read_ndjson``, here or when the blocks are read.
+    """
     blocks = _blocks(survey, lines)
     first = next(blocks)
     places = layout(survey, stratified=first.strata is not None)
-    return report_set(places, chain([first], blocks))
+    return places, map(places.pack, chain([first], blocks))
 
 
 def _blocks(survey: Survey, lines: Iterable[bytes]) -> Iterator[WireBlock]:

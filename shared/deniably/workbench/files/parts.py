@@ -13,14 +13,14 @@ from typing import Any
 from deniably.core.errors import DeniablyError
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.columns import FileColumns, columns_in, columns_of
-from deniably.workbench.engines.engine import Source
 from deniably.workbench.files.arrow import filled_of, schema_of, table_of
 from deniably.workbench.files.design import design_of
-from deniably.workbench.files.folder import whole_folder
 from deniably.workbench.files.needed import NoExport, library
 from deniably.workbench.files.tables import pieces
+from deniably.workbench.files.whole import whole_folder
 from deniably.workbench.ordering import sorted_blocks
 from deniably.workbench.packing import Layout, Rows
+from deniably.workbench.report_set import ReportSet, of_rows
 
 PART_ROWS = 10_000_000
 """Rows of a part, unless told otherwise."""
@@ -40,11 +40,6 @@ class Parts:
     def survey(self) -> Survey:
         """The survey that the reports are to."""
         return self.columns.layout.survey
-
-    @property
-    def source(self) -> Source:
-        """The files and columns, as engines are given them."""
-        return Source(tuple(map(str, self.files)), tuple(self.columns.names))
 
 
 def bare(columns: FileColumns) -> FileColumns:
@@ -180,3 +175,9 @@ def read_blocks(parts: Parts) -> Iterator[Rows]:
                     yield parts.columns.pack(given)
                 except ValueError as error:
                     raise NoExport(f"{file}: {error}") from None
+
+
+def read_parts(folder: Path) -> ReportSet:
+    """The report set of a folder, whole, in memory. Raises NoExport."""
+    parts = open_parts(folder)
+    return of_rows(parts.columns.layout, read_blocks(parts))

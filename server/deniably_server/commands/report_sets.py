@@ -1,0 +1,173 @@
+"""``deniably gather`` and ``deniably tally``: report sets that are larger than one server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniably.core.counting import counted
+from deniably.core.errors import BadReport, DeniablyError
+from deniably.core.steering import one_line
+from deniably_server.commands.audit import show_progress
+from deniably_server.commands.plan import read_definition
+
+if TYPE_CHECKING:
+    from deniably.survey.survey import Survey
+    from deniably.workbench.engines.engine import Engine
+    from deniably.workbench.engines.tallying import TalliedSet
+    from deniably.workbench.packing import Layout, Rows
+
+PART_ROWS = 10_000_000
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("survey", type=_FILE)
+@click.argument("lines", nargs=-1, required=True, type=_FILE)
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder to write, which must not be there yet.",
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(1),
+    default=PART_ROWS,
+    show_default=True,
+    help="Reports in a part.",
+)
+def gather(survey: Path, lines: tuple[Path, ...], to: Path, rows: int) -> None:
+    """Write a report set from LINES, files of reports to SURVEY, for `deniably tally`.
+
+    SURVEY is the published definition. LINES are NDJSON: reports as devices send them, or an
+    export's reports.ndjson. The folder has the reports as Parquet in parts, sorted by content, so
+    that nothing says when they came; and the definition and design. A report that no device can
+    have made is an error that names its file and line, and nothing is written.
+    """
+    from deniably.workbench.files.parts import write_parts
+
+    definition = read_definition(survey)
+    try:
+        places, blocks = _packed(definition, lines)
+        found = write_parts(to, places, blocks, rows)
+    except (DeniablyError, ValueError) as error:
+        raise click.ClickException(one_line(str(error))) from None
+    finally:
+        show_progress("")
+    n = sum(count for _, count in found)
+    click.echo(f"{n:,} randomised reports in {to}: {counted(len(found), 'part')}")
+
+
+def _packed(survey: Survey, files: tuple[Path, ...]) -> tuple[Layout, Iterator[Rows]]:
+    """The packed reports of all files, and how they are packed: as the first file's first."""
+    places = next(_blocks(survey, files[0]))[0]
+
+    def all_blocks() -> Iterator[Rows]:
+        done = 0
+        for file in files:
+            for found, block in _blocks(survey, file):
+                if found.stratified is not places.stratified:
+                    raise BadReport(f"{file}: some files have strata, and others none", "$")
+                done += len(block)
+                show_progress(f"{done:,} reports read")
+                yield block
+
+    return places, all_blocks()
+
+
+def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
+    """The reports of a file. Raises BadReport, which names the file and the line."""
+    from deniably.workbench.files.lines import packed_lines
+
+    with file.open("rb") as lines:
+        try:
+            places, blocks = packed_lines(survey, lines)
+            for block in blocks:
+                yield places, block
+        except BadReport as error:
+            raise BadReport(f"{file}, {error.why}", "$") from None
+
+
+@click.command()
+@click.argument("reports", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="The tally file to write, which must not be there yet.",
+)
+@click.option(
+    "--engine",
+    "name",
+    type=click.Choice(["duckdb", "spark"]),
+    default="duckdb",
+    show_default=True,
+    help="What counts: duckdb in this process, or spark.",
+)
+@click.option(
+    "--master",
+    help="Spark's master: spark://host:7077, sc://host of Spark Connect; else this machine.",
+)
+@click.option(
+    "--pair",
+    "pairs",
+    nargs=2,
+    multiple=True,
+    metavar="QUESTION QUESTION",
+    help="Also count how many reports have each two numbers of two questions.",
+)
+@click.option("--memory", default="400MB", show_default=True, help="What duckdb may hold.")
+def tally(
+    reports: Path, to: Path, name: str, master: str | None, pairs: tuple[tuple[str, str], ...],
+    memory: str,
+) -> None:  # fmt: skip
+    """Count the report set in the folder REPORTS with an engine, into a tally file.
+
+    REPORTS is a folder of `deniably gather`, or an export with parquet or parts. The file has the
+    definition and, for every question, the same integers as a server's tally: equal reports give
+    equal bytes, whatever engine counts. `deniably results --tally` estimates from it. Reports that
+    no device can have made are counted by question, named and left out; a file that is cut short
+    is an error. With spark, every machine must see the folder under the same path.
+    """
+    from deniably.workbench.engines.tally_file import tally_text
+    from deniably.workbench.engines.tallying import tally_set
+    from deniably.workbench.files.parts import open_parts
+
+    if master and name != "spark":
+        raise click.UsageError("--master is for --engine spark")
+    try:
+        parts = open_parts(reports)
+        with _engine(name, master, memory) as engine:
+            found = tally_set(parts, engine, pairs)
+        with to.open("xb") as file:
+            file.write(tally_text(found))
+    except FileExistsError:
+        raise click.ClickException(f"{to} is there already; a tally replaces nothing") from None
+    except (DeniablyError, ValueError, OSError) as error:
+        raise click.ClickException(one_line(str(error))) from None
+    click.echo(f"{found.n:,} reports in {counted(len(parts.files), 'file')} counted: {to}")
+    _say_what_is_left_out(found)
+
+
+def _say_what_is_left_out(found: TalliedSet) -> None:
+    if found.left_out:
+        why = ", ".join(f"{name} in {count:,}" for name, count in found.unfit.items())
+        click.echo(
+            f"{counted(found.left_out, 'report')} left out, which no device can have made: {why}"
+        )
+
+
+def _engine(name: str, master: str | None, memory: str) -> AbstractContextManager[Engine]:
+    if name == "spark":
+        from deniably.workbench.engines.spark import LOCAL, spark
+
+        return spark(master or LOCAL)
+    from deniably.workbench.engines.duck import duckdb
+
+    return nullcontext(duckdb(memory))
