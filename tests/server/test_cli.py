@@ -104,8 +104,9 @@ def test_every_command_of_the_distribution_is_here() -> None:
     ]
 
     assert sorted(each.name for each in ours) == [
-        "audit", "backup", "check", "close", "doctor", "dossier", "export", "invite", "lab",
-        "migrate", "plan", "publish", "restore", "serve", "simulate", "status", "token",
+        "audit", "backup", "check", "close", "doctor", "dossier", "export", "gather",
+        "invite", "lab", "migrate", "plan", "publish", "restore", "results", "serve", "simulate",
+        "status", "tally", "token",
     ]  # fmt: skip
     for each in ours:
         command = each.load()

@@ -1,51 +1,61 @@
-"""Report sets as folders of Parquet parts, counted by engines: the integers of a server's tally."""
+"""Report sets in Parquet parts, counted by DuckDB: the same integers as a server's tally."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from deniably.authoring.compiling import compile_survey
 from deniably.estimation.tally import Tally
-from deniably.simulation.reports import randomise, simulate_people
-from deniably.survey.survey import Survey
+from deniably.simulation.reports import randomise, randomise_again, simulate_people
 from deniably.workbench.columns import columns_of
 from deniably.workbench.engines.counting import counters
-from deniably.workbench.engines.duck import duckdb
-from deniably.workbench.engines.tallying import tally_set
-from deniably.workbench.files.parts import (
-    bare,
-    open_parts,
-    read_blocks,
-    write_parts,
-)
-from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
+from deniably.workbench.engines.duck import DuckDB, duckdb
+from deniably.workbench.engines.tally_file import read_tally, tally_text
+from deniably.workbench.engines.tallying import ASKED, tally_set
+from deniably.workbench.files.folder import write_folder
+from deniably.workbench.files.needed import NoExport
+from deniably.workbench.files.parts import bare, open_parts, read_parts, write_parts
+from deniably.workbench.report_set import ReportSet, of_rows, of_simulation, packed_simulation
 from support.every_type import QUESTIONS, survey_of_everything
+from support.material import source_of
 
-EVERYTHING = survey_of_everything()
 PLAIN = [
     {"claim": {"epsilon": "2"}} | {key: one[key] for key in one if key != "show_if"}
     for one in QUESTIONS
 ]
-SOME = survey_of_everything(ask=4, questions=PLAIN)
+SURVEYS = {
+    "all asked": survey_of_everything(),
+    "some asked": survey_of_everything(ask=4, questions=PLAIN),
+    "with strata": survey_of_everything(strata={"site": ["north", "south"]}),
+}
 N = 250
 
 
-def simulated(survey: Survey) -> ReportSet:
-    return of_simulation(randomise(simulate_people(survey, N)))
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DuckDB]:
+    with duckdb() as found:
+        yield found
 
 
-@pytest.fixture(scope="module", params=[EVERYTHING, SOME], ids=["all asked", "some asked"])
+@pytest.fixture(scope="module", params=[*SURVEYS])
 def reports(request: pytest.FixtureRequest) -> ReportSet:
-    return simulated(request.param)
+    survey = SURVEYS[cast(str, request.param)]
+    return of_simulation(randomise(simulate_people(survey, N)))
 
 
 @pytest.fixture(scope="module")
 def folder(reports: ReportSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    to = tmp_path_factory.mktemp("set") / "parts"
+    return written(reports, tmp_path_factory.mktemp("set") / "parts")
+
+
+def written(reports: ReportSet, to: Path) -> Path:
     write_parts(to, reports.layout, [reports.rows], rows=100)
     return to
 
@@ -54,22 +64,73 @@ def same(one: dict[str, Tally], other: dict[str, Tally]) -> bool:
     return list(one) == list(other) and all(one[name] == other[name] for name in one)
 
 
-def test_a_set_comes_in_parts_of_equal_size_and_is_read_back_whole(
-    reports: ReportSet, folder: Path
-) -> None:
+def test_a_set_in_parts_is_read_back_whole(reports: ReportSet, folder: Path) -> None:
     parts = open_parts(folder)
 
     assert [pq.read_metadata(file).num_rows for file in parts.files] == [100, 100, 50]
-    assert of_rows(parts.columns.layout, read_blocks(parts)) == reports
+    assert read_parts(folder) == reports
 
 
-def test_duckdb_ends_at_the_integers_of_numpy_for_every_type_of_question(
-    reports: ReportSet, folder: Path
-) -> None:
-    found = tally_set(open_parts(folder), duckdb())
+def test_the_order_of_arrival_is_in_no_byte(reports: ReportSet, tmp_path: Path) -> None:
+    mixed = np.random.default_rng(3).permutation(reports.rows)
+
+    written(reports, tmp_path / "one")
+    write_parts(tmp_path / "other", reports.layout, np.array_split(mixed, 7), rows=100)
+
+    for file in sorted((tmp_path / "one").iterdir()):
+        assert file.read_bytes() == (tmp_path / "other" / file.name).read_bytes(), file.name
+
+
+def test_the_tally_is_that_of_a_server(reports: ReportSet, folder: Path, engine: DuckDB) -> None:
+    found = tally_set(open_parts(folder), engine)
 
     assert same(found.tallies, reports.tally())
     assert (found.n, found.left_out, found.unfit) == (N, 0, {})
+
+
+def test_an_export_with_parquet_has_the_same_tally_file_as_parts(
+    reports: ReportSet, folder: Path, engine: DuckDB, tmp_path: Path
+) -> None:
+    source = source_of(reports.survey)
+    write_folder(tmp_path / "export", reports, source, ["parquet", "parts"])
+
+    expected = tally_text(tally_set(open_parts(folder), engine))
+    for export in (tmp_path / "export", tmp_path / "export" / "reports"):
+        assert tally_text(tally_set(open_parts(export), engine)) == expected
+
+
+def test_a_tally_file_is_read_back_whole(folder: Path, engine: DuckDB) -> None:
+    found = tally_set(open_parts(folder), engine)
+    text = tally_text(found)
+
+    back = read_tally(text)
+
+    assert same(back.tallies, found.tallies)
+    assert back.survey == found.survey
+    assert tally_text(back) == text
+
+
+# --- pairs ---------------------------------------------------------------------------------------
+
+
+def test_pairs_of_questions_are_counted_as_whole_reports_have_them(
+    reports: ReportSet, folder: Path, engine: DuckDB
+) -> None:
+    one, other = reports.answered("stolen"), reports.answered("what")
+    asked = one.asked & other.asked
+    pairs = zip(one.cells[asked, 0].tolist(), other.cells[asked, 0].tolist(), strict=True)
+
+    found = tally_set(open_parts(folder), engine, [("stolen", "what")])
+    counts = read_tally(tally_text(found)).pairs["stolen", "what"]
+
+    assert sum(counts.values()) == asked.sum()
+    for pair in pairs:
+        assert counts[pair] > 0
+
+
+def test_pairs_need_questions_whose_reports_are_one_number(folder: Path, engine: DuckDB) -> None:
+    with pytest.raises(NoExport, match="worries is no question whose reports are one number"):
+        tally_set(open_parts(folder), engine, [("stolen", "worries")])
 
 
 # --- what does not fit ---------------------------------------------------------------------------
@@ -79,34 +140,201 @@ def changed(folder: Path, column: str, row: int, value: int | None) -> None:
     """Writes another value into a column of the second part."""
     file = folder / "part-00002.parquet"
     table = pq.read_table(file)
-    place = table.schema.get_field_index(column)
-    values = table.column(place).to_pylist()
+    values = table.column(column).to_pylist()
     values[row] = value
-    table = table.set_column(place, column, pa.array(values, pa.int64()))
-    pq.write_table(table.replace_schema_metadata(table.schema.metadata), file)
-
-
-def own_copy(reports: ReportSet, to: Path) -> Path:
-    write_parts(to, reports.layout, [reports.rows], rows=100)
-    return to
+    place = table.schema.get_field_index(column)
+    other = table.set_column(place, column, pa.array(values, pa.int64()))
+    pq.write_table(other.replace_schema_metadata(table.schema.metadata), file)
 
 
 def test_a_report_that_no_device_made_is_counted_named_and_left_out(
-    reports: ReportSet, tmp_path: Path
+    reports: ReportSet, engine: DuckDB, tmp_path: Path
 ) -> None:
     columns = bare(columns_of(reports.layout))
-    rows = reports.rows
-    for number, counter in enumerate(counters(columns)):
+    wrong = [(one.key, one.name, 0, 2) for one in columns.strata]
+    for counter in {type(one): one for one in counters(columns)}.values():
         name = counter.question.name
+        row = int(reports.answered(name).asked[100:200].argmax())
         column = columns.of(name)[0]
-        asked = reports.answered(name).asked[100:200]
-        row = int(asked.argmax())
-        folder = own_copy(reports, tmp_path / str(number))
-        changed(folder, column.name, row, column.reach[1] + 1)
+        wrong.append((name, column.name, row, column.reach[1] + 1))
+    for number, (name, column_name, row, value) in enumerate(wrong):
+        parts = written(reports, tmp_path / str(number))
+        changed(parts, column_name, row, value)
 
-        found = tally_set(open_parts(folder), duckdb())
+        found = tally_set(open_parts(parts), engine, [("stolen", "what")])
 
-        without = of_rows(reports.layout, [np.delete(rows, 100 + row, axis=0)])
-        assert found.unfit == {name: 1}, name
+        without = of_rows(reports.layout, [np.delete(reports.rows, 100 + row, axis=0)])
+        assert found.unfit == {name: 1}
         assert (found.n, found.left_out) == (N - 1, 1)
-        assert same(found.tallies, without.tally())
+        assert same(found.tallies, without.tally()), name
+
+
+def test_a_report_to_more_questions_than_a_device_asks_is_left_out(
+    engine: DuckDB, tmp_path: Path
+) -> None:
+    reports = of_simulation(randomise(simulate_people(SURVEYS["some asked"], N)))
+    parts = written(reports, tmp_path / "parts")
+    changed(parts, "stolen", int((~reports.answered("stolen").asked[100:200]).argmax()), 1)
+
+    found = tally_set(open_parts(parts), engine)
+
+    assert (found.n, found.left_out, found.unfit) == (N - 1, 1, {ASKED: 1})
+
+
+def test_an_empty_cell_where_everybody_was_asked_is_left_out(
+    engine: DuckDB, tmp_path: Path
+) -> None:
+    reports = of_simulation(randomise(simulate_people(SURVEYS["all asked"], N)))
+    parts = written(reports, tmp_path / "parts")
+    changed(parts, "stolen", 5, None)
+
+    found = tally_set(open_parts(parts), engine)
+
+    assert (found.n, found.left_out, found.unfit) == (N - 1, 1, {"stolen": 1})
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+def other_survey(folder: Path) -> None:
+    survey = compile_survey({**FEW, "title": "Another title"})
+    (folder / "survey.json").write_bytes(survey.canonical)
+
+
+def cut(folder: Path) -> None:
+    file = folder / "part-00002.parquet"
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def fewer(folder: Path) -> None:
+    file = folder / "part-00002.parquet"
+    pq.write_table(pq.read_table(file).slice(1), file)
+
+
+def without_column(folder: Path) -> None:
+    file = folder / "part-00002.parquet"
+    table = pq.read_table(file)
+    other = table.rename_columns(["other"]).replace_schema_metadata(table.schema.metadata)
+    pq.write_table(other, file)
+
+
+def as_text(folder: Path) -> None:
+    file = folder / "part-00002.parquet"
+    table = pq.read_table(file)
+    texts = pa.array(map(str, table.column("stolen").to_pylist()))
+    place = table.schema.get_field_index("stolen")
+    pq.write_table(
+        table.set_column(place, "stolen", texts).replace_schema_metadata(table.schema.metadata),
+        file,
+    )
+
+
+FEW = {
+    "name": "few",
+    "title": "Few",
+    "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (cut, "part-00002.parquet is cut short or damaged"),
+        (lambda folder: (folder / "part-00002.parquet").unlink(), "part-00002.parquet is missing"),
+        (fewer, "part-00002.parquet has 99 reports; design.json says 100"),
+        (without_column, "part-00002.parquet has no column stolen"),
+        (as_text, "stolen is string, not a whole number"),
+        (other_survey, "design.json is of another survey than survey.json"),
+        (lambda folder: (folder / "design.json").unlink(), "design.json: No such file"),
+        (lambda folder: (folder / "design.json").write_text("{"), "parts: "),
+    ],
+)
+def test_a_set_that_is_not_whole_is_refused(spoil: object, why: str, tmp_path: Path) -> None:
+    reports = of_simulation(randomise(simulate_people(compile_survey(FEW), N)))
+    parts = written(reports, tmp_path / "parts")
+    spoil(parts)  # type: ignore[operator]
+
+    with pytest.raises(NoExport, match=why):
+        open_parts(parts)
+
+
+def test_a_set_of_nobody_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    reports = of_simulation(randomise(simulate_people(compile_survey(FEW), 1)))
+
+    with pytest.raises(NoExport, match="no reports"):
+        write_parts(tmp_path / "parts", reports.layout, [reports.rows[:0]])
+
+    assert not list(tmp_path.iterdir())
+
+
+def test_reports_to_another_definition_are_refused_where_millions_do_not_fit(
+    tmp_path: Path, engine: DuckDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deniably.workbench.engines.tallying._MOST_WRONG", 2)
+    reports = of_simulation(randomise(simulate_people(compile_survey(FEW), N)))
+    parts = written(reports, tmp_path / "parts")
+    for row in range(3):
+        changed(parts, "stolen", row, 2)
+
+    with pytest.raises(NoExport, match="these are no reports to few: stolen of 3 do not fit"):
+        tally_set(open_parts(parts), engine)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"", "this is no tally file"),
+        (b'{"tally":1}', "this is no tally file"),
+        (b'{"tally":2,"survey":{},"n":0,"left_out":0,"unfit":{},"tallies":{},"pairs":[]}',
+         "version 2, not 1"),
+        (b'{"tally":1,"survey":{},"n":0,"left_out":0,"unfit":{},"tallies":{},"pairs":[]}',
+         "the survey of this tally file"),
+    ],
+)  # fmt: skip
+def test_what_is_no_tally_file_is_refused(text: bytes, why: str) -> None:
+    with pytest.raises(NoExport, match=why):
+        read_tally(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (b'"counts":[', b'"counts":[7,', "stolen has 2 cells, not 3"),
+        (b'"counts":[', b'"counts":[-1', "are none of 250 reports"),
+        (b'"tallies":{"stolen"', b'"tallies":{"x"', "has no counts of stolen"),
+        (
+            b'"pairs":[]',
+            b'"pairs":[{"rows":"a","columns":"b","counts":[]}]',
+            "which is no question",
+        ),
+    ],
+)
+def test_counts_that_do_not_fit_the_survey_are_refused(
+    old: bytes, new: bytes, why: str, tmp_path: Path, engine: DuckDB
+) -> None:
+    reports = of_simulation(randomise(simulate_people(compile_survey(FEW), N)))
+    text = tally_text(tally_set(open_parts(written(reports, tmp_path / "parts")), engine))
+
+    with pytest.raises(NoExport, match=why):
+        read_tally(text.replace(old, new, 1))
+
+
+def test_people_answer_again_as_often_as_there_are_reports(tmp_path: Path) -> None:
+    people = simulate_people(compile_survey(FEW), 100)
+
+    batches = list(randomise_again(people, 1_000_000))
+    places = of_simulation(batches[0]).layout
+
+    assert sum(one.n for one in batches) == 1_000_000
+    assert all(one.n % 100 == 0 for one in batches)
+    assert sum(len(rows) for one in batches for rows in packed_simulation(places, one)) == 1_000_000
+
+
+def test_without_duckdb_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
+
+    with (
+        pytest.raises(NoExport, match=r"this needs duckdb; get it with: .*deniably\[bulk\]"),
+        duckdb(),
+    ):
+        pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,4 +170,4 @@ def _engine(name: str, master: str | None, memory: str) -> AbstractContextManage
         return spark(master or LOCAL)
     from deniably.workbench.engines.duck import duckdb
 
-    return nullcontext(duckdb(memory))
+    return duckdb(memory)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from deniably.workbench.files.needed import NoExport, library
 
 @dataclass(frozen=True, eq=False)
 class DuckDB:
-    """An engine in this process. ``memory``, such as "500MB", bounds what it holds."""
+    """An engine in this process."""
 
     connection: Any
     module: Any
@@ -51,8 +52,13 @@ class DuckDB:
             raise NoExport(f"DuckDB: {error}") from None
 
 
-def duckdb(memory: str = "400MB") -> DuckDB:
+@contextmanager
+def duckdb(memory: str = "400MB") -> Generator[DuckDB]:
     """DuckDB with so much memory for its own tables. Raises NoExport where it is missing."""
     module = library("duckdb", "bulk")
-    settings = {"memory_limit": memory, "enable_external_access": True}
-    return DuckDB(module.connect(":memory:", config=settings), module)
+    try:
+        connection = module.connect(":memory:", config={"memory_limit": memory})
+    except module.Error as error:
+        raise NoExport(f"DuckDB: {error}") from None
+    with closing(connection):
+        yield DuckDB(connection, module)
