@@ -24,7 +24,10 @@ from support.cases import for_each
 from support.pages import GENERATED, HANDBOOK, PAGES, ROOT
 
 WRITTEN = {name: text for name, text in PAGES.items() if name not in GENERATED}
-GUIDES = ("respondents.md", "authors.md", "analysts.md", "operators.md", "devices.md", "lab.md")
+GUIDES = (
+    "respondents.md", "authors.md", "analysts.md", "large.md", "operators.md", "devices.md",
+    "lab.md",
+)  # fmt: skip
 TEXTS = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for folder in ("", "client", "server", "shared")
