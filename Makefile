@@ -88,7 +88,7 @@ release: $(VENV)/.dev
 lock:
 	rm -rf .venv-lock
 	$(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/pip install --quiet --disable-pip-version-check '.[dev]'
+	.venv-lock/bin/pip install --quiet --disable-pip-version-check '.[dev,spark]'
 	{ echo '# The versions that make installs. Made by make lock.'; \
 	  .venv-lock/bin/pip freeze --disable-pip-version-check --exclude deniably; } > constraints.txt
 	rm -rf .venv-lock

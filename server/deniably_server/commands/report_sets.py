@@ -28,7 +28,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command()
 @click.argument("survey", type=_FILE)
-@click.argument("lines", nargs=-1, required=True, type=_FILE)
+@click.argument("lines", nargs=-1, required=True, type=_FILE, metavar="LINES")
 @click.option(
     "--to",
     type=click.Path(path_type=Path),
