@@ -101,8 +101,9 @@ def test_the_same_reports_make_the_same_bytes(folder: Path, tmp_path: Path) -> N
     sleep(1.1)  # a time of writing would show
     write_folder(tmp_path / "again", read_folder(folder), source_of(EVERYTHING), [*FORMATS])
 
-    for file in sorted(folder.iterdir()):
-        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes(), file.name
+    for file in sorted(one for one in folder.rglob("*") if one.is_file()):
+        again = tmp_path / "again" / file.relative_to(folder)
+        assert file.read_bytes() == again.read_bytes(), file.name
 
 
 def test_parquet_has_the_smallest_integers_and_the_warning(folder: Path) -> None:

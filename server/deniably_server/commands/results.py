@@ -113,8 +113,10 @@ def _written(found: Results, to: Path) -> list[str]:
 
 
 def _page(found: Results) -> str:
+    from deniably.results.notebook import html
+
     title = escape(found.document.title)
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}'
     )
-    return f"<!doctype html><head>{head}</title></head><body>{found._repr_html_()}</body>\n"
+    return f"<!doctype html><head>{head}</title></head><body>{html(found.document)}</body>\n"

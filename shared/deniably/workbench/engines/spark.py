@@ -50,10 +50,10 @@ class Spark:
         """As of ``Engine``. One job for all keys, as starting one takes longer than counting."""
         if not keys:
             return []
-        frame, widest = self._frame(source, where), max(map(len, keys))
+        frame, widest = self._frame(source, where), max(len(key) for key in keys)
         jobs = [self._grouped(frame, number, key, widest) for number, key in enumerate(keys)]
         try:
-            rows = reduce(lambda one, other: one.unionAll(other), jobs).collect()
+            rows: list[Any] = reduce(_and, jobs).collect()
         except self.failures as error:
             raise _told(error) from None
         found: list[dict[tuple[int | None, ...], int]] = [{} for _ in keys]
@@ -101,6 +101,10 @@ def spark(master: str = LOCAL) -> Generator[Spark]:
         yield Spark(session, functions, failures)
     finally:
         session.stop()
+
+
+def _and(one: Any, other: Any) -> Any:
+    return one.unionAll(other)
 
 
 def _of_java() -> tuple[type[Exception], ...]:

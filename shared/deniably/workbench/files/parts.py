@@ -13,7 +13,7 @@ from typing import Any
 from deniably.core.errors import DeniablyError
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.columns import FileColumns, columns_in, columns_of
-from deniably.workbench.files.arrow import filled_of, schema_of, table_of
+from deniably.workbench.files.arrow import batch_of, filled_of, schema_of
 from deniably.workbench.files.design import design_of
 from deniably.workbench.files.needed import NoExport, library
 from deniably.workbench.files.tables import pieces
@@ -91,7 +91,7 @@ def _written(
         name, count = f"part-{number + 1:05}.parquet", 0
         with parquet.ParquetWriter(folder / name, schema, compression="zstd") as writer:
             for _, some in of_part:
-                writer.write_table(table_of(arrow, schema, columns.filled(some)))
+                writer.write_batch(batch_of(arrow, schema, columns.filled(some)))
                 count += len(some)
         yield name, count
 
