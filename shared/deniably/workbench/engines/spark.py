@@ -57,8 +57,9 @@ class Spark:
         except self.failures as error:
             raise _told(error) from None
         found: list[dict[tuple[int | None, ...], int]] = [{} for _ in keys]
-        for number, *values, count in rows:
-            found[number][tuple(values[: len(keys[number])])] = int(count)
+        for row in rows:
+            number = int(row[0])
+            found[number][tuple(row[1 : 1 + len(keys[number])])] = int(row[-1])
         return list(found)
 
     def _grouped(self, frame: Any, number: int, key: Sequence[int], widest: int) -> Any:
