@@ -18,7 +18,9 @@ import pytest
 
 import deniably as dn
 from deniably.estimation.figures import groups
+from deniably.results.subgroups import every_subgroup
 from deniably.simulation.reports import randomise, simulate_people
+from deniably.survey.strata import stratum_text
 from deniably.workbench import rake
 from deniably.workbench.files.examples import MARK
 from deniably.workbench.files.folder import write_folder
@@ -27,6 +29,7 @@ from deniably.workbench.scripted import script_of
 from support.every_type import QUESTIONS, survey_of_everything
 from support.material import source_of
 
+Rows = dict[tuple[str, str, str], dict[str, str]]
 PLAIN = [
     {"claim": {"epsilon": "2"}} | {key: one[key] for key in one if key != "show_if"}
     for one in QUESTIONS
@@ -66,20 +69,40 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return reports, folder
 
 
-def rows(text: str) -> dict[tuple[str, str, str], dict[str, str]]:
+def rows(text: str, strata: str = "") -> Rows:
+    """The printed figures of a subgroup, or of all."""
     found = csv.DictReader(io.StringIO(text))
-    return {(row["question"], row["part"], row["label"]): row for row in found}
+    return {
+        (row["question"], row["part"], row["label"]): row
+        for row in found
+        if row.get("strata", "") == strata and row["standard_error"]
+    }
 
 
 def assert_results(reports: ReportSet, printed: str) -> None:
     """All figures of the results are printed, but for a mean among some people (a ratio)."""
-    expected = dict(unrounded(reports))
-    found = {key: row for key, row in rows(printed).items() if row["standard_error"]}
+    expected, found = dict(unrounded(reports)), rows(printed)
     for key, row in found.items():
         wanted = expected[key]
         assert float(row["estimate"]) == pytest.approx(wanted.estimate, abs=1e-6), key
         assert float(row["standard_error"]) == pytest.approx(wanted.standard_error, abs=1e-6), key
     assert set(expected) - set(found) <= {("happy", "", "mean")}
+    for stratum in every_subgroup(reports.survey.strata or {}):
+        if len(stratum) == 1:
+            assert_subgroup(reports.among(stratum), rows(printed, stratum_text(stratum)), found)
+
+
+def assert_subgroup(reports: ReportSet, found: Rows, of_all: Rows) -> None:
+    """The same figures of a subgroup; its means have no bounds of their own for their errors."""
+    assert found.keys() == of_all.keys()
+    expected = dict(unrounded(reports))
+    for key, row in found.items():
+        wanted = expected[key]
+        assert int(row["n"]) <= len(reports) < int(of_all["stolen", "", "Yes"]["n"])
+        assert float(row["estimate"]) == pytest.approx(wanted.estimate, abs=1e-6), key
+        if not (key[1] or key[2] == "mean"):
+            error = float(row["standard_error"])
+            assert error == pytest.approx(wanted.standard_error, abs=1e-6), key
 
 
 def unrounded(reports: ReportSet) -> Iterator[tuple[tuple[str, str, str], Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import isinf
 
 from deniably.core.steering import one_line
-from deniably.workbench.columns import FileColumns, told
+from deniably.workbench.columns import FileColumns, StratumColumn, told
 from deniably.workbench.files.examples import example_of, in_python, in_r, in_stata, r_text
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import Script, Scripted
@@ -61,10 +61,12 @@ randomised <- function(p, q) structure(list(
   name = paste0("randomised(", p, ", ", q, ")")
 ), class = "link-glm")
 
-results <- rbind(
+estimates <- function() rbind(
 {calls}
 )
 
+results <- estimates()
+{strata}
 if ("--csv" %in% commandArgs(trailingOnly = TRUE)) {{
   print_digits <- function(x) formatC(x, digits = 17, format = "g")
   results$estimate <- print_digits(results$estimate)
@@ -95,6 +97,8 @@ def share(column, value, p, q):
     """(mean - q) / (p - q), with p = P(reported | this answer), q = P(reported | another)."""
     y = [one == value for one in integers(column)]
     n = len(y)
+    if not n:
+        return 0, math.nan, math.nan
     support = min(max((sum(y) + 0.5) / (n + 1), q), p)
     error = math.sqrt(support * (1 - support) / n) / (p - q)
     return n, (sum(y) / n - q) / (p - q), error
@@ -107,6 +111,8 @@ def scores(column, score, added=None, least=0.0, most=math.inf):
     and "most" are there where the mechanism allows no smaller or larger variance at this mean.
     """
     s = [score[one] for one in integers(column)]
+    if not s:
+        return 0, math.nan, math.nan
     n, mean = len(s), math.fsum(s) / len(s)
     spread = math.fsum((one - mean) ** 2 for one in s) / n
     if added is not None:
@@ -118,20 +124,25 @@ def scores(column, score, added=None, least=0.0, most=math.inf):
 def line(column, start, step, least):
     """A mean of numbers with noise, in steps from a start; its least variance is the noise's."""
     s = [start + step * one for one in integers(column)]
+    if not s:
+        return 0, math.nan, math.nan
     n, mean = len(s), math.fsum(s) / len(s)
     spread = math.fsum((one - mean) ** 2 for one in s) / n
     return n, mean, math.sqrt(max(spread, least) / n)
 
 
-FIGURES = [
+def figures():
+    return [
 {calls}
-]
+    ]
 
-if __name__ == "__main__":
-    print("question,part,label,n,estimate,standard_error")
-    for question, part, label, (n, estimate, error) in FIGURES:
+
+def show(before=""):
+    for question, part, label, (n, estimate, error) in figures():
         quoted = '"' + label.replace('"', '""') + '"'
-        print(question, part, quoted, n, repr(estimate), repr(error), sep=",")
+        print(before + question, part, quoted, n, repr(estimate), repr(error), sep=",")
+
+{strata}
 {regression}'''
 
 _STATA = """\
@@ -174,28 +185,108 @@ program define average
     display "`label'" _column(50) %9.6f r(mean) "  (" %8.6f `error' ")  n = " r(N)
 end
 
+capture program drop figures
+program define figures
 {calls}
+end
+
+figures
+{strata}
 {regression}"""
+
+# A subgroup has no bounds of its own for the error of a mean: they are rarely reached.
+_ERRORS = (
+    "Then each stratum alone. Results may state another error of a mean there, where the mechanism"
+    " allows none as small or as large."
+)
+_R_STRATA = """
+# {errors}
+everybody <- reports
+results <- cbind(strata = "", results)
+for (one in list(
+{strata}
+)) {{
+  reports <- everybody[everybody[[one[[2]]]] == one[[3]], ]
+  results <- rbind(results, cbind(strata = one[[1]], estimates()))
+}}
+reports <- everybody
+"""
+_PYTHON_ALL = """
+if __name__ == "__main__":
+    print("question,part,label,n,estimate,standard_error")
+    show()
+"""
+_PYTHON_STRATA = """
+# {errors}
+STRATA = [
+{strata}
+]
+EVERYBODY = REPORTS
+
+if __name__ == "__main__":
+    print("strata,question,part,label,n,estimate,standard_error")
+    show(",")
+    for name, column, code in STRATA:
+        REPORTS = [row for row in EVERYBODY if row[column] == code]
+        show(name + ",")
+    REPORTS = EVERYBODY
+"""
+_STATA_STRATA = """
+* {errors}
+{strata}
+"""
 
 
 def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
     """The name and the text of each script."""
     columns = reports.columns
     some = example_of(columns)
-    for name, template, mark, call, comma, regression in (
-        ("analyse.R", _R, "#", _in_r, ",\n", in_r),
-        ("analyse.py", _PYTHON, "#", _in_python, "\n", in_python),
+    for name, template, mark, call, comma, strata, regression in (
+        ("analyse.R", _R, "#", _in_r, ",\n", _r_strata, in_r),
+        ("analyse.py", _PYTHON, "#", _in_python, "\n", _python_strata, in_python),
     ):
         yield name, template.format(
             head=_head(reports, script, mark), calls=comma.join(map(call, script.figures)),
-            regression=regression(some) if some else "",
+            strata=strata(columns), regression=regression(some) if some else "",
         )  # fmt: skip
     names = "\n".join(f"* v{n}: {one.name}" for n, one in enumerate(columns, 2))
-    calls = "\n".join(_in_stata(one, columns) for one in script.figures)
+    lines = (line for one in script.figures for line in _in_stata(one, columns).splitlines())
+    calls = "\n".join(f"    {line}" for line in lines)
     yield "analyse.do", _STATA.format(
         head=_head(reports, script, "*"), names=names, calls=calls,
-        regression=in_stata(some, columns) if some else "",
+        strata=_stata_strata(columns), regression=in_stata(some, columns) if some else "",
     )  # fmt: skip
+
+
+def _subgroups(columns: FileColumns) -> Iterator[tuple[str, StratumColumn, int]]:
+    """What each value of each key is called, its column and its code."""
+    for column in columns.strata:
+        for code, value in enumerate(column.categories):
+            yield f"{column.key} {value}", column, code
+
+
+def _r_strata(columns: FileColumns) -> str:
+    strata = ",\n".join(
+        f"  list({r_text(called)}, {r_text(column.name)}, {code})"
+        for called, column, code in _subgroups(columns)
+    )
+    return _R_STRATA.format(errors=_ERRORS, strata=strata) if strata else ""
+
+
+def _python_strata(columns: FileColumns) -> str:
+    strata = "\n".join(
+        f'    ("{called}", "{column.name}", "{code}"),'
+        for called, column, code in _subgroups(columns)
+    )
+    return _PYTHON_STRATA.format(errors=_ERRORS, strata=strata) if strata else _PYTHON_ALL
+
+
+def _stata_strata(columns: FileColumns) -> str:
+    strata = "\n".join(
+        f'display "{called}"\npreserve\nkeep if v{column.place + 2} == {code}\nfigures\nrestore'
+        for called, column, code in _subgroups(columns)
+    )
+    return _STATA_STRATA.format(errors=_ERRORS, strata=strata) if strata else ""
 
 
 def _head(reports: ReportSet, script: Script, mark: str) -> str:
@@ -227,7 +318,7 @@ def _in_python(one: Scripted) -> str:
         found = f"line({one.column!a}, {_numbers(one)})"
     else:
         found = f"scores({one.column!a}, [{_numbers(one)}]{_bounds(one)})"
-    return f"    ({said}, {found}),"
+    return f"        ({said}, {found}),"
 
 
 def _in_stata(one: Scripted, columns: FileColumns) -> str:
