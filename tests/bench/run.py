@@ -18,6 +18,7 @@ import accuracy
 import alternatives
 import every_mechanism
 import experiments
+import exports
 import hammered
 import means
 import regressions
@@ -59,6 +60,11 @@ def _hammered(sheet: Sheet) -> None:
         hammered.measure(sheet, Path(folder))
 
 
+def _exports(sheet: Sheet) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        exports.measure(sheet, Path(folder))
+
+
 @cache
 def _peers(sheet: Sheet) -> alternatives.Peers | None:
     return alternatives.find(sheet)
@@ -70,6 +76,7 @@ SECTIONS: dict[str, Callable[[Sheet], None]] = {
     "shares": shares.measure,
     "means": lambda sheet: means.measure(sheet, _peers(sheet)),
     "regressions": regressions.measure,
+    "exports": _exports,
     "lab": experiments.measure,
     "service": service.measure,
     "phone": slow_phone.measure,
