@@ -260,6 +260,7 @@ def test_a_subgroup_that_is_hidden_is_named_and_not_linked(
         page = client.get(address).text
         assert "Not shown: site north; site south. A subgroup is hidden if" in page
         assert not linked(page, "site=")
+    assert "<h1>This is not shown</h1>" in client.get("/surveys/s?site=north").text, "nor ever"
 
 
 # --- every view that can be asked for a subgroup --------------------------------------------------
@@ -384,6 +385,46 @@ def test_a_cross_table_needs_enough_people_who_were_asked_both(
     assert client.get("/api/surveys/s/crosstab?rows=a&columns=b").get_json()["n"] == 24
 
 
+def test_a_subgroup_is_compared_with_the_same_one_in_another_survey(
+    client: FlaskClient, kept: Store
+) -> None:
+    filled(kept, SITES, north=40, south=60)
+    others = {"t": (30, 20), "few": (50, 4)}
+    for name, (north, south) in others.items():
+        sites = TEXT.replace(", shift: [day, night]", "").replace("name: s", f"name: {name}")
+        other = publish_text(sites)
+        kept.publish(other, signed(other))
+        batch = BatchWrite(other)
+        for site, count in (("north", north), ("south", south)):
+            for _ in range(count):
+                batch.add(report(other, site=site))
+        kept.begin(batch)
+        batch.wait()
+    plain = publish_text(re.sub("strata.*", "", TEXT).replace("name: s", "name: plain"))
+    kept.publish(plain, signed(plain))
+    for _ in range(6):
+        kept.add(plain, randomise_answers(plain, {"a": "yes", "b": "x"}))
+    for name in ("s", "t", "few", "plain"):
+        kept.close_survey(name)
+
+    path = "/api/surveys/s/difference?question=a&choice=yes&survey="
+    found = client.get(f"{path}t&site=south").get_json()
+    shares = [
+        client.get(f"/api/surveys/{name}/results?site=south").get_json()["questions"][0]["choices"][
+            0
+        ]
+        for name in ("s", "t")
+    ]
+    apart = shares[0]["estimate"] - shares[1]["estimate"]
+    assert found["estimate"] == pytest.approx(apart, abs=2e-6)
+    hidden = assert_problem(client.get(f"{path}few&site=south"), 403, "hidden")["detail"]
+    assert "other survey, few" in hidden
+    assert client.get(f"{path}few").status_code == 200, "everybody there is enough"
+    assert_problem(client.get(f"{path}plain&site=south"), 400, "bad-parameter")
+    page = client.get("/surveys/s/differences?question=a&survey=t&site=south").text
+    assert "60 people of site south" in page
+
+
 # --- one stratum against another ------------------------------------------------------------------
 
 
@@ -480,6 +521,9 @@ def test_within_a_shift_the_sites_of_that_shift_are_compared(
     assert found["strata"] == {"shift": "night"}
     page = client.get("/surveys/s/strata?question=a&by=site&shift=night").text
     assert "Within shift night alone" in page
+    assert linked(client.get("/surveys/s/strata?shift=day").text, "/strata") == []
+    beside = client.get("/surveys/s/strata?site=north&shift=day").text
+    assert "/surveys/s/strata" in linked(beside), "out of a part where there is nothing to compare"
     every = client.get("/surveys/s/strata?question=a&by=site").text
     assert linked(every, "by=shift") == ["/surveys/s/strata?question=a&by=shift"]
 

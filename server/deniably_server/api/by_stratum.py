@@ -209,6 +209,7 @@ def _chooser(found: VisibleSurvey, why: str = "") -> str:
         questions=[(one.name, listed_label(one)) for one in survey.questions if has_figures(one)],
         keys=comparable_keys(found, fixed),
         given=request.args,
+        fixed=fixed,
         same=same_in_form(survey),
         open=found.state == "open",
         why=why and f"{why[:1].upper()}{why[1:]}.",

@@ -20,7 +20,9 @@ def hidden_page(name: str, hidden: Hidden) -> str:
     """The page that says why a survey's results, or this view of them, are not shown."""
     why = f"{str(hidden)[:1].upper()}{str(hidden)[1:]}."
     survey = current_store().survey(name)
-    return render_template("hidden.html", survey=survey, why=why, others=_are_shown(name))
+    closed = current_store().state(name) == "closed"
+    others = _are_shown(name)
+    return render_template("hidden.html", survey=survey, why=why, others=others, closed=closed)
 
 
 def _are_shown(name: str) -> bool:
