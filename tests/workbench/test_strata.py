@@ -127,6 +127,19 @@ def test_the_tallies_of_subgroups_add_up(simulated: dn.Reports, reports: ReportS
     assert dn.estimate(SURVEY, by["day"].tally()).rows[0]["n"] == len(by["day"])
 
 
+def test_estimates_of_a_subgroup_are_called_so(simulated: dn.Reports) -> None:
+    night = {"shift": "night"}
+    found = dn.estimate(SURVEY, dn.tally(simulated, strata=night), strata=night)
+
+    assert found.caption == "Work (shift night)"
+    assert found.document.strata == night
+    for wrong, why in (({"shift": "noon"}, "shift is one of"), ({"age": "old"}, "no stratum age")):
+        with pytest.raises(ValueError, match=why):
+            dn.estimate(SURVEY, dn.tally(simulated), strata=wrong)
+        with pytest.raises(ValueError, match=why):
+            dn.tally(simulated, strata=wrong)
+
+
 def test_of_a_sample_of_questions_a_subgroup_has_its_own_reports() -> None:
     simulated = dn.randomise(dn.simulate_people(SAMPLED, 400))
     found = dn.tally(simulated, strata={"site": "north"})

@@ -16,6 +16,7 @@ from deniably.results.drawing.paper import WIDTHS, Svg, svg
 from deniably.results.narrative import level_text
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import COLUMNS, ResultRow, rows
+from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
 
 TEXTS = 2
@@ -63,13 +64,15 @@ def estimate(
     *,
     confidence: float = CONFIDENCE,
     smooth: bool = False,
+    strata: Stratum | None = None,
 ) -> Results:
     """Estimates the results of a survey from the tally of each of its questions.
 
     ``tallies`` maps the name of each question to its tally, of at least one report. ``confidence``
     is the level of every interval, above 0 and below 1. ``smooth`` fits smooth distributions of
-    numbers; use it only if you know them to be smooth. Raises ValueError where a tally is missing
-    or empty, or the confidence is out of range.
+    numbers; use it only if you know them to be smooth. ``strata``, such as ``{"site": "north"}``,
+    says of which subgroup the tallies are. Raises ValueError where a tally is missing or empty, the
+    confidence is out of range, or there is no such subgroup.
 
     >>> from deniably import estimate, load_survey, randomise, simulate_people, tally
     >>> survey = load_survey({
@@ -86,7 +89,10 @@ def estimate(
             raise ValueError(f"{question.name} has no reports: a tally needs at least one")
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence is {confidence:g}; it is above 0 and below 1, as 0.95")
-    return as_results(result(survey, "closed", tallies, smooth=smooth, confidence=confidence))
+    members(survey.strata or {}, strata or {})
+    return as_results(
+        result(survey, "closed", tallies, smooth=smooth, confidence=confidence, strata=strata)
+    )
 
 
 def as_results(document: SurveyResult) -> Results:
