@@ -24,7 +24,7 @@ from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
 from deniably.results.results import TEXTS, Results, as_results, table_lines, whole_rows
 from deniably.results.rows import ResultRow, rows
-from deniably.survey.questions import OfChoices
+from deniably.survey.questions import Question
 from deniably.survey.readable import number_text
 
 
@@ -189,28 +189,26 @@ def side_by_side(found: Mapping[str, Findings]) -> Findings:
 
 
 def of_weighted(
-    document: SurveyResult, question: OfChoices, found: Mapping[str, Table], by: str | None
+    document: SurveyResult, question: Question, found: Mapping[str, Table], by: str | None
 ) -> Findings:
-    """Weighted shares, with the mean where choices have values.
-
-    ``found`` has the table of the question, or of several choices a person one for each choice.
+    """Weighted shares and means. ``found`` has the table of the question under no name; of several
+    choices a person, or several numbers, one for each under its name.
     """
-    plain = {row["choice"]: row for row in rows(document) if row["figure"] == "share"}
-    mean = next((row for row in rows(document) if row["figure"] == "mean"), None)
-    order = [*question.names, ""]
+    listed = list(rows(document))
+    plain = {row.get("choice"): row for row in listed if row["figure"] == "share"}
+    means = {row.get("part") or "": row for row in listed if row["figure"] == "mean"}
+    order = [*plain, None]
     made = list[ResultRow]()
     for name, table in found.items():
         for one in table.rows:
-            choice = name or str(one["answer"])
-            if (name and one["answer"] != "1") or (one["figure"] == "mean" and mean is None):
-                continue
-            like = mean if one["figure"] == "mean" else plain.get(choice)
+            like = means.get(name)
+            if one["figure"] == "share":
+                like = plain.get(str(one["answer"])) if name == "" else plain.get(name)
+                like = None if name and one["answer"] != "1" else like
             if like is not None:
                 made.append(_weighted_row(like, one, by))
     groups = list(dict.fromkeys(str(row["strata"]) for row in made))
-    made.sort(
-        key=lambda row: (groups.index(str(row["strata"])), order.index(str(row["choice"] or "")))
-    )
+    made.sort(key=lambda row: (groups.index(str(row["strata"])), order.index(row.get("choice"))))
     notes = next(iter(found.values())).notes
     return Findings(
         f"{document.title}: {question.label}", whole_rows(made), _grouped(made), _texts(made),
@@ -265,19 +263,20 @@ def _weighted_row(like: ResultRow, one: Mapping[str, Cell], by: str | None) -> R
 
 _OF_QUESTION = (
     "survey", "digest", "state", "question", "question_label", "odds", "epsilon", "delta", "choice",
-    "choice_label", "confidence", "figure", "unit", "p", "q",
+    "choice_label", "confidence", "figure", "part", "unit", "p", "q",
 )  # fmt: skip
 """Columns that weights leave as they are."""
 
 
-def means_alone(found: Findings) -> Findings:
-    """The weighted figures that are means. Raises NoFigure where there is none."""
+def means_alone(found: Findings, part: str | None) -> Findings:
+    """The weighted figures that are means, or that of one part. Raises NoFigure."""
     means = [dict(row) for row in found.rows if row["figure"] == "mean"]
-    if not means:
-        raise NoFigure(
-            f"{found.rows[0]['question']} has no mean: weights are for the scores of a scale"
-        )
-    return replace(found, rows=means, lines=_grouped(means))
+    chosen = [row for row in means if part in (None, row["part"])]
+    if not chosen:
+        parts = ", ".join(dict.fromkeys(str(row["part"]) for row in means))
+        why = f"no part {part}; there are {parts}" if means else "no mean"
+        raise NoFigure(f"{found.rows[0]['question']} has {why}")
+    return replace(found, rows=chosen, lines=_grouped(chosen))
 
 
 def of_strata(found: ByStratumResult) -> Findings:

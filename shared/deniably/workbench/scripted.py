@@ -93,7 +93,7 @@ def script_of(reports: ReportSet) -> Script:
 def _of_group(question: Question, group: Group, own: list[FileColumn]) -> Iterator[Scripted | str]:
     """How each figure of a group is estimated, or its name where a script does not."""
     part = group.part.name if group.part else ""
-    scores = _scores(question, group, own)
+    scores = scores_of(question, group, own)
     for index, figure in enumerate(group.figures):
         assert not isinstance(figure, Quantile)
         label = "mean" if isinstance(figure, Average) else figure.label
@@ -141,7 +141,7 @@ def _added(question: Question, scripted: Scripted) -> float | None:
 _Numbers = list[tuple[float, ...]]
 
 
-def _scores(
+def scores_of(
     question: Question, group: Group, own: list[FileColumn]
 ) -> tuple[FileColumn, Literal["scores", "line"], _Numbers] | None:
     """The column of a group, and the scores of its integers for each figure.

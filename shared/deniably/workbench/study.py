@@ -28,7 +28,13 @@ from deniably.results.remote import Remote, fetch_results
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.results import Results, as_results
 from deniably.results.writing.publication import Publication
-from deniably.survey.questions import Number, OfChoices, Question, SelectMultiple
+from deniably.survey.questions import (
+    Number,
+    OfChoices,
+    Question,
+    SelectMultiple,
+    VectorOfNumbers,
+)
 from deniably.survey.readable import short_label
 from deniably.survey.survey import Survey
 from deniably.workbench import findings
@@ -144,9 +150,9 @@ class Study(Table):
         ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers: only
         if you know them to be smooth. ``by`` is a key of the survey's strata: each of its values
         that has results is estimated by itself. ``weights`` are one a report, as ``rake`` returns
-        them, for a question with choices; ``strata`` are then the keys within which errors are
-        taken. The columns are those of ``results.csv``. Raises NoFigure for an unknown question or
-        key, BadModel for weights that do not fit, and NoResults.
+        them, for the shares and means of a question; ``strata`` are then the keys within which
+        errors are taken. The columns are those of ``results.csv``. Raises NoFigure for an unknown
+        question or key, BadModel for weights that do not fit, and NoResults.
         """
         if weights is not None:
             if question is None:
@@ -171,17 +177,18 @@ class Study(Table):
         **Estimator.** The mean of unbiased scores of the reports (Horvitz and Thompson 1952; Duchi,
         Jordan and Wainwright 2018). **Assumption.** Those of the study.
 
-        ``estimate``, ``standard_error`` and ``interval`` are in the question's unit. ``by`` and, of
-        a scale, ``weights`` are as in ``estimate``. Raises NoFigure where the question has no mean,
+        ``estimate``, ``standard_error`` and ``interval`` are in the question's unit. ``by`` and
+        ``weights`` are as in ``estimate``. Raises NoFigure where the question has no mean,
         and as ``estimate``.
         """
         if weights is not None:
-            return findings.means_alone(self._weighted(question, weights, by, None, confidence))
+            found = self._weighted(question, weights, by, None, confidence)
+            return findings.means_alone(found, part)
         if by is None:
             return findings.of_mean(self._document(question, confidence), part)
-        found = self._subgroups(question, by, confidence)
+        every = self._subgroups(question, by, confidence)
         return findings.side_by_side(
-            {value: findings.of_mean(one, part) for value, one in found.items()}
+            {value: findings.of_mean(one, part) for value, one in every.items()}
         )
 
     def distribution(
@@ -521,15 +528,22 @@ class Study(Table):
         document, asked = self._document(question, confidence), self._question(question)
         if by is not None:
             self._values(by)
-        if not isinstance(asked, OfChoices):
-            raise NoFigure(f"{question} is a {asked.type}: weights are for questions with choices")
-        several = isinstance(asked, SelectMultiple)
+        if not isinstance(asked, OfChoices | Number | VectorOfNumbers):
+            raise NoFigure(
+                f"{question} is a {asked.type}: weights are for questions with choices and for"
+                " numbers"
+            )
+        names = [""]
+        if isinstance(asked, SelectMultiple):
+            names = asked.names
+        elif isinstance(asked, VectorOfNumbers):
+            names = [part.name for part in asked.parts]
         found = {
             name: self.reports.shares(
-                f"{question}__{name}" if several else question,
+                f"{question}__{name}" if name else question,
                 weights=_plain(weights), strata=strata, by=by, confidence=confidence,
             )
-            for name in (asked.names if several else [""])
+            for name in names
         }  # fmt: skip
         return findings.of_weighted(document, asked, found, by)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from deniably.core.errors import BadModel
 from deniably.core.table import Table
 from deniably.estimation.analysis import has_score
 from deniably.estimation.channels import matrix
+from deniably.estimation.figures import SingleMean, groups
 from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import OfChoices, Question, Scale, SelectMultiple, YesNo
 from deniably.workbench.columns import note
@@ -26,8 +27,13 @@ from deniably.workbench.models.fit import Ints, StandardErrors
 from deniably.workbench.models.randomised import Design, Randomised
 from deniably.workbench.models.regress import Link, fitted, parsed
 from deniably.workbench.models.regression import Regression
-from deniably.workbench.models.weights import shares_of
+from deniably.workbench.models.weights import (
+    WeightedFigure,
+    share_figures,
+    weighted_table,
+)
 from deniably.workbench.report_set import ReportSet
+from deniably.workbench.scripted import scores_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,27 +96,82 @@ def shares_of_reports(
     confidence: float = 0.95,
 ) -> Table:
     """The weighted shares of the answers to a question: see ``ReportSet.shares``."""
-    one, there = randomised(reports, question)
+    figures, there = _figures(reports, question)
     w = None if weights is None else _weights(weights, there)
     groups = None if strata is None else _groups(reports.strata, strata, reports)[there]
-    some = _some(one, there)
+
+    def table(inside: Asked) -> Table:
+        own = None if w is None else w[inside]
+        within = None if groups is None else groups[inside]
+        return weighted_table(question, figures(inside, own), own, within, confidence)
+
     if by is None:
-        return shares_of(some, w, groups, confidence)
-    codes = _groups(reports.strata, by, reports)[there]
+        return table(np.ones(int(there.sum()), np.bool_))
+    _groups(reports.strata, by, reports)  # refuses an unknown key
     values = np.array(reports.strata[by], object)[there]
-    parts = [
-        (str(values[codes == code][0]), codes == code) for code in dict.fromkeys(codes.tolist())
-    ]
-    order = list((reports.survey.strata or {})[by])
-    parts.sort(key=lambda part: order.index(part[0]))
-    found = [
-        (value, shares_of(
-            _some(some, inside), None if w is None else w[inside],
-            None if groups is None else groups[inside], confidence,
-        ))
-        for value, inside in parts
-    ]  # fmt: skip
-    return _beside(by, found)
+    order = [value for value in (reports.survey.strata or {})[by] if (values == value).any()]
+    return _beside(by, [(value, table(values == value)) for value in order])
+
+
+_Figures = Callable[[Asked, Floats | None], list[WeightedFigure]]
+"""The figures of some of the people who were asked, with their weights."""
+
+
+def _figures(reports: ReportSet, name: str) -> tuple[_Figures, Asked]:
+    """What each report adds to the figures of a question, and who was asked."""
+    for question in reports.survey.questions:
+        for group in groups(question):
+            if isinstance(group, SingleMean) and name == _mean_name(question, group):
+                return _figures_of_mean(reports, question, group)
+    one, there = randomised(reports, name)
+    some, scores = _some(one, there), _support_scores(reports, name, there)
+
+    def found(inside: Asked, weights: Floats | None) -> list[WeightedFigure]:
+        own = None if scores is None else scores[inside]
+        return share_figures(_some(some, inside), weights, own)
+
+    return found, there
+
+
+def _mean_name(question: Question, group: SingleMean) -> str:
+    """The name of a number; of several that of the column of one. None of them has choices."""
+    if isinstance(question, OfChoices):
+        return ""
+    return f"{question.name}__{group.part.name}" if group.part else question.name
+
+
+def _figures_of_mean(
+    reports: ReportSet, question: Question, group: SingleMean
+) -> tuple[_Figures, Asked]:
+    scored = scores_of(question, group, reports.columns.of(question.name))
+    if scored is None:
+        raise BadModel(f"{question.name}: no score of its reports is known, so none is weighed")
+    column, method, (numbers,) = scored
+    filled = reports.column(column.name)
+    values = filled.values[filled.there]
+    line = numbers[0] + numbers[1] * values.astype(np.float64)
+    scores: Floats = np.array(numbers)[values] if method == "scores" else line
+
+    def found(inside: Asked, weights: Floats | None) -> list[WeightedFigure]:
+        return [WeightedFigure("mean", "", scores[inside])]
+
+    return found, filled.there
+
+
+def _support_scores(reports: ReportSet, name: str, there: Asked) -> Floats | None:
+    """The unbiased score of each choice where a report names several, or padding; else None."""
+    question = next((one for one in reports.survey.questions if one.name == name), None)
+    law = question.report_mechanism.law if question is not None else None
+    if not isinstance(law, Supporting) or (law.size == 1 and not law.blanks) or law.both:
+        return None
+    cells = reports.answered(name).cells[there]
+    if cells.dtype != np.bool_:
+        bits = np.zeros((len(cells), law.cell_count), np.bool_)
+        np.put_along_axis(bits, cells.astype(np.int64), values=True, axis=1)
+        cells = bits
+    p, q = float(law.p), float(law.q)
+    found = (cells[:, : law.k].astype(np.float64) - q) / (p - q)
+    return found[:, ::-1] if isinstance(question, YesNo) else found
 
 
 def _beside(by: str, found: Sequence[tuple[str, Table]]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 from typing import Any
@@ -19,6 +20,8 @@ from deniably.workbench.models.regress import design_of
 
 _MOST_ROUNDS = 1000
 _CLOSE = 1e-12
+_EXACT = 1e-8
+"""By how much rounding lets unbiased scores miss their target."""
 
 
 def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
@@ -105,41 +108,96 @@ def shares_of(
     reports: Randomised, weights: Floats | None, strata: Ints | None, confidence: float
 ) -> Table:
     """The shares of the answers behind a randomised column: see ``weighted_shares``."""
+    found = share_figures(reports, weights)
+    return weighted_table(reports.name, found, weights, strata, confidence)
+
+
+def share_figures(
+    reports: Randomised, weights: Floats | None, scores: Floats | None = None
+) -> list[WeightedFigure]:
+    """The share of each answer, and the mean where answers have values.
+
+    ``scores`` (n, answers) are unbiased ones of each report, where these are known; else they are
+    those of the channel's inverse. What the reports do not determine is left out. Where some
+    answers have no value the mean is among the others: a ratio.
+    """
+    k, known = len(reports.choices), np.isfinite(reports.values)
+    each, found = scores, np.eye(k)  # the expected scores, by the true answer
+    if each is None:
+        inverse = np.linalg.pinv(reports.chances.T).astype(np.float64)
+        each, found = inverse[reports.codes], reports.chances.T @ inverse
+    determined = np.abs(found - np.eye(k)).max(axis=0) < _EXACT
+    figures = [
+        WeightedFigure("share", str(choice), column)
+        for choice, column, told in zip(reports.choices, each.T, determined, strict=True)
+        if told
+    ]
+    if reports.is_pair or not known.any():  # the mean of 0 and 1 is the share
+        return figures
+    values = np.where(known, reports.values, 0.0)
+    if np.allclose(found @ values, values, atol=_EXACT) and np.allclose(found @ known, known):
+        w = np.ones(len(each)) if weights is None else weights
+        shares = w @ each / w.sum() if w.any() else np.zeros(k)
+        plain = _spread(shares, reports.values) if determined.all() else None
+        among = None if known.all() else each @ known
+        figures.append(WeightedFigure("mean", "", each @ values, among, plain))
+    return figures
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedFigure:
+    """What each report adds to a figure: its unbiased ``scores`` (n,), whose mean is the estimate.
+
+    With ``among`` (n,) the estimate is the ratio of both means. ``plain`` is the variance of one
+    direct answer to a mean, None where it is not known.
+    """
+
+    figure: str
+    answer: str
+    scores: Floats
+    among: Floats | None = None
+    plain: float | None = None
+
+
+def weighted_table(
+    name: str,
+    targets: Sequence[WeightedFigure],
+    weights: Floats | None,
+    strata: Ints | None,
+    confidence: float,
+) -> Table:
+    """The table of weighted figures of one question. Raises BadModel and NoEstimate."""
     if not 0 < confidence < 1:
         raise BadModel(f"the confidence is {confidence:g}; it is above 0 and below 1, as 0.95")
-    if len(reports.codes) < 2:
+    if not targets:
+        raise NoEstimate(f"{name}: these reports determine no share")
+    n = len(targets[0].scores)
+    if n < 2:
         raise BadModel("an error needs at least 2 reports")
-    w = np.ones(len(reports.codes)) if weights is None else weights
+    w = np.ones(n) if weights is None else weights
     if not w.any():
         raise BadModel("all weights are 0")
-    n, kish = len(w), len(w) * float((w**2).sum()) / float(w.sum()) ** 2
-    scores = np.linalg.pinv(reports.chances.T)[reports.codes]  # unbiased: chances.T @ pinv = 1
+    kish = n * float((w**2).sum()) / float(w.sum()) ** 2
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    targets = [
-        *(
-            ("share", str(choice), column)
-            for choice, column in zip(reports.choices, scores.T, strict=True)
-        ),
-        ("mean", "", scores @ reports.values),
-    ]
-    if reports.is_pair:
-        targets = targets[:2]  # the mean of 0 and 1 is the share
-    shares = [float(w @ column / w.sum()) for column in scores.T]
     rows: list[dict[str, Any]] = []
-    for figure, answer, column in targets:
-        estimate = float(w @ column / w.sum())
-        pull = (w * (column - estimate) / w.sum())[:, None]
+    for one in targets:
+        base = w if one.among is None else w * one.among
+        if not base.sum() > 0:
+            continue  # nobody seems to have a value
+        estimate = float(w @ one.scores / base.sum())
+        apart = one.scores - estimate * (1.0 if one.among is None else one.among)
+        pull = (w * apart / base.sum())[:, None]
         error = sqrt(float(sandwich(np.ones((1, 1)), pull, strata)[0, 0]))
         if error < 1e-12:
             raise NoEstimate("reports alike leave no spread to take an error from")
-        plain = _spread(figure, estimate, shares, reports.values)
-        noise = float(w @ (column - estimate) ** 2 / w.sum()) / plain if plain > 0 else None
-        effect = error**2 * n / plain if plain > 0 else None
+        plain = max(estimate * (1 - estimate), 0.0) if one.figure == "share" else one.plain
+        noise = float(w @ apart**2 / w.sum()) / plain if plain else None
+        effect = error**2 * n / plain if plain else None
         rows.append(
             {
-                "question": reports.name,
-                "figure": figure,
-                "answer": answer,
+                "question": name,
+                "figure": one.figure,
+                "answer": one.answer,
                 "n": n,
                 "estimate": estimate,
                 "standard_error": error,
@@ -151,7 +209,7 @@ def shares_of(
             }
         )
     return Table(
-        f"{reports.name}, {n:,} reports, weighted",
+        f"{name}, {n:,} reports, weighted",
         rows,
         [
             ["figure", "answer", "estimate", "std. error", "from", "to", "design effect"],
@@ -175,10 +233,11 @@ def _effect(row: Mapping[str, Any]) -> str:
     return "" if row["design_effect"] is None else f"{row['design_effect']:.2f}"
 
 
-def _spread(figure: str, estimate: float, shares: Sequence[float], values: Floats) -> float:
-    """The variance of one direct answer, at the estimated shares; 0 where these have none."""
-    if figure == "share":
-        return max(estimate * (1 - estimate), 0.0)
-    within = np.clip(shares, 0, None)
+def _spread(shares: Floats, values: Floats) -> float:
+    """The variance of one direct answer that has a value, at the estimated shares."""
+    known = np.isfinite(values)
+    within = np.clip(shares[known], 0, None)
+    if not within.sum() > 0:
+        return 0.0
     within = within / within.sum()
-    return float(within @ values**2 - (within @ values) ** 2)
+    return float(within @ values[known] ** 2 - (within @ values[known]) ** 2)
