@@ -202,7 +202,7 @@ class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select
         return named(self.choices)
 
     def task(self, privacy: Privacy) -> Task:
-        """Several ticks."""
+        """Several ticks. Raises ValueError where ``most`` is above the number of choices."""
         k = len(self.offered())
         most = self.most or k
         if most > k:
@@ -257,7 +257,10 @@ class WrittenNumber(_Written, frozen=True, kw_only=True, tag="number"):
         return Privacy(epsilon=epsilon, delta=_exact(self.delta))
 
     def task(self, privacy: Privacy) -> Task:
-        """The mean of its positions, or how they are distributed."""
+        """The mean of its positions, or how they are distributed.
+
+        Raises ValueError for buckets of a mean.
+        """
         if self.aim == "mean" and self.buckets is not None:
             raise ValueError("buckets are for aim: distribution")
         k = positions(self)
@@ -304,11 +307,11 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
     grid: keys.Grid = None
 
     def task(self, privacy: Privacy) -> Task:
-        """One of the areas."""
+        """One of the areas. Raises ValueError where a part has fewer steps than the grid."""
         grid, least = self._grid(privacy), min(positions(part) for part in self.parts)
         if least < grid:
             raise ValueError(
-                f"the grid is finer than the steps of a part; grid is at most {least} here"
+                f"the grid is {grid}, finer than the steps of a part; grid is at most {least} here"
             )
         return joint_task("point", grid**2)
 
@@ -337,7 +340,7 @@ class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
     parts: keys.SmallQuestions = ()
 
     def task(self, privacy: Privacy) -> Task:
-        """One of the combinations."""
+        """One of the combinations. Raises ValueError where there are too many."""
         k = prod(len(named(part.choices)) for part in self.parts)
         if k > MOST_CHOICES:
             raise ValueError(

@@ -8,6 +8,8 @@ import math
 def chi_squared_tail(x: float, degrees: int) -> float:
     """P(chi-squared > x): a finite sum, from erfc for odd degrees and from exp for even ones.
 
+    Source: Abramowitz and Stegun 1964, 26.4.4 and 26.4.5.
+
     >>> round(chi_squared_tail(3.841459, 1), 6)
     0.05
     """

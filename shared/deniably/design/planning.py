@@ -45,7 +45,7 @@ class Plan:
 
     @property
     def design_effect(self) -> float:
-        """n / direct: how many times the respondents of a direct question are needed."""
+        """The ratio n / direct: how many times the respondents of a direct question are needed."""
         return self.n / self.direct
 
 

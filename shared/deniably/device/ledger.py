@@ -90,7 +90,7 @@ class Limits:
         return cls(first, second, _limit(overall) if overall else max(second, cls.overall))
 
     def of_scope(self, scope: Scope) -> Fraction:
-        """The limit of one scope."""
+        """The limit of one scope, an epsilon."""
         limit: Fraction = getattr(self, scope)
         return limit
 

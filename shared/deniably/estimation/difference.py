@@ -116,7 +116,7 @@ class SupportCount:
 
     @property
     def share(self) -> float:
-        """The unbiased estimate."""
+        """The unbiased estimate of the share, which may lie beyond 0 and 1 (Warner 1965)."""
         return (self.count / self.n - self.q) / (self.p - self.q)
 
     @property

@@ -36,7 +36,7 @@ class Score:
 
     @property
     def noise(self) -> Floats:
-        """The variance of the score, by the true answer."""
+        """The variance of the score, by the true answer; shape (answers,)."""
         found: Floats = self.square - self.target**2
         return found
 
@@ -54,7 +54,7 @@ class Score:
 
     @property
     def peak(self) -> float:
-        """The share at which the variance is largest: the top of a concave parabola."""
+        """The share, from 0 to 1, at which the variance is largest: the top of a parabola."""
         none, every = self._curve(0.0), self._curve(1.0)
         return min(max((every - none + 1) / 2, 0.0), 1.0)
 
@@ -103,7 +103,7 @@ def of_number(mechanism: HasLaw[Law], part: int) -> Score:
 
 
 def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
-    """The variance of the sum of the named choices' values over p - q, by the true choice.
+    """The variance of the sum of the named choices' values over p - q, by the true choice, (k,).
 
     Raises ValueError if the law does not say how often two choices are named together.
     """

@@ -22,5 +22,8 @@ def bands(
 
 
 def band(ends: IntervalEnds | None, place: int | tuple[int, ...] = ()) -> list[float] | None:
-    """The document's form of one interval out of the arrays, by its ``place`` in them."""
+    """The document's form of one interval out of the arrays, by its ``place`` in them.
+
+    It has the two ends, in the unit of the estimate.
+    """
     return None if ends is None else [rounded(float(end[place])) for end in ends]

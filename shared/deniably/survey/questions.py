@@ -320,7 +320,7 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
     @property
     def law(self) -> Several:
-        """The joint law of all parts."""
+        """The joint law of all parts. Raises ValueError for a mechanism of one number."""
         law = self.mechanism.law
         if not isinstance(law, Several):
             raise ValueError("mechanism.d is 1; it must be the number of parts, 2 or more")

@@ -92,7 +92,10 @@ class Postgres:
 
     @contextmanager
     def serving(self) -> Generator[None]:
-        """Hold the shared lock on a connection that does nothing else."""
+        """Hold the shared lock on a connection that does nothing else.
+
+        Raises Conflict while the database is being moved.
+        """
         with closing(self.connect()) as database:
             if not database.has(f"pg_try_advisory_lock_shared({_SERVERS})"):
                 raise Conflict(MOVED)
@@ -100,7 +103,7 @@ class Postgres:
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """Hold that lock exclusively.
+        """Hold that lock exclusively. Raises Conflict while a server runs.
 
         A restart of PostgreSQL drops a server's lock, so the server's other connections count too.
         """

@@ -140,7 +140,10 @@ def read_folder(folder: Path) -> ReportSet:
 
 
 def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
-    """The report set of an exported folder as ``read_folder``, and where it is from."""
+    """The report set of an exported folder, and where it is from.
+
+    Raises NoExport as ``read_folder`` does.
+    """
     try:
         survey = read_survey((folder / DEFINITION).read_bytes())
         source = read_provenance((folder / SIGNED).read_bytes(), survey)

@@ -36,8 +36,10 @@ class Design:
         table = self.chances()
         k = table.shape[1]
         if k < 2 or abs(table.sum(axis=0) - 1).max() > 1e-9:
+            sums = ", ".join(f"{one:g}" for one in table.sum(axis=0)[:8])
             raise BadModel(
-                "a channel has a row for each of 2 or more true answers, and every row sums to 1"
+                "a channel has a row for each of 2 or more true answers, and every row sums to 1;"
+                f" these sum to {sums}"
             )
         if np.linalg.matrix_rank(table, tol=1e-12) < k:
             raise BadModel(
@@ -51,6 +53,8 @@ class Design:
     @classmethod
     def pair(cls, p: Probability, q: Probability) -> Design:
         """A column of 0 and 1 with p = P(1 | yes) and q = P(1 | no).
+
+        Raises BadModel where p and q are equal, or no probabilities.
 
         >>> Design.pair("3/4", "1/4").chances().tolist()
         [[0.75, 0.25], [0.25, 0.75]]
@@ -70,7 +74,7 @@ class Design:
         choices: Sequence[str | int] | None = None,
         values: Sequence[float] | None = None,
     ) -> Design:
-        """One of ``k`` answers: the true one with ``own``, all others alike.
+        """One of ``k`` answers: the true one with probability ``own``, all others alike.
 
         >>> Design.k_ary(5, "3/5").chances()[0].tolist()
         [0.6, 0.1, 0.1, 0.1, 0.1]
@@ -81,7 +85,7 @@ class Design:
         return cls(rows, choices, values)
 
     def chances(self) -> Floats:
-        """The channel by report, shape (reports, true answers)."""
+        """The channel by report, shape (reports, true answers). Raises BadModel if it is none."""
         try:
             rows = [[_probability(one) for one in row] for row in self.channel]
             return np.array(rows, dtype=np.float64).T.copy()

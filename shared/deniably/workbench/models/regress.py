@@ -177,7 +177,8 @@ def fitted(
 ) -> Regression:
     """Fit a model to ``reports`` of the randomised columns and a ``table`` of the others.
 
-    The rows of both are the same people. Options and errors as in ``regress``.
+    The rows of both are the same people. Options are those of ``regress``. Raises BadModel and
+    NoEstimate as it does.
     """
     _check_options(link, se, confidence)
     outcome = reports.get(asked.outcome)
