@@ -153,6 +153,7 @@ def _variables(side: Any) -> set[str]:
     found = {str(name) for name in side.required_variables} - {_SCORE}
     for factor in (factor for term in side for factor in term.factors):
         if factor.eval_method.value == "lookup":
+            found |= {_SCORE} & {str(factor.expr)}  # a column of that name, as no call is
             continue  # a name alone, whose letters may be no Python
         try:
             tree = ast.parse(str(factor.expr), mode="eval")
