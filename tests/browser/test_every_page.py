@@ -57,7 +57,7 @@ PAGES = {
     "/surveys/<name>/groups": ["/surveys/everything/groups?question=home&count=2"],
     "/surveys/<name>/lab": [LAB, f"{LAB}?experiment=noise-averages-out&case=3&n=75,300"],
     "/surveys/<name>/status": ["/surveys/hidden/status"],
-    "/surveys/<name>/strata": [f"{STRATA}?question=sleep&by=site", f"{STRATA}?shift=day"],
+    "/surveys/<name>/strata": [f"{STRATA}?question=sleep&by=site"],
     "/surveys/<name>/strata/figure": [f"{STRATA}/figure?question=hit&by=shift&site=north"],
     "/surveys/<name>/waves": ["/surveys/home-1/waves"],
     "/surveys/<name>/waves/figure": ["/surveys/home-1/waves/figure?question=hit"],

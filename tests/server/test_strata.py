@@ -366,7 +366,7 @@ def test_a_cross_table_needs_enough_people_who_were_asked_both(
     text = re.sub(", shift: .day, night.|, odds: [23]", "", TEXT)
     text = text.replace("T\n", "T\nbudget: {epsilon: 2, spend: sample, ask: 2}\n", 1)
     survey = publish_text(f"{text}  - {{name: c, type: yes_no, label: C}}\n")
-    people = {"north": {"ab": 20, "ac": 9, "bc": 9}, "south": {"ab": 4, "ac": 9, "bc": 9}}
+    people = {"north": {"ab": 20, "ac": 9, "bc": 2}, "south": {"ab": 4, "ac": 9, "bc": 2}}
     kept.publish(survey, signed(survey))
     batch = BatchWrite(survey)
     for site, pairs in people.items():
@@ -383,6 +383,8 @@ def test_a_cross_table_needs_enough_people_who_were_asked_both(
         answer = client.get(f"/api/surveys/s/crosstab?rows=a&columns=b&site={site}")
         assert "asked both" in assert_problem(answer, 403, "hidden")["detail"]
     assert client.get("/api/surveys/s/crosstab?rows=a&columns=b").get_json()["n"] == 24
+    few = client.get("/api/surveys/s/crosstab?rows=b&columns=c")
+    assert "ewer than 5" in assert_problem(few, 403, "hidden")["detail"], "of everybody, too"
 
 
 def test_a_subgroup_is_compared_with_the_same_one_in_another_survey(
@@ -464,15 +466,27 @@ def test_strata_are_compared_as_data_figure_and_page(client: FlaskClient, kept: 
 
 
 def test_only_strata_with_results_are_compared(client: FlaskClient, kept: Store) -> None:
-    survey = publish_text(
-        TEXT.replace("[north, south], shift: [day, night]", "[east, north, south]")
-    )
-    filled(kept, survey, east=50, north=30, south=20)
+    """South and west are few each, and enough together: the rest of all can be known."""
+    sites = re.sub(r"\[north.*night\]", "[east, north, south, west]", TEXT)
+    filled(kept, publish_text(sites), east=50, north=30, south=3, west=4)
     kept.close_survey("s")
-    assert_problem(client.get("/api/surveys/s/difference?question=a&choice=yes&by=site"), 400,
-                   "bad-parameter")  # fmt: skip
+
     shown = client.get("/api/surveys/s/strata?question=a&by=site").get_json()
-    assert (shown["tests"], shown["hidden"]) == (3, [])
+    assert [one["value"] for one in shown["subgroups"]] == ["east", "north"]
+    assert (shown["tests"], shown["hidden"]) == (1, ["south", "west"])
+    one = client.get("/api/surveys/s/difference?question=a&choice=yes&by=site").get_json()
+    assert one["estimate"] == shown["figures"][0]["differences"][0]["estimate"]
+    assert "Not compared: south, west." in client.get("/surveys/s/strata?question=a&by=site").text
+
+
+def test_one_test_is_of_two_strata(client: FlaskClient, kept: Store) -> None:
+    sites = re.sub(r"\[north.*night\]", "[east, north, south]", TEXT)
+    filled(kept, publish_text(sites), east=50, north=30, south=20)
+    kept.close_survey("s")
+
+    found = client.get("/api/surveys/s/difference?question=a&choice=yes&by=site")
+    assert "/strata?by=site" in assert_problem(found, 400, "bad-parameter")["detail"]
+    assert client.get("/api/surveys/s/strata?question=a&by=site").get_json()["tests"] == 3
 
 
 def test_of_strata_one_of_which_is_small_none_is_compared(client: FlaskClient, kept: Store) -> None:

@@ -53,9 +53,9 @@ blueprint = Blueprint("differences", __name__)
 
 _HOW = (
     "compare a choice with a share (?question=q&choice=a&share=0.5), with another choice"
-    " (&other=b) or with the same choice of another survey (&survey=name); or a mean with a value"
-    " (?question=q&value=7) or with that of another survey (&survey=name), of several numbers that"
-    " of one (&part=p)"
+    " (&other=b), with the same choice of another survey (&survey=name) or of the other stratum"
+    " (&by=key); or a mean with a value (?question=q&value=7), with that of another survey"
+    " (&survey=name) or of the other stratum (&by=key), of several numbers that of one (&part=p)"
 )
 _QUESTION: QueryParameters = {"question!": NAMED, "survey": NAMED, **LEVEL}
 _PAGE: QueryParameters = {"question": NAMED, "survey": NAMED, **LEVEL}
