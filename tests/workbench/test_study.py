@@ -222,6 +222,15 @@ def test_each_group_has_the_servers_figures_from_its_reports_too(
         assert apart == pytest.approx(means[0] - means[1], abs=2e-6)
 
 
+def test_differences_between_groups_are_the_servers(server: Server, sites: dn.Study) -> None:
+    address = f"{server.url}/api/surveys/sites/strata"
+    for question in ("late", "drinks"):
+        expected = requests.get(address, {"question": question, "by": "site"}, timeout=60).json()
+        found = sites.difference(question, by="site")
+        assert json.loads(json.dumps(found.to_dict())) == expected | {"estimator": found.estimator}
+        assert "<svg" in found._repr_html_()
+
+
 def test_weights_of_one_change_nothing_and_raked_ones_meet_their_margins(
     sites: dn.Study, weights: Any
 ) -> None:

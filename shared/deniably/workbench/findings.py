@@ -12,7 +12,7 @@ import msgspec
 
 from deniably.core.errors import NoFigure
 from deniably.core.table import Cell, Table
-from deniably.results import crosstab_drawing, difference_drawing, notebook
+from deniably.results import crosstab_drawing, difference_drawing, notebook, stratum_drawing
 from deniably.results.by_stratum import COLUMNS as STRATA
 from deniably.results.by_stratum import ByStratumResult, by_stratum_rows
 from deniably.results.cards import cards
@@ -283,7 +283,6 @@ def of_strata(found: ByStratumResult) -> Findings:
     """Differences between every two values of a key of the strata."""
     level = level_text(found["confidence"])
     lines = [("figure", "compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")]
-    said = list[str]()
     for figure in found["figures"]:
         for one in figure["differences"]:
             low, high = one["interval"]
@@ -292,12 +291,16 @@ def of_strata(found: ByStratumResult) -> Findings:
                  f"{one['estimate']:+.4g}", f"{low:+.4g} to {high:+.4g}",
                  _p(one["p_value"]), _p(one["adjusted_p_value"]))
             )  # fmt: skip
-            said.append(one["sentence"])
     hidden = f"Without results: {', '.join(found['hidden'])}." if found["hidden"] else ""
+    said = [stratum_drawing.finding(found), stratum_drawing.adjusted(found, "comparison"), hidden]
+    drawn = "".join(
+        f"<h4>{escape(card.figure['label'])}</h4>{card.strips}{card.differences or ''}"
+        for card in stratum_drawing.cards(found)
+    )
     return Findings(
         f"{found['question']} By {found['by']}",
-        _whole(STRATA, by_stratum_rows(found)), lines, 2, [*said, *([hidden] if hidden else [])],
-        DIFFERENCE, found,
+        _whole(STRATA, by_stratum_rows(found)), lines, 2, [note for note in said if note],
+        DIFFERENCE, found, drawn,
     )  # fmt: skip
 
 
