@@ -44,8 +44,10 @@ FIGURE = Paper(
     ],
     ["A note."],
 )
+ACROSS = {85: 2008, 180: 4252}
+"""Pixels of each width, in millimetres, at 600 to the inch."""
 LATEX = r"""\documentclass{article}\usepackage{graphicx}\begin{document}
-\includegraphics{figure.pdf}\end{document}"""
+\includegraphics{figure85.pdf}\includegraphics{figure180.pdf}\end{document}"""
 
 
 def run(folder: Path, *command: str) -> None:
@@ -55,28 +57,39 @@ def run(folder: Path, *command: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.fixture(params=WIDTHS)
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    (tmp_path / "figure.svg").write_text(svg(FIGURE, request.param), encoding="utf-8")
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the figure is in each width."""
+    assert set(WIDTHS) == set(ACROSS)
+    for width in WIDTHS:
+        (tmp_path / f"figure{width}.svg").write_text(svg(FIGURE, width), encoding="utf-8")
     return tmp_path
 
 
-def test_rsvg_draws_it_and_latex_sets_it(folder: Path) -> None:
-    run(folder, "rsvg-convert", "--dpi-x=600", "--dpi-y=600", "figure.svg", "-o", "figure.png")
-    run(folder, "rsvg-convert", "-f", "pdf", "figure.svg", "-o", "figure.pdf")
-
-    picture = (folder / "figure.png").read_bytes()
+def size_of(picture: bytes) -> tuple[int, int]:
     across, down = struct.unpack(">II", picture[16:24])
-    assert across in (2008, 4252)
-    assert 600 < down < 9000
-    assert len(picture) > 20_000  # it is not blank
+    return across, down
+
+
+def test_rsvg_draws_it_and_latex_sets_it(folder: Path) -> None:
+    for width in WIDTHS:
+        file, picture = f"figure{width}.svg", f"figure{width}.png"
+        run(folder, "rsvg-convert", "--dpi-x=600", "--dpi-y=600", file, "-o", picture)
+        run(folder, "rsvg-convert", "-f", "pdf", file, "-o", f"figure{width}.pdf")
+
+        drawn = (folder / picture).read_bytes()
+        across, down = size_of(drawn)
+        assert across == ACROSS[width]
+        assert 600 < down < 9000
+        assert len(drawn) > 20_000  # it is not blank
     (folder / "paper.tex").write_text(LATEX, encoding="ascii")
     run(folder, "pdflatex", "-interaction=batchmode", "-halt-on-error", "paper.tex")
-    assert (folder / "paper.pdf").stat().st_size > 5_000
+    assert (folder / "paper.pdf").stat().st_size > 10_000
 
 
 def test_inkscape_opens_it(folder: Path) -> None:
-    run(folder, "inkscape", "figure.svg", "--export-type=png", "--export-dpi=600")
+    files = [f"figure{width}.svg" for width in WIDTHS]
+    run(folder, "inkscape", *files, "--export-type=png", "--export-dpi=600")
 
-    across, _ = struct.unpack(">II", (folder / "figure.png").read_bytes()[16:24])
-    assert across in (2008, 4252)
+    for width in WIDTHS:
+        assert size_of((folder / f"figure{width}.png").read_bytes())[0] == ACROSS[width]
