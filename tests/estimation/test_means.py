@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from math import hypot
 from typing import Any
 
@@ -87,7 +86,7 @@ def test_a_value_is_refused_exactly_where_the_interval_leaves_it_out(kind: dict[
                 if is_ratio(question):
                     p_value = two_sided(mean_of_scored(question, tally).deviate(value))
                 else:
-                    p_value = against_value(found, value).p_value
+                    p_value = against_value(found(0.95), value).p_value
                 assert (p_value > 1 - confidence) == kept
     assert checked >= 4
 
@@ -101,7 +100,7 @@ def test_of_a_normal_estimate_it_is_the_normal_test() -> None:
     error = found.population_margin.standard_error
 
     for value in (found.estimate, found.estimate - 1.5 * error, found.estimate + 3 * error):
-        outcome = against_value(partial(mean, question, tally), value)  # type: ignore[arg-type]
+        outcome = against_value(found, value)
         z = abs(found.estimate - value) / error
         assert outcome.estimate == pytest.approx(found.estimate - value)
         assert outcome.p_value == pytest.approx(2 * stats.norm.sf(z), rel=1e-3)
@@ -109,9 +108,9 @@ def test_of_a_normal_estimate_it_is_the_normal_test() -> None:
 
 def test_what_no_confidence_can_hold_is_not_called_impossible() -> None:
     margin = Margin(0.1, 20, 20, True)
-    missed = Mean(9, 0.95, 30.0, margin, margin, lambda _: margin)
+    missed = Mean(9, 0.95, 30.0, margin, lambda _: margin, lambda _: margin)
 
-    assert 0 < against_value(lambda _: missed, 20).p_value <= 1e-12
+    assert 0 < against_value(missed, 20).p_value <= 1e-12
 
 
 @pytest.mark.parametrize("epsilon", [soak(4), 8])

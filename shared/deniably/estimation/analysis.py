@@ -210,7 +210,7 @@ def mean_of_part(
     if not one.n:
         return None
     mean = _in_unit(_mean_position(law.parts[index], one, confidence), part.range)
-    return replace(mean, sample_margin=mean.population_margin) if law.sampled_fraction < 1 else mean
+    return replace(mean, sample_margin_at=mean.margin_at) if law.sampled_fraction < 1 else mean
 
 
 def by_position(question: Number | Scale) -> bool:
@@ -517,24 +517,26 @@ def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None
         values = np.array(question.values, dtype=np.float64)
         return as_mean(tally.n, _total(question, tally, values), confidence)
     ratio = mean_of_scored(question, tally)
-    population, respondents = (ratio.interval(whose, confidence) for whose in (0, 1))
+    interval = cache(ratio.interval)
+    population, respondents = (interval(whose, confidence) for whose in (0, 1))
     if ratio.estimate is None or population is None or respondents is None:
         return None
     low, high, missed = population
     if high - low >= _USELESS * (ratio.ends[1] - ratio.ends[0]):
         return None
     shown = min(max(ratio.estimate, low), high)
-    among = min(respondents[0], shown), max(respondents[1], shown)
     errors = [one.error / ratio.having for one in ratio.about(shown)]
     whole = Margin(errors[0], low, high, missed)
 
     def margin_at(confidence: float) -> Margin:
-        ends = ratio.interval(0, confidence)
+        ends = interval(0, confidence)
         return whole if ends is None else Margin(errors[0], *ends)
 
-    return Mean(
-        tally.n, confidence, shown, whole, Margin(errors[1], *among, respondents[2]), margin_at
-    )
+    def sample_margin_at(confidence: float) -> Margin:
+        low, high, missed = interval(1, confidence) or respondents
+        return Margin(errors[1], min(low, shown), max(high, shown), missed)
+
+    return Mean(tally.n, confidence, shown, whole, margin_at, sample_margin_at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -677,8 +679,8 @@ def _mean_position(law: OfNumber, tally: Tally, confidence: float) -> Mean:
             confidence=confidence,
             estimate=estimate,
             population_margin=population(confidence),
-            sample_margin=normal(noise, confidence),
             margin_at=population,
+            sample_margin_at=partial(normal, noise),
         )
     _, channel = some_positions(law)
     return linear(tally.counts, position_scores(law), channel, confidence)
@@ -708,8 +710,8 @@ def _scaled(mean: Mean, factor: float, start: float) -> Mean:
         mean.confidence,
         start + factor * mean.estimate,
         margin(mean.population_margin),
-        margin(mean.sample_margin),
         lambda confidence: margin(mean.margin_at(confidence)),
+        lambda confidence: margin(mean.sample_margin_at(confidence)),
     )
 
 
@@ -728,11 +730,14 @@ def _widened(mean: Mean, line: PositionLine) -> Mean:
     def margin_at(confidence: float) -> Margin:
         return margin(mean.margin_at(confidence))
 
+    def sample_margin_at(confidence: float) -> Margin:
+        return margin(mean.sample_margin_at(confidence))
+
     return replace(
         mean,
         population_margin=margin(mean.population_margin),
-        sample_margin=margin(mean.sample_margin),
         margin_at=margin_at,
+        sample_margin_at=sample_margin_at,
     )
 
 

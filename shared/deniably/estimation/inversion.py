@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import cast
 
@@ -44,16 +44,21 @@ class Mean:
     """An unbiased mean in the unit of the target; it may leave the scale.
 
     ``population_margin`` is for a population that the ``n`` respondents are a random sample of,
-    ``sample_margin`` for these respondents alone. Both hold with ``confidence``. ``margin_at``
-    makes the margin for the population at any other confidence.
+    ``sample_margin`` for these respondents alone. Both hold with ``confidence``. ``margin_at`` and
+    ``sample_margin_at`` make them at any confidence.
     """
 
     n: int
     confidence: float
     estimate: float
     population_margin: Margin
-    sample_margin: Margin
     margin_at: Callable[[float], Margin] = field(repr=False, compare=False)
+    sample_margin_at: Callable[[float], Margin] = field(repr=False, compare=False)
+
+    @cached_property
+    def sample_margin(self) -> Margin:
+        """Made when it is asked for: of many means nobody asks for it."""
+        return self.sample_margin_at(self.confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +140,9 @@ def linear(
 
 def as_mean(n: int, found: tuple[Uncertain, Uncertain], confidence: float) -> Mean:
     """Puts the two uncertain means of n reports, for population and sample, into a ``Mean``."""
-    population, respondents = (one.margin(confidence) for one in found)
-    return Mean(n, confidence, found[0].estimate, population, respondents, found[0].margin)
+    population, respondents = found
+    whole = population.margin(confidence)
+    return Mean(n, confidence, population.estimate, whole, population.margin, respondents.margin)
 
 
 def uncertain(

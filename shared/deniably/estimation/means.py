@@ -20,24 +20,23 @@ _SMALLEST = 1e-12
 _HALVINGS = 20  # of the logarithm from there to 1: to a relative 3e-5
 
 
-def against_value(found: Callable[[float], Mean], value: float) -> Difference:
+def against_value(mean: Mean, value: float) -> Difference:
     """Tests whether the mean of the population is ``value``.
 
-    ``found(confidence)`` is the mean with its margins. The p-value is the largest alpha at which
-    the interval of confidence 1 - alpha still holds the value (Lehmann and Romano 2005, 3.5). So it
-    is below 0.05 exactly if the 95 % interval leaves the value out, and the test keeps its level as
-    well as the interval covers. P-values below 1e-12 are returned as 1e-12.
+    The p-value is the largest alpha at which the interval of confidence 1 - alpha still holds the
+    value (Lehmann and Romano 2005, 3.5). So it is below 0.05 exactly if the 95 % interval leaves
+    the value out, and the test keeps its level as well as the interval covers. P-values below 1e-12
+    are returned as 1e-12.
     """
 
     def holds(alpha: float) -> bool:
-        margin = found(1 - alpha).population_margin
+        margin = mean.margin_at(1 - alpha)
         return not margin.missed and margin.low <= value <= margin.high
 
     def interval(confidence: float) -> tuple[float, float]:
-        margin = found(confidence).population_margin
+        margin = mean.margin_at(confidence)
         return margin.low - value, margin.high - value
 
-    mean = found(0.95)
     error = mean.population_margin.standard_error
     p_value = _largest(holds) if holds(_SMALLEST) else _SMALLEST
     return Difference(mean.estimate - value, p_value, error, interval)

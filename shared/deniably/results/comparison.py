@@ -166,9 +166,10 @@ class Side:
         scores = self.question.values if isinstance(self.question, Scale) else ()
         return type(self.question), self.group.figure.unit, *scores
 
-    def mean(self, confidence: float) -> Mean:
-        """The mean with margins of this confidence, as in the results."""
-        return _required(self.group.estimate(self.tally, confidence))
+    @property
+    def mean(self) -> Mean:
+        """The mean, with its margins at any confidence, as in the results."""
+        return _required(self.group.estimate(self.tally, analysis.CONFIDENCE))
 
     @property
     def ratio(self) -> analysis.Ratio | None:
