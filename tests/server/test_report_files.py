@@ -33,6 +33,7 @@ from deniably.workbench.files.tables import read_csv
 from deniably_server.api import report_files
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import BatchWrite
 from support.commands import call
 from support.every_type import somebody, survey_of_everything
 from support.material import Server, assert_problem, new_token, signed
@@ -76,6 +77,30 @@ def test_what_is_given_out_has_the_servers_tally(
     (tmp_path / "reports.parquet").write_bytes(arrow.data)
     assert read_parquet(survey, tmp_path / "reports.parquet") == found
     assert [json.loads(line)["row"] for line in lines.data.splitlines()] == [*range(1, 41)]
+
+
+def test_other_ids_and_another_order_of_arrival_leave_every_byte_as_it_was(
+    store: Store, client: FlaskClient, tmp_path: Path
+) -> None:
+    """Two servers with the same reports, the second under other ids and the other way round."""
+    survey, analyst = collected(store)
+    with closing(Store(str(tmp_path / "other.db"))) as other:
+        other.publish(survey, signed(survey))
+        batch = BatchWrite(survey)
+        lines = client.get(at("reports.ndjson"), headers=analyst, buffered=True).data
+        for row in map(json.loads, lines.splitlines()):
+            batch.add(Report(secrets.token_hex(16), survey.digest, row["randomised"]))
+        for column in (batch.keys, *batch.values):
+            column.reverse()
+        other.begin(batch)
+        batch.wait()
+        other.close_survey(survey.name)
+        theirs = {"Authorization": f"Bearer {new_token(other, 'analyst')}"}
+    app = create_app({"DATABASE": str(tmp_path / "other.db"), "TESTING": True})
+    for file in FILES:
+        one = client.get(at(file), headers=analyst, buffered=True).data
+        assert app.test_client().get(at(file), headers=theirs, buffered=True).data == one
+    app.extensions["deniably"].close()
 
 
 @pytest.mark.parametrize("file", FILES)
