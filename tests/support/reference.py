@@ -392,7 +392,8 @@ def _imports(example: str, library: str) -> str:
     """What an example needs that its own module has."""
     names = importlib.import_module(library).__all__
     used = [name for name in names if re.search(rf"(?<![.\w]){name}\(", example)]
-    return f">>> from {library} import {', '.join(used)}\n" if used else ""
+    imports = f">>> from {library} import "
+    return f"{imports}{', '.join(used)}\n" if used and imports not in example else ""
 
 
 def write(folder: Path = HANDBOOK) -> None:
