@@ -9,15 +9,17 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from threading import BoundedSemaphore, Thread
 from typing import Any
 
+import psycopg
 import pytest
 import requests
+from click.testing import CliRunner
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import EnvironBuilder
@@ -32,6 +34,7 @@ from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.tables import read_csv
 from deniably_server.api import report_files
 from deniably_server.app import create_app
+from deniably_server.commands.export import export
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite
 from support.commands import call
@@ -384,6 +387,34 @@ def test_each_wave_of_a_panel_has_a_file_and_nothing_links_two(
         assert "one wave of the panel work" in (to / "METHODS.md").read_text()
 
 
+def test_a_database_that_goes_away_in_the_middle_leaves_nothing_and_it_is_said(
+    on_postgres: Flask, postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered_twice(on_postgres.extensions["deniably"])
+    read = list[tuple[int, int]]()
+
+    @contextmanager
+    def bar() -> Iterator[Callable[[int, int], None]]:
+        yield going_away
+
+    def going_away(done: int, of: int) -> None:
+        read.append((done, of))
+        with psycopg.connect(postgres, autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+    monkeypatch.setattr("deniably_server.commands.export._bar", bar)
+    options = ["work-1", "--to", str(tmp_path / "out"), "--database", postgres]
+    done = CliRunner().invoke(export, options)
+
+    assert read == [(12, 12)]
+    assert done.exit_code == 1
+    assert "the database refuses" in done.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_several_waves_in_one_file_are_refused_with_the_reason(
     store: Store, database: Path, tmp_path: Path
 ) -> None:
@@ -571,7 +602,7 @@ def test_a_bar_on_a_terminal_shows_how_far_it_is_and_elsewhere_nothing(
 
 
 def test_an_export_has_no_trace_of_a_person(store: Store, database: Path, tmp_path: Path) -> None:
-    collected(store)
+    of_sites(store, 13, 13, 14)
     to = tmp_path / "out"
     call(
         "export",
