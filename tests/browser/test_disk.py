@@ -23,7 +23,7 @@ from deniably_server.storage.store import Store
 from support.material import Server
 from support.phone import PHONE, Watched
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SURVEY = """
 name: plainname

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 from deniably.lab.catalogue import entries
 from support.commands import call
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 TINY = """() => [...document.querySelectorAll("body *")].filter((one) =>
   [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -67,19 +68,24 @@ def test_a_module_is_found_by_its_name_alone() -> None:
 
 
 EXPORT = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MULTILINE)
-IMPORTERS = {
-    path: path.read_text(encoding="utf-8")
-    for folder in (WEB, TESTS)
-    for path in folder.rglob("*")
-    if path.suffix in (".js", ".mjs", ".ts", ".py")
-}
+
+
+@cache
+def importers() -> dict[Path, str]:
+    """Whatever may import a module, with its text."""
+    return {
+        path: path.read_text(encoding="utf-8")
+        for folder in (WEB, TESTS)
+        for path in folder.rglob("*")
+        if path.suffix in (".js", ".mjs", ".ts", ".py")
+    }
 
 
 @for_each("module", [path for path in MODULES if path.suffix == ".js"], ids=lambda path: path.name)
 def test_a_module_exports_only_what_somebody_imports(module: Path) -> None:
     others = [
         set(re.findall(r"\w+", text))
-        for path, text in IMPORTERS.items()
+        for path, text in importers().items()
         if path != module and f"/{module.name}" in text
     ]
     exported = set(EXPORT.findall(module.read_text(encoding="utf-8")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from itertools import combinations, combinations_with_replacement, permutations
 from math import comb, prod
 from random import Random
@@ -78,13 +79,18 @@ def asked(survey: Survey, yes: float, seed: int, people: int = 300) -> dict[str,
 
 
 SURVEY = survey_of(*QUESTIONS)
-TALLIES = {site: asked(SURVEY, yes, seed) for seed, (site, yes) in enumerate(
-    zip(SITES, (0.2, 0.2, 0.7), strict=True), 5)}  # fmt: skip
+
+
+@cache
+def tallies() -> dict[str, dict[str, Tally]]:
+    """Of each site."""
+    return {site: asked(SURVEY, yes, seed) for seed, (site, yes) in enumerate(
+        zip(SITES, (0.2, 0.2, 0.7), strict=True), 5)}  # fmt: skip
 
 
 def of(name: str, sites: tuple[str, ...] = SITES, confidence: float = 0.95) -> ByStratumResult:
     question = next(one for one in SURVEY.questions if one.name == name)
-    shown = {site: TALLIES[site] for site in sites}
+    shown = {site: tallies()[site] for site in sites}
     return by_stratum(SURVEY, question, "site", shown, confidence=confidence)
 
 
@@ -95,7 +101,7 @@ def test_every_figure_is_that_of_its_stratum_alone_and_every_test_that_of_two_gr
     found = of(name, confidence=0.9)
     question = next(one for one in SURVEY.questions if one.name == name)
     alone = {
-        site: result(SURVEY, "closed", TALLIES[site], confidence=0.9, only=name).questions[0]
+        site: result(SURVEY, "closed", tallies()[site], confidence=0.9, only=name).questions[0]
         for site in SITES
     }
     means = [figure for figure in found["figures"] if figure["name"] is None]
@@ -116,7 +122,7 @@ def test_every_figure_is_that_of_its_stratum_alone_and_every_test_that_of_two_gr
         part = {"Work": "work", "Rest": "rest"}.get(figure["label"])
         for one in figure["differences"]:
             first, second = (
-                Side(SURVEY, question, TALLIES[one[side]][name], part)
+                Side(SURVEY, question, tallies()[one[side]][name], part)
                 for side in ("first", "second")
             )
             name_ = figure["name"]

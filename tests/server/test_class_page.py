@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import unescape
 from typing import Any
 
@@ -23,6 +24,7 @@ from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
 from deniably_server.api.computation_queue import ComputationQueue
 from deniably_server.api.costly import answerer, use_queue
+from deniably_server.api.results import shown_results
 from deniably_server.guard.own_address import own_address
 from deniably_server.storage.store import Store
 from support.every_type import somebody, survey_of_everything
@@ -103,8 +105,6 @@ def test_number_and_estimate_are_those_of_the_results_at_every_moment(
 def test_the_estimate_reads_as_on_the_page_of_results(client: FlaskClient, store: Store) -> None:
     survey = published(store, in_class())
     come(store, survey, 400)
-    from deniably_server.api.results import shown_results
-
     with client.application.test_request_context():
         (question,) = shown_results("class").questions
     row = of_choice(question.choices[0])  # type: ignore[union-attr]
@@ -411,7 +411,11 @@ def test_it_speaks_the_languages_of_the_form(
         assert Words(other)("class.guess_kept") not in page
 
 
-def test_a_question_of_any_type_has_its_page(client: FlaskClient, store: Store) -> None:
+def test_a_question_of_any_type_has_its_page(
+    client: FlaskClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose results are those of the survey; a server computes them once, too."""
+    monkeypatch.setattr("deniably_server.api.classroom.shown_results", cache(shown_results))
     from random import Random
 
     from deniably.survey.report import randomise_answers
