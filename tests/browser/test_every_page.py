@@ -55,6 +55,7 @@ PAGES = {
     "/surveys/<name>/differences/figure": ["/surveys/everything/differences/figure?question=what"],
     "/surveys/<name>/figures/<question>": ["/surveys/everything/figures/happy"],
     "/surveys/<name>/groups": ["/surveys/everything/groups?question=home&count=2"],
+    "/surveys/<name>/groups/figure": ["/surveys/everything/groups/figure?question=home&count=2"],
     "/surveys/<name>/lab": [LAB, f"{LAB}?experiment=noise-averages-out&case=3&n=75,300"],
     "/surveys/<name>/status": ["/surveys/hidden/status"],
     "/surveys/<name>/strata": [f"{STRATA}?question=sleep&by=site"],

@@ -103,6 +103,7 @@ def test_no_text_is_cut_off_at_any_length_of_label(
         PaperTable(heat_of([label] * size, title, row.reading)),
         map_of(label, unit, row.reading, size),
         trends_of([label] * size, unit, [mean] * size),
+        replace(map_of(label, unit, row.reading, size), listed=None, centres=[(0.5, 0.5)] * 2),
         PaperColumns([label] * size, [[unit] * size, [label] * size], title),
     ]
     file = svg(Paper(title, lede, parts, [lede]), millimetres)

@@ -10,6 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import publish_text
+from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from support.material import a_report, assert_problem, new_token, signed, survey_named
 
@@ -45,6 +46,10 @@ PAGES = [
 ]
 """And for people: who shows no token is asked for one."""
 
+OF_STRATA = [f"/api/surveys/<name>/strata{end}" for end in ("", ".csv", ".svg")]
+OF_STRATA += ["/surveys/<name>/strata", "/surveys/<name>/strata/figure"]
+"""Routes of surveys with strata, which the one above has not."""
+SITES = ("north", "south")
 Ask = Callable[..., Any]
 
 
@@ -97,7 +102,9 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
     known.add("/surveys/<name>/lab")
     known.add("/surveys/<name>/class")  # for all, without a figure: see ``test_class_page``
     known.add("/api/surveys/<name>/groups")  # of points, which this survey has not
-    known.add("/surveys/<name>/groups")
+    known.add("/api/surveys/<name>/groups.svg")
+    known |= {*OF_STRATA}
+    known |= {"/surveys/<name>/groups", "/surveys/<name>/groups/figure"}
     # Of panels, see ``test_waves_that_the_caller_may_not_see_are_counted_and_not_shown``.
     known |= {"/surveys/<name>/waves", "/api/surveys/<name>/waves", "/api/surveys/<name>/waves.csv"}
     known |= {"/surveys/<name>/waves/figure", "/api/surveys/<name>/waves.svg"}
@@ -108,6 +115,27 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
             path = rule.rule.replace("<name>", "private").replace("<question>", "stolen")
             path = path.replace("<file>", "METHODS.md")
             assert rule.rule in known or path in tried
+
+
+@pytest.mark.parametrize("path", OF_STRATA)
+def test_what_compares_strata_is_for_analysts_too(
+    app: Flask, client: FlaskClient, path: str
+) -> None:
+    survey = survey_named(results=RULES, strata={"site": list(SITES)})
+    store = app.extensions["deniably"]
+    store.publish(survey, signed(survey))
+    answers = {"stolen": "yes", "often": survey.questions[1].choices[0].name}
+    for place in range(12):
+        store.add(survey, randomise_answers(survey, answers, strata={"site": SITES[place % 2]}))
+    store.close_survey(survey.name)
+    address = f"{path.replace('<name>', survey.name)}?by=site&question=stolen"
+    refused = client.get(address)
+
+    assert refused.status_code == 401 or "The results are for analysts" in refused.text
+    shown = {"Authorization": f"Bearer {new_token(store, 'analyst', survey.name)}"}
+    found = client.get(address, headers=shown)
+    assert found.status_code == 200
+    assert "The results are for analysts" not in found.text
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from flask import Flask
@@ -291,7 +292,18 @@ def test_groups_on_the_map_are_found_with_their_uncertainty(
         assert all(-21 <= place <= 21 for place in group["centre"])
         assert 0 < group["centre_error"] < 60
     assert sum(group["share"] for group in found["groups"]) == pytest.approx(1, abs=1e-5)
-    assert "<svg" in client.get("/surveys/everything/groups?question=home&count=2").text
+    page = client.get("/surveys/everything/groups?question=home&count=2").text
+    assert "<svg" in page
+    assert "groups/figure?question=home&amp;count=2" in page
+    file = client.get("/api/surveys/everything/groups.svg?question=home&count=2&width=180").text
+    said = " ".join("".join(ElementTree.fromstring(file).itertext()).split())
+    assert file.count("#a8480c") == 2, "two rings"
+    assert "is an assumption, not a finding" in said
+    for group in found["groups"]:
+        assert f"share {100 * group['share']:.1f}" in said.replace("\u202f", " ")
+    figure = client.get("/surveys/everything/groups/figure?question=home&count=2").text
+    assert "as a table (CSV)" not in figure, "the groups have none of their own"
+    assert "The groups</a>" in figure
 
 
 def test_groups_without_their_library_name_the_extra_that_has_it(
@@ -354,7 +366,7 @@ def test_differences_come_with_their_p_value(
 @for_each(
     ("query", "why"),
     [
-        ("question=stolen&choice=yes", "exactly one of share, other, value and survey"),
+        ("question=stolen&choice=yes", "exactly one of share, other, value, survey, by is given"),
         ("question=stolen&choice=yes&share=2", "from 0 to 1"),
         ("question=stolen&choice=yes&share=x", "from 0 to 1"),
         ("question=stolen&choice=perhaps&share=0.5", "one of yes, no"),

@@ -5,21 +5,26 @@ from __future__ import annotations
 from flask import Blueprint, Response, render_template, request
 
 from deniably.estimation.clusters import clusters
+from deniably.results import comparison_papers
 from deniably.results.cards import area_map
 from deniably.results.document import PointResult
+from deniably.results.drawing.paper import Paper
 from deniably.results.groups import GroupsResult, groups_result, on_square
+from deniably.results.provenance import Protection, ResultsSource
 from deniably.survey.questions import Point
 from deniably.survey.strata import titled
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
+from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import current_results
 from deniably_server.api.subgroups import query_of_view, respondents, subgroup_links
 from deniably_server.api.visibility import RESULTS
 from deniably_server.errors import BadParameter, NotFound
+from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import NAMED, PAGE, Operation, QueryParameters
+from deniably_server.web.operation import NAMED, PAGE, SVG, Operation, QueryParameters
 
 blueprint = Blueprint("groups", __name__)
 
@@ -42,9 +47,7 @@ def groups_as_json(name: str) -> Response:
 def groups_page(name: str) -> str:
     """The groups as a page, with the map."""
     question, found = _groups(name)
-    among = respondents(name)
-    shown = next(one for one in current_results(name).questions if one.name == question.name)
-    assert isinstance(shown, PointResult)
+    among, shown = respondents(name), _map(name, question)
     centres = [on_square(question, group) for group in found["groups"]]
     picture = area_map(shown, centres)
     return render_template(
@@ -54,7 +57,61 @@ def groups_page(name: str) -> str:
         picture=picture,
         title=titled(among.survey.title, among.strata),
         same_part=query_of_view(among.survey, "confidence"),
+        query=query_of_view(among.survey, "question", "count"),
         subgroups=subgroup_links(among, "question", "count"),
+    )
+
+
+@blueprint.get("/api/surveys/<name>/groups.svg")
+@Operation(
+    {200: {SVG: None}},
+    RESULTS,
+    query={**_GROUPS, "width": WIDTH["width"]},
+    headers=("Content-Disposition",),
+    strata=True,
+)
+@costly("tallies")
+def groups_as_svg(name: str) -> Response:
+    """The groups as a figure for a paper: a file that needs nothing else."""
+    width, (question, found) = wanted_width(), _groups(name)
+    return figure_file(_paper(question, found), width, f"{name}-{question.name}-groups")
+
+
+@blueprint.get("/surveys/<name>/groups/figure")
+@Operation(PAGE, RESULTS, query=_GROUPS, strata=True)
+@or_ask_for_a_token
+@costly("tallies")
+def groups_figure_page(name: str) -> str:
+    """The figure of the groups in both widths, as files to save, and in words."""
+    question, found = _groups(name)
+    query = query_of_view(respondents(name).survey, "question", "count")
+    return figure_page(
+        [name],
+        _paper(question, found),
+        file=f"{name}-{question.name}-groups",
+        address=f"/api/surveys/{name}/groups.svg{query}",
+        about=f"the groups in “{question.label}”",
+        back=(f"/surveys/{name}/groups{query}", "The groups"),
+    )
+
+
+def _map(name: str, question: Point) -> PointResult:
+    """The result of the map itself."""
+    (shown,) = current_results(name, only=question.name).questions
+    assert isinstance(shown, PointResult)
+    return shown
+
+
+def _paper(question: Point, found: GroupsResult) -> Paper:
+    among = respondents(found["survey"])
+    survey, state = among.survey, among.found.state
+    closed = current_store().closing_day(survey.name)
+    return comparison_papers.groups(
+        found,
+        question,
+        _map(survey.name, question),
+        ResultsSource.of_survey(survey, state, found["n"], closed, among.strata),
+        Protection.of_question(question),
     )
 
 

@@ -44,14 +44,14 @@ def figure_page(
     file: str,
     address: str,
     about: str,
-    csv: str,
     back: tuple[str, str],
+    csv: str = "",
 ) -> str:
     """The page of a figure of ``surveys`` with both widths, as files to save, and in words.
 
-    ``address`` is that of its file, with the query but for the width, ``csv`` that of its numbers.
-    ``about`` says what it shows, and ``back`` is the address and the name of the page that it
-    belongs to.
+    ``address`` is that of its file, with the query but for the width, ``csv`` that of its numbers
+    where they are a table of their own. ``about`` says what it shows, and ``back`` is the address
+    and the name of the page that it belongs to.
     """
     store = current_store()
     private = any(store.survey(one).results.to == "analysts" for one in surveys)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deniably.core.counting import people
+from deniably.core.counting import counted, people
 from deniably.results import (
+    combined,
     crosstab_drawing,
     difference_drawing,
     side_drawing,
@@ -16,16 +17,23 @@ from deniably.results.by_stratum import ByStratumResult, ComparedFigure
 from deniably.results.comparison import DifferencesResult
 from deniably.results.crosstab_drawing import ABOUT, Of
 from deniably.results.crosstabs import CrosstabResult
-from deniably.results.drawing import axes
+from deniably.results.document import PointResult
+from deniably.results.drawing import axes, digits
 from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.digits import NARROW
 from deniably.results.drawing.paper import Paper, PaperPart
+from deniably.results.drawing.paper_columns import PaperColumns
+from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_trends import Panel, PaperTrends
+from deniably.results.drawing.plot import group_letter
+from deniably.results.groups import GroupsResult, on_square
 from deniably.results.narrative import level_text
 from deniably.results.papers import fewer, headed, left_out, table
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend, privacy
 from deniably.results.side_by_side import FigureHead
 from deniably.results.waves import SeriesResult, WaveQuestion, WavesResult
+from deniably.survey.questions import Point
 
 _MOST_PANELS = 12
 
@@ -184,6 +192,59 @@ def by_stratum(found: ByStratumResult, source: ResultsSource, protection: Protec
             f" {found['by']} of each. {finding} With {level} intervals:"
         ),
     )
+
+
+def groups(
+    found: GroupsResult,
+    question: Point,
+    shown: PointResult,
+    source: ResultsSource,
+    protection: Protection,
+) -> Paper:
+    """The figure of the groups of people on a map; ``shown`` is the map's own result."""
+    title, before = headed(shown.short, shown.label)
+    centres = [on_square(question, group) for group in found["groups"]]
+    number = len(centres)
+    assumed = (
+        f"That people fall into {counted(number, 'group')} is an assumption, not a finding: k-means"
+        " of the areas of the map, weighted with their shares. How far the middles move, and the"
+        f" errors of the shares, are from {found['resamples']} repetitions of the survey in"
+        " simulation."
+    )
+    table = PaperColumns(
+        ["group", *(part.label for part in question.parts), "moves by", "share", "SE"],
+        list(_group_lines(found)),
+    )
+    return Paper(
+        title=title,
+        lede=f"{before}{counted(number, 'group')} of places, {people(found['n'])}.",
+        parts=[PaperMap(combined.areas(shown), None, "", centres), table],
+        notes=[
+            "Rings: the middles of the groups. Shaded areas stand out from the noise, with a risk"
+            f" of 5{NARROW}% over all of them; plain ones cannot be told from nobody.",
+            assumed,
+            privacy(source, [protection]),
+            source.note,
+        ],
+        words=(
+            f"{people(found['n']).capitalize()} answered “{shown.label}” under local differential"
+            f" privacy ({protection.method}; {protection.words} for this question,"
+            f" {source.epsilon} in total a person{source.waves}). {assumed} The groups:"
+        ),
+    )
+
+
+def _group_lines(found: GroupsResult) -> Iterator[list[str]]:
+    for index, group in enumerate(found["groups"]):
+        error = group["centre_error"]
+        places = digits.places((-error, error))
+        yield [
+            group_letter(index),
+            *(digits.number(place, places) for place in group["centre"]),
+            digits.number(error, places),
+            digits.with_unit(digits.number(100 * group["share"], 1), "%"),
+            digits.number(100 * group["share_error"], 1),
+        ]
 
 
 # --- below ------------------------------------------------------------------------------------

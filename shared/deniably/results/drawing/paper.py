@@ -60,7 +60,8 @@ class Paper:
     @property
     def described(self) -> str:
         """All numbers of the figure as text."""
-        return " ".join(f"{_before(part.title)}{part.described()}." for part in self.parts)
+        said = [(part.title, part.described()) for part in self.parts]
+        return " ".join(f"{_before(title)}{text}." for title, text in said if text)
 
     @property
     def in_words(self) -> str:

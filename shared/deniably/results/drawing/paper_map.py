@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniably.results.drawing import plot
@@ -13,22 +14,27 @@ from deniably.results.drawing.sheet import AXIS, GAP, INTERVAL, LEADING, MARK, S
 _MOST, _TICKS = 230.0, 60.0
 """Points of a map's side, and of the words beside it."""
 _GROUND = "#eceee9"
+_RING = 6.5
 
 
 @dataclass(frozen=True)
 class PaperMap:
-    """A map, and its areas that stand out as rows, if there are any."""
+    """A map, and its areas that stand out as rows, if there are any.
+
+    ``centres`` are drawn over it as rings A, B and so on, each as two fractions of the sides.
+    """
 
     map: AreaMap
     listed: PaperStrips | None
     title: str = ""
+    centres: Sequence[tuple[float, float]] = ()
 
     def draw(self, sheet: Sheet) -> None:
         """The map; the rows are beside it in a wide figure, else below."""
         across = min(sheet.across, _MOST + _TICKS)
         beside = sheet.wide and self.listed is not None
         left = sheet.column(0, across)
-        _draw_map(left, self.map)
+        _draw_map(left, self.map, self.centres)
         if beside and self.listed:
             right = sheet.column(across + 2 * GAP, sheet.across - across - 2 * GAP)
             self.listed.draw(right)
@@ -40,14 +46,16 @@ class PaperMap:
             self.listed.draw(sheet)
 
     def described(self) -> str:
-        """The areas that stand out."""
+        """The areas that stand out. Nothing with rings, whose numbers are in a table of theirs."""
+        if self.centres:
+            return ""
         return self.listed.described() if self.listed else "No area stands out from the noise"
 
 
 # --- below ------------------------------------------------------------------------------------
 
 
-def _draw_map(sheet: Sheet, shown: AreaMap) -> None:
+def _draw_map(sheet: Sheet, shown: AreaMap, centres: Sequence[tuple[float, float]] = ()) -> None:
     across, up = shown.sides
     sheet.paragraph(f"{up.label} (upwards)", AXIS, colour=SOFT)
     sheet.down(AXIS)
@@ -58,7 +66,10 @@ def _draw_map(sheet: Sheet, shown: AreaMap) -> None:
     for at, text in ticks:
         base = top + side * (1 - at / 100) - 0.65 * AXIS
         sheet.lines([text], left - 4, base, AXIS, colour=SOFT, anchor="end")
-    _draw_areas(sheet, shown, left, top, side)
+    rings = [(left + side * right, top + side * (1 - up)) for right, up in centres]
+    _draw_areas(sheet, shown, left, top, side, rings)
+    for index, (x, y) in enumerate(rings):
+        sheet.ring(x, y, _RING, plot.group_letter(index))
     sheet.down(side + 2)
     below = plot.boundaries(across, shown.cells)
     sheet.ticks([(left + side * at / 100, text) for at, text in below])
@@ -67,7 +78,15 @@ def _draw_map(sheet: Sheet, shown: AreaMap) -> None:
     sheet.down(sheet.lines(words, left, sheet.at, AXIS, colour=SOFT))
 
 
-def _draw_areas(sheet: Sheet, shown: AreaMap, left: float, top: float, side: float) -> None:
+def _draw_areas(
+    sheet: Sheet,
+    shown: AreaMap,
+    left: float,
+    top: float,
+    side: float,
+    rings: Sequence[tuple[float, float]],
+) -> None:
+    """The areas with their shares, where those have room and no ring is in the way."""
     each = side / shown.cells
     sheet.box(left, top, side, side, _GROUND)
     for area in shown.areas:
@@ -79,7 +98,12 @@ def _draw_areas(sheet: Sheet, shown: AreaMap, left: float, top: float, side: flo
     sheet.strokes([(left + y - top, top, left + y - top, top + side) for y in inner], "#fff")
     for area in shown.areas:
         text = plain(area.reading.value)
-        if width(text, INTERVAL, bold=True) <= each - 2 and each >= INTERVAL * LEADING:
-            x = left + (area.column + 0.5) * each
-            y = top + (shown.cells - 0.5 - area.row) * each - 0.7 * INTERVAL
-            sheet.lines([text], x, y, INTERVAL, bold=True, anchor="middle")
+        long = width(text, INTERVAL, bold=True)
+        x = left + (area.column + 0.5) * each
+        y = top + (shown.cells - 0.5 - area.row) * each
+        free = not any(
+            abs(x - at) < long / 2 + _RING and abs(y - down) < INTERVAL / 2 + _RING
+            for at, down in rings
+        )
+        if free and long <= each - 2 and each >= INTERVAL * LEADING:
+            sheet.lines([text], x, y - 0.7 * INTERVAL, INTERVAL, bold=True, anchor="middle")

@@ -125,11 +125,12 @@ def _ring(place: tuple[float, float], index: int) -> str:
     x, y = f"{place[0]:.2%}", f"{1 - place[1]:.2%}"
     return (
         f'<circle class="ring" cx="{x}" cy="{y}" r="13"/>'
-        f'<text class="ringlab" x="{x}" y="{y}" dy="5" text-anchor="middle">{_letter(index)}</text>'
+        f'<text class="ringlab" x="{x}" y="{y}" dy="5" text-anchor="middle">'
+        f"{group_letter(index)}</text>"
     )
 
 
-def _letter(index: int) -> str:
+def group_letter(index: int) -> str:
     """A, B, C: the name of a group."""
     return chr(ord("A") + index)
 

@@ -16,7 +16,7 @@ from deniably.results.drawing.letters import fit, width, wrap
 TITLE, LEDE, LABEL, INTERVAL, AXIS, NOTE = 9.5, 7.5, 8.0, 7.0, 6.5, 6.2
 """Sizes of text."""
 LEADING = 1.25
-INK, SOFT, GRID, MARK = "#18221f", "#52605b", "#d8dcd5", "#0b6158"
+INK, SOFT, GRID, MARK, SECOND = "#18221f", "#52605b", "#d8dcd5", "#0b6158", "#a8480c"
 BANDS = (0.14, 0.24, 0.45)
 """Opacities of the bands of 95, 80 and 50 %, one on the other."""
 BAND, DOT, GAP = 6.0, 2.8, 8.0
@@ -112,6 +112,14 @@ class Sheet:
                 self.lines([text], x, self.at, AXIS, colour=SOFT, anchor="middle")
                 taken = x + half
         self.down(AXIS * LEADING)
+
+    def ring(self, x: float, y: float, radius: float, letter: str) -> None:
+        """A ring with a letter in its middle."""
+        self.drawn.append(
+            f'<circle cx="{self.left + x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="#fff"'
+            f' fill-opacity="0.75" stroke="{SECOND}" stroke-width="1.5"/>'
+        )
+        self.lines([letter], x, y - 0.72 * LABEL, LABEL, bold=True, anchor="middle")
 
     def dot(self, x: float, y: float, radius: float, colour: str, *, open_: bool) -> None:
         """A dot with a ring around it, or an open one."""
