@@ -108,6 +108,9 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
     # Of panels, see ``test_waves_that_the_caller_may_not_see_are_counted_and_not_shown``.
     known |= {"/surveys/<name>/waves", "/api/surveys/<name>/waves", "/api/surveys/<name>/waves.csv"}
     known |= {"/surveys/<name>/waves/figure", "/api/surveys/<name>/waves.svg"}
+    # Of strata, see ``test_strata_of_a_survey_for_analysts_are_for_analysts``.
+    known |= {f"/api/surveys/<name>/strata{end}" for end in ("", ".csv", ".svg")}
+    known |= {"/surveys/<name>/strata", "/surveys/<name>/strata/figure"}
     known |= {"/surveys/<name>/status", "/api/surveys/<name>/status"}  # for authors, always
 
     for rule in app.url_map.iter_rules():

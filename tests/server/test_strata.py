@@ -328,6 +328,30 @@ def test_no_view_shows_what_another_one_hides(
                 assert set(re.findall(r"\d+", said)) <= {"5"}, "no count but the minimum"
 
 
+def test_strata_of_a_survey_for_analysts_are_for_analysts(
+    app: Flask, client: FlaskClient, kept: Store
+) -> None:
+    survey = publish_text(TEXT.replace("minimum: 5", "minimum: 5, to: analysts"))
+    kept.publish(survey, signed(survey))
+    batch = BatchWrite(survey)
+    for stratum in survey.every_stratum * 6:
+        batch.add(report(survey, **stratum))
+    kept.begin(batch)
+    batch.wait()
+    kept.close_survey("s")
+    tokens = {role: new_token(kept, role) for role in ("author", "analyst")}  # type: ignore[arg-type]
+
+    for address in views(app):
+        where = f"{address}&site=north"
+        refused = client.get(where)
+        if address.startswith("/api"):
+            assert_problem(refused, 401, "unauthorised")
+        assert "north" not in re.sub(r"\?[^\"]*", "", prose(refused.text))
+        for role, status in (("author", 403), ("analyst", 400 if "groups" in address else 200)):
+            headers = {"Authorization": f"Bearer {tokens[role]}"}
+            assert client.get(where, headers=headers).status_code == status, address
+
+
 def prose(page: str) -> str:
     """What a reader of a page sees."""
     return re.sub(r"<[^>]*>", " ", page.partition("<main")[2].partition("</main>")[0])
