@@ -149,7 +149,7 @@ class Range(Value, frozen=True):
     @property
     def positions(self) -> int:
         """The number of numbers on the grid."""
-        return int((number(self.maximum) - number(self.minimum)) / number(self.step)) + 1
+        return _positions(self.minimum, self.maximum, self.step)
 
     def value(self, position: Fraction | int) -> Fraction:
         """The number at a position, which may be a fraction between two positions."""
@@ -229,6 +229,11 @@ def decimal_fraction(text: str) -> Fraction:
     if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
         raise ValueError(f"write {text[:40]!r} as a plain decimal number, such as 1.5")
     return Fraction(text)
+
+
+@lru_cache(maxsize=1024)  # asked for with every answer
+def _positions(minimum: str, maximum: str, step: str) -> int:
+    return int((number(maximum) - number(minimum)) / number(step)) + 1
 
 
 @lru_cache(maxsize=1024)
