@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from deniably.core.coins import Coins
+from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey, as_survey
+from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.report_set import ReportSet
 
 OWN, OTHER = 31735754293, 1 << 32  # epsilon 2
 MILD = 5514847171  # epsilon 0.25
@@ -205,3 +210,17 @@ def somebody(random: Random) -> dict[str, Any]:
             "union": "yes" if random.random() < 0.25 else "no",
         },
     }
+
+
+def reports_by_seed(survey: Survey, n: int, seed: int) -> ReportSet:
+    """The reports of made-up people, always the same: of every stratum, and not equally many."""
+    random, names = Random(seed), [one.name for one in survey.questions]
+    coins, strata = Coins(random.randbytes), survey.every_stratum
+
+    def lines() -> Iterator[bytes]:
+        for _ in range(n):
+            answers = {name: one for name, one in somebody(random).items() if name in names}
+            said = random.choices(strata, range(4, 4 + len(strata)))[0] if survey.strata else None
+            yield randomise_answers(survey, answers, coins, strata=said).canonical
+
+    return read_ndjson(survey, lines())

@@ -11,26 +11,21 @@ import sys
 from collections.abc import Iterator
 from math import inf
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
 import deniably as dn
-from deniably.core.coins import Coins
 from deniably.estimation.figures import groups
 from deniably.results.subgroups import every_subgroup
-from deniably.survey.report import randomise_answers
 from deniably.survey.strata import stratum_text
-from deniably.survey.survey import Survey
 from deniably.workbench import rake
 from deniably.workbench.files.examples import MARK
 from deniably.workbench.files.folder import write_folder
-from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import script_of
-from support.every_type import QUESTIONS, somebody, survey_of_everything
+from support.every_type import QUESTIONS, reports_by_seed, survey_of_everything
 from support.material import source_of
 
 Rows = dict[tuple[str, str, str], dict[str, str]]
@@ -39,7 +34,6 @@ PLAIN = [
     for one in QUESTIONS
 ]
 STRATA = {"site": ["north", "south", "west"], "a-shift": ["day", "night"]}
-SIZES = (6, 4, 4, 3, 3, 4)
 SURVEYS = {
     "everything": (survey_of_everything(strata=STRATA), 1_800),
     "some": (survey_of_everything(ask=4, questions=PLAIN), 60),
@@ -60,7 +54,7 @@ SURVEYS = {
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Reports, always the same, and their folder; the examples of its scripts are no comments."""
     survey, n = SURVEYS[request.param]
-    reports = drawn(survey, n)
+    reports = reports_by_seed(survey, n, 4)
     folder = tmp_path_factory.mktemp("export") / "out"
     write_folder(folder, reports, source_of(reports.survey))
     for name in ("analyse.R", "analyse.py"):
@@ -69,20 +63,6 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         running = text.replace(f"\n#{MARK}", "\n")
         (folder / name).write_text(running, encoding="utf-8")
     return reports, folder
-
-
-def drawn(survey: Survey, n: int) -> ReportSet:
-    """Reports by a seed: of too few people a regression may have no estimate. Sites are uneven."""
-    random = Random(4)
-    coins, names = Coins(random.randbytes), [one.name for one in survey.questions]
-
-    def lines() -> Iterator[bytes]:
-        for _ in range(n):
-            answers = {name: one for name, one in somebody(random).items() if name in names}
-            stratum = random.choices(survey.every_stratum, SIZES)[0] if survey.strata else None
-            yield randomise_answers(survey, answers, coins, strata=stratum).canonical
-
-    return read_ndjson(survey, lines())
 
 
 def rows(text: str, strata: str = "") -> Rows:

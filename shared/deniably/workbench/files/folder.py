@@ -110,14 +110,17 @@ def write_folder(
 
     ``done`` is called with the name of each file before it is written. Raises NoExport, and leaves
     nothing behind, where the folder is there already, a format is unknown or cannot hold the
-    reports, or the disk refuses.
+    reports, nobody was asked one of the questions, or the disk refuses.
     """
     unknown = [one for one in formats if one not in FORMATS]
     if unknown:
         raise NoExport(f"there is no format {unknown[0]}; there are {', '.join(FORMATS)}")
     if not len(reports):
         raise NoExport("there are no reports to export")
-    results = estimate(reports.survey, reports.tally())
+    tallies = reports.tally()
+    if unasked := [name for name, tally in tallies.items() if not tally.n]:
+        raise NoExport(f"nobody was asked {unasked[0]}: there is nothing to estimate it from")
+    results = estimate(reports.survey, tallies)
     export = Export(reports, source, results, tuple(dict.fromkeys(formats)))
     with whole_folder(to) as folder:
         for name in export.formats:
