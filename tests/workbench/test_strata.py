@@ -127,6 +127,27 @@ def test_the_tallies_of_subgroups_add_up(simulated: dn.Reports, reports: ReportS
     assert dn.estimate(SURVEY, by["day"].tally()).rows[0]["n"] == len(by["day"])
 
 
+def test_in_every_block_of_people_each_keeps_the_own_stratum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With odds of 20,000 four lies of 150 have a chance below 1e-9."""
+    monkeypatch.setattr("deniably.simulation.people.BLOCK", 7)
+    question = {"name": "q", "type": "yes_no", "label": "Q", "odds": 20_000}
+    sure = dn.load_survey(
+        {"name": "s", "title": "S", "strata": {"site": ["a", "b"]}, "questions": [question]}
+    )
+    rows = [("a", "yes") if i < 100 else ("b", "no") for i in range(150)]
+    simulated = dn.randomise(dn.read_people(sure, [("site", "q"), *rows]))
+
+    for found in (
+        [dn.tally(simulated, strata={"site": site})["q"] for site in "ab"],
+        [of_simulation(simulated).among({"site": site}).tally()["q"] for site in "ab"],
+    ):
+        assert [one.n for one in found] == [100, 50]
+        assert found[0].counts[0] > 96
+        assert found[1].counts[1] > 46
+
+
 def test_estimates_of_a_subgroup_are_called_so(simulated: dn.Reports) -> None:
     night = {"shift": "night"}
     found = dn.estimate(SURVEY, dn.tally(simulated, strata=night), strata=night)
