@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 from flask import Flask
@@ -19,6 +17,7 @@ from deniably.lab.experiment import Experiment
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
+from support.databases import new_database
 from support.material import Server, new_token, signed, survey_named
 from support.nursery import Nursery, the_nursery
 
@@ -50,22 +49,8 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def postgres(postgres_server: str) -> Iterator[str]:
     """The address of a new, empty database on a real PostgreSQL."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
-    name = f"deniably_{secrets.token_hex(8)}"
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
-        # As files, which takes half as long as through the log, the default since PostgreSQL 15.
-        how = "STRATEGY FILE_COPY" if connection.info.server_version >= 150_000 else ""
-        connection.execute(f"CREATE DATABASE {name} {how}")  # type: ignore[arg-type]
-    found = conninfo_to_dict(postgres_server)
-    user, host = quote(str(found.get("user", ""))), quote(str(found.get("host", "")), safe="")
-    password = f":{quote(str(found['password']))}" if found.get("password") else ""
-    port = f"&port={found['port']}" if "port" in found else ""
-    yield f"postgresql://{user}{password}@/{name}?host={host}{port}"
-    # On a connection of its own: a test may crash the database.
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
+    with new_database(postgres_server) as address:
+        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

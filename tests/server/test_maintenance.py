@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from time import sleep
 
@@ -19,27 +19,45 @@ from deniably_server.commands import maintenance
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store
+from support.databases import new_database
 from support.material import Contents, Server, a_report, begin, contents, signed, survey_named
 
 SURVEY = survey_named()
 OTHER = survey_named("other", ask=1)
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def original(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The address of a database with two surveys and some reports, to be copied."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            address = str(tmp_path_factory.mktemp("original") / "deniably.db")
+        else:
+            address = stack.enter_context(new_database(request.getfixturevalue("postgres_server")))
+        with closing(Store(address)) as store:
+            for survey in (SURVEY, OTHER):
+                store.publish(survey, signed(survey))
+            for _ in range(40):
+                store.add(SURVEY, a_report(SURVEY))
+            report = a_report(OTHER)
+            del report.values["often"]
+            store.add(OTHER, report)
+            store.close_survey("other")
+            store.erase_order()
+            store.set_setting("key", "value", replace=True)
+        yield address
+
+
 @pytest.fixture
-def filled(address: str) -> str:
-    """The address of a database with two surveys and some reports."""
-    with closing(Store(address)) as store:
-        for survey in (SURVEY, OTHER):
-            store.publish(survey, signed(survey))
-        for _ in range(40):
-            store.add(SURVEY, a_report(SURVEY))
-        report = a_report(OTHER)
-        del report.values["often"]
-        store.add(OTHER, report)
-        store.close_survey("other")
-        store.erase_order()
-        store.set_setting("key", "value", replace=True)
-    return address
+def filled(request: pytest.FixtureRequest, original: str, tmp_path: Path) -> Iterator[str]:
+    """The address of such a database."""
+    if ":" not in original:
+        yield str(shutil.copy(original, tmp_path))
+        return
+    with new_database(request.getfixturevalue("postgres_server"), original) as address:
+        yield address
 
 
 def run(command: click.Command, *arguments: str | Path) -> Result:
