@@ -273,10 +273,14 @@ def test_weights_of_one_change_no_figure_of_any_type(study: dn.Study) -> None:
         for row in found:
             one: Any = plain[row["figure"], row["part"], row["choice"]]
             assert float(row["standard_error"] or 0) > 0
-            if (question.name, row["figure"]) == ("happy", "mean"):  # not of projected shares
-                assert 1 < float(row["estimate"] or 0) < 4
+            if (question.name, row["figure"]) == ("happy", "mean"):  # of those who have a score
+                shares = [float(share["estimate"] or 0) for share in found[:4]]
+                total = sum(score * share for score, share in enumerate(shares, 1))
+                assert row["estimate"] == pytest.approx(total / sum(shares))
             else:
                 assert row["estimate"] == pytest.approx(one["estimate"], abs=2e-6), question.name
+    told = {row["figure"] for row in study.reports.shares("trust").rows}
+    assert told == {"mean"}, "3 outputs tell no 5 shares"
     assert study.mean("hours", part="care", weights=ones).rows[0]["part"] == "care"
     with pytest.raises(dn.NoFigure, match="hours has no part sleep; there are work, care"):
         study.mean("hours", part="sleep", weights=ones)
@@ -300,6 +304,31 @@ def test_strata_stand_in_models_and_plans(sites: dn.Study, weights: Any) -> None
     assert model.se == "robust"
     planned = sites.plan("stolen", by="site", difference=0.1, power=0.8)
     assert {row["test"] for row in planned.rows} == {"groups"}
+
+
+def test_where_a_group_is_too_small_reports_come_without_strata(server: Server) -> None:
+    survey = compile_survey({
+        "name": "three", "title": "T", "results": {"minimum": 5, "reports": "public"},
+        "strata": {"site": ["north", "south", "west"]},
+        "questions": [{"name": "a", "type": "yes_no", "label": "?", "odds": 3}],
+    })  # fmt: skip
+    server.publish(survey)
+    sites = ["north"] * 20 + ["south"] * 9 + ["west"] * 2
+    made = [make_report(survey, {"a": "no"}, strata={"site": site}).report for site in sites]
+    server.send_lines(survey, b"".join(report.canonical + b"\n" for report in made))
+    server.close(survey)
+    study = dn.open(f"{server.url}/s/three")
+
+    assert [*study.estimate(by="site").parts] == ["north"], "two are hidden: one would tell of west"
+    assert study.n == 31
+    for ask in (
+        lambda: study.difference("a", by="site"),
+        lambda: study.rake({"site": {"north": 1}}),
+        lambda: study.regress("a ~ site"),
+        lambda: study.estimate("a", weights=[1.0] * 31, by="site"),
+    ):
+        with pytest.raises(dn.BadModel, match="no column for what the link said"):
+            ask()
 
 
 @pytest.mark.parametrize(
