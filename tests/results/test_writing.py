@@ -202,11 +202,14 @@ def changed(text: str, **changes: Any) -> str:
 
 
 def test_methods_say_who_could_answer_and_how_much_of_it() -> None:
-    changed("Anybody with the link could take part")
+    changed("Anybody who had the link could take part, also more than once")
     questions = [{"claim": {"epsilon": "2"}} | one for one in QUESTIONS if "show_if" not in one]
-    changed("drew 3 of the questions at random", ask=3, questions=questions)
+    changed(
+        "drew 3 of the 13 questions at random and reported these alone", ask=3, questions=questions
+    )
     text = changed("each was good for one report", invited=True)
-    assert "probability sample" not in text
+    assert "Anybody" not in text
+    changed("reported “not applicable”, which is randomised")
     changed("a stratum (site: north, south), which is not randomised",
             strata={"site": ["north", "south"]})  # fmt: skip
 

@@ -58,7 +58,8 @@ def disclosures(
         Disclosure(
             "Method used to generate and recruit the sample",
             _recruited(result, survey),
-            "where the people come from, and whether anything was paid or promised",
+            "where the people come from, whether they are a probability sample, and whether"
+            " anything was paid or promised",
         ),
         Disclosure(
             "Methods and modes of data collection",
@@ -90,7 +91,7 @@ def disclosures(
 
 def _recruited(result: SurveyResult, survey: Survey) -> str:
     if survey.invited is not True:
-        return "Anybody with the link could take part: no probability sample."
+        return "Anybody who had the link could take part, also more than once."
     if result.invited and result.response_rate is not None and result.n <= result.invited:
         rate = digits.with_unit(digits.number(100 * result.response_rate, 1), "%")
         return f"By invitation: {result.n:,} of {result.invited:,} brought a report ({rate})."

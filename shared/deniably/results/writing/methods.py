@@ -28,7 +28,7 @@ from deniably.results.provenance import Protection
 from deniably.results.writing.randomisers import Randomiser, randomiser
 from deniably.results.writing.references import bracketed
 from deniably.survey.strata import stratum_text
-from deniably.survey.survey import Survey, Waves
+from deniably.survey.survey import Survey, Waves, show_if
 
 _GENERAL = ("kasiviswanathan2011", "warner1965")
 
@@ -87,9 +87,15 @@ def _collected(
     )
     if survey.asked < number:
         yield (
-            f"Each device drew {survey.asked} of the questions at random and reported these alone."
+            f"Each device drew {survey.asked} of the {number} questions at random and reported"
+            f" {'that one' if survey.asked == 1 else 'these'} alone."
         )
     yield from _invited(result, survey)
+    if any(map(show_if, survey.questions)):
+        yield (
+            "People who were not asked a question, because of an earlier answer, reported “not"
+            " applicable”, which is randomised like any answer."
+        )
     if survey.strata:
         keys = "; ".join(f"{key}: {', '.join(some)}" for key, some in sorted(survey.strata.items()))
         yield f"The link of each respondent said a stratum ({keys}), which is not randomised."
@@ -109,8 +115,7 @@ def _when(result: SurveyResult, days: Sequence[str]) -> str:
 def _invited(result: SurveyResult, survey: Survey) -> Iterator[str]:
     if survey.invited is not True:
         yield (
-            "Anybody with the link could take part, so the respondents are no probability sample,"
-            " and one person may have answered more than once."
+            "Anybody who had the link could take part, also more than once: it took no invitation."
         )
     elif result.invited and result.n > result.invited:
         yield (

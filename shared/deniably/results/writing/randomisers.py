@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from deniably.core.counting import counted
 from deniably.results.document import QuestionResult
 
 Parameters = Mapping[str, Any]
@@ -88,9 +89,10 @@ def _channel(given: Parameters) -> Randomiser:
 def _set_response(given: Parameters) -> Randomiser:
     return Randomiser(
         "PrivSet",
-        f"a report names {given['size']} out of the {given['k']} options and {given['most']}"
-        " blanks, which fill up the ticks; sets with a ticked option or one of the blanks in use"
-        f" are {given['own'] / given['other']:.3g} times as likely as others",
+        f"a report names {given['size']} out of the {given['k']} options and"
+        f" {counted(int(given['most']), 'blank')}, used to fill up the ticks; sets with a ticked"
+        " option or a blank in use are"
+        f" {given['own'] / given['other']:.3g} times as likely as others",
         ("wang2018",),
     )
 
