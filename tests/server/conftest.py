@@ -53,21 +53,32 @@ def postgres(postgres_server: str) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A database that is not there yet, of each kind."""
-    if request.param == "sqlite":
-        return str(tmp_path / "deniably.db")
-    found: str = request.getfixturevalue("postgres")
-    return found
-
-
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database whose tables are there: to make them takes as long as most tests."""
     path = tmp_path_factory.mktemp("empty") / "deniably.db"
     Store(str(path)).close()
     return path
+
+
+@pytest.fixture(scope="session")
+def empty_postgres(postgres_server: str) -> Iterator[str]:
+    """The same on PostgreSQL; nobody has it open."""
+    with new_database(postgres_server) as address:
+        Store(address).close()
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database whose tables are there, of each kind."""
+    if request.param == "sqlite":
+        empty = request.getfixturevalue("empty_database")
+        yield str(shutil.copy(empty, tmp_path / "deniably.db"))
+        return
+    server, empty = map(request.getfixturevalue, ("postgres_server", "empty_postgres"))
+    with new_database(server, empty) as address:
+        yield address
 
 
 @pytest.fixture
