@@ -108,8 +108,8 @@ def _paper(question: Point, found: GroupsResult) -> Paper:
     closed = current_store().closing_day(survey.name)
     return comparison_papers.groups(
         found,
-        question,
         _map(survey.name, question),
+        [on_square(question, group) for group in found["groups"]],
         ResultsSource.of_survey(survey, state, found["n"], closed, among.strata),
         Protection.of_question(question),
     )

@@ -27,13 +27,12 @@ from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_trends import Panel, PaperTrends
 from deniably.results.drawing.plot import group_letter
-from deniably.results.groups import GroupsResult, on_square
+from deniably.results.groups import GroupsResult
 from deniably.results.narrative import level_text
 from deniably.results.papers import fewer, headed, left_out, table
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend, privacy
 from deniably.results.side_by_side import FigureHead
 from deniably.results.waves import SeriesResult, WaveQuestion, WavesResult
-from deniably.survey.questions import Point
 
 _MOST_PANELS = 12
 
@@ -196,14 +195,16 @@ def by_stratum(found: ByStratumResult, source: ResultsSource, protection: Protec
 
 def groups(
     found: GroupsResult,
-    question: Point,
     shown: PointResult,
+    centres: Sequence[tuple[float, float]],
     source: ResultsSource,
     protection: Protection,
 ) -> Paper:
-    """The figure of the groups of people on a map; ``shown`` is the map's own result."""
+    """The figure of the groups of people on a map; ``shown`` is the map's own result.
+
+    ``centres`` are the middles of the groups, as fractions of the map's sides.
+    """
     title, before = headed(shown.short, shown.label)
-    centres = [on_square(question, group) for group in found["groups"]]
     number = len(centres)
     assumed = (
         f"That people fall into {counted(number, 'group')} is an assumption, not a finding: k-means"
@@ -212,7 +213,7 @@ def groups(
         " simulation."
     )
     table = PaperColumns(
-        ["group", *(part.label for part in question.parts), "moves by", "share", "SE"],
+        ["group", *(side.label for side in shown.sides), "moves by", "share", "SE"],
         list(_group_lines(found)),
     )
     return Paper(
