@@ -3,6 +3,7 @@
 #   make demo          a whole survey of 6,366 people in a minute (EXIT=1 ends by itself)
 #   make test          all that a change must pass, in a real browser and on real processes
 #   make quick         in less than a minute: the parts that break most easily; no browser
+#   make test-spark    Spark on a cluster of this machine's own; installs it, and Java
 #   make soak          long repetitions: each simulated case, 1,000 new examples of each property,
 #                      1,000 kills, 100,000 requests
 #   make crash         1,000 kills at random instants, on SQLite and PostgreSQL (KILLS=, SEED=)
@@ -28,7 +29,7 @@ JOBS ?= 3
 # a suite starts many processes, and pytest would rewrite 5,000 assertions at each run.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test quick soak crash lint serve bench load fuzz lock vectors handbook screenshots release clean
+.PHONY: demo test test-spark quick soak crash lint serve bench load fuzz lock vectors handbook screenshots release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -52,6 +53,9 @@ QUICK := core mechanisms survey trust device wording authoring results \
 quick: $(VENV)/.dev
 	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not browser and not slow and not soak" \
 	  $(QUICK:%=tests/%) $(ARGS)
+
+test-spark: $(VENV)/.dev $(VENV)/.spark
+	$(ALONE) $(BIN)/pytest -m spark $(ARGS)
 
 soak: $(VENV)/.dev client/node_modules/.installed
 	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 7200 -m soak $(ARGS)
@@ -117,6 +121,14 @@ $(VENV)/.server: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@ $(VENV)/.server
+
+# Spark is 450 MB, and needs a Java that no other test does.
+$(VENV)/.spark: pyproject.toml constraints.txt $(VENV)/.dev
+	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless; } \
+	  || { echo "Spark needs Java and could not install it: as root, run 'apt-get install openjdk-17-jre-headless', then make again."; exit 1; }
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[spark]'
+	touch $@
 
 # The browser tests run in the Chromium that respondents use, the system's own or Debian's; most of
 # them in the same without its windows, where that can be installed, which is quicker. Chinese needs a

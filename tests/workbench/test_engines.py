@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -143,7 +143,8 @@ def changed(folder: Path, column: str, row: int, value: int | None) -> None:
     values = table.column(column).to_pylist()
     values[row] = value
     place = table.schema.get_field_index(column)
-    other = table.set_column(place, column, pa.array(values, pa.int64()))
+    kind = table.schema.field(place)
+    other = table.set_column(place, kind, pa.array(values, kind.type))
     pq.write_table(other.replace_schema_metadata(table.schema.metadata), file)
 
 
@@ -219,9 +220,17 @@ def without_column(folder: Path) -> None:
 
 
 def as_text(folder: Path) -> None:
+    with_type(folder, pa.string())
+
+
+def as_larger(folder: Path) -> None:
+    with_type(folder, pa.int64())
+
+
+def with_type(folder: Path, kind: Any) -> None:
     file = folder / "part-00002.parquet"
     table = pq.read_table(file)
-    texts = pa.array(map(str, table.column("stolen").to_pylist()))
+    texts = table.column("stolen").cast(kind)
     place = table.schema.get_field_index("stolen")
     pq.write_table(
         table.set_column(place, "stolen", texts).replace_schema_metadata(table.schema.metadata),
@@ -244,6 +253,7 @@ FEW = {
         (fewer, "part-00002.parquet has 99 reports; design.json says 100"),
         (without_column, "part-00002.parquet has no column stolen"),
         (as_text, "stolen is string, not a whole number"),
+        (as_larger, "stolen is int64, and int8 in the first file"),
         (other_survey, "design.json is of another survey than survey.json"),
         (lambda folder: (folder / "design.json").unlink(), "design.json: No such file"),
         (lambda folder: (folder / "design.json").write_text("{"), "parts: "),

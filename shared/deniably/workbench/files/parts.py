@@ -125,7 +125,7 @@ def open_parts(folder: Path) -> Parts:
         schemas = [_schema(file, rows) for file, rows in stated.items()]
         columns = bare(columns_in(survey, schemas[0].names))
         for file, schema in zip(stated, schemas, strict=True):
-            _check_schema(file, schema, columns)
+            _check_schema(file, schema, columns, schemas[0])
     except OSError as error:
         raise NoExport(f"{error.filename}: {error.strerror}") from None
     except NoExport:
@@ -150,17 +150,19 @@ def _schema(file: Path, rows: int) -> Any:
     return schema
 
 
-def _check_schema(file: Path, schema: Any, columns: FileColumns) -> None:
+def _check_schema(file: Path, schema: Any, columns: FileColumns, first: Any) -> None:
     said: dict[bytes, bytes] = schema.metadata or {}
     if said.get(b"digest", b"").decode() != columns.layout.survey.digest:
         raise NoExport(f"{file} is of another survey than survey.json")
     types = library("pyarrow").types
     for name in columns.names:
-        place = schema.get_field_index(name)
-        if place < 0:
+        if schema.get_field_index(name) < 0:
             raise NoExport(f"{file} has no column {name}")
-        if not types.is_integer(schema.field(place).type):
-            raise NoExport(f"{file}: {name} is {schema.field(place).type}, not a whole number")
+        kind, expected = schema.field(name).type, first.field(name).type
+        if not types.is_integer(kind):
+            raise NoExport(f"{file}: {name} is {kind}, not a whole number")
+        if kind != expected:
+            raise NoExport(f"{file}: {name} is {kind}, and {expected} in the first file")
 
 
 def read_blocks(parts: Parts) -> Iterator[Rows]:

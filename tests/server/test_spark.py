@@ -1,0 +1,148 @@
+"""Spark on a real standalone cluster ends at the integers of every other engine and store.
+
+``make test-spark`` installs Spark and runs these.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from deniably.authoring.compiling import compile_survey
+from deniably.simulation.reports import randomise, randomise_again, simulate_people
+from deniably.workbench.engines.duck import duckdb
+from deniably.workbench.engines.spark import Spark, spark
+from deniably.workbench.engines.tally_file import tally_text
+from deniably.workbench.engines.tallying import tally_set
+from deniably.workbench.files.needed import NoExport
+from deniably.workbench.files.parts import open_parts, write_parts
+from deniably.workbench.packing import layout
+from deniably.workbench.report_set import ReportSet, of_rows, of_simulation, packed_simulation
+from support.every_type import survey_of_everything
+from support.spark_cluster import Cluster, cluster
+from support.stored import stored
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1_200)]
+
+SURVEY = compile_survey(
+    {
+        "name": "theft",
+        "title": "Honesty at work",
+        "strata": {"site": ["north", "south"]},
+        "questions": [
+            {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3},
+            {"name": "often", "type": "select_one", "label": "How often?", "odds": 4,
+             "choices": ["never", "monthly", "weekly", "daily"]},
+            {"name": "what", "type": "select_multiple", "label": "What?", "most": 2, "odds": 9,
+             "choices": ["money", "goods", "time", "data", "tools"]},
+        ],
+    }
+)  # fmt: skip
+MILLION = 1_000_000
+PARTS = 100
+
+
+@pytest.fixture(scope="module")
+def reports() -> ReportSet:
+    people = simulate_people(SURVEY, 2_000)
+    places = layout(SURVEY, stratified=True)
+    batches = randomise_again(people, MILLION)
+    return of_rows(places, (rows for one in batches for rows in packed_simulation(places, one)))
+
+
+@pytest.fixture(scope="module")
+def folder(reports: ReportSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    to = tmp_path_factory.mktemp("set") / "parts"
+    write_parts(to, reports.layout, [reports.rows], rows=MILLION // PARTS)
+    return to
+
+
+@pytest.fixture
+def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    with cluster(tmp_path) as found:
+        yield found
+
+
+def test_a_million_reports_have_one_tally_wherever_they_are(
+    reports: ReportSet, folder: Path, machines: Cluster, postgres: str, tmp_path: Path
+) -> None:
+    """A worker is killed while it counts, and no report is counted twice or not at all."""
+    parts = open_parts(folder)
+    with duckdb() as engine:
+        expected = tally_set(parts, engine, [("stolen", "often")])
+
+    with spark(machines.master) as engine:
+        killer = Killer(engine, machines)
+        killer.start()
+        found = tally_set(parts, engine, [("stolen", "often")])
+        killer.join()
+
+    assert killer.killed_at_work
+    assert tally_text(found) == tally_text(expected)
+    assert found.tallies == reports.tally()
+    for address in (str(tmp_path / "deniably.db"), postgres):
+        with closing(stored(address, reports)) as store:
+            assert store.tally(SURVEY.name) == store.recount(SURVEY.name) == found.tallies
+
+
+class Killer(threading.Thread):
+    """Kills a worker as soon as both count and some work is done."""
+
+    def __init__(self, engine: Spark, machines: Cluster) -> None:
+        super().__init__(daemon=True)
+        self._context = engine.session.sparkContext
+        self._machines = machines
+        self.killed_at_work = False
+
+    def run(self) -> None:
+        tracker = self._context.statusTracker()
+        while not self.killed_at_work:
+            for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()):
+                # Some tasks are done, and more than both workers have in their hands are not.
+                if (
+                    stage
+                    and stage.numCompletedTasks
+                    and stage.numTasks - stage.numCompletedTasks > 4
+                ):
+                    self._machines.kill(0)
+                    self.killed_at_work = True
+                    break
+            time.sleep(0.005)
+
+
+def test_every_type_of_question_is_counted_as_by_duckdb_also_with_reports_that_do_not_fit(
+    tmp_path: Path,
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    everything = survey_of_everything(strata={"site": ["north", "south"]})
+    some = of_simulation(randomise(simulate_people(everything, 300)))
+    write_parts(tmp_path / "parts", some.layout, [some.rows], rows=100)
+    file = tmp_path / "parts" / "part-00002.parquet"
+    table = pq.read_table(file)
+    for row, name in enumerate(("site", "stolen", "worries__money", "trust")):
+        values = table.column(name).to_pylist()
+        values[row] = 127
+        place = table.schema.get_field_index(name)
+        kind = table.schema.field(place)
+        table = table.set_column(place, kind, pa.array(values, kind.type))
+    pq.write_table(table.replace_schema_metadata(pq.read_schema(file).metadata), file)
+    parts = open_parts(tmp_path / "parts")
+
+    with duckdb() as duck, spark("local[2]") as engine:
+        found = tally_set(parts, engine)
+        assert tally_text(found) == tally_text(tally_set(parts, duck))
+
+    assert found.left_out == 4
+
+
+def test_a_master_that_does_not_answer_is_named() -> None:
+    with pytest.raises(NoExport, match="Spark"), spark("nonsense"):
+        pass
