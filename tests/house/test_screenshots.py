@@ -42,7 +42,7 @@ def test_no_page_of_the_server_is_left_out_of_the_pictures() -> None:
         # one page, as that of a question's figure
         *(
             f"/surveys/<name>/{kind}/figure"
-            for kind in ("crosstab", "differences", "strata", "waves")
+            for kind in ("crosstab", "differences", "groups", "strata", "waves")
         ),
     }
     assert same < set(ROUTES)
