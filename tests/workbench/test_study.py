@@ -231,6 +231,33 @@ def test_differences_between_groups_are_the_servers(server: Server, sites: dn.St
         assert "<svg" in found._repr_html_()
 
 
+def test_quantiles_crosstabs_and_figures_of_groups_are_the_servers(
+    server: Server, sites: dn.Study
+) -> None:
+    def asked(path: str, **query: Any) -> requests.Response:
+        return requests.get(f"{server.url}/api/surveys/sites/{path}", query, timeout=60)
+
+    quantiles = sites.quantile("drinks", by="site", confidence=0.8)
+    crossed = sites.crosstab("late", "stolen", by="site", confidence=0.8)
+    assert [row["strata"] for row in quantiles.rows] == ["site north", "site south"]
+    for value, row in zip(("north", "south"), quantiles.rows, strict=True):
+        shown = asked("results", site=value, confidence=0.8).json()["questions"][3]["quantiles"]
+        (median,) = (one for one in shown if one["share"] == 0.5)
+        assert [row["estimate_low"], row["low"], row["high"]] == [
+            float(one) for one in (median["low"], *median["interval"])
+        ]
+        query = {"rows": "late", "columns": "stolen", "site": value, "confidence": 0.8}
+        expected = asked("crosstab", **query).json()
+        assert json.loads(json.dumps(crossed.to_dict()))["subgroups"][value] == expected
+    assert {row["strata"] for row in crossed.rows} == {"site north", "site south"}
+    assert str(crossed).startswith("Late? by Stolen?\n")
+    assert sites.figure("late", by="site", width=180) == (
+        asked("strata.svg", question="late", by="site", width=180).text
+    )
+    narrower = asked("figures/late.svg", confidence=0.8, width=85).text
+    assert sites.figure("late", confidence=0.8) == narrower
+
+
 def test_weights_of_one_change_nothing_and_raked_ones_meet_their_margins(
     sites: dn.Study, weights: Any
 ) -> None:
@@ -251,7 +278,12 @@ def test_weights_of_one_change_nothing_and_raked_ones_meet_their_margins(
     assert found.rows[0]["estimate"] == pytest.approx(middle, abs=1e-6)
     grouped = sites.estimate("stolen", weights=weights, by="site")
     assert [row["estimate"] for row in grouped.rows[::2]] == pytest.approx([*by.values()], abs=1e-6)
+    spread = sites.distribution("stolen", weights=weights, by="site").rows
+    assert [*spread] == [row for row in grouped.rows if row["figure"] == "share"]
     assert sites.mean("late", weights=weights).interval[0] < 2
+    within = sites.estimate("late", weights=weights, strata="site").rows[-1]
+    assert sites.mean("late", weights=weights, strata="site").rows == [within]
+    assert sites.mean("late", weights=weights).rows != [within]
     with pytest.raises(ValueError, match="read-only"):
         weights[0] = 2
 
@@ -310,22 +342,32 @@ def test_where_a_group_is_too_small_reports_come_without_strata(server: Server) 
     survey = compile_survey({
         "name": "three", "title": "T", "results": {"minimum": 5, "reports": "public"},
         "strata": {"site": ["north", "south", "west"]},
-        "questions": [{"name": "a", "type": "yes_no", "label": "?", "odds": 3}],
+        "questions": [
+            {"name": "a", "type": "yes_no", "label": "?", "odds": 3},
+            {"name": "b", "type": "yes_no", "label": "?", "odds": 3},
+            {"name": "c", "type": "number", "label": "?", "minimum": 0, "maximum": 9,
+             "aim": "distribution", "epsilon": 8},
+        ],
     })  # fmt: skip
     server.publish(survey)
+    answers = {"a": "no", "b": "no", "c": 3}
     sites = ["north"] * 20 + ["south"] * 9 + ["west"] * 2
-    made = [make_report(survey, {"a": "no"}, strata={"site": site}).report for site in sites]
+    made = [make_report(survey, answers, strata={"site": site}).report for site in sites]
     server.send_lines(survey, b"".join(report.canonical + b"\n" for report in made))
     server.close(survey)
     study = dn.open(f"{server.url}/s/three")
 
     assert [*study.estimate(by="site").parts] == ["north"], "two are hidden: one would tell of west"
+    assert [row["estimate_low"] for row in study.quantile("c", by="site").rows] == [3]
     assert study.n == 31
     for ask in (
         lambda: study.difference("a", by="site"),
         lambda: study.rake({"site": {"north": 1}}),
         lambda: study.regress("a ~ site"),
         lambda: study.estimate("a", weights=[1.0] * 31, by="site"),
+        lambda: study.crosstab("a", "b", by="site"),
+        lambda: study.figure("a", by="site"),
+        lambda: study.quantile("c", 0.33, by="site"),
     ):
         with pytest.raises(dn.BadModel, match="no column for what the link said"):
             ask()
@@ -337,6 +379,11 @@ def test_where_a_group_is_too_small_reports_come_without_strata(server: Server) 
         (lambda s, w: s.estimate(by="sit"), "sites has no key sit; did you mean site"),
         (lambda s, w: s.estimate(weights=w), "one question at a time"),
         (lambda s, w: s.mean("stolen", weights=w), "stolen has no mean"),
+        (lambda s, w: s.distribution("drinks", weights=w), r"mean\('drinks', weights=...\) has"),
+        (lambda s, w: s.quantile("drinks", weights=w), "fitted to whole reports, which has no we"),
+        (lambda s, w: s.crosstab("late", "stolen", weights=w), r'regress\("stolen ~ late", weight'),
+        (lambda s, w: s.difference("stolen", by="site", weights=w), r'stolen ~ C\(site\)", weigh'),
+        (lambda s, w: s.crosstab("late", "stolen", by="sit"), "no key sit; did you mean site"),
         (lambda s, w: s.estimate("stolen", weights=w[:9]), "9 weights for 240 reports"),
         (lambda s, w: s.difference("stolen", by="site", other=s), "by= or other=, and not both"),
         (lambda s, w: s.plan("stolen", by="late", difference=0.1), "sites has no key late"),

@@ -26,6 +26,7 @@ from deniably.results.results import TEXTS, Results, as_results, table_lines, wh
 from deniably.results.rows import ResultRow, rows
 from deniably.survey.questions import Question
 from deniably.survey.readable import number_text
+from deniably.survey.strata import stratum_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,7 +168,7 @@ def of_distribution(document: SurveyResult) -> Findings:
     return replace(shown, lines=list(_buckets(question, document.confidence)), texts=1)
 
 
-def side_by_side(found: Mapping[str, Findings]) -> Findings:
+def side_by_side(caption: str, found: Mapping[str, Findings]) -> Findings:
     """The findings of several subgroups, by the value of their key, as one table."""
     first = next(iter(found.values()))
     lines: list[Sequence[str]] = [("group", *first.lines[0])]
@@ -176,7 +177,7 @@ def side_by_side(found: Mapping[str, Findings]) -> Findings:
         lines += [(value if number == 0 else "", *line) for number, line in enumerate(rest)]
     return replace(
         first,
-        caption=str(first.rows[0]["question_label"]),
+        caption=caption,
         rows=[row for one in found.values() for row in one.rows],
         lines=lines,
         texts=first.texts + 1,
@@ -270,13 +271,24 @@ _OF_QUESTION = (
 
 def means_alone(found: Findings, part: str | None) -> Findings:
     """The weighted figures that are means, or that of one part. Raises NoFigure."""
-    means = [dict(row) for row in found.rows if row["figure"] == "mean"]
+    means = [row for row in found.rows if row["figure"] == "mean"]
     chosen = [row for row in means if part in (None, row["part"])]
+    parts = ", ".join(dict.fromkeys(str(row["part"]) for row in means))
+    return _some(found, chosen, f"no part {part}; there are {parts}" if means else "no mean")
+
+
+def shares_alone(found: Findings) -> Findings:
+    """The weighted figures that are shares. Raises NoFigure."""
+    shares = [row for row in found.rows if row["figure"] == "share"]
+    return _some(found, shares, "no distribution: its reports tell no shares")
+
+
+def _some(found: Findings, chosen: Sequence[Mapping[str, Cell]], why: str) -> Findings:
+    """Some rows of weighted figures. Raises NoFigure, with the reason, if there are none."""
     if not chosen:
-        parts = ", ".join(dict.fromkeys(str(row["part"]) for row in means))
-        why = f"no part {part}; there are {parts}" if means else "no mean"
         raise NoFigure(f"{found.rows[0]['question']} has {why}")
-    return replace(found, rows=chosen, lines=_grouped(chosen))
+    kept = [dict(row) for row in chosen]
+    return replace(found, rows=kept, lines=_grouped(kept))
 
 
 def of_strata(found: ByStratumResult) -> Findings:
@@ -310,6 +322,7 @@ def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int
     low, high = found.interval
     row: ResultRow = {
         "survey": document.survey,
+        "strata": stratum_text(document.strata or {}),
         "question": question.name,
         "figure": "quantile",
         "unit": unit,

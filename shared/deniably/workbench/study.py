@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -17,13 +17,14 @@ from deniably.estimation.analysis import number_distribution
 from deniably.estimation.figures import Buckets, groups
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
-from deniably.results import papers
-from deniably.results.by_stratum import by_stratum
+from deniably.results import comparison_papers, papers
+from deniably.results.by_stratum import ByStratumResult, by_stratum
 from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
 from deniably.results.crosstabs import cell_count, crosstab_result, is_crossable
 from deniably.results.document import NumberResult, QuantileResult, SurveyResult
-from deniably.results.drawing.paper import WIDTHS, Svg, svg
+from deniably.results.drawing.paper import WIDTHS, Paper, Svg, svg
 from deniably.results.drawing.png import Png, png
+from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.remote import Remote, fetch_results
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.results import Results, as_results
@@ -36,6 +37,7 @@ from deniably.survey.questions import (
     VectorOfNumbers,
 )
 from deniably.survey.readable import short_label
+from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey
 from deniably.workbench import findings
 from deniably.workbench.findings import Findings, Passage, Subgroups
@@ -171,24 +173,26 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         by: str | None = None,
         weights: Sequence[float] | Floats | None = None,
+        strata: str | Sequence[str] | None = None,
     ) -> Findings:
         """Estimate the mean of a number or of a scale's scores; of several numbers one ``part``.
 
         **Estimator.** The mean of unbiased scores of the reports (Horvitz and Thompson 1952; Duchi,
         Jordan and Wainwright 2018). **Assumption.** Those of the study.
 
-        ``estimate``, ``standard_error`` and ``interval`` are in the question's unit. ``by`` and
-        ``weights`` are as in ``estimate``. Raises NoFigure where the question has no mean,
-        and as ``estimate``.
+        ``estimate``, ``standard_error`` and ``interval`` are in the question's unit. ``by``,
+        ``weights`` and ``strata`` are as in ``estimate``. Raises NoFigure where the question has no
+        mean, and as ``estimate``.
         """
         if weights is not None:
-            found = self._weighted(question, weights, by, None, confidence)
+            found = self._weighted(question, weights, by, strata, confidence)
             return findings.means_alone(found, part)
         if by is None:
             return findings.of_mean(self._document(question, confidence), part)
         every = self._subgroups(question, by, confidence)
         return findings.side_by_side(
-            {value: findings.of_mean(one, part) for value, one in every.items()}
+            self._question(question).label,
+            {value: findings.of_mean(one, part) for value, one in every.items()},
         )
 
     def distribution(
@@ -198,6 +202,8 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         smooth: bool = False,
         by: str | None = None,
+        weights: Sequence[float] | Floats | None = None,
+        strata: str | Sequence[str] | None = None,
     ) -> Findings:
         """Estimate how the answers to a question are spread: shares of choices, or of ranges.
 
@@ -206,18 +212,33 @@ class Study(Table):
         up to the end of each are unbiased. **Assumption.** Those of the study; ``smooth`` assumes
         one broad hump besides.
 
-        ``by`` is as in ``estimate``. Raises NoFigure where there is no distribution, and as
-        ``estimate``.
+        ``by``, ``weights`` and ``strata`` are as in ``estimate``; weights are for shares of choices
+        alone. Raises NoFigure where there is no distribution, and as ``estimate``.
         """
+        if weights is not None:
+            if not isinstance(self._question(question), OfChoices):
+                raise NoFigure(
+                    "a distribution of ranges is fitted to whole reports, which has no weights;"
+                    f" mean({question!r}, weights=...) has them"
+                )
+            found = self._weighted(question, weights, by, strata, confidence)
+            return findings.shares_alone(found)
         if by is None:
             return findings.of_distribution(self._document(question, confidence, smooth=smooth))
-        found = self._subgroups(question, by, confidence, smooth=smooth)
+        every = self._subgroups(question, by, confidence, smooth=smooth)
         return findings.side_by_side(
-            {value: findings.of_distribution(one) for value, one in found.items()}
+            self._question(question).label,
+            {value: findings.of_distribution(one) for value, one in every.items()},
         )
 
     def quantile(
-        self, question: str, share: float = 0.5, *, confidence: float = CONFIDENCE
+        self,
+        question: str,
+        share: float = 0.5,
+        *,
+        confidence: float = CONFIDENCE,
+        by: str | None = None,
+        weights: Sequence[float] | Floats | None = None,
     ) -> Findings:
         """Estimate where a ``share`` of the numbers is first reached: 0.5 for the median.
 
@@ -225,9 +246,16 @@ class Study(Table):
         holds all ranges that a likelihood-ratio test (Wilks 1938) or the margins of the shares up
         to their ends leave possible. **Assumption.** Those of the study.
 
-        Raises NoFigure unless the question is a number with ``aim: distribution`` whose reports
-        determine it, and as ``estimate``.
+        ``by`` is as in ``estimate``; groups whose reports do not determine it are named below the
+        table. Raises NoFigure unless the question is a number with ``aim: distribution`` whose
+        reports determine it, for ``weights``, and as ``estimate``.
         """
+        if weights is not None:
+            raise NoFigure(
+                "a quantile is read from a distribution that is fitted to whole reports, which has"
+                f" no weights; mean({question!r}, weights=...) has them, and by= estimates each"
+                " group by itself"
+            )
         if not 0 < share < 1:
             raise NoFigure(f"share is {share:g}; a quantile belongs to one between 0 and 1")
         asked = self._question(question)
@@ -237,23 +265,41 @@ class Study(Table):
                 f"{question} is a {asked.type} and has no quantiles: they are of numbers that were"
                 " asked with aim: distribution"
             )
-        document = self._document(question, confidence)
-        found = self._quantile(asked, group, document, share, confidence)
-        return findings.of_quantile(document, found, group.unit, document.questions[0].n)
+        if by is None:
+            tally = self._tallies[question] if self.has_reports else None
+            return self._quantile(
+                asked, group, self._document(question, confidence), tally, share, confidence
+            )
+        return self._quantiles_by(asked, group, by, share, confidence)
 
     # --- what goes together -----------------------------------------------------------------
 
-    def crosstab(self, rows: str, columns: str, *, confidence: float = CONFIDENCE) -> Findings:
+    def crosstab(
+        self,
+        rows: str,
+        columns: str,
+        *,
+        confidence: float = CONFIDENCE,
+        by: str | None = None,
+        weights: Sequence[float] | Floats | None = None,
+    ) -> Findings:
         """Cross two questions with choices: the shares of all pairs of answers.
 
         **Estimator.** Joint shares by the inverses of both channels, from whole reports; shares
         within a row or a column as their ratio. Independence by a permutation test (Fisher 1935;
         Phipson and Smyth 2010). **Assumption.** Those of the study.
 
-        The columns are those of the server's ``crosstab.csv``. Raises NoFigure for questions that
-        cannot be crossed, and NoResults without reports.
+        The columns are those of the server's ``crosstab.csv``. ``by`` is a key of the strata: each
+        of its values with reports to both has a cross-table of its own. Raises NoFigure for
+        questions that cannot be crossed and for ``weights``, and NoResults without reports.
         """
         _check(confidence)
+        if weights is not None:
+            raise NoFigure(
+                "the test of a cross-table shuffles reports, which stand for one person each and"
+                f' have no weights; regress("{columns} ~ {rows}", weights=...) has them, and by='
+                " crosses each group by itself"
+            )
         chosen = [self._index(name) for name in (rows, columns)]
         both = [self.survey.questions[index] for index in chosen]
         if rows == columns:
@@ -266,13 +312,17 @@ class Study(Table):
                 )
         if (cells := cell_count(*both)) > _MOST_CELLS:
             raise NoFigure(f"a cross-table has at most {_MOST_CELLS:,} cells, and not {cells:,}")
-        try:
-            found = crosstab_result(
-                self.survey, chosen, _blocks(self.reports, sorted(chosen)), confidence
-            )
-        except Incomparable as error:
-            raise NoFigure(str(error)) from None
-        return findings.of_crosstab(found, (short_label(both[0]), short_label(both[1])))
+        if by is None:
+            return self._crossed(self.reports, chosen, confidence)
+        self._values(by)
+        every = {
+            value: self._crossed(part, chosen, confidence, {by: value})
+            for value, part in self.reports.by(by).items()
+            if _were_asked(part, rows, columns)
+        }
+        if not every:
+            raise NoFigure(f"nobody whose {by} is known was asked both {rows} and {columns}")
+        return findings.side_by_side(" by ".join(one.label for one in both), every)
 
     def difference(
         self,
@@ -282,6 +332,7 @@ class Study(Table):
         other: Study | None = None,
         part: str | None = None,
         confidence: float = CONFIDENCE,
+        weights: Sequence[float] | Floats | None = None,
     ) -> Findings:
         """Test which choices of a question differ, or what differs by strata or between studies.
 
@@ -292,13 +343,19 @@ class Study(Table):
         Alone, every pair of choices is tested. ``by`` is a key of the strata: every choice, or the
         mean, is tested between every two of its values. With an ``other`` study each choice, or the
         mean, is tested here against there; ``part`` names one of several numbers. Raises NoFigure
-        where they cannot be compared, and NoResults without reports.
+        where they cannot be compared and for ``weights``, and NoResults without reports.
         """
         _check(confidence)
+        if weights is not None:
+            raise NoFigure(
+                f"these tests have no weights; estimate({question!r}, by=..., weights=...) has the"
+                f" groups with their errors, and a model of {question} by a key of the strata, such"
+                f' as regress("{question} ~ C({by or "key"})", weights=...), tests an answer'
+            )
         if by is not None:
             if other is not None:
                 raise NoFigure("give by= or other=, and not both")
-            return self._apart(question, by, confidence)
+            return findings.of_strata(self._apart(question, by, confidence))
         here = self._side(question, part)
         if other is None and not has_pairs(here.question):
             raise NoFigure(
@@ -392,25 +449,50 @@ class Study(Table):
 
     @overload
     def figure(
-        self, question: str, kind: Literal["svg"] = "svg", *, width: int = WIDTHS[0]
+        self,
+        question: str,
+        kind: Literal["svg"] = "svg",
+        *,
+        width: int = WIDTHS[0],
+        by: str | None = None,
+        confidence: float = CONFIDENCE,
     ) -> Svg: ...
 
     @overload
-    def figure(self, question: str, kind: Literal["png"], *, width: int = WIDTHS[0]) -> Png: ...
+    def figure(
+        self,
+        question: str,
+        kind: Literal["png"],
+        *,
+        width: int = WIDTHS[0],
+        by: str | None = None,
+        confidence: float = CONFIDENCE,
+    ) -> Png: ...
 
     def figure(
-        self, question: str, kind: Literal["svg", "png"] = "svg", *, width: int = WIDTHS[0]
+        self,
+        question: str,
+        kind: Literal["svg", "png"] = "svg",
+        *,
+        width: int = WIDTHS[0],
+        by: str | None = None,
+        confidence: float = CONFIDENCE,
     ) -> Svg | Png:
         """Draw the figure of a question for a paper: the text of an SVG file, or a PNG file.
 
-        It is that of the results page: ``width`` is 85 or 180 mm, one column of a journal or two.
-        A PNG has 600 dots an inch. Raises NoFigure for an unknown question or kind, ValueError for
-        other widths, and for a PNG ImportError without resvg and OSError without a font.
+        It is that of the results page; with ``by``, a key of the strata, that of the page which
+        compares its values. ``width`` is 85 or 180 mm, one column of a journal or two. A PNG has
+        600 dots an inch. Raises NoFigure for an unknown question, key or kind, ValueError for other
+        widths, NoResults where ``by`` needs reports and there are none, and for a PNG ImportError
+        without resvg and OSError without a font.
         """
         if kind not in ("svg", "png"):
             raise NoFigure(f"there is no kind of figure {kind!r}; there are svg and png")
         closed = self.source.closed if self.source else ""
-        paper = papers.paper(self._document(question, CONFIDENCE), question, closed)
+        if by is None:
+            paper = papers.paper(self._document(question, confidence), question, closed)
+        else:
+            paper = self._paper_by(question, by, confidence, closed)
         found = svg(paper, width)
         return found if kind == "svg" else png(found)
 
@@ -547,38 +629,82 @@ class Study(Table):
         }  # fmt: skip
         return findings.of_weighted(document, asked, found, by)
 
-    def _apart(self, question: str, by: str, confidence: float) -> Findings:
+    def _apart(self, question: str, by: str, confidence: float) -> ByStratumResult:
+        _check(confidence)
         asked = self._question(question)
         self._values(by)
         try:
-            found = by_stratum(self.survey, asked, by, self._tallies_by(by), confidence=confidence)
+            return by_stratum(self.survey, asked, by, self._tallies_by(by), confidence=confidence)
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
-        return findings.of_strata(found)
+
+    def _paper_by(self, question: str, by: str, confidence: float, closed: str) -> Paper:
+        found, asked = self._apart(question, by, confidence), self._question(question)
+        people = sum(one["n"] for one in found["subgroups"])
+        source = ResultsSource.of_survey(self.survey, self.state, people, closed)
+        return comparison_papers.by_stratum(found, source, Protection.of_question(asked))
+
+    def _crossed(
+        self,
+        reports: ReportSet,
+        chosen: Sequence[int],
+        confidence: float,
+        strata: Stratum | None = None,
+    ) -> Findings:
+        blocks = _blocks(reports, sorted(chosen))
+        try:
+            found = crosstab_result(self.survey, chosen, blocks, confidence, strata)
+        except Incomparable as error:
+            raise NoFigure(str(error)) from None
+        first, second = (short_label(self.survey.questions[index]) for index in chosen)
+        return findings.of_crosstab(found, (first, second))
+
+    def _quantiles_by(
+        self, question: Number, group: Buckets, by: str, share: float, confidence: float
+    ) -> Findings:
+        every = self._subgroups(question.name, by, confidence)
+        grouped = self._reports is not None and self._reports.layout.stratified
+        known = self._tallies_by(by) if grouped else {}
+        found, silent = dict[str, Findings](), list[str]()
+        for value, document in every.items():
+            tally = known[value][question.name] if value in known else None
+            try:
+                found[value] = self._quantile(question, group, document, tally, share, confidence)
+            except NoFigure as error:
+                silent.append(f"{value}: {error}")
+        if not found:
+            raise NoFigure("; ".join(silent))
+        shown = findings.side_by_side(question.label, found)
+        return replace(shown, notes=[*shown.notes, *silent])
 
     def _quantile(
         self,
         question: Number,
         group: Buckets,
         document: SurveyResult,
+        tally: Tally | None,
         share: float,
         confidence: float,
-    ) -> QuantileResult:
-        if self._reports is None:
-            (shown,) = document.questions
-            assert isinstance(shown, NumberResult)
-            known = [] if shown.quantiles is UNSET else shown.quantiles
-            for quantile in known:
-                if quantile.share == share:
-                    return quantile
-            if known:
-                self.reports  # noqa: B018  # raises, and says why there are none
-        else:
-            tally = self._tallies[question.name]
-            for one in number_distribution(question, tally, confidence, [share]).quantiles:
-                low, high = group.ranges[one.bucket]
-                ends = [group.ranges[one.low][0], group.ranges[one.high][1]]
-                return QuantileResult(share=share, low=low, high=high, interval=ends)
+    ) -> Findings:
+        """A quantile from a tally, or without one as the document has it."""
+        (shown,) = document.questions
+        assert isinstance(shown, NumberResult)
+        known = [] if shown.quantiles is UNSET else shown.quantiles
+        if tally is not None:
+            known = [
+                QuantileResult(
+                    share=share,
+                    low=group.ranges[one.bucket][0],
+                    high=group.ranges[one.bucket][1],
+                    interval=[group.ranges[one.low][0], group.ranges[one.high][1]],
+                )
+                for one in number_distribution(question, tally, confidence, [share]).quantiles
+            ]
+        for one in known:
+            if one.share == share:
+                return findings.of_quantile(document, one, group.unit, shown.n)
+        if known:
+            self.reports.among({})  # raises, and says why there are none, or none of a group
         raise NoFigure(f"{question.name}: these reports do not determine its quantiles")
 
     def _question(self, name: str) -> Question:
@@ -603,6 +729,12 @@ def _is_counted(question: Question) -> bool:
 
 def _plain(weights: Sequence[float] | Floats | None) -> Sequence[float] | None:
     return None if weights is None else [float(one) for one in weights]
+
+
+def _were_asked(reports: ReportSet, *questions: str) -> bool:
+    """Whether somebody was asked all of these."""
+    there = [reports.answered(question).asked for question in questions]
+    return bool(np.logical_and.reduce(there).any())
 
 
 def _only(question: str | None, found: SurveyResult) -> SurveyResult:
