@@ -18,6 +18,7 @@ from spec.cases import (
     mechanisms,
     questions,
     register,
+    report_sets,
     strata,
     subsets,
     waves,
@@ -43,6 +44,7 @@ MAKERS: dict[str, Callable[[], Made]] = {
     "blind_rsa": invitations.blind_rsa,
     "codes": codes.cases,
     "strata": strata.cases,
+    "report_sets": report_sets.cases,
 }
 
 

@@ -1,13 +1,25 @@
-"""The vectors are sharp: each small mistake planted in the JavaScript fails one of them."""
+"""The vectors are sharp: each small mistake planted in the JavaScript fails one of them.
+
+Report sets have no JavaScript: there mistakes are planted in the Python.
+"""
 
 from __future__ import annotations
 
+import inspect
+import json
+import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from conftest import VECTORS
+from deniably.workbench import columns, ordering
+from deniably.workbench.engines import counting, tally_file, tallying
+from deniably.workbench.files.needed import NoExport
 from support.modules import Modules
+from support.report_sets import check_report_set
 
 
 @dataclass(frozen=True)
@@ -1206,3 +1218,112 @@ def test_every_planted_mistake_fails_the_vectors(name: str, modules: Modules) ->
                 unnoticed.append(mutant.mistake)
 
     assert unnoticed == []
+
+
+# --- report sets, in Python ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A text of a function, what is put in its place, and the case of a vector that notices."""
+
+    mistake: str
+    function: Callable[..., Any]
+    text: str
+    replacement: str
+    noticed_by: str
+
+
+SLIPS = (
+    Slip(
+        "the two cells of a sampled tick are swapped",
+        counting.SomeColumns.tally,
+        "2 * at + value if",
+        "2 * at + 1 - value if",
+        "some of the options",
+    ),
+    Slip(
+        "yes and no are swapped in a column",
+        columns._fill,
+        "numbers % 2, 0)",
+        "1 - numbers % 2, 0)",
+        "some of the options",
+    ),
+    Slip(
+        "the cells of a vector are blocks",
+        counting.SomeColumns.tally,
+        "width * value + at",
+        "width * at + value",
+        "some numbers of a vector",
+    ),
+    Slip(
+        "who was not asked said 0",
+        columns._fill,
+        "np.where(asked, only, 0), asked)",
+        "np.where(asked, only, 0), np.ones_like(asked))",
+        "some of the questions are asked",
+    ),
+    Slip(
+        "rows stay as they came",
+        ordering.in_order,
+        "np.sort(texts)",
+        "texts",
+        "one number of finitely many",
+    ),
+    Slip(
+        "capitals make another name",
+        columns._unique,
+        ".casefold()",
+        "",
+        "names that collide",
+    ),
+    Slip(
+        "strata may have any value",
+        columns.StratumColumn.reach.fget,  # type: ignore[attr-defined]
+        "len(self.categories) - 1",
+        "100",
+        "strata that there are not",
+    ),
+    Slip(
+        "a row is left out once for each of its faults",
+        tallying.tally_set,
+        "sum(wrong.values())",
+        "sum(unfit.values())",
+        "whatever does not fit",
+    ),
+    Slip(
+        "rows and columns of a pair are swapped",
+        tally_file._triples,
+        "[row, column, count]",
+        "[column, row, count]",
+        "some of the questions are asked",
+    ),
+)
+
+
+@pytest.mark.parametrize("slip", SLIPS, ids=[slip.mistake for slip in SLIPS])
+def test_every_planted_mistake_in_report_sets_fails_a_vector(
+    slip: Slip, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = json.loads((VECTORS / "report_sets.json").read_text("utf-8"))
+    [(group, case)] = [
+        (group, case)
+        for group in file["groups"]
+        for case in group["tests"]
+        if case["comment"] == slip.noticed_by
+    ]
+    check_report_set(group, case)
+
+    monkeypatch.setattr(slip.function, "__code__", _changed(slip).__code__)
+
+    with pytest.raises((AssertionError, NoExport)):
+        check_report_set(group, case)
+
+
+def _changed(slip: Slip) -> Any:
+    source = textwrap.dedent(inspect.getsource(slip.function))
+    assert source.count(slip.text) >= 1, slip.mistake
+    space = dict(slip.function.__globals__)
+    body = source.replace(slip.text, slip.replacement).removeprefix("@property\n")
+    exec("from __future__ import annotations\n" + body, space)
+    return space[slip.function.__name__]

@@ -17,7 +17,8 @@ DEVICE = (
     *("signatures", "registers", "blind_rsa", "codes"),
 )
 # A device neither chooses omega nor estimates: that is for authors and analysts, in Python.
-NOT_ON_A_DEVICE = ("estimates", "omega")
+# Report sets are for those who have the reports of many, in Python as well.
+NOT_ON_A_DEVICE = ("estimates", "omega", "report_sets")
 # What they say hangs on the cryptography and the encodings of the browser itself.
 OF_THE_BROWSER = ("canonical", "signatures", "registers", "blind_rsa")
 

@@ -58,6 +58,7 @@ from deniably.trust.blind_rsa import PublicKey
 from deniably.trust.codes import read_code
 from deniably.trust.signing import Signature, verify
 from support.keys import blind_key_of
+from support.report_sets import check_report_set
 
 VECTORS = Path(__file__).parents[2] / "shared/vectors"
 
@@ -581,6 +582,11 @@ STRATA_TESTS = {
 @every_case("strata")
 def test_strata(group: Case, case: Case) -> None:
     STRATA_TESTS[group["type"]](group, case)
+
+
+@every_case("report_sets")
+def test_report_sets(group: Case, case: Case) -> None:
+    check_report_set(group, case)
 
 
 @every_case("canonical")

@@ -1,4 +1,4 @@
-"""Tally files: the definition and the counts of a report set, as canonical JSON (SPEC 6).
+"""Tally files: the definition and the counts of a report set, as canonical JSON (SPEC 12).
 
 Equal counts give equal bytes, whatever engine counted.
 """
