@@ -11,7 +11,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,12 +23,17 @@ import requests
 
 import deniably as dn
 from deniably.authoring.compiling import compile_survey
+from deniably.estimation.tally import Tally
 from deniably.results.drawing import png
 from deniably.results.remote import Remote
 from deniably.results.rows import COLUMNS
 from deniably.survey.report import make_report
+from deniably.workbench.engines.duck import duckdb
+from deniably.workbench.engines.tally_file import tally_text
+from deniably.workbench.engines.tallying import TalliedSet, tally_set
 from deniably.workbench.files.folder import write_folder
 from deniably.workbench.files.needed import NoExport
+from deniably.workbench.files.parts import open_parts, write_parts
 from deniably.workbench.report_set import of_simulation
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite
@@ -491,6 +496,107 @@ def test_reports_at_hand_are_a_study_too(study: dn.Study) -> None:
         dn.open((survey, study.reports))
 
 
+@pytest.fixture(scope="module")
+def counts(study: dn.Study, tmp_path_factory: pytest.TempPathFactory) -> TalliedSet:
+    """What ``deniably tally --pair what stolen`` counts of the same reports."""
+    parts = tmp_path_factory.mktemp("counted") / "parts"
+    write_parts(parts, study.reports.layout, [study.reports.rows])
+    with duckdb() as engine:
+        return tally_set(open_parts(parts), engine, [("what", "stolen")])
+
+
+@pytest.fixture(scope="module")
+def counted(counts: TalliedSet, tmp_path_factory: pytest.TempPathFactory) -> dn.Study:
+    file = tmp_path_factory.mktemp("tally") / "everything.json"
+    file.write_bytes(tally_text(counts))
+    return dn.open(file)
+
+
+def test_a_tally_file_has_every_figure_that_its_reports_have(
+    study: dn.Study, counted: dn.Study
+) -> None:
+    at_hand = dn.open((SURVEY, study.reports))
+
+    assert (counted.n, counted.state, counted.source) == (N, "closed", None)
+    assert counted.rows == at_hand.rows
+    assert counted.estimate(confidence=0.9).rows == at_hand.estimate(confidence=0.9).rows
+    for ask in (
+        lambda s: s.mean("hours"),
+        lambda s: s.distribution("income", smooth=True),
+        lambda s: s.quantile("income", 0.33),
+        lambda s: s.crosstab("stolen", "what"),
+        lambda s: s.crosstab("what", "stolen", confidence=0.8),
+        lambda s: s.difference("happy"),
+        lambda s: s.difference("drinks", other=study),
+        lambda s: s.plan("stolen", difference=0.1),
+    ):
+        assert ask(counted).to_dict() == ask(at_hand).to_dict()
+    assert counted.figure("income") == at_hand.figure("income")
+    assert counted.methods() == at_hand.methods()
+    assert counted.sentence("stolen") == at_hand.sentence("stolen")
+
+
+def test_what_counts_cannot_tell_says_so(counted: dn.Study) -> None:
+    assert "Only counts: everything.json is a tally file" in str(counted)
+    assert not counted.has_reports
+    for ask in (
+        lambda: counted.reports,
+        lambda: counted.regress("stolen ~ 1"),
+        lambda: counted.rake({"site": {"north": 1}}),
+        lambda: counted.estimate("stolen", weights=[1.0] * N),
+    ):
+        with pytest.raises(dn.NoResults, match="needs its reports, and there are only counts: ev"):
+            ask()
+    with pytest.raises(dn.NoResults, match=r"no pairs of stolen and happy; count .* --pair stol"):
+        counted.crosstab("happy", "stolen")
+
+
+def test_more_pairs_than_fit_into_memory_are_refused(counts: TalliedSet, tmp_path: Path) -> None:
+    many = {name: replace(one, counts=10**9 + one.counts) for name, one in counts.tallies.items()}
+    file = tmp_path / "many.json"
+    pairs = {("stolen", "what"): {(0, 0): 10**9}}
+    file.write_bytes(tally_text(replace(counts, tallies=many, pairs=pairs)))
+
+    with pytest.raises(dn.NoFigure, match="at most 20,000,000 pairs of reports, and not 1,000,000"):
+        dn.open(file).crosstab("stolen", "what")
+
+
+def test_counts_by_strata_need_reports_and_counts_of_nobody_are_none(
+    sites: dn.Study, tmp_path: Path
+) -> None:
+    file = tmp_path / "sites.json"
+    file.write_bytes(tally_text(TalliedSet(SITES, 240, sites.reports.tally(), 2, {"stolen": 2})))
+    found = dn.open(file)
+
+    assert "2 more were left out, because no device can have made them: stolen of 2." in str(found)
+    for ask in (
+        lambda: found.estimate(by="site"),
+        lambda: found.quantile("drinks", by="site"),
+        lambda: found.crosstab("late", "stolen", by="site"),
+        lambda: found.difference("late", by="site"),
+        lambda: found.figure("late", by="site"),
+    ):
+        with pytest.raises(dn.NoResults, match=r"only counts: sites\.json"):
+            ask()
+    nobody = {name: Tally(0, 0 * one.counts) for name, one in sites.reports.tally().items()}
+    file.write_bytes(tally_text(TalliedSet(SITES, 0, nobody)))
+    with pytest.raises(dn.NoResults, match="there are no reports to sites"):
+        dn.open(file)
+
+
+@pytest.mark.parametrize("pair", [(0, 0), (1, 2), (7, 0)])
+def test_pairs_that_are_more_than_their_counts_are_refused(
+    counts: TalliedSet, pair: tuple[int, int], tmp_path: Path
+) -> None:
+    file = tmp_path / "changed.json"
+    file.write_bytes(tally_text(replace(counts, pairs={("stolen", "what"): {pair: N + 1}})))
+
+    with pytest.raises(
+        NoExport, match=r"changed\.json: the pairs of stolen and what are more than"
+    ):
+        dn.open(file)
+
+
 def test_a_group_without_reports_is_left_out(sites: dn.Study) -> None:
     north = dn.open((SITES, sites.reports.among({"site": "north"})))
 
@@ -674,10 +780,11 @@ def test_a_zip_that_was_cut_short_and_other_files_are_refused(folder: Path, tmp_
         dn.open(whole)
     cut = tmp_path / "cut.zip"
     cut.write_bytes(whole.read_bytes()[:-100])
-    for file in (cut, folder / "survey.json"):
-        with pytest.raises(NoExport, match=r"is no whole \.zip of an export"):
-            dn.open(file)
-    with pytest.raises(ValueError, match=r"there is no folder or \.zip 'nowhere'"):
+    with pytest.raises(NoExport, match=r"cut\.zip is no whole \.zip of an export"):
+        dn.open(cut)
+    with pytest.raises(NoExport, match=r"survey\.json: this is no tally file"):
+        dn.open(folder / "survey.json")
+    with pytest.raises(ValueError, match=r"there is no folder, \.zip or tally file 'nowhere'"):
         dn.open("nowhere")
 
 

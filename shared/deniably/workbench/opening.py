@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
 from deniably.core.counting import people
@@ -23,6 +23,9 @@ from deniably.workbench.report_set import ReportSet, of_simulation
 from deniably.workbench.source import Provenance, fetch_reports, fetch_survey
 from deniably.workbench.study import Study
 
+if TYPE_CHECKING:
+    from deniably.workbench.engines.tallying import TalliedSet
+
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _FILES = {DEFINITION, SIGNED, DESIGN, *(one.file for one in FORMATS.values())}
 _LARGEST = 1 << 32
@@ -36,13 +39,15 @@ def open(  # noqa: A001  # as deniably.open
 
     ``source`` is the address of the survey's form or results, such as
     https://example.org/surveys/workplace; a folder that ``deniably export`` wrote, or a .zip of it;
-    or a survey with its reports, such as ``(survey, deniably.randomise(people))``. ``token`` is an
+    a tally file of ``deniably tally``, which has counts and no reports; or a survey with its
+    reports, such as ``(survey, deniably.randomise(people))``. ``token`` is an
     analyst's token, for a survey whose reports or results are not public; it travels over HTTPS or
     to this machine alone.
 
     The author's signature of the definition is verified, from a server against its register. A
     server that gives out no reports is opened with its results alone: what needs reports then says
-    so. Raises NoResults, with the reason, where a server shows neither; NoExport for a folder or
+    so. Nobody signs a tally file. Raises NoResults, with the reason, where a server shows neither
+    or a tally file has no reports; NoExport for counts that do not fit, and for a folder or
     .zip that was cut short, or changed: whose definition is not the signed one, whose design is not
     the definition's, or whose reports no device of it makes; and ValueError for another source.
     """
@@ -54,9 +59,9 @@ def open(  # noqa: A001  # as deniably.open
     if path.is_dir():
         return _exported(*read_export(path))
     if path.is_file():
-        return _exported(*_zipped(path))
+        return _counted(path) if _is_text(path) else _exported(*_zipped(path))
     raise ValueError(
-        f"there is no folder or .zip {str(source)!r}; a survey's address looks like"
+        f"there is no folder, .zip or tally file {str(source)!r}; a survey's address looks like"
         " https://example.org/surveys/name"
     )
 
@@ -75,6 +80,25 @@ def _served(remote: Remote) -> Study:
 
 def _exported(reports: ReportSet, source: Provenance) -> Study:
     return _study(reports.survey, len(reports), source, "closed", reports)
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a file begins as JSON does, and not as a .zip."""
+    with path.open("rb") as file:
+        return file.read(1) == b"{"
+
+
+def _counted(path: Path) -> Study:
+    from deniably.workbench.engines.tally_file import read_tally
+
+    try:
+        found = read_tally(path.read_bytes())
+    except NoExport as error:
+        raise NoExport(f"{path}: {error}") from None
+    if not found.n:
+        raise NoResults(f"{path}: there are no reports to {found.survey.name}")
+    without = f"{path.name} is a tally file; open the export or the survey's address"
+    return _study(found.survey, found.n, None, "closed", None, without, tallied=found)
 
 
 def _at_hand(survey: Survey, given: ReportSet | Reports) -> Study:
@@ -130,8 +154,9 @@ def _study(
     without: str = "",
     remote: Remote | None = None,
     served: SurveyResult | None = None,
+    tallied: TalliedSet | None = None,
 ) -> Study:
-    answered = _answered(survey, reports, served)
+    answered = _answered(survey, reports, served, tallied)
     rows = list[dict[str, Cell]]()
     for question in survey.questions:
         mechanism = question.report_mechanism
@@ -158,7 +183,7 @@ def _study(
         rows,
         lines,
         3,
-        [*_about(survey, n, source, state), *([f"Only results: {without}"] if without else [])],
+        [*_about(survey, n, source, state), *_lacking(without, tallied)],
         survey,
         state,
         n,
@@ -167,19 +192,37 @@ def _study(
         without,
         remote,
         served,
+        tallied,
     )
 
 
 def _answered(
-    survey: Survey, reports: ReportSet | None, served: SurveyResult | None
+    survey: Survey,
+    reports: ReportSet | None,
+    served: SurveyResult | None,
+    tallied: TalliedSet | None,
 ) -> dict[str, int]:
     """How many reports each question has."""
+    if tallied is not None:
+        return {name: one.n for name, one in tallied.tallies.items()}
     if reports is not None and survey.asked == len(survey.questions):
         return {one.name: len(reports) for one in survey.questions}
     if reports is not None:
         return {one.name: int(reports.answered(one.name).asked.sum()) for one in survey.questions}
     assert served is not None
     return {one.name: one.n for one in served.questions}
+
+
+def _lacking(without: str, tallied: TalliedSet | None) -> Iterator[str]:
+    """What a study without reports lacks, and which reports were not counted."""
+    if without:
+        yield f"Only {'results' if tallied is None else 'counts'}: {without}"
+    if tallied is not None and tallied.left_out:
+        wrong = ", ".join(f"{name} of {count:,}" for name, count in tallied.unfit.items())
+        yield (
+            f"{tallied.left_out:,} more were left out, because no device can have made them:"
+            f" {wrong}."
+        )
 
 
 def _about(survey: Survey, n: int, source: Provenance | None, state: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from deniably.mechanisms.law import Supporting
 from deniably.results import comparison_papers, papers
 from deniably.results.by_stratum import ByStratumResult, by_stratum
 from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
-from deniably.results.crosstabs import cell_count, crosstab_result, is_crossable
+from deniably.results.crosstabs import Blocks, cell_count, crosstab_result, is_crossable
 from deniably.results.document import NumberResult, QuantileResult, SurveyResult
 from deniably.results.drawing.paper import WIDTHS, Paper, Svg, svg
 from deniably.results.drawing.png import Png, png
@@ -47,6 +47,8 @@ from deniably.workbench.source import Provenance, publication
 
 if TYPE_CHECKING:
     from deniably.design.power import Powered, TestOf
+    from deniably.workbench.engines.engine import Groups
+    from deniably.workbench.engines.tallying import TalliedSet
     from deniably.workbench.models.fit import StandardErrors
     from deniably.workbench.models.regress import Link
     from deniably.workbench.models.regression import Regression
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 _MOST_CELLS = 10_000
 _BLOCK = 10_000
+_MOST_PAIRS = 20_000_000
+"""Pairs of reports of a tally file that are crossed: its tests take each by itself, and 1 GB."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +67,8 @@ class Study(Table):
     It shows its title and a line for each question: type, reports, mechanism and epsilon. ``n`` is
     the number of respondents. ``source`` is what the register says of it, verified; None for
     reports that were not opened from a server or an export.
+
+    A tally file has counts and no reports: what needs whole reports then says so.
 
     Every method returns a frozen value with ``to_frame()``, ``to_dict()`` and a table as its text.
     All read randomised reports. They rest on the same assumptions: people answered as they were
@@ -78,23 +84,26 @@ class Study(Table):
     _without: str = ""
     _remote: Remote | None = None
     _served: SurveyResult | None = None
+    _tallied: TalliedSet | None = None
 
     @property
     def reports(self) -> ReportSet:
         """The randomised reports, sorted by content.
 
-        Raises NoResults where a server gives out results alone, with its reason.
+        Raises NoResults where a server gives out results alone, with its reason, and where there
+        are counts alone.
         """
         if self._reports is None:
+            there = "results" if self._tallied is None else "counts"
             raise NoResults(
-                f"{self.survey.name}: this needs its reports, and there are only results:"
+                f"{self.survey.name}: this needs its reports, and there are only {there}:"
                 f" {self._without}"
             )
         return self._reports
 
     @property
     def has_reports(self) -> bool:
-        """Whether there are reports, and not only results."""
+        """Whether there are reports, and not only results or counts."""
         return self._reports is not None
 
     # --- estimates --------------------------------------------------------------------------
@@ -266,7 +275,7 @@ class Study(Table):
                 " asked with aim: distribution"
             )
         if by is None:
-            tally = self._tallies[question] if self.has_reports else None
+            tally = self._tallies[question] if self._has_tallies else None
             return self._quantile(
                 asked, group, self._document(question, confidence), tally, share, confidence
             )
@@ -313,10 +322,10 @@ class Study(Table):
         if (cells := cell_count(*both)) > _MOST_CELLS:
             raise NoFigure(f"a cross-table has at most {_MOST_CELLS:,} cells, and not {cells:,}")
         if by is None:
-            return self._crossed(self.reports, chosen, confidence)
+            return self._crossed(self._pairs(*sorted(chosen)), chosen, confidence)
         self._values(by)
         every = {
-            value: self._crossed(part, chosen, confidence, {by: value})
+            value: self._crossed(_blocks(part, sorted(chosen)), chosen, confidence, {by: value})
             for value, part in self.reports.by(by).items()
             if _were_asked(part, rows, columns)
         }
@@ -533,19 +542,23 @@ class Study(Table):
             return Publication(found, self.survey)
         return publication(found, self.survey, self.source)
 
+    @property
+    def _has_tallies(self) -> bool:
+        return self._reports is not None or self._tallied is not None
+
     @cached_property
     def _tallies(self) -> dict[str, Tally]:
-        return self.reports.tally()
+        return self.reports.tally() if self._tallied is None else self._tallied.tallies
 
     def _document(
         self, question: str | None, confidence: float, *, smooth: bool = False
     ) -> SurveyResult:
-        """The results of one question or of all, from reports where there are any."""
+        """The results of one question or of all, from reports or counts where there are any."""
         _check(confidence)
         if question is not None:
             self._question(question)
         served = self._served
-        if self._reports is not None:
+        if self._has_tallies:
             found = result(
                 self.survey, self.state, self._tallies, smooth=smooth, confidence=confidence,
                 invited=served.invited if served else None, only=question,
@@ -646,18 +659,35 @@ class Study(Table):
 
     def _crossed(
         self,
-        reports: ReportSet,
+        blocks: Blocks,
         chosen: Sequence[int],
         confidence: float,
         strata: Stratum | None = None,
     ) -> Findings:
-        blocks = _blocks(reports, sorted(chosen))
         try:
             found = crosstab_result(self.survey, chosen, blocks, confidence, strata)
         except Incomparable as error:
             raise NoFigure(str(error)) from None
         first, second = (short_label(self.survey.questions[index]) for index in chosen)
         return findings.of_crosstab(found, (first, second))
+
+    def _pairs(self, first: int, second: int) -> Blocks:
+        """What each respondent reported to two questions, by their indices."""
+        if self._tallied is None:
+            return _blocks(self.reports, [first, second])
+        one, other = (self.survey.questions[index].name for index in (first, second))
+        for pair, counts in self._tallied.pairs.items():
+            if {*pair} == {one, other}:
+                if (n := sum(counts.values())) > _MOST_PAIRS:
+                    raise NoFigure(
+                        f"a cross-table is of at most {_MOST_PAIRS:,} pairs of reports, and not"
+                        f" {n:,}; the tally file has their counts, under pairs"
+                    )
+                return _of_pairs(counts, turned=pair != (one, other))
+        raise NoResults(
+            f"{self.survey.name}: this tally file has no pairs of {one} and {other}; count them"
+            f" with deniably tally ... --pair {one} {other}"
+        )
 
     def _quantiles_by(
         self, question: Number, group: Buckets, by: str, share: float, confidence: float
@@ -718,7 +748,6 @@ class Study(Table):
 
     def _side(self, question: str, part: str | None) -> Side:
         found = self._question(question)
-        self.reports  # noqa: B018  # raises, and says why there are none
         return Side(self.survey, found, self._tallies[question], part)
 
 
@@ -729,6 +758,15 @@ def _is_counted(question: Question) -> bool:
 
 def _plain(weights: Sequence[float] | Floats | None) -> Sequence[float] | None:
     return None if weights is None else [float(one) for one in weights]
+
+
+def _of_pairs(counts: Groups, *, turned: bool) -> Blocks:
+    """Reports with a number each to two questions, as often as they were counted."""
+    for numbers, count in counts.items():
+        row: list[list[int] | None] = [None if one is None else [one] for one in numbers]
+        row = row[::-1] if turned else row
+        for start in range(0, count, _BLOCK):
+            yield [row] * min(_BLOCK, count - start)
 
 
 def _were_asked(reports: ReportSet, *questions: str) -> bool:

@@ -5,6 +5,9 @@ Equal counts give equal bytes, whatever engine counted.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 import msgspec
 import numpy as np
 
@@ -12,7 +15,7 @@ from deniably.core.canonical import canonical
 from deniably.core.errors import DeniablyError
 from deniably.estimation.tally import Tally
 from deniably.survey.questions import Question
-from deniably.survey.survey import Survey, read_survey
+from deniably.survey.survey import read_survey
 from deniably.workbench.engines.engine import Groups
 from deniably.workbench.engines.tallying import TalliedSet
 from deniably.workbench.files.needed import NoExport
@@ -83,7 +86,7 @@ def read_tally(text: bytes) -> TalliedSet:
         raise
     except DeniablyError as error:
         raise NoExport(f"the survey of this tally file: {error}") from None
-    pairs = {(one.rows, one.columns): _groups(one, survey) for one in found.pairs}
+    pairs = {(one.rows, one.columns): _groups(one, tallies) for one in found.pairs}
     return TalliedSet(survey, found.n, tallies, found.left_out, found.unfit, pairs)
 
 
@@ -108,9 +111,17 @@ def _triples(groups: Groups) -> list[list[int]]:
     )
 
 
-def _groups(pair: _Pair, survey: Survey) -> Groups:
-    known = {question.name for question in survey.questions}
-    for name in (pair.rows, pair.columns):
-        if name not in known:
+def _groups(pair: _Pair, tallies: Mapping[str, Tally]) -> Groups:
+    """The counts of a pair; of no report to one question are there more than its tally has."""
+    for place, name in enumerate((pair.rows, pair.columns)):
+        if name not in tallies:
             raise NoExport(f"the pairs of this tally file name {name}, which is no question")
+        known, found = tallies[name].cells(), Counter[int]()
+        for one in pair.counts:
+            found[one[place]] += one[2]
+        least = min((one[2] for one in pair.counts), default=0)
+        if least < 0 or any(count > known.get(cell, 0) for cell, count in found.items()):
+            raise NoExport(
+                f"the pairs of {pair.rows} and {pair.columns} are more than the counts of {name}"
+            )
     return {(row, column): count for row, column, count in pair.counts}
