@@ -22,6 +22,7 @@ import exports
 import hammered
 import means
 import regressions
+import report_sets
 import service
 import shares
 import slow_phone
@@ -65,6 +66,11 @@ def _exports(sheet: Sheet) -> None:
         exports.measure(sheet, Path(folder))
 
 
+def _report_sets(sheet: Sheet) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        report_sets.measure(sheet, Path(folder))
+
+
 @cache
 def _peers(sheet: Sheet) -> alternatives.Peers | None:
     return alternatives.find(sheet)
@@ -77,6 +83,7 @@ SECTIONS: dict[str, Callable[[Sheet], None]] = {
     "means": lambda sheet: means.measure(sheet, _peers(sheet)),
     "regressions": regressions.measure,
     "exports": _exports,
+    "report-sets": _report_sets,
     "lab": experiments.measure,
     "service": service.measure,
     "phone": slow_phone.measure,

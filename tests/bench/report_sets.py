@@ -1,0 +1,134 @@
+"""A report set of a hundred million reports, counted by DuckDB beside its bare group by."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+from sheet import Sheet, duration, rate
+
+from deniably.authoring.compiling import compile_survey
+from deniably.simulation.reports import randomise_again, simulate_people
+from deniably.survey.survey import Survey
+from deniably.workbench.engines.duck import duckdb
+from deniably.workbench.engines.tallying import tally_set
+from deniably.workbench.files.parts import Parts, open_parts, write_parts
+from deniably.workbench.packing import layout
+from deniably.workbench.report_set import packed_simulation
+
+GOAL_TIMES = 1.2
+GOAL_MEMORY = 500
+GOAL_FLAT = 1.2
+_CHOICES = {"of_2": 2, "of_5": 5, "of_11": 11}
+
+
+def measure(sheet: Sheet, folder: Path) -> None:
+    few, many = (20_000, 200_000) if sheet.quick else (1_000_000, 100_000_000)
+    survey = survey_of(_CHOICES)
+    sheet.section(f"A set of {many:,} reports, 3 questions, counted by DuckDB")
+    sheet.progress(f"simulating {many:,} reports")
+    start = perf_counter()
+    large = written(folder / "large", survey, many)
+    seconds = perf_counter() - start
+    size = sum(file.stat().st_size for file in large.files) / 1e6
+    sheet.figure(f"simulated, sorted and written, {size:.1f} MB", rate(many / seconds))
+    sheet.progress("counting")
+    ours = beside_bare(sheet, "sorted by content", large)
+    beside_bare(sheet, "in no order", unsorted(folder / "unsorted", large))
+    memory(sheet, folder, large)
+    small = timed(written(folder / "small", survey, few))
+    flat = (ours / many) / (small / few)
+    sheet.figure(f"cost a report, times that of {few:,}", f"{flat:.2f}", f"<= {GOAL_FLAT}",
+                 flat <= GOAL_FLAT)  # fmt: skip
+
+
+def survey_of(choices: dict[str, int]) -> Survey:
+    return compile_survey(
+        {
+            "name": "large",
+            "title": "Large",
+            "questions": [
+                {"name": name, "type": "select_one", "label": name, "odds": 3,
+                 "choices": [f"c{one}" for one in range(k)]}
+                for name, k in choices.items()
+            ],
+        }
+    )  # fmt: skip
+
+
+def written(to: Path, survey: Survey, n: int) -> Parts:
+    people, places = simulate_people(survey, 2_000), layout(survey)
+    batches = randomise_again(people, n)
+    write_parts(to, places, (rows for one in batches for rows in packed_simulation(places, one)))
+    return open_parts(to)
+
+
+def unsorted(to: Path, parts: Parts) -> Parts:
+    """The same sort of files with reports in no order, as they come from elsewhere."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    to.mkdir()
+    generator = np.random.default_rng(1)
+    for file in ("survey.json", "design.json"):
+        (to / file).write_bytes((parts.files[0].parent / file).read_bytes())
+    for file in parts.files:
+        table = pq.read_table(file)
+        order = pa.array(generator.permutation(len(table)))
+        pq.write_table(table.take(order), to / file.name, compression="zstd")
+    return open_parts(to)
+
+
+def beside_bare(sheet: Sheet, how: str, parts: Parts) -> float:
+    """Both in turn, the first time not counted; returns the median of ours."""
+    import duckdb as module
+
+    ours, times = list[float](), list[float]()
+    with closing(module.connect()) as connection, duckdb() as engine:
+        for number in range(2 if sheet.quick else 6):
+            start = perf_counter()
+            for name in parts.columns.names:
+                query = f"SELECT {name}, count(*) FROM read_parquet(?) GROUP BY {name}"
+                connection.execute(query, [list(map(str, parts.files))]).fetchall()
+            bare = perf_counter() - start
+            start = perf_counter()
+            tally_set(parts, engine)
+            seconds = perf_counter() - start
+            if number:
+                ours.append(seconds)
+                times.append(seconds / bare)
+    sheet.figure(f"tally, {how}", duration(median(ours)))
+    found = median(times)
+    sheet.figure("  times the bare group by of each column", f"{found:.2f}", f"<= {GOAL_TIMES}",
+                 found <= GOAL_TIMES)  # fmt: skip
+    return median(ours)
+
+
+def timed(parts: Parts) -> float:
+    with duckdb() as engine:
+        tally_set(parts, engine)
+        start = perf_counter()
+        tally_set(parts, engine)
+        return perf_counter() - start
+
+
+_PROGRAM = """import sys
+from deniably_server.commands.report_sets import tally
+tally.main(sys.argv[1:], standalone_mode=False)
+print(open("/proc/self/status").read())"""
+
+
+def memory(sheet: Sheet, folder: Path, parts: Parts) -> None:
+    """The largest memory of the command, from its start to its end."""
+    arguments = [str(parts.files[0].parent), "--to", str(folder / "tally.json")]
+    command = [sys.executable, "-c", _PROGRAM, *arguments]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    most = int(re.findall(r"VmHWM:\s*(\d+) kB", said)[0]) / 1024
+    sheet.figure("deniably tally, memory", f"{most:.0f} MB", f"<= {GOAL_MEMORY} MB",
+                 most <= GOAL_MEMORY)  # fmt: skip
