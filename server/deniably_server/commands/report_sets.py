@@ -17,7 +17,7 @@ from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.survey.survey import Survey
-    from deniably.workbench.engines.engine import Engine
+    from deniably.workbench.engines.engine import CountingEngine
     from deniably.workbench.engines.tallying import TalliedSet
     from deniably.workbench.packing import Layout, Rows
 
@@ -163,7 +163,7 @@ def _say_what_is_left_out(found: TalliedSet) -> None:
         )
 
 
-def _engine(name: str, master: str | None, memory: str) -> AbstractContextManager[Engine]:
+def _engine(name: str, master: str | None, memory: str) -> AbstractContextManager[CountingEngine]:
     if name == "spark":
         from deniably.workbench.engines.spark import LOCAL, spark
 

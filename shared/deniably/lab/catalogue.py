@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, ParamSpec, get_type_hints
 
 from deniably.lab import EXPERIMENTS
-from deniably.lab.experiment import Experiment, Findings, Reference
+from deniably.lab.experiment import Experiment, ExperimentFindings, Reference
 from deniably.lab.inputs import ExperimentInput
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
@@ -86,7 +86,7 @@ def experiment(
     sources: Sequence[Reference],
     cases: Cases | None = None,
     instead: Mapping[str, Sequence[str]] | None = None,
-) -> Callable[[Callable[P, Findings]], Callable[P, Experiment]]:
+) -> Callable[[Callable[P, ExperimentFindings]], Callable[P, Experiment]]:
     """Makes an experiment of a function, whose inputs it reads and checks before every run.
 
     ``title`` is a few words, ``question`` what it answers. ``cases`` says to which questions of a
@@ -94,7 +94,7 @@ def experiment(
     takes the place of: an experiment that was given one does not list them.
     """
 
-    def registered(function: Callable[P, Findings]) -> Callable[P, Experiment]:
+    def registered(function: Callable[P, ExperimentFindings]) -> Callable[P, Experiment]:
         inputs, signature = _inputs(function), inspect.signature(function)
         name = function.__name__.replace("_", "-")
 

@@ -33,7 +33,7 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class ExperimentFindings:
     """What the function of an experiment returns; the catalogue makes an ``Experiment`` of it.
 
     ``answer`` is one sentence whose numbers are those of ``rows``. A row that has a seeded draw has

@@ -25,7 +25,7 @@ from deniably.design.composition import (
 from deniably.design.exact_totals import Total, total_of
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import EpsilonInput, Exact, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms import Memoised
@@ -87,7 +87,7 @@ def adding_up(
     k: AnswersInput = 500,
     seed: SeedInput = 1,
     survey: Survey | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """What ``k`` answers of ``epsilon`` each keep together: the sum, the exact epsilon but for
     ``delta``, zCDP, a closed form, and a formula of lecture notes, red where it promises too much.
 
@@ -124,8 +124,9 @@ def adding_up(
         f" for a chance of {to_decimal_text(Fraction(delta))}; a formula of lecture notes says"
         f" {number(claimed, 1)}, which {holds}."
     )
-    return Findings(answer, rows, [_totals(rows, k), _losses(loss, marks)], _NOTES,
-                 warner(2, privacy).described)  # fmt: skip
+    return ExperimentFindings(
+        answer, rows, [_totals(rows, k), _losses(loss, marks)], _NOTES, warner(2, privacy).described
+    )
 
 
 _NOTES = (
@@ -253,7 +254,7 @@ def _deviation(k: int, epsilon: float) -> float:
 # --- a survey ---------------------------------------------------------------------------------
 
 
-def _of_survey(survey: Survey) -> Findings:
+def _of_survey(survey: Survey) -> ExperimentFindings:
     mechanisms = [
         one.memo if isinstance(one, Memoised) else one
         for one in (question.mechanism for question in survey.questions)
@@ -276,7 +277,7 @@ def _of_survey(survey: Survey) -> Findings:
     graph = Graph(of_values([0, *at]), "answers", of_values([0, *column(rows, "exact")]),
                   "epsilon", layers)  # fmt: skip
     title = "What the answers to this survey keep, if it is made again and again"
-    return Findings(answer, rows, [Picture(title, graph)], [f"{_NOTES[0]} {_FEW}"])
+    return ExperimentFindings(answer, rows, [Picture(title, graph)], [f"{_NOTES[0]} {_FEW}"])
 
 
 def _of_total(times: int, total: Total) -> list[dict[str, Cell]]:

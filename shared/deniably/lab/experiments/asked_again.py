@@ -16,7 +16,7 @@ from deniably.design.calibration import warner
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, Published, count
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, band, column, dots, line, value
 from deniably.mechanisms import Cells, Memoised
@@ -84,7 +84,7 @@ def asked_again(
     history: HistoryInput = 2,
     seed: SeedInput = 1,
     mechanism: Family | Memoised[Any] | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """How often the best guess at one person's answer is right after so many reports.
 
     With fresh chance in each of ``waves``, with a memo whose reports together keep ``history``
@@ -116,7 +116,7 @@ def asked_again(
         f" the mean of {COUNTS} noisy counts is off by {number(value(means[-1], 'deviation'), 3)},"
         f" where one is by {number(value(means[0], 'deviation'), 3)}."
     )
-    return Findings(
+    return ExperimentFindings(
         answer,
         [*rows, *means],
         [_guesses(rows, after, with_memo=memo is not None), _averages(means)],

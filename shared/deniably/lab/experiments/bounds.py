@@ -23,7 +23,7 @@ from deniably.lab.curator import LaplaceNoise
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
 from deniably.lab.example_questions import stated
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import (
     EpsilonInput,
     Exact,
@@ -86,7 +86,7 @@ def bounds(
     seed: SeedInput = 1,
     values: npt.ArrayLike | None = None,
     question: Question | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """How far a mean is off if numbers from 0 up to a maximum are asked for, by that maximum.
 
     Larger numbers count as the maximum, which pulls the mean down. Noise is as wide as the range.
@@ -136,7 +136,7 @@ def bounds(
         "Clipping stays however many people answer. Take the range from a register or an earlier"
         " survey: where nothing is known beforehand, clipping is unknown, too.",
     ]
-    return Findings(answer, rows, _pictures(rows), notes, clipping.mechanism.described)
+    return ExperimentFindings(answer, rows, _pictures(rows), notes, clipping.mechanism.described)
 
 
 class _Numbers(Protocol):
@@ -336,7 +336,7 @@ def _pictures(rows: list[dict[str, Cell]]) -> list[Picture]:
     ]  # fmt: skip
 
 
-def _of_survey(question: Question, n: int) -> Findings:
+def _of_survey(question: Question, n: int) -> ExperimentFindings:
     """Noise by the width of the range; clipping is unknown, since nothing is known of answers."""
     mechanism, figure = question.report_mechanism, groups(question)[0].figures[0]
     assert isinstance(figure, Average)
@@ -361,8 +361,9 @@ def _of_survey(question: Question, n: int) -> Findings:
     )  # fmt: skip
     notes = ["Clipping: unknown. Try the question on numbers of a register with “deniably"
              " simulate”, which shows it."]  # fmt: skip
-    return Findings(answer, rows, [Picture("Noise is as wide as the range", graph)], notes,
-                 mechanism.described)  # fmt: skip
+    return ExperimentFindings(
+        answer, rows, [Picture("Noise is as wide as the range", graph)], notes, mechanism.described
+    )
 
 
 def _hundred(row: dict[str, Cell]) -> str:

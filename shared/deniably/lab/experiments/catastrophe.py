@@ -20,7 +20,7 @@ from deniably.lab.curator import GaussNoise
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
 from deniably.lab.example_questions import stated
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import (
     EPSILON,
     EpsilonInput,
@@ -96,7 +96,7 @@ def catastrophe(
     trials: TrialsInput = 20_000,
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """How Gaussian noise fails a promise of ``epsilon`` and ``delta``, and how a catastrophe does.
 
     The catastrophe is planted in randomised response with the ``claim``: with probability ``size``
@@ -148,8 +148,9 @@ def catastrophe(
         f" bound is wrong with a chance of {ALPHA:f}.",
         "Audit your own code with “deniably audit --code module:function”.",
     ]
-    return Findings(answer, rows, _pictures(losses, certified, counted),
-                 notes, mechanism.described)  # fmt: skip
+    return ExperimentFindings(
+        answer, rows, _pictures(losses, certified, counted), notes, mechanism.described
+    )
 
 
 class _Planted:

@@ -16,7 +16,7 @@ from deniably.lab.deployments import deployments
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
 from deniably.lab.example_questions import stated
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.experiments.one_report import PriorInput, after
 from deniably.lab.experiments.price_of_privacy import MarginInput
 from deniably.lab.inputs import EPSILON, EpsilonInput, SeedInput, as_privacy, privacy_text
@@ -67,7 +67,7 @@ def choosing_epsilon(
     margin: MarginInput = "0.05",
     seed: SeedInput = 1,
     register: Sequence[tuple[str, float]] = (),
-) -> Findings:
+) -> ExperimentFindings:
     """An epsilon as people of a hundred, as what a report tells, as respondents, and beside others.
 
     All are for randomised response to a question with two answers. ``margin`` is that of a share.
@@ -122,7 +122,7 @@ def choosing_epsilon(
         " number is not always more protection.",
     ]
     pictures = _pictures(frequencies, beliefs, told, prices, ours, others)
-    return Findings(answer, rows, pictures, notes, mechanism.described)
+    return ExperimentFindings(answer, rows, pictures, notes, mechanism.described)
 
 
 def _frequency(who: str, chance: Fraction, count: int) -> dict[str, Cell]:

@@ -16,7 +16,7 @@ from deniably.estimation.tally import Tally, tally
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Real, SeedInput, ShareInput
 from deniably.lab.picture import Picture, area, bar, column, group, short, value
 from deniably.mechanisms.law import Finite, Law, One, Randomiser, Supporting
@@ -71,7 +71,7 @@ def coins(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
     labels: tuple[str, str] = ("yes", "no"),
-) -> Findings:
+) -> ExperimentFindings:
     """100 people answer with two coins: what they report, and what their reports still tell.
 
     ``share`` of them, in whole people, would say yes. Give the ``mechanism`` of a question with two
@@ -119,8 +119,9 @@ def coins(
         f" {_short(value(odds, 'exact'))} at most (epsilon {number(mechanism.loss.epsilon, 2)})."
         f" But where {_hundred(observed)} of 100 report it, {_hundred(recovered)} of 100 mean it."
     )
-    return Findings(answer, rows, _pictures(rows, cells, having, labels), _notes(labels),
-                 mechanism.described)  # fmt: skip
+    return ExperimentFindings(
+        answer, rows, _pictures(rows, cells, having, labels), _notes(labels), mechanism.described
+    )
 
 
 def _told(answer: int, chance: Fraction, labels: tuple[str, str]) -> dict[str, Cell]:

@@ -19,7 +19,7 @@ from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import Published, counted_on_a_grid, k_means, k_means_in_process, spread
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Level, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, dots, value
 from deniably.results.drawing.axes import of_ratios, of_values
@@ -74,7 +74,7 @@ def groups_on_a_map(
     grid: CellsInput = 6,
     seed: SeedInput = 1,
     question: Question | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """How far ``n`` people are from the nearest of three centres, found in four ways.
 
     A curator in rounds adds noise to every round of k-means; on the grid, to the number of people
@@ -128,8 +128,13 @@ def groups_on_a_map(
             ]),
         ),
     ]  # fmt: skip
-    return Findings(answer, [*rows, *shown, *first.areas(), *people], pictures, _NOTES,
-                 asking.report_mechanism.described)  # fmt: skip
+    return ExperimentFindings(
+        answer,
+        [*rows, *shown, *first.areas(), *people],
+        pictures,
+        _NOTES,
+        asking.report_mechanism.described,
+    )
 
 
 _NOTES = (

@@ -26,7 +26,7 @@ from deniably.lab.curator import (
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
 from deniably.lab.example_questions import stated
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import (
     SHARE,
     EpsilonInput,
@@ -92,7 +92,7 @@ def ladder_of_trust(
     hidden: HiddenInput = "0.000001",
     seed: SeedInput = 1,
     question: Question | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """How far a published count is from the true one, with a curator and without.
 
     ``share`` of ``n`` people, in whole people, have the answer. ``epsilon`` and ``delta`` are the
@@ -144,8 +144,13 @@ def ladder_of_trust(
     if not own:
         notes.append("882 of 2,584 people is the count of a widespread introduction, from the"
                      " National Longitudinal Survey of Youth 1979.")  # fmt: skip
-    return Findings(answer, [*rungs, *known, *told], _pictures(rungs, known), notes,
-                 coins.report_mechanism.described)  # fmt: skip
+    return ExperimentFindings(
+        answer,
+        [*rungs, *known, *told],
+        _pictures(rungs, known),
+        notes,
+        coins.report_mechanism.described,
+    )
 
 
 class _Reports:

@@ -25,7 +25,7 @@ from deniably.lab.curator import (
     classical_limit,
 )
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms import Gaussian, Laplace
@@ -97,7 +97,7 @@ def laplace_or_gauss(
     seed: SeedInput = 1,
     question: VectorOfNumbers | None = None,
     reports: float = 1.0,
-) -> Findings:
+) -> ExperimentFindings:
     """The densities of both, the deviation of up to ``d`` numbers that a curator publishes of the
     same people, and the margins of as many means that ``n`` people report without one.
 
@@ -129,7 +129,7 @@ def laplace_or_gauss(
             f" {'; '.join(told)}; a curator takes Gaussian noise {better}."
         )
         facts.append({"what": "numbers of the question", "numbers": parts})
-        return Findings(
+        return ExperimentFindings(
             answer,
             [*margins, *by_curator, *facts],
             [_bars(margins), _by_numbers(by_curator, limit > at)],
@@ -150,7 +150,7 @@ def laplace_or_gauss(
         f" {number(n)} people are known to ±{here['Laplace']} points with Laplace noise, to"
         f" ±{here['Gauss']} with Gaussian noise, and to ±{here[_PART]} if each reports one part."
     )
-    return Findings(
+    return ExperimentFindings(
         answer,
         [*by_curator, *local, *facts, *densities],
         [

@@ -15,7 +15,7 @@ from deniably.estimation.scores import Score
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.experiments.coins import SecondInput, TruthInput
 from deniably.lab.inputs import SHARE, Exact, SeedInput, SeveralOf, Whole
 from deniably.lab.picture import DrawnRow, Picture, band, column, dots, line, value
@@ -80,7 +80,7 @@ def noise_averages_out(
     share: PartInput = "1/2",
     seed: SeedInput = 1,
     question: Question | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """The funnel: the estimate of a share from ``n`` people, of whom ``share`` would say yes.
 
     Give a survey's ``question`` instead of the coins; then it is its first figure: the share of its
@@ -99,7 +99,7 @@ def noise_averages_out(
     known = ", ".join(f"to ±{_points(row)} points from {row['n']:,} people" for row in spread)
     answer = f"In 95 of 100 surveys the share is known {known}."
     notes = ["The band is about these people: it has the noise of the reports alone."]
-    return Findings(answer, rows, [funnel(rows)], notes, mechanism.described)
+    return ExperimentFindings(answer, rows, [funnel(rows)], notes, mechanism.described)
 
 
 @dataclass(frozen=True)

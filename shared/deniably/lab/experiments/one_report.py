@@ -11,7 +11,7 @@ from deniably.core.table import Cell
 from deniably.design.calibration import warner
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import EpsilonInput, Exact, Real, SeedInput, as_privacy
 from deniably.lab.picture import Picture, band, dots, line
 from deniably.mechanisms.law import (
@@ -71,7 +71,7 @@ def one_report(
     prior: PriorInput = "1/10",
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """What somebody thinks after one report who thought the answer likely with ``prior``.
 
     The two answers are those that reports tell apart best. ``epsilon`` is that of randomised
@@ -111,7 +111,7 @@ def one_report(
         " what this report adds."
     ]
     title = "How likely the answer is thought to be, before and after one report"
-    return Findings(answer, rows, [Picture(title, drawn)], notes, mechanism.described)
+    return ExperimentFindings(answer, rows, [Picture(title, drawn)], notes, mechanism.described)
 
 
 def ratios(law: Law, odds: Fraction) -> tuple[Fraction, Fraction]:

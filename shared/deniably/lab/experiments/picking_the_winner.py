@@ -17,7 +17,7 @@ from deniably.estimation.estimate import estimate
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, select, selection_law
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Level, SeedInput, SeveralOf, Whole, as_privacy, privacy_text
 from deniably.lab.leaders import chosen, most_named
 from deniably.lab.picture import Picture, bar, column, dots, line, value
@@ -97,7 +97,7 @@ def picking_the_winner(
     epsilon: ChosenInput = "1",
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """How often the choice with the largest share is found: directly, by a curator, from reports.
 
     The curator chooses by the exponential mechanism, the reports are of k-ary randomised response
@@ -147,7 +147,7 @@ def picking_the_winner(
                 ]),
             )
         )  # fmt: skip
-    return Findings(answer, [*rows, *sales], pictures, _notes(law.k, own), used.described)
+    return ExperimentFindings(answer, [*rows, *sales], pictures, _notes(law.k, own), used.described)
 
 
 def _notes(k: int, own: bool) -> list[str]:

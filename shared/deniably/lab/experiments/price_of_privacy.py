@@ -25,7 +25,7 @@ from deniably.estimation.estimate import estimate
 from deniably.estimation.scores import of_choice, of_target
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.draws import AS_DEVICES, Draws
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import EpsilonInput, Exact, OneOf, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Supporting
@@ -104,7 +104,7 @@ def price_of_privacy(
     goal: Goal | None = None,
     own: Goal | None = None,
     described: str = "",
-) -> Findings:
+) -> ExperimentFindings:
     """The people that a margin takes at each epsilon, as the planner has them.
 
     A ``share`` is that of one of ``k`` choices, a ``mean`` is of ``k`` places; both for the worst
@@ -147,7 +147,7 @@ def price_of_privacy(
         layers.append(dots(rows, "epsilon", "drawn", f"from {SURVEYS} surveys that were drawn"))
     people = of_ratios([*column(rows, "exact"), *column(rows, "drawn")])
     bars = [bar(row, str(row["way"]), "times_direct", _told(row)) for row in here]
-    return Findings(
+    return ExperimentFindings(
         answer,
         rows,
         [

@@ -17,7 +17,7 @@ from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, Proposal, Published, median, median_distance
 from deniably.lab.draws import Draws
 from deniably.lab.example_questions import question as asked
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
@@ -91,7 +91,7 @@ def propose_test_release(
     n: PeopleInput = 1000,
     seed: SeedInput = 1,
     question: Question | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """How often a curator's test passes, by how many people are needed to make a table unstable.
 
     The median of ``n`` people of a bell-shaped law, in a range of 100 or of a survey's
@@ -157,8 +157,13 @@ def propose_test_release(
             ]),
         ),
     ]  # fmt: skip
-    return Findings(answer, [*passing, middle, here, *ways], pictures, _notes(proposal, local, n),
-                 local.report_mechanism.described)  # fmt: skip
+    return ExperimentFindings(
+        answer,
+        [*passing, middle, here, *ways],
+        pictures,
+        _notes(proposal, local, n),
+        local.report_mechanism.described,
+    )
 
 
 def _notes(proposal: Proposal, local: Number, n: int) -> list[str]:

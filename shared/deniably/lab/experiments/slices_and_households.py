@@ -15,7 +15,7 @@ from deniably.estimation.estimate import estimate
 from deniably.estimation.scores import of_choice
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.draws import AS_DEVICES, Draws
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.experiments.one_report import after, ratios
 from deniably.lab.inputs import EpsilonInput, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
@@ -71,7 +71,7 @@ def slices_and_households(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
     goal: Goal | None = None,
-) -> Findings:
+) -> ExperimentFindings:
     """The margin for a part of ``n`` people, and the odds of an answer that several have.
 
     Margins are the planner's, for the worst spread of answers. ``epsilon`` is that of randomised
@@ -118,7 +118,7 @@ def slices_and_households(
             ]),
         ),
     ]  # fmt: skip
-    return Findings(answer, [*slices, *homes], pictures, _NOTES, asked.described)
+    return ExperimentFindings(answer, [*slices, *homes], pictures, _NOTES, asked.described)
 
 
 _NOTES = (

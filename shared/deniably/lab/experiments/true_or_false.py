@@ -29,7 +29,7 @@ from deniably.lab.curator import (
     count,
 )
 from deniably.lab.example_questions import question as asked
-from deniably.lab.experiment import Findings, Reference
+from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.experiments.adding_up import textbook
 from deniably.lab.picture import Picture, bar, column, value
 from deniably.results.drawing.axes import of_ratios
@@ -87,7 +87,7 @@ class Statement:
         Reference("Vadhan", 2017, "The complexity of differential privacy, proposition 3.2"),
     ],
 )  # fmt: skip
-def true_or_false() -> Findings:
+def true_or_false() -> ExperimentFindings:
     """Thirteen statements and three questions, with what is so."""
     rows = [one.judged(number) for number, one in enumerate(STATEMENTS, 1)]
     kinds = {
@@ -111,7 +111,7 @@ def true_or_false() -> Findings:
         "What is so, as a multiple of what was said: 1 is the same",
         Bars(of_ratios([0.01, *times]), "times what was said", bars),
     )
-    return Findings(answer, [*rows, *questions, told], [picture], _told(rows, questions))
+    return ExperimentFindings(answer, [*rows, *questions, told], [picture], _told(rows, questions))
 
 
 def _told(rows: Sequence[dict[str, Cell]], questions: Sequence[dict[str, Cell]]) -> list[str]:

@@ -25,7 +25,7 @@ from deniably.results.document import (
 from deniably.results.drawing import digits
 from deniably.results.narrative import level_text, quoted
 from deniably.results.provenance import Protection
-from deniably.results.writing.randomisers import Randomiser, randomiser
+from deniably.results.writing.randomisers import NamedMechanism, randomiser
 from deniably.results.writing.references import bracketed
 from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey, Waves, show_if
@@ -167,7 +167,7 @@ def _randomised(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         f" exp({result.total['epsilon']})"
         f"{', except with a probability of delta' if 'delta' in result.total else ''}."
     )
-    alike: dict[tuple[Randomiser, Protection], list[QuestionResult]] = {}
+    alike: dict[tuple[NamedMechanism, Protection], list[QuestionResult]] = {}
     for one in result.questions:
         protection = Protection("", Protection.of_result(one).epsilon, _delta(one))
         alike.setdefault((randomiser(one), protection), []).append(one)

@@ -14,7 +14,7 @@ from deniably.results.writing import sentences
 from deniably.results.writing.citation import Citation
 from deniably.results.writing.disclosures import Disclosure, disclosures
 from deniably.results.writing.methods import Methods
-from deniably.results.writing.references import Reference, in_order
+from deniably.results.writing.references import Work, in_order
 from deniably.survey.survey import Survey
 
 STYLES = ("apa",)
@@ -78,7 +78,7 @@ class Publication:
         return section.methods(self.result, self.survey, self._days, key)
 
     @cached_property
-    def references(self) -> list[Reference]:
+    def references(self) -> list[Work]:
         """The works that the methods section cites, in alphabetical order."""
         return in_order(self.section.cited)
 

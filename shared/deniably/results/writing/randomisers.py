@@ -17,7 +17,7 @@ Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Randomiser:
+class NamedMechanism:
     """A mechanism by its usual ``name``, what a report of it is, and the keys of its sources.
 
     ``report`` is a clause without a full stop, empty for a mechanism that has no description.
@@ -28,35 +28,35 @@ class Randomiser:
     sources: tuple[str, ...] = ()
 
 
-def randomiser(question: QuestionResult) -> Randomiser:
+def randomiser(question: QuestionResult) -> NamedMechanism:
     """The mechanism of a question, in words."""
-    return _in_words(question.mechanism) or Randomiser(question.method)
+    return _in_words(question.mechanism) or NamedMechanism(question.method)
 
 
-def _in_words(given: Parameters) -> Randomiser | None:
+def _in_words(given: Parameters) -> NamedMechanism | None:
     described = _WORDS.get(str(given["name"]))
     return described(given) if described else None
 
 
-def _subset_selection(given: Parameters) -> Randomiser:
+def _subset_selection(given: Parameters) -> NamedMechanism:
     k, omega = int(given["k"]), int(given["omega"])
     kept, other = omega * given["own"], (k - omega) * given["other"]
     p = kept / (kept + other)
     if omega > 1:
         q = omega * ((omega - 1) * given["own"] + (k - omega) * given["other"])
-        return Randomiser(
+        return NamedMechanism(
             "subset selection",
             f"a report names {omega} of the {k} answers, the true one with probability {chance(p)}"
             f" and each other one with probability {chance(q / (k - 1) / (kept + other))}",
             ("ye2018",),
         )
     if k == 2:
-        return Randomiser(
+        return NamedMechanism(
             "randomised response",
             f"a report is the true answer with probability {chance(p)}, otherwise the other one",
             ("warner1965",),
         )
-    return Randomiser(
+    return NamedMechanism(
         "k-ary randomised response",
         f"a report is the true answer with probability {chance(p)}, otherwise one of the other"
         f" {k - 1} with equal probabilities",
@@ -64,7 +64,7 @@ def _subset_selection(given: Parameters) -> Randomiser:
     )
 
 
-def _window(given: Parameters) -> Randomiser:
+def _window(given: Parameters) -> NamedMechanism:
     k, m, w = (int(given[key]) for key in "kmw")
     starts, ratio = m - w + 1, f"{given['own'] / given['other']:.3g}"
     heavy = "the one that stands for the answer is" if w == 1 else f"{w} around the answer are each"
@@ -72,22 +72,22 @@ def _window(given: Parameters) -> Randomiser:
     drawn = f"{rounded}a report is one of {m} outputs, of which {heavy} {ratio} times as likely as"
     report = f"{drawn} any of the others"
     if (m, w) == (2, 1):
-        return Randomiser("a two-point mechanism", report, ("duchi2018",))
+        return NamedMechanism("a two-point mechanism", report, ("duchi2018",))
     if starts == k:
-        return Randomiser("a square wave", report, ("li2020",))
-    return Randomiser("a window mechanism", report, ("duchi2018", "wang2019"))
+        return NamedMechanism("a square wave", report, ("li2020",))
+    return NamedMechanism("a window mechanism", report, ("duchi2018", "wang2019"))
 
 
-def _channel(given: Parameters) -> Randomiser:
-    return Randomiser(
+def _channel(given: Parameters) -> NamedMechanism:
+    return NamedMechanism(
         "a randomised response design",
         "a report is drawn with the probabilities of the matrix in the survey's definition",
         ("chaudhuri1988",),
     )
 
 
-def _set_response(given: Parameters) -> Randomiser:
-    return Randomiser(
+def _set_response(given: Parameters) -> NamedMechanism:
+    return NamedMechanism(
         "PrivSet",
         f"a report names {given['size']} out of the {given['k']} options and"
         f" {counted(int(given['most']), 'blank')}, used to fill up the ticks; sets with a ticked"
@@ -97,10 +97,10 @@ def _set_response(given: Parameters) -> Randomiser:
     )
 
 
-def _sampled_ticks(given: Parameters) -> Randomiser:
+def _sampled_ticks(given: Parameters) -> NamedMechanism:
     s, k = given["s"], given["k"]
     share = given["own"] / (given["own"] + given["other"])
-    return Randomiser(
+    return NamedMechanism(
         "randomised response on sampled options",
         f"the device draws {s} of the {k} options at random and reports of each whether it is"
         f" ticked, truthfully with probability {chance(share)}",
@@ -108,7 +108,7 @@ def _sampled_ticks(given: Parameters) -> Randomiser:
     )
 
 
-def _unary(given: Parameters) -> Randomiser:
+def _unary(given: Parameters) -> NamedMechanism:
     own, other, total = (int(given[key]) for key in ("own", "other", "total"))
     name = "unary encoding"
     sources: tuple[str, ...] = ("wang2017",)
@@ -116,7 +116,7 @@ def _unary(given: Parameters) -> Randomiser:
         name, sources = "symmetric unary encoding", ("erlingsson2014", *sources)
     elif 2 * own == total:
         name = "optimised unary encoding"
-    return Randomiser(
+    return NamedMechanism(
         name,
         f"a report names each option by itself, with probability {chance(own / total)} if it is"
         f" chosen and {chance(other / total)} if it is not",
@@ -124,31 +124,31 @@ def _unary(given: Parameters) -> Randomiser:
     )
 
 
-def _laplace(given: Parameters) -> Randomiser:
-    return Randomiser(
+def _laplace(given: Parameters) -> NamedMechanism:
+    return NamedMechanism(
         "discrete Laplace noise",
         f"a report is the answer plus noise of scale {given['scale']}, in steps of its range",
         ("dwork2006", "ghosh2012"),
     )
 
 
-def _bounded_laplace(given: Parameters) -> Randomiser:
+def _bounded_laplace(given: Parameters) -> NamedMechanism:
     noise = f"a report is the answer plus discrete Laplace noise of scale {given['scale']} steps"
     if given["beyond"] == "clamp":
-        return Randomiser(
+        return NamedMechanism(
             "bounded discrete Laplace noise",
             f"{noise}, moved to the nearer end where that is beyond the range",
             ("dwork2006", "ghosh2012"),
         )
-    return Randomiser(
+    return NamedMechanism(
         "bounded discrete Laplace noise",
         f"{noise}, drawn until the sum is within the range",
         ("holohan2020",),
     )
 
 
-def _gaussian(given: Parameters) -> Randomiser:
-    return Randomiser(
+def _gaussian(given: Parameters) -> NamedMechanism:
+    return NamedMechanism(
         "discrete Gaussian noise",
         f"a report is the answer plus noise of variance {given['sigma2']}, in squared steps of its"
         " range",
@@ -156,7 +156,7 @@ def _gaussian(given: Parameters) -> Randomiser:
     )
 
 
-def _vector(given: Parameters) -> Randomiser | None:
+def _vector(given: Parameters) -> NamedMechanism | None:
     parts = [_in_words(one) for one in cast("list[Parameters]", given["parts"])]
     known = [part for part in parts if part]
     if len(known) < len(parts):
@@ -166,14 +166,14 @@ def _vector(given: Parameters) -> Randomiser | None:
     at_random = "" if s == every else " at random"
     reports = list(dict.fromkeys(part.report for part in known))
     alike = f": {reports[0]}" if len(reports) == 1 else ", each with weights of its own"
-    return Randomiser(
+    return NamedMechanism(
         " or ".join(dict.fromkeys(part.name for part in known)),
         f"the device {drawn}{at_random} and randomises {'it' if s == 1 else 'each'}{alike}",
         tuple(dict.fromkeys(["duchi2018", *(key for part in known for key in part.sources)])),
     )
 
 
-def _memoised(given: Parameters) -> Randomiser | None:
+def _memoised(given: Parameters) -> NamedMechanism | None:
     once = _in_words(cast(Parameters, given["once"]))
     if once is None:
         return None
@@ -186,7 +186,7 @@ def _memoised(given: Parameters) -> Randomiser | None:
     )
 
 
-_WORDS: Mapping[str, Callable[[Parameters], Randomiser | None]] = {
+_WORDS: Mapping[str, Callable[[Parameters], NamedMechanism | None]] = {
     "subset_selection": _subset_selection,
     "window": _window,
     "channel": _channel,

@@ -16,7 +16,7 @@ _RIS_TYPES: dict[Kind, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reference:
+class Work:
     """One work. Authors are "Family, I." each; ``within`` is its journal, proceedings or publisher.
 
     Pages are "first-last". A work without a DOI may have a ``url``.
@@ -128,7 +128,7 @@ def bracketed(keys: Iterable[str]) -> str:
     return f" ({'; '.join(cited)})" if cited else ""
 
 
-def in_order(keys: Iterable[str]) -> list[Reference]:
+def in_order(keys: Iterable[str]) -> list[Work]:
     """The works as a list of references has them, each once."""
     return sorted((SOURCES[key] for key in set(keys)), key=lambda one: one.apa.casefold())
 
@@ -151,46 +151,46 @@ def record(kind: str, fields: Iterable[tuple[str, str]]) -> str:
 
 
 _WORKS = (
-    Reference(
+    Work(
         key="warner1965", authors=("Warner, S. L.",), year=1965,
         title="Randomized response: A survey technique for eliminating evasive answer bias",
         within="Journal of the American Statistical Association", volume="60", number="309",
         pages="63-69", doi="10.1080/01621459.1965.10480775",
     ),
-    Reference(
+    Work(
         key="wilson1927", authors=("Wilson, E. B.",), year=1927,
         title="Probable inference, the law of succession, and statistical inference",
         within="Journal of the American Statistical Association", volume="22", number="158",
         pages="209-212", doi="10.1080/01621459.1927.10502953",
     ),
-    Reference(
+    Work(
         key="clopper1934", authors=("Clopper, C. J.", "Pearson, E. S."), year=1934,
         title="The use of confidence or fiducial limits illustrated in the case of the binomial",
         within="Biometrika", volume="26", number="4", pages="404-413",
         doi="10.1093/biomet/26.4.404",
     ),
-    Reference(
+    Work(
         key="chaudhuri1988", authors=("Chaudhuri, A.", "Mukerjee, R."), year=1988,
         title="Randomized response: Theory and techniques", within="Marcel Dekker", kind="book",
     ),
-    Reference(
+    Work(
         key="holm1979", authors=("Holm, S.",), year=1979,
         title="A simple sequentially rejective multiple test procedure",
         within="Scandinavian Journal of Statistics", volume="6", number="2", pages="65-70",
     ),
-    Reference(
+    Work(
         key="shaffer1986", authors=("Shaffer, J. P.",), year=1986,
         title="Modified sequentially rejective multiple test procedures",
         within="Journal of the American Statistical Association", volume="81", number="395",
         pages="826-831", doi="10.1080/01621459.1986.10478341",
     ),
-    Reference(
+    Work(
         key="dwork2006", authors=("Dwork, C.", "McSherry, F.", "Nissim, K.", "Smith, A."),
         year=2006, title="Calibrating noise to sensitivity in private data analysis",
         within="Theory of Cryptography (TCC 2006)", kind="inproceedings", pages="265-284",
         doi="10.1007/11681878_14",
     ),
-    Reference(
+    Work(
         key="kasiviswanathan2011",
         authors=(
             "Kasiviswanathan, S. P.", "Lee, H. K.", "Nissim, K.", "Raskhodnikova, S.", "Smith, A.",
@@ -198,58 +198,58 @@ _WORKS = (
         year=2011, title="What can we learn privately?", within="SIAM Journal on Computing",
         volume="40", number="3", pages="793-826", doi="10.1137/090756090",
     ),
-    Reference(
+    Work(
         key="ghosh2012", authors=("Ghosh, A.", "Roughgarden, T.", "Sundararajan, M."), year=2012,
         title="Universally utility-maximizing privacy mechanisms",
         within="SIAM Journal on Computing", volume="41", number="6", pages="1673-1693",
         doi="10.1137/09076828X",
     ),
-    Reference(
+    Work(
         key="erlingsson2014", authors=("Erlingsson, Ú.", "Pihur, V.", "Korolova, A."), year=2014,
         title="RAPPOR: Randomized aggregatable privacy-preserving ordinal response",
         within="Proceedings of the 2014 ACM SIGSAC Conference on Computer and Communications"
         " Security",
         kind="inproceedings", pages="1054-1067", doi="10.1145/2660267.2660348",
     ),
-    Reference(
+    Work(
         key="kairouz2016", authors=("Kairouz, P.", "Bonawitz, K.", "Ramage, D."), year=2016,
         title="Discrete distribution estimation under local privacy",
         within="Proceedings of the 33rd International Conference on Machine Learning",
         kind="inproceedings", pages="2436-2444",
     ),
-    Reference(
+    Work(
         key="wang2017", authors=("Wang, T.", "Blocki, J.", "Li, N.", "Jha, S."), year=2017,
         title="Locally differentially private protocols for frequency estimation",
         within="26th USENIX Security Symposium", kind="inproceedings", pages="729-745",
     ),
-    Reference(
+    Work(
         key="ye2018", authors=("Ye, M.", "Barg, A."), year=2018,
         title="Optimal schemes for discrete distribution estimation under locally differential"
         " privacy",
         within="IEEE Transactions on Information Theory", volume="64", number="8",
         pages="5662-5676", doi="10.1109/TIT.2018.2809790",
     ),
-    Reference(
+    Work(
         key="duchi2018", authors=("Duchi, J. C.", "Jordan, M. I.", "Wainwright, M. J."), year=2018,
         title="Minimax optimal procedures for locally private estimation",
         within="Journal of the American Statistical Association", volume="113", number="521",
         pages="182-201", doi="10.1080/01621459.2017.1389735",
     ),
-    Reference(
+    Work(
         key="wang2018",
         authors=("Wang, S.", "Huang, L.", "Nie, Y.", "Wang, P.", "Xu, H.", "Yang, W."), year=2018,
         title="PrivSet: Set-valued data analyses with local differential privacy",
         within="IEEE INFOCOM 2018: IEEE Conference on Computer Communications",
         kind="inproceedings", pages="1088-1096",
     ),
-    Reference(
+    Work(
         key="balle2018", authors=("Balle, B.", "Wang, Y.-X."), year=2018,
         title="Improving the Gaussian mechanism for differential privacy: Analytical calibration"
         " and optimal denoising",
         within="Proceedings of the 35th International Conference on Machine Learning",
         kind="inproceedings", pages="394-403",
     ),
-    Reference(
+    Work(
         key="wang2019",
         authors=(
             "Wang, N.", "Xiao, X.", "Yang, Y.", "Zhao, J.", "Hui, S. C.", "Shin, H.", "Shin, J.",
@@ -260,39 +260,39 @@ _WORKS = (
         within="2019 IEEE 35th International Conference on Data Engineering (ICDE)",
         kind="inproceedings", pages="638-649", doi="10.1109/ICDE.2019.00063",
     ),
-    Reference(
+    Work(
         key="li2020",
         authors=("Li, Z.", "Wang, T.", "Lopuhaä-Zwakenberg, M.", "Li, N.", "Škorić, B."),
         year=2020, title="Estimating numerical distributions under local differential privacy",
         within="Proceedings of the 2020 ACM SIGMOD International Conference on Management of Data",
         kind="inproceedings", pages="621-635", doi="10.1145/3318464.3389700",
     ),
-    Reference(
+    Work(
         key="canonne2020", authors=("Canonne, C. L.", "Kamath, G.", "Steinke, T."), year=2020,
         title="The discrete Gaussian for differential privacy",
         within="Advances in Neural Information Processing Systems", volume="33",
         pages="15676-15688",
     ),
-    Reference(
+    Work(
         key="holohan2020",
         authors=("Holohan, N.", "Antonatos, S.", "Braghin, S.", "Mac Aonghusa, P."), year=2020,
         title="The bounded Laplace mechanism in differential privacy",
         within="Journal of Privacy and Confidentiality", volume="10", number="1",
         doi="10.29012/jpc.715",
     ),
-    Reference(
+    Work(
         key="cheu2021", authors=("Cheu, A.", "Smith, A.", "Ullman, J."), year=2021,
         title="Manipulation attacks in local differential privacy",
         within="2021 IEEE Symposium on Security and Privacy (SP)", kind="inproceedings",
         pages="883-900", doi="10.1109/SP40001.2021.00001",
     ),
-    Reference(
+    Work(
         key="aapor2021",
         authors=("American Association for Public Opinion Research",), year=2021,
         title="AAPOR code of professional ethics and practices", within="AAPOR", kind="misc",
         url="https://aapor.org/standards-and-ethics/",
     ),
-    Reference(
+    Work(
         key="arcolezi2022",
         authors=("Arcolezi, H. H.", "Couchot, J.-F.", "Al Bouna, B.", "Xiao, X."), year=2022,
         title="Improving the utility of locally differentially private protocols for longitudinal"

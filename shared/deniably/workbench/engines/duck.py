@@ -21,7 +21,7 @@ class DuckDB:
     def totals(
         self, source: Source, expressions: Sequence[str], where: str | None = None
     ) -> list[int]:
-        """As of ``Engine``."""
+        """As of ``CountingEngine``."""
         sums = ", ".join(f"coalesce(sum({one}), 0)" for one in expressions)
         [row] = self._asked(source, sums, where)
         return [int(value) for value in row]
@@ -29,7 +29,7 @@ class DuckDB:
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """As of ``Engine``. A query a key: each reads its own columns alone."""
+        """As of ``CountingEngine``. A query a key: each reads its own columns alone."""
         return [self._grouped(source, ", ".join(f"c{one}" for one in key), where) for key in keys]
 
     def _grouped(self, source: Source, key: str, where: str | None) -> Groups:

@@ -21,7 +21,7 @@ class Source:
     names: tuple[str, ...]
 
 
-class Engine(Protocol):
+class CountingEngine(Protocol):
     """Something that counts rows of Parquet files.
 
     ``where`` is a condition that is never null; None for all rows. Both raise NoExport where a file

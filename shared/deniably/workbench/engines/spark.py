@@ -36,7 +36,7 @@ class Spark:
     def totals(
         self, source: Source, expressions: Sequence[str], where: str | None = None
     ) -> list[int]:
-        """As of ``Engine``."""
+        """As of ``CountingEngine``."""
         sums = [self.functions.expr(f"coalesce(sum({one}), 0)") for one in expressions]
         try:
             [row] = self._frame(source, where).agg(*sums).collect()
@@ -47,7 +47,7 @@ class Spark:
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """As of ``Engine``. One job for all keys, as starting one takes longer than counting."""
+        """As of ``CountingEngine``. One job for all keys: starting takes longest."""
         if not keys:
             return []
         frame, widest = self._frame(source, where), max(len(key) for key in keys)

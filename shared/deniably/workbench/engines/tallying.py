@@ -13,7 +13,7 @@ from functools import cached_property
 from deniably.estimation.tally import Tally
 from deniably.survey.survey import Survey
 from deniably.workbench.engines.counting import QuestionCounter, counters, joined, number, within
-from deniably.workbench.engines.engine import Engine, Groups, Source
+from deniably.workbench.engines.engine import CountingEngine, Groups, Source
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.parts import Parts
 
@@ -39,7 +39,9 @@ class TalliedSet:
     pairs: dict[tuple[str, str], Groups] = field(default_factory=dict[tuple[str, str], Groups])
 
 
-def tally_set(parts: Parts, engine: Engine, pairs: Sequence[tuple[str, str]] = ()) -> TalliedSet:
+def tally_set(
+    parts: Parts, engine: CountingEngine, pairs: Sequence[tuple[str, str]] = ()
+) -> TalliedSet:
     """Tallies a report set, with the joint counts of some ``pairs`` of questions.
 
     Raises NoExport where a file cannot be read, and for a pair that is none of two questions whose
@@ -91,7 +93,7 @@ def _less(groups: Groups, wrong: Groups, places: Sequence[int]) -> Groups:
 class _Reading:
     parts: Parts
     source: Source
-    engine: Engine
+    engine: CountingEngine
 
     @cached_property
     def counters(self) -> list[QuestionCounter]:
