@@ -63,8 +63,8 @@ ROOT = TESTS.parent
 WEB = ROOT / "client/deniably_client/web"
 VECTORS = ROOT / "shared/vectors"
 
-# The browser talks to the test's own server and to nobody else. Its pages share a process, as on a
-# small phone: each costs a tenth less.
+# The browser talks to the test's own server and to nobody else. Its pages do not share a process:
+# with one for all, a page now and then waited for another without end.
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -73,7 +73,6 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--renderer-process-limit=1",
     "--num-raster-threads=1",
 )
 

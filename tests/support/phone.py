@@ -31,14 +31,15 @@ MODULE = "document.querySelector('script[src$=\"page.js\"]').src.replace('page.j
 # What the page remembers.
 READ = f"async () => (await import({MODULE % '../device/storage.js'})).read()"
 
-# The pauses between tries to send, from half a second to four, are over at once. Other waits are
-# not within: leaving has patience for 500 ms, and a register for 4,000.
+# The pauses between tries to send, from half a second to four, are over five times as fast, and not
+# at once: a browser that says it is online may refuse a request yet. Other waits are not within:
+# leaving has patience for 500 ms, and a register for 4,000.
 IMPATIENT = """globalThis.patience = [];
 const { setTimeout: patiently } = globalThis;
 globalThis.setTimeout = (then, milliseconds) => {
   const between = milliseconds >= 500 && milliseconds < 4000;
   if (between) patience.push(milliseconds);
-  return patiently(then, between && milliseconds > 500 ? 0 : milliseconds);
+  return patiently(then, between && milliseconds > 500 ? milliseconds / 5 : milliseconds);
 };"""
 HURRY = """globalThis.pauses = [];
 const { setTimeout: wait } = globalThis;
