@@ -267,6 +267,8 @@ def test_errors_say_what_was_wrong_and_how_to_mend_it(
         dn.estimate(survey, tallies, confidence=95)
     with pytest.raises(ValueError, match="is no survey's address"):
         dn.open("http://example.org/workplace")
+    with pytest.raises(ValueError, match=r"leave out \?site=north of the address"):
+        dn.open("http://example.org/surveys/workplace?site=north")
     with pytest.raises(ValueError, match="over https"):
         dn.open("http://example.org/s/workplace", token="secret")
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -110,6 +110,17 @@ def test_a_tally_file_is_read_back_whole(folder: Path, engine: DuckDB) -> None:
     assert tally_text(back) == text
 
 
+def test_a_folder_whose_name_is_a_pattern_is_that_folder_alone(
+    engine: DuckDB, tmp_path: Path
+) -> None:
+    reports = of_simulation(randomise(simulate_people(compile_survey(FEW), N)))
+    for name in ("set[ab]", "seta", "set*"):
+        written(reports, tmp_path / name)
+
+    for name in ("set[ab]", "set*"):
+        assert same(tally_set(open_parts(tmp_path / name), engine).tallies, reports.tally())
+
+
 # --- pairs ---------------------------------------------------------------------------------------
 
 
@@ -212,6 +223,11 @@ def fewer(folder: Path) -> None:
     pq.write_table(pq.read_table(file).slice(1), file)
 
 
+def outside(folder: Path) -> None:
+    design = folder / "design.json"
+    design.write_text(design.read_text().replace("part-00002", "../parts/part-00002"))
+
+
 def without_column(folder: Path) -> None:
     file = folder / "part-00002.parquet"
     table = pq.read_table(file)
@@ -257,6 +273,7 @@ FEW = {
         (other_survey, "design.json is of another survey than survey.json"),
         (lambda folder: (folder / "design.json").unlink(), "design.json: No such file"),
         (lambda folder: (folder / "design.json").write_text("{"), "parts: "),
+        (outside, "which is no file of the folder"),
     ],
 )
 def test_a_set_that_is_not_whole_is_refused(spoil: object, why: str, tmp_path: Path) -> None:
@@ -266,6 +283,21 @@ def test_a_set_that_is_not_whole_is_refused(spoil: object, why: str, tmp_path: P
 
     with pytest.raises(NoExport, match=why):
         open_parts(parts)
+
+
+@pytest.mark.parametrize("name", ["stolen", "worries"])
+def test_files_that_change_while_they_are_counted_make_no_tally(
+    name: str, engine: DuckDB, tmp_path: Path
+) -> None:
+    """Whether a question has one column or one for each choice."""
+    [question] = [one for one in PLAIN if one["name"] == name]
+    survey = survey_of_everything(questions=[question])
+    parts = written(of_simulation(randomise(simulate_people(survey, N))), tmp_path / "parts")
+    opened = open_parts(parts)
+    fewer(parts)
+
+    with pytest.raises(NoExport, match="249 reports were counted, and the files have 250"):
+        tally_set(opened, engine)
 
 
 def test_a_set_of_nobody_is_refused_and_nothing_is_written(tmp_path: Path) -> None:

@@ -89,8 +89,17 @@ class Remote:
 
 
 def remote_at(address: str, token: str | None = None) -> Remote:
-    """The survey at an address of its form or its results. Raises ValueError as ``Remote`` does."""
+    """The survey at an address of its form or its results. Raises ValueError as ``Remote`` does.
+
+    It raises ValueError for an address with a query, too, such as that of a subgroup's page: what
+    is asked for there would be passed over.
+    """
     parts = urlsplit(address)
+    if parts.query:
+        raise ValueError(
+            f"leave out ?{parts.query[:64]} of the address: it is that of the whole survey;"
+            " estimate(by=...) has the subgroups, and confidence is asked for by itself"
+        )
     found = _PATH.fullmatch(parts.path)
     if parts.scheme not in ("http", "https") or not parts.hostname or not found:
         raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from glob import escape
 from typing import Any
 
 from deniably.workbench.engines.engine import Groups, Source
@@ -47,7 +48,10 @@ class DuckDB:
             f"{condition}{rest}"
         )
         try:
-            return list(self.connection.execute(query, [list(source.files)]).fetchall())
+            # What a path has of a pattern is part of its name.
+            return list(
+                self.connection.execute(query, [[escape(file) for file in source.files]]).fetchall()
+            )
         except self.module.Error as error:
             raise NoExport(f"DuckDB: {error}") from None
 

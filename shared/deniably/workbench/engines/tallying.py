@@ -17,6 +17,8 @@ from deniably.workbench.engines.engine import CountingEngine, Groups, Source
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.parts import Parts
 
+_EVERY = "1"
+"""The expression whose sum is the number of rows."""
 _MOST_WRONG = 1_000_000
 """Reports that may not fit before the definition must be another one."""
 ASKED = "number of questions"
@@ -51,6 +53,8 @@ def tally_set(
     reading = _Reading(parts, source, engine)
     places = {pair: reading.places(pair) for pair in pairs}
     found = reading.counted()
+    if found.rows != parts.rows:
+        raise NoExport(f"{found.rows:,} reports were counted, and the files have {parts.rows:,}")
     both = engine.groups(source, list(places.values()))
     joint = dict(zip(places, both, strict=True))
     left_out, unfit = 0, reading.unfit(found)
@@ -70,15 +74,17 @@ def source_of(parts: Parts) -> Source:
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """What an engine found: the groups by column, and the sums of expressions."""
+    """What an engine found in ``rows``: the groups by column, and the sums of expressions."""
 
+    rows: int
     groups: dict[int, Groups]
     sums: dict[str, int]
 
     def less(self, wrong: Groups, sums: dict[str, int]) -> _Counted:
         """Without some rows, given whole, and their sums."""
         groups = {place: _less(one, wrong, (place,)) for place, one in self.groups.items()}
-        return _Counted(groups, {text: self.sums[text] - less for text, less in sums.items()})
+        left = {text: self.sums[text] - less for text, less in sums.items()}
+        return _Counted(self.rows - sum(wrong.values()), groups, left)
 
 
 def _less(groups: Groups, wrong: Groups, places: Sequence[int]) -> Groups:
@@ -127,7 +133,11 @@ class _Reading:
         misfits = [one.misfit for one in self.counters if one.misfit]
         misfits += map(_misfit, self.beside.values())
         groups = dict(zip(places, found, strict=True))
-        return _Counted(groups, self.sums([*self.summed, *misfits]))
+        if not places:
+            misfits.append(_EVERY)
+        sums = self.sums([*self.summed, *misfits])
+        rows = sum(groups[places[0]].values()) if places else sums[_EVERY]
+        return _Counted(rows, groups, sums)
 
     def sums(self, expressions: Sequence[str], where: str | None = None) -> dict[str, int]:
         """The sums of expressions over all rows, or over those ``where`` a condition holds."""

@@ -121,7 +121,7 @@ def open_parts(folder: Path) -> Parts:
         if design["digest"] != survey.digest:
             raise NoExport(f"{folder}: design.json is of another survey than survey.json")
         parts = design.get("parts", [{"file": "reports.parquet", "rows": design["n"]}])
-        stated = {folder / str(one["file"]): int(one["rows"]) for one in parts}
+        stated = {folder / _plain(one["file"]): int(one["rows"]) for one in parts}
         schemas = [_schema(file, rows) for file, rows in stated.items()]
         columns = bare(columns_in(survey, schemas[0].names))
         for file, schema in zip(stated, schemas, strict=True):
@@ -133,6 +133,13 @@ def open_parts(folder: Path) -> Parts:
     except (DeniablyError, ValueError, LookupError, TypeError) as error:
         raise NoExport(f"{folder}: {error}") from None
     return Parts(columns, tuple(stated), sum(stated.values()))
+
+
+def _plain(name: str) -> str:
+    """The name of a file in the folder. Raises ValueError for a path that leads out of it."""
+    if Path(name).name != name:
+        raise ValueError(f"design.json names {name!r}, which is no file of the folder")
+    return name
 
 
 def _schema(file: Path, rows: int) -> Any:
