@@ -1,4 +1,4 @@
-"""Figures for papers in the software of authors and journals, where it is installed."""
+"""Figures and references for papers in the software of authors and journals, if it is there."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from deniably.results.drawing.paper_table import PaperTable
 from deniably.results.drawing.paper_trends import Panel, PaperTrends
 from deniably.results.drawing.plot import Area, AreaMap, MapSide
 from deniably.results.drawing.row import banded, mean_row, share_row
+from deniably.results.writing.citation import Citation
+from deniably.results.writing.references import SOURCES
 
 ROWS = [
     banded(share_row("3 × “im Jahr” & <mehr>", 0.3, (0.2, 0.4)), (0.23, 0.36), (0.27, 0.33)),
@@ -48,6 +50,14 @@ ACROSS = {85: 2008, 180: 4252}
 """Pixels of each width, in millimetres, at 600 to the inch."""
 LATEX = r"""\documentclass{article}\usepackage{graphicx}\begin{document}
 \includegraphics{figure85.pdf}\includegraphics{figure180.pdf}\end{document}"""
+
+ASKING = r"""\relax
+\citation{*}
+\bibstyle{apalike}
+\bibdata{works}
+"""
+"""All works, in a style that abbreviates first names."""
+CITING = r"""\documentclass{article}\begin{document}\input{paper.bbl}\end{document}"""
 
 
 def run(folder: Path, *command: str) -> None:
@@ -93,3 +103,18 @@ def test_inkscape_opens_it(folder: Path) -> None:
 
     for width in WIDTHS:
         assert size_of((folder / f"figure{width}.png").read_bytes())[0] == ACROSS[width]
+
+
+def test_bibtex_and_latex_set_the_references(tmp_path: Path) -> None:
+    nasty = Citation(
+        survey="x", title="50 % {of} {R&D_#1 \\ $x$ ~ ^ <|>", digest="a" * 64, version="1"
+    )
+    entries = [nasty.bibtex(), *(one.bibtex for one in SOURCES.values())]
+    (tmp_path / "works.bib").write_text("\n".join(entries), encoding="utf-8")
+    (tmp_path / "paper.aux").write_text(ASKING, encoding="ascii")
+    run(tmp_path, "bibtex", "paper")  # which fails where an entry cannot be read
+    listed = (tmp_path / "paper.bbl").read_text(encoding="utf-8")
+
+    assert listed.count(r"\bibitem") == len(entries)
+    (tmp_path / "paper.tex").write_text(CITING, encoding="ascii")
+    run(tmp_path, "pdflatex", "-interaction=batchmode", "-halt-on-error", "paper.tex")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 
 from deniably.core.steering import one_line
 
 _LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
-    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
+    "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+}  # fmt: skip
+"""BibTeX counts braces whether or not a backslash escapes them, so that a brace has to be named."""
+_ACCENTS = {
+    "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": '"',
+    "\u030a": "r ", "\u030c": "v ", "\u0327": "c ",
 }  # fmt: skip
 _MARKDOWN = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})
 
@@ -21,6 +29,23 @@ def latex(text: str) -> str:
     '50 \\\\% of R\\\\&D'
     """
     return "".join(_LATEX.get(char, char) for char in one_line(text))
+
+
+def latex_name(text: str) -> str:
+    """The name of an author for BibTeX, whose accents are commands of LaTeX.
+
+    Styles abbreviate first names to their first byte, which would cut a letter of two bytes.
+
+    >>> latex_name("Erlingsson, Ú.")
+    "Erlingsson, {\\\\'U}."
+    """
+    letters = unicodedata.normalize("NFD", latex(text))
+    written = re.sub(f"([A-Za-z])([{''.join(_ACCENTS)}])", _accented, letters)
+    return unicodedata.normalize("NFC", written)
+
+
+def _accented(found: re.Match[str]) -> str:
+    return f"{{\\{_ACCENTS[found[2]]}{found[1]}}}"
 
 
 def markdown(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from deniably.core.markup import latex
+from deniably.core.markup import latex, latex_name
 
 Kind = Literal["article", "inproceedings", "book", "misc"]
 
@@ -71,7 +71,7 @@ class Work:
             self.kind,
             self.key,
             {
-                "author": " and ".join(map(latex, self.authors)),
+                "author": " and ".join(map(latex_name, self.authors)),
                 "year": str(self.year),
                 "title": f"{{{latex(self.title)}}}",
                 place.get(self.kind, "howpublished"): latex(self.within),
