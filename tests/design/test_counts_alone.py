@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import log
 from typing import Any
 
@@ -38,8 +39,8 @@ def test_two_coins_and_2584_people_keep_what_a_curator_promises() -> None:
     found = epsilon(YES_NO, 2584)
 
     assert two_digits_up(found) == "0.084"
-    assert found == pytest.approx(binary_epsilon(2584, log(3), DELTA), rel=1e-6)
-    assert binary_delta(2584, log(3), found) <= DELTA * (1 + 1e-5)
+    assert found == pytest.approx(binary_epsilon(2584, log(3), float(DELTA)), rel=1e-6)
+    assert binary_delta(2584, log(3), found) <= float(DELTA) * (1 + 1e-5)
 
 
 def test_more_people_hide_better_and_no_crowd_is_worse_than_a_report() -> None:
@@ -61,7 +62,7 @@ def test_every_other_mechanism_has_the_figure_for_any_randomiser(question: dict[
     found = epsilon({"epsilon": 1, **question}, 5000)
 
     assert found == pytest.approx(
-        shuffled_epsilon(Clones.of(AnswerPair(1.0)), 5000, DELTA), rel=1e-4
+        shuffled_epsilon(Clones.of(AnswerPair(1.0)), 5000, float(DELTA)), rel=1e-4
     )
 
 
@@ -73,6 +74,18 @@ def test_it_is_said_where_the_worst_case_is_not_proved() -> None:
     assert many is not None
     assert "was searched, not proved" not in few.sentence
     assert "was searched, not proved" in many.sentence
+
+
+@pytest.mark.parametrize(("n", "chance"), [(10_000, "a million"), (10_001, "10,000,000")])
+def test_the_chance_that_is_left_is_far_below_one_person(n: int, chance: str) -> None:
+    """With a delta near 1/n the answers of a few people might be published: see ``delta_rule``."""
+    of = survey(YES_NO)
+    found = counts_alone(of, of.questions[0], n)
+    assert found is not None
+
+    assert f"but for a chance of one in {chance}." in found.sentence
+    assert 100 * n * found.delta <= 1
+    assert binary_delta(n, log(3), found.epsilon) <= found.delta * (1 + Fraction(1, 10**5))
 
 
 def test_the_sentence_says_who_is_meant_and_who_not() -> None:

@@ -7,7 +7,8 @@ from math import inf
 import pytest
 
 from deniably.authoring.curve_drawing import curve_svg
-from deniably.design.curve import EPSILONS, EVERYBODY, curve_of, curve_table
+from deniably.core.counting import EVERYBODY
+from deniably.design.curve import EPSILONS, curve_of, curve_table
 from deniably.design.planning import Goal, respondents_for, share_goal
 
 

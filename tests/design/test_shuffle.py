@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import combinations, product
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from scipy import stats
 from deniably.design.composition import AnswerPair
 from deniably.design.shuffle import (
     Clones,
+    _fair_coins,
     binary_delta,
     binary_epsilon,
     closed_form_2021,
@@ -314,12 +316,32 @@ def test_alone_a_person_keeps_what_the_randomiser_gives() -> None:
     assert shuffled_delta(Clones.of(pair), 1, 2.1) == 0 == binary_delta(1, 2.0, 2.1)
 
 
-def test_a_million_reports_take_a_moment() -> None:
-    """A tenth of a second on a small machine; a hundred times slower fails."""
-    start = time.process_time()
-    shuffled_epsilon(any_randomiser(1), 10**6, DELTA)
+def test_ten_thousand_million_reports_are_counted_as_well_as_few() -> None:
+    """Tails of coins summed from probabilities to 50 digits; in a moment and little memory."""
+    coins, epsilon0, epsilon, delta = 10**10 - 1, 4.0, 5.3973e-4, 1e-12
+    clones, start = any_randomiser(epsilon0), time.process_time()
+    found = shuffled_delta(clones, coins + 1, epsilon)
 
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 10, "a hundred times slower fails"
+    assert found == pytest.approx(delta, rel=0.02), "0.00053971 is the epsilon of 1e-12"
+    assert shuffled_delta(clones, 10**15, epsilon) == found, "more people hide at least as well"
+
+    j = np.arange(366_000_000, 366_000_400, dtype=np.float64)
+    mass, tail = _fair_coins(j, np.floor(j / 2 + 47_000))
+    for at in (0, 399):
+        exact_mass, exact_tail = exact_fair_coins(int(j[at]), int(j[at]) // 2 + 47_000)
+        assert mass[at] == pytest.approx(exact_mass, rel=1e-9)
+        assert tail[at] == pytest.approx(exact_tail, rel=1e-9)
+
+
+def exact_fair_coins(n: int, at: int) -> tuple[float, float]:
+    """P[X = at - 1] and P[X >= at] for X ~ Binomial(n, 1/2)."""
+    with mpmath.workdps(50):
+        log_mass = mpmath.loggamma(n + 1) - mpmath.loggamma(at + 1) - mpmath.loggamma(n - at + 1)
+        mass = float(mpmath.exp(log_mass - n * mpmath.log(2)))
+    x = np.arange(at, at + 200_000, dtype=np.float64)
+    tail = mass * (1 + float(np.cumprod((n - x) / (x + 1)).sum()))
+    return mass * at / (n - at + 1), tail
 
 
 @for_each(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+EVERYBODY = 10**10
+"""More people than there are."""
+
 
 def counted(n: int, one: str, many: str = "") -> str:
     """A number of things; ``many`` is the plural if more than an s is added.

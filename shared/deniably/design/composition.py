@@ -218,17 +218,18 @@ def _profile(losses: Floats, weights: Floats, whole: float) -> float:
     return float(min(1.0, _UP * np.dot(weights[above], -np.expm1(-excess))))
 
 
-def binomial_window(n: int, share: float) -> tuple[int, Floats]:
+def binomial_window(n: int, share: float, deviations: int = 40) -> tuple[int, Floats]:
     """The binomial (n, share) law: the first count and the probabilities from there on.
 
-    Leaves out only counts less probable than 1e-290. Each probability is the one before times a
-    ratio, outwards from the mode, and their sum is 1: the relative error is about 1e-16 for each
-    step from the mode. ``0 < share < 1``; near 1 take the other outcome, whose share is exact.
+    Leaves out only counts less probable than 1e-290, or, within 10 ``deviations``, 1e-20. Each
+    probability is the one before times a ratio, outwards from the mode, and their sum is 1: the
+    relative error is about 1e-16 for each step from the mode. ``0 < share < 1``; near 1 take the
+    other outcome, whose share is exact.
     """
     mode = min(n, math.floor((n + 1) * share))
     odds = share / (1 - share)
     # 40 standard deviations, or 400 steps in a long Poisson-like tail, have less than 1e-290.
-    reach = 400 + math.ceil(40 * math.sqrt(n * share * (1 - share)))
+    reach = 400 + math.ceil(deviations * math.sqrt(n * share * (1 - share)))
     up = np.arange(mode, min(n, mode + reach), dtype=np.float64)
     down = np.arange(mode, max(0, mode - reach), -1, dtype=np.float64)
     rising = np.cumprod((n - up) / (up + 1) * odds, dtype=np.float64)

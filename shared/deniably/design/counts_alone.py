@@ -7,18 +7,21 @@ privacy amplification by shuffling. See ``shuffle`` for the limits of that.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, inf, log10, nextafter
 
 from deniably.core.loss import Loss
 from deniably.design.composition import AnswerPair
+from deniably.design.delta_rule import far_below
 from deniably.design.shuffle import PROVED, Clones, binary_epsilon, shuffled_epsilon
 from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
-DELTA = 1e-6
-"""The chance that is left to the figure."""
+DELTA = Fraction(1, 1_000_000)
+"""The chance that is left to the figure, unless so many people answer that it is not far below 1/n:
+then the next smaller power of ten is."""
 
 _WORTH = 0.8
 """A figure above this part of the epsilon of a report is not worth a sentence."""
@@ -26,7 +29,7 @@ _WORTH = 0.8
 
 @dataclass(frozen=True)
 class CountsAlone:
-    """Counts of ``n`` honest reports keep ``epsilon``, but for a chance of ``DELTA``.
+    """Counts of ``n`` honest reports keep ``epsilon``, but for a chance of ``delta``.
 
     A report keeps ``full``. Where ``proved`` is false, the worst answers of the other people were
     searched for and not proved to be the worst: see ``shuffle.binary_delta``.
@@ -38,6 +41,11 @@ class CountsAlone:
     proved: bool
 
     @property
+    def delta(self) -> Fraction:
+        """The chance with which the epsilon need not hold."""
+        return chance_left(self.n)
+
+    @property
     def sentence(self) -> str:
         """The figure with its limits, for the readers of results."""
         proved = (
@@ -46,12 +54,21 @@ class CountsAlone:
         return (
             f"Somebody who sees only the counts of this question, and no report, learns less: among"
             f" {self.n:,} honest reports in hidden order they keep epsilon"
-            f" {two_digits_up(self.epsilon)}, but for a chance of one in a million.{proved} The"
-            " server receives each report, and against it epsilon"
+            f" {two_digits_up(self.epsilon)}, but for a chance of {_chance(self.delta)}.{proved}"
+            " The server receives each report, and against it epsilon"
             f" {self.full.epsilon_text()} holds. Fake reports hide nobody. The epsilons and"
             " chances of several questions and waves add up, and tables of questions together are"
             " not covered."
         )
+
+
+def chance_left(n: int) -> Fraction:
+    """The delta at which counts of ``n`` reports are judged."""
+    return min(DELTA, far_below(n))
+
+
+def _chance(delta: Fraction) -> str:
+    return "one in a million" if delta == DELTA else f"one in {delta.denominator:,}"
 
 
 def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | None:
@@ -101,9 +118,10 @@ def counts_notes(survey: Survey, n: int) -> list[str]:
 @lru_cache(maxsize=1024)
 def _amplified(n: int, epsilon0: float, *, of_two: bool) -> tuple[float, bool]:
     """The epsilon, and whether it is proved."""
+    delta = float(chance_left(n))
     if of_two:
-        return binary_epsilon(n, epsilon0, DELTA), n <= PROVED
-    return shuffled_epsilon(Clones.of(AnswerPair(epsilon0)), n, DELTA), True
+        return binary_epsilon(n, epsilon0, delta), n <= PROVED
+    return shuffled_epsilon(Clones.of(AnswerPair(epsilon0)), n, delta), True
 
 
 def two_digits_up(value: float) -> str:

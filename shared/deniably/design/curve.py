@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import inf
 
+from deniably.core.counting import EVERYBODY
 from deniably.core.table import Cell, Table
 from deniably.design.planning import (
     Goal,
@@ -21,9 +22,6 @@ from deniably.survey.survey import Survey
 
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 """From the strongest protection in use to the most that a device allows one survey."""
-
-EVERYBODY = 10**10
-"""More people than there are."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

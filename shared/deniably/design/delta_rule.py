@@ -11,6 +11,15 @@ FAR = 100
 """How many times smaller than 1/n a delta is far below it. The number is this software's own."""
 
 
+def far_below(n: int) -> Fraction:
+    """The largest power of ten that is far below 1/n.
+
+    >>> far_below(10_000), far_below(10_001)
+    (Fraction(1, 1000000), Fraction(1, 10000000))
+    """
+    return Fraction(1, 10 ** len(str(n * FAR - 1)))
+
+
 def delta_warning(delta: Fraction, n: int) -> str:
     """A sentence where the delta of a person's report is not far below 1/n; else empty.
 
@@ -23,11 +32,10 @@ def delta_warning(delta: Fraction, n: int) -> str:
     """
     if delta * n * FAR <= 1:
         return ""
-    enough = Fraction(1, 10 ** len(str(n * FAR - 1)))
     chance = min(Fraction(1), delta * n)
     return (
         f"delta {to_decimal_text(delta)} is not far below 1/n: of {people(n)}, the promise of"
         f" epsilon may fail for somebody with a chance of up to {float(100 * chance):.3g} %. State"
-        f" {to_decimal_text(enough)} or less in all, or leave delta out (Dwork and Roth 2014,"
+        f" {to_decimal_text(far_below(n))} or less in all, or leave delta out (Dwork and Roth 2014,"
         " section 2.3)."
     )

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.bisection import smallest
+from deniably.core.counting import EVERYBODY
 from deniably.design.composition import AnswerPair, binomial_window
 
 Floats = npt.NDArray[np.float64]
@@ -33,6 +34,8 @@ _PRECISION = 1e-7  # of an epsilon, relative
 PROVED = 1000
 """Reports up to which the number of "yes" is computed for all answers of the others."""
 _TRY = 64
+_DEVIATIONS = 10
+"""Counts further from the likeliest are less probable than 1e-20 each, 1e-16 in all."""
 
 
 # --- closed forms ---------------------------------------------------------------------------
@@ -125,6 +128,7 @@ def shuffled_delta(clones: Clones, n: int, epsilon: float) -> float:
         1/n  mean of (n0 (p - E q)/r - n1 (E p - q)/r - m (E - 1))_+
     """
     _check(n, epsilon)
+    n = min(n, EVERYBODY)  # a larger crowd hides at least as well
     p, q, r, neither = clones.p, clones.q, clones.r, clones.neither
     if math.exp(epsilon) * q >= p:
         return 0.0
@@ -148,11 +152,13 @@ def shuffled_delta(clones: Clones, n: int, epsilon: float) -> float:
 def shuffled_epsilon(clones: Clones, n: int, delta: float) -> float:
     """The smallest epsilon that the multiset of n reports keeps with ``delta``, rounded up.
 
-    Takes less than a second for a million reports.
+    Takes less than a second for a million reports, and seconds for ten thousand million.
     """
     most = (1 + _RELATIVE) * math.log(clones.p / clones.q)
     _check(n, most, delta)
-    return smallest(lambda epsilon: shuffled_delta(clones, n, epsilon) <= delta, most, _PRECISION)
+    guess = most / math.sqrt(n)
+    found = smallest(lambda one: shuffled_delta(clones, n, one) <= delta, guess, _PRECISION)
+    return min(found, most)
 
 
 def _crowd_delta(clones: Clones, n: int, epsilon: float) -> tuple[float, float]:
@@ -184,7 +190,7 @@ def _crowd_delta(clones: Clones, n: int, epsilon: float) -> tuple[float, float]:
 
 def _likely(n: int, share: float) -> tuple[Floats, Floats]:
     """The counts of the binomial law that matter here, and their probabilities."""
-    first, weights = binomial_window(n, share)
+    first, weights = binomial_window(n, share, _DEVIATIONS)
     likely = weights > 1e-20  # the rest is less than _ABSOLUTE
     counts = first + np.arange(weights.size, dtype=np.float64)
     return counts[likely], weights[likely]
@@ -265,7 +271,9 @@ def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
     pair = AnswerPair(epsilon0)
     if _too_coarse(n, pair):
         return shuffled_delta(Clones.of(pair), n, epsilon)
-    return _binary_profile(_yes_laws(n - 1, pair), pair, epsilon)
+    others = min(n, EVERYBODY) - 1
+    laws = (_yes_law(others - no, no, pair) for no in _tried(others))
+    return max(_binary_profile(law, pair, epsilon) for law in laws)
 
 
 def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
@@ -274,17 +282,18 @@ def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
     pair = AnswerPair(epsilon0)
     if _too_coarse(n, pair):
         return shuffled_epsilon(Clones.of(pair), n, delta)
-    laws = _yes_laws(n - 1, pair)
-    # The worst answers are nearly always among few; all are tried at the epsilon of these.
+    others = min(n, EVERYBODY) - 1
+    tried = _tried(others)
+    # The worst answers are nearly always among few, which come first. One law is held at a time.
     found = 0.0
-    for some in (laws[:: max(1, len(laws) // _TRY)], laws):
-        if found and _binary_profile(some, pair, found) <= delta:
-            return found
-        found = smallest(
-            lambda epsilon, of=some: _binary_profile(of, pair, epsilon) <= delta,  # type: ignore[misc]
-            epsilon0,
-            _PRECISION,
-        )
+    for no in (*tried[:: max(1, len(tried) // _TRY)], *tried):
+        law = _yes_law(others - no, no, pair)
+
+        def keeps(epsilon: float, law: tuple[Floats, Floats] = law) -> bool:
+            return _binary_profile(law, pair, epsilon) <= delta
+
+        if not found or not keeps(found):
+            found = smallest(keeps, found or epsilon0, _PRECISION)
     return found
 
 
@@ -292,30 +301,30 @@ def _too_coarse(n: int, pair: AnswerPair) -> bool:
     return n > PROVED and (n - 1) * pair.p * pair.q < 25
 
 
-def _yes_laws(others: int, pair: AnswerPair) -> list[tuple[Floats, Floats]]:
-    """P[N = y] and P[N > y] along y, for every number of "no" among the others that is tried."""
-    laws: list[tuple[Floats, Floats]] = []
-    for no in range(others + 1 if others < PROVED else _TRY):
-        law = np.convolve(_false(others - no, pair)[::-1], _false(no, pair))
-        laws.append((law, np.append(np.cumsum(law[:0:-1])[::-1], 0.0)))
-    return laws
+def _tried(others: int) -> range:
+    """The numbers of "no" among the others that are tried."""
+    return range(others + 1 if others < PROVED else _TRY)
+
+
+def _yes_law(yes: int, no: int, pair: AnswerPair) -> tuple[Floats, Floats]:
+    """P[N = y] and P[N > y] along y, where so many of the others answer "yes" and "no"."""
+    law = np.convolve(_false(yes, pair)[::-1], _false(no, pair))
+    return law, np.append(np.cumsum(law[:0:-1])[::-1], 0.0)
 
 
 def _false(n: int, pair: AnswerPair) -> Floats:
     """The law of the number of false reports among n; where it begins does not matter here."""
-    return binomial_window(n, pair.q)[1]
+    return binomial_window(n, pair.q, _DEVIATIONS)[1]
 
 
-def _binary_profile(laws: list[tuple[Floats, Floats]], pair: AnswerPair, epsilon: float) -> float:
+def _binary_profile(law: tuple[Floats, Floats], pair: AnswerPair, epsilon: float) -> float:
     gain = math.expm1(epsilon)
     report = pair.p - (gain + 1) * pair.q
     if report <= 0:
         return 0.0
-    worst = max(
-        float(np.max(report * (1 + _RELATIVE) * mass - gain * (1 - _RELATIVE) * above))
-        for mass, above in laws
-    )
-    return _up(worst, 0.0)
+    mass, above = law
+    worst = np.max(report * (1 + _RELATIVE) * mass - gain * (1 - _RELATIVE) * above)
+    return _up(float(worst), 0.0)
 
 
 def _up(plus: float, minus: float) -> float:
