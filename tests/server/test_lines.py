@@ -80,8 +80,8 @@ def test_a_batch_that_is_sent_again_counts_once(store: Store) -> None:
 
 
 def test_each_line_has_its_own_outcome(store: Store) -> None:
-    good, twin = a_report(SURVEY), a_report(SURVEY)
-    other = Report(good.id, good.survey, good.values | {"stolen": [1]})
+    good, twin = a_report(SURVEY, stolen=[1]), a_report(SURVEY)
+    other = Report(good.id, good.survey, good.values | {"stolen": [0]})  # sorts before it
     spaced = json.dumps(json.loads(a_report(SURVEY).canonical), indent=None).encode()
     wrong = a_report(survey_named("another"))
     bad = a_report(SURVEY, often=[3, 1])

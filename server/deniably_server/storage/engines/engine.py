@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 DatabaseRow = tuple[Any, ...]
+ReportRow = tuple[bytes, str, str, int]
+"""A report's id, its survey's name, its text and the number of its stratum."""
 
 MOVED = "the database is just being moved elsewhere; start the server on the new one"
 SERVED = "a server is running on the database, and what it takes meanwhile would be left behind"
@@ -48,6 +50,13 @@ class Connection(Protocol):
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[DatabaseRow], /) -> None:
         """Insert rows by the database's fastest way."""
+
+    def insert_new(self, rows: Sequence[ReportRow], /) -> list[int]:
+        """Insert the reports whose ids are not stored; returns the indices of the others.
+
+        Of rows with equal ids the first counts. The rows are written in their order.
+        """
+        ...
 
     def begin_rewriting(self) -> None:
         """Begin a transaction that rewrites closed surveys; only one runs at a time."""

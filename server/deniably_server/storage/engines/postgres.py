@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow, Result
+from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow, ReportRow, Result
 from deniably_server.storage.engines.postgres_schema import STEPS
 from deniably_server.storage.engines.schema_migration import Steps, migrate
 
@@ -39,6 +39,12 @@ _KEPT = {
     "totals": "stratum",
 }
 """The tables whose row positions reveal what came first or last, and the columns to sort by."""
+_REPORT = ("id", "survey", "report", "stratum")
+_INSERT_NEW = (
+    f"INSERT INTO reports ({', '.join(_REPORT)})"  # noqa: S608  # constants
+    " SELECT * FROM unnest(?::bytea[], ?::text[], ?::text[], ?::int[])"
+    " ON CONFLICT (id) DO NOTHING RETURNING id"
+)
 
 
 class Postgres:
@@ -156,6 +162,27 @@ class PostgresConnection:
         with self._connection.cursor() as cursor, cursor.copy(command) as copy:
             for row in rows:
                 copy.write_row(row)
+
+    def insert_new(self, rows: Sequence[ReportRow], /) -> list[int]:
+        """Insert the reports whose ids are not stored; returns the indices of the others."""
+        try:
+            with self._connection.transaction():  # a savepoint
+                self.fill("reports", _REPORT, rows)
+        except psycopg.errors.UniqueViolation:
+            return self._insert_some(rows)
+        return []
+
+    def _insert_some(self, rows: Sequence[ReportRow]) -> list[int]:
+        """As ``insert_new``, at half the speed of COPY, which takes all rows or none."""
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        new = {key for (key,) in self.execute(_INSERT_NEW, columns)}
+        others: list[int] = []
+        for index, (key, *_) in enumerate(rows):
+            if key in new:
+                new.remove(key)
+            else:
+                others.append(index)
+        return others
 
     def begin_rewriting(self) -> None:
         """Begin a rewrite. Writers go on, as they never touch a closed survey's rows."""

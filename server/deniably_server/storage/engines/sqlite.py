@@ -7,12 +7,13 @@ import os
 import sqlite3
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from time import monotonic, sleep
 from typing import cast
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow
+from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow, ReportRow
 from deniably_server.storage.engines.schema_migration import Steps, migrate
 from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
 from deniably_server.storage.engines.sqlite_schema import STEPS
@@ -36,6 +37,10 @@ _PRAGMAS = (
     "PRAGMA secure_delete = ON",  # deleted rows are overwritten
     "PRAGMA temp_store = MEMORY",  # no files but the database and its log
     "PRAGMA foreign_keys = ON",
+)
+_INSERT_NEW = (
+    "INSERT INTO reports (id, survey, report, stratum) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (id) DO NOTHING"
 )
 
 
@@ -113,6 +118,21 @@ class SqliteConnection(sqlite3.Connection):
         """Insert rows; ``rows`` may be a generator."""
         marks = ", ".join("?" * len(columns))
         self.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608
+
+    def insert_new(self, rows: Sequence[ReportRow], /) -> list[int]:
+        """Insert the reports whose ids are not stored; returns the indices of the others."""
+        before: list[int] = []
+
+        def noting() -> Iterator[ReportRow]:
+            for row in rows:
+                before.append(self.total_changes)  # with the insert of the row before
+                yield row
+
+        inserted = self.executemany(_INSERT_NEW, noting()).rowcount
+        if inserted == len(rows):
+            return []
+        steps = pairwise([*before, self.total_changes])
+        return [index for index, (old, new) in enumerate(steps) if old == new]
 
     def begin_rewriting(self) -> None:
         """Begin as any writer does."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import compress, islice, repeat
+from operator import itemgetter
 from threading import Lock
 
 import msgspec
@@ -19,7 +20,7 @@ import msgspec
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.errors import NotStored, Unavailable
-from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.engines.engine import Connection, ReportRow
 from deniably_server.storage.tables.snapshots import batch_of, renew
 from deniably_server.storage.tables.stored_settings import enter_setting, remove_setting
 from deniably_server.storage.tables.surveys import State, states_of
@@ -30,8 +31,8 @@ _decode = msgspec.json.Decoder(list[int]).decode
 _AT_ONCE = 10_000
 """Placeholders in one statement; well below what both databases allow."""
 
-ReportRow = tuple[bytes, str, str, int]
-"""A report's id, its survey's name, its text and the number of its stratum."""
+_SURVEY_AND_STRATUM = itemgetter(1, 3)
+"""Of a row."""
 
 
 class Outcome(Enum):
@@ -235,16 +236,24 @@ def _commit(
     """Store rows in one transaction.
 
     ``counted`` returns what the stored rows add to the tallies. ``batches`` has, by survey, the
-    number of new reports that renew its results.
+    number of new reports that renew its results; every row is of one of these surveys.
     """
+    keys = [row[0] for row in rows]
+    # Sorted by id: their order on disk does not follow their order of arrival. Of equal ids the
+    # first stays the first.
+    order = sorted(range(len(rows)), key=keys.__getitem__)
     database.begin_writing()
-    outcomes = _outcomes(database, rows)
+    states = states_of(database, batches)
+    outcomes = [_OF_NEW[states.get(row[1])] for row in rows]
+    wanted = [index for index in order if outcomes[index] is Outcome.STORED]
+    known = [wanted[place] for place in database.insert_new([rows[index] for index in wanted])]
+    for index in known:
+        outcomes[index] = Outcome.CONFLICT
+    if len(wanted) - len(known) < len(rows):
+        _compare(database, rows, outcomes)
     stored = [outcome is Outcome.STORED for outcome in outcomes]
-    # Sorted by id: their order on disk does not follow their order of arrival.
-    fresh = sorted(compress(rows, stored))
-    if fresh:
-        database.fill("reports", ("id", "survey", "report", "stratum"), fresh)
-        totals = Counter((survey, stratum) for _, survey, _, stratum in fresh)
+    totals = Counter(map(_SURVEY_AND_STRATUM, compress(rows, stored)))
+    if totals:
         add_counts(database, totals, counted(stored))
         for survey in filter(batches.get, {survey for survey, _ in totals}):
             renew(database, survey, batches[survey])
@@ -252,20 +261,16 @@ def _commit(
     return outcomes
 
 
-def _outcomes(database: Connection, rows: Sequence[ReportRow]) -> list[Outcome]:
-    known = _stored(database, (key for key, *_ in rows))
-    states = states_of(database, {survey for _, survey, *_ in rows})
-    outcomes: list[Outcome] = []
-    for row in rows:
-        key, survey, *_ = row
-        if key in known:
-            outcome = Outcome.REPLAYED if known[key] == row else Outcome.CONFLICT
-        else:
-            outcome = _OF_NEW[states.get(survey)]
-            if outcome is Outcome.STORED:
-                known[key] = row  # the same id may follow in this transaction
-        outcomes.append(outcome)
-    return outcomes
+def _compare(database: Connection, rows: Sequence[ReportRow], outcomes: list[Outcome]) -> None:
+    """Correct the outcomes of the rows that were not inserted, once the others were.
+
+    A row's id may be stored from before, or from an earlier row of this transaction.
+    """
+    others = [index for index, found in enumerate(outcomes) if found is not Outcome.STORED]
+    stored = _stored(database, (rows[index][0] for index in others))
+    for index in others:
+        if (row := stored.get(rows[index][0])) is not None:
+            outcomes[index] = Outcome.REPLAYED if row == rows[index] else Outcome.CONFLICT
 
 
 def _stored(database: Connection, keys: Iterable[bytes]) -> dict[bytes, ReportRow]:
