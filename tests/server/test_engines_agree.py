@@ -21,9 +21,12 @@ def test_every_store_and_engine_ends_at_the_same_integers(postgres: str, tmp_pat
     write_parts(tmp_path / "parts", reports.layout, [reports.rows], rows=300)
 
     with duckdb() as engine:
-        found = tally_set(open_parts(tmp_path / "parts"), engine).tallies
+        counted = tally_set(open_parts(tmp_path / "parts"), engine)
 
+    found, strata = counted.tallies, [one.tallies for one in counted.strata]
     assert found == reports.tally()
+    assert strata == [reports.among(one).tally() for one in SURVEY.every_stratum]
     for address in (str(tmp_path / "deniably.db"), postgres):
         with closing(stored(address, reports)) as store:
             assert store.tally(SURVEY.name) == store.recount(SURVEY.name) == found
+            assert [store.shown_tally(SURVEY.name, [place]) for place in (0, 1)] == strata

@@ -268,6 +268,11 @@ def tally_file(
     strata = strata[: len(definition.get("strata", {}))]
     own = columns(definition, set(strata) <= set(names))
     require(all(column.name in names for column in own), "a column is missing")
+    keys = sorted(definition.get("strata", {}))
+
+    def stratum(row: dict[str, Row]) -> dict[str, str]:
+        return {key: definition["strata"][key][row[key][0]] for key in keys}
+
     found = list[dict[str, Row]]()
     for values in table:
         row = dict[str, Row]()
@@ -277,25 +282,56 @@ def tally_file(
     wrong = [unfit(definition, row) for row in found]
     kept = [row for row, whys in zip(found, wrong, strict=True) if not whys]
     whys = [why for whys in wrong for why in whys]
+    parts = [kept]
+    if set(strata) <= set(names):
+        parts = [[row for row in kept if stratum(row) == one] for one in numbered(definition)]
+    if not all(may_be_seen(definition, part) for part in parts):
+        parts = [kept]
     return canonical({
         "tally": 1,
         "survey": definition,
-        "n": len(kept),
         "left_out": len(found) - len(kept),
         "unfit": {why: whys.count(why) for why in whys},
-        "tallies": {one["name"]: tally(one, kept) for one in definition["questions"]},
-        "pairs": [pair(definition, names, kept) for names in sorted(pairs)],
+        "strata": [
+            {
+                "n": len(part),
+                "tallies": {one["name"]: tally(one, part) for one in definition["questions"]},
+                "pairs": [pair(definition, names, part) for names in sorted(pairs)],
+            }
+            for part in parts
+        ],
     })  # fmt: skip
+
+
+def may_be_seen(definition: Definition, table: list[dict[str, Row]]) -> bool:
+    """Whether rows of a stratum have as many reports to every question as results need."""
+    counts = [sum(asked(q, row[q["name"]]) for row in table) for q in definition["questions"]]
+    return min(counts) >= definition["results"]["minimum"]
 
 
 def read_tally_file(text: str) -> None:
     """Raise Invalid unless it is a tally file."""
     found: Json = parse(text)
-    keys = {"tally", "survey", "n", "left_out", "unfit", "tallies", "pairs"}
+    keys = {"tally", "survey", "left_out", "unfit", "strata"}
     require(type(found) is dict and set(found) == keys, "a key is unknown or missing")
     require(found["tally"] == 1, "another version")
-    check_definition(found["survey"])
-    questions = found["survey"]["questions"]
+    definition = found["survey"]
+    check_definition(definition)
+    strata = found["strata"]
+    require(len(strata) in (1, len(numbered(definition))), "the strata of the survey")
+    for one in strata:
+        check_counts(definition["questions"], one)
+        pairs = [
+            [(two["rows"], two["columns"]) for two in each["pairs"]] for each in (one, strata[0])
+        ]
+        require(pairs[0] == pairs[1], "the same pairs of all strata")
+        reports = [own["n"] for own in one["tallies"].values()]
+        few = min(reports) < definition["results"]["minimum"]
+        require(len(strata) == 1 or not few, "strata that may be seen")
+
+
+def check_counts(questions: list[Question], found: Json) -> None:
+    require(set(found) == {"n", "tallies", "pairs"}, "a key is unknown or missing")
     for question in questions:
         require(question["name"] in found["tallies"], "a question without counts")
         one, count = found["tallies"][question["name"]], cell_count(question)

@@ -14,10 +14,11 @@ import pytest
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tally_file import read_tally, tally_text
-from deniably.workbench.engines.tallying import TalliedSet, tally_set
+from deniably.workbench.engines.tallying import Counts, TalliedSet, tally_set
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.parts import open_parts, read_parts, write_parts
 from deniably.workbench.packing import Layout, Rows, WireBlock, layout
+from deniably.workbench.report_set import ReportSet
 
 Case = dict[str, Any]
 
@@ -41,10 +42,20 @@ def _a_set(group: Case, case: Case) -> None:
                 _counted(folder, case)
             return
         found = _counted(folder, case)
-        tallies = read_parts(folder).tally()
+        without_engine = TalliedSet(survey, _by_numpy(read_parts(folder), found))
     assert _texts(found) == {_expected(group, case)}
-    without_engine = TalliedSet(survey, len(case["rows"]), tallies, pairs=found.pairs)
     assert _texts(without_engine) == {_expected(group, case)}
+
+
+def _by_numpy(reports: ReportSet, found: TalliedSet) -> tuple[Counts, ...]:
+    """The tallies of a set in memory, by its strata where they were ``found``."""
+    parts = [reports]
+    if found.stratified:
+        parts = [reports.among(one) for one in reports.survey.every_stratum]
+    return tuple(
+        Counts(len(one), one.tally(), counted.pairs)
+        for one, counted in zip(parts, found.strata, strict=True)
+    )
 
 
 def _a_table(group: Case, case: Case) -> None:

@@ -86,6 +86,11 @@ def test_the_tally_is_that_of_a_server(reports: ReportSet, folder: Path, engine:
 
     assert same(found.tallies, reports.tally())
     assert (found.n, found.left_out, found.unfit) == (N, 0, {})
+    strata = reports.survey.every_stratum if reports.survey.strata else []
+    for stratum, counts in zip(strata, found.strata, strict=False):
+        assert same(counts.tallies, reports.among(stratum).tally())
+        assert counts.n == len(reports.among(stratum))
+    assert len(found.strata) == max(len(strata), 1)
 
 
 def test_an_export_with_parquet_has_the_same_tally_file_as_parts(
@@ -327,9 +332,8 @@ def test_reports_to_another_definition_are_refused_where_millions_do_not_fit(
     [
         (b"", "this is no tally file"),
         (b'{"tally":1}', "this is no tally file"),
-        (b'{"tally":2,"survey":{},"n":0,"left_out":0,"unfit":{},"tallies":{},"pairs":[]}',
-         "version 2, not 1"),
-        (b'{"tally":1,"survey":{},"n":0,"left_out":0,"unfit":{},"tallies":{},"pairs":[]}',
+        (b'{"tally":2,"survey":{},"left_out":0,"unfit":{},"strata":[]}', "version 2, not 1"),
+        (b'{"tally":1,"survey":{},"left_out":0,"unfit":{},"strata":[]}',
          "the survey of this tally file"),
     ],
 )  # fmt: skip

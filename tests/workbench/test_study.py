@@ -30,7 +30,7 @@ from deniably.results.rows import COLUMNS
 from deniably.survey.report import make_report
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tally_file import tally_text
-from deniably.workbench.engines.tallying import TalliedSet, tally_set
+from deniably.workbench.engines.tallying import Counts, TalliedSet, tally_set
 from deniably.workbench.files.folder import write_folder
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.parts import open_parts, write_parts
@@ -554,18 +554,51 @@ def test_what_counts_cannot_tell_says_so(counted: dn.Study) -> None:
 def test_more_pairs_than_fit_into_memory_are_refused(counts: TalliedSet, tmp_path: Path) -> None:
     many = {name: replace(one, counts=10**9 + one.counts) for name, one in counts.tallies.items()}
     file = tmp_path / "many.json"
-    pairs = {("stolen", "what"): {(0, 0): 10**9}}
-    file.write_bytes(tally_text(replace(counts, tallies=many, pairs=pairs)))
+    whole = Counts(counts.n, many, {("stolen", "what"): {(0, 0): 10**9}})
+    file.write_bytes(tally_text(replace(counts, strata=(whole,))))
 
     with pytest.raises(dn.NoFigure, match="at most 20,000,000 pairs of reports, and not 1,000,000"):
         dn.open(file).crosstab("stolen", "what")
 
 
-def test_counts_by_strata_need_reports_and_counts_of_nobody_are_none(
-    sites: dn.Study, tmp_path: Path
+@pytest.fixture(scope="module")
+def counted_sites(sites: dn.Study, tmp_path_factory: pytest.TempPathFactory) -> TalliedSet:
+    """What ``deniably tally --pair late stolen`` counts of the same reports."""
+    parts = tmp_path_factory.mktemp("sites") / "parts"
+    write_parts(parts, sites.reports.layout, [sites.reports.rows])
+    with duckdb() as engine:
+        return tally_set(open_parts(parts), engine, [("late", "stolen")])
+
+
+def test_a_tally_file_has_every_figure_by_strata_that_its_reports_have(
+    sites: dn.Study, counted_sites: TalliedSet, tmp_path: Path
 ) -> None:
     file = tmp_path / "sites.json"
-    file.write_bytes(tally_text(TalliedSet(SITES, 240, sites.reports.tally(), 2, {"stolen": 2})))
+    file.write_bytes(tally_text(counted_sites))
+    found = dn.open(file)
+
+    for ask in (
+        lambda s: s.estimate(by="site", confidence=0.9),
+        lambda s: s.mean("drinks", by="site"),
+        lambda s: s.distribution("late", by="site"),
+        lambda s: s.quantile("drinks", 0.4, by="site"),
+        lambda s: s.crosstab("late", "stolen", by="site"),
+        lambda s: s.crosstab("stolen", "late"),
+        lambda s: s.difference("late", by="site"),
+    ):
+        assert ask(found).to_dict() == ask(sites).to_dict()
+    at_hand = dn.open((SITES, sites.reports))
+    assert found.figure("late", by="site") == at_hand.figure("late", by="site")
+    with pytest.raises(dn.NoFigure, match="has no key sit; did you mean site"):
+        found.estimate(by="sit")
+
+
+def test_counts_of_all_strata_say_why_there_are_none_by_strata(
+    counted_sites: TalliedSet, tmp_path: Path
+) -> None:
+    file = tmp_path / "sites.json"
+    whole = replace(counted_sites, strata=(counted_sites.whole,), left_out=2, unfit={"stolen": 2})
+    file.write_bytes(tally_text(whole))
     found = dn.open(file)
 
     assert "2 more were left out, because no device can have made them: stolen of 2." in str(found)
@@ -576,10 +609,14 @@ def test_counts_by_strata_need_reports_and_counts_of_nobody_are_none(
         lambda: found.difference("late", by="site"),
         lambda: found.figure("late", by="site"),
     ):
-        with pytest.raises(dn.NoResults, match=r"only counts: sites\.json"):
+        with pytest.raises(dn.NoResults, match=r"no counts by site: the reports came without"):
             ask()
+
+
+def test_counts_of_nobody_are_no_study(sites: dn.Study, tmp_path: Path) -> None:
+    file = tmp_path / "sites.json"
     nobody = {name: Tally(0, 0 * one.counts) for name, one in sites.reports.tally().items()}
-    file.write_bytes(tally_text(TalliedSet(SITES, 0, nobody)))
+    file.write_bytes(tally_text(TalliedSet(SITES, (Counts(0, nobody),))))
     with pytest.raises(dn.NoResults, match="there are no reports to sites"):
         dn.open(file)
 
@@ -589,7 +626,8 @@ def test_pairs_that_are_more_than_their_counts_are_refused(
     counts: TalliedSet, pair: tuple[int, int], tmp_path: Path
 ) -> None:
     file = tmp_path / "changed.json"
-    file.write_bytes(tally_text(replace(counts, pairs={("stolen", "what"): {pair: N + 1}})))
+    whole = replace(counts.whole, pairs={("stolen", "what"): {pair: N + 1}})
+    file.write_bytes(tally_text(replace(counts, strata=(whole,))))
 
     with pytest.raises(
         NoExport, match=r"changed\.json: the pairs of stolen and what are more than"

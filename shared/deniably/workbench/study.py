@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import UNSET, structs
 
 from deniably.core.binomial import Floats
+from deniably.core.counting import counted
 from deniably.core.errors import Incomparable, NoFigure, NoResults
 from deniably.core.table import Table
 from deniably.estimation.analysis import number_distribution
@@ -48,7 +49,7 @@ from deniably.workbench.source import Provenance, publication
 if TYPE_CHECKING:
     from deniably.design.power import Powered, TestOf
     from deniably.workbench.engines.engine import Groups
-    from deniably.workbench.engines.tallying import TalliedSet
+    from deniably.workbench.engines.tallying import Counts, TalliedSet
     from deniably.workbench.models.fit import StandardErrors
     from deniably.workbench.models.regress import Link
     from deniably.workbench.models.regression import Regression
@@ -323,11 +324,9 @@ class Study(Table):
             raise NoFigure(f"a cross-table has at most {_MOST_CELLS:,} cells, and not {cells:,}")
         if by is None:
             return self._crossed(self._pairs(*sorted(chosen)), chosen, confidence)
-        self._values(by)
         every = {
-            value: self._crossed(_blocks(part, sorted(chosen)), chosen, confidence, {by: value})
-            for value, part in self.reports.by(by).items()
-            if _were_asked(part, rows, columns)
+            value: self._crossed(blocks, chosen, confidence, {by: value})
+            for value, blocks in self._pairs_by(by, *sorted(chosen))
         }
         if not every:
             raise NoFigure(f"nobody whose {by} is known was asked both {rows} and {columns}")
@@ -605,7 +604,10 @@ class Study(Table):
 
     def _tallies_by(self, by: str) -> dict[str, dict[str, Tally]]:
         """The tallies of each value of a key that has reports to every question."""
-        tallies = {value: part.tally() for value, part in self.reports.by(by).items()}
+        if self._tallied is None:
+            tallies = {value: part.tally() for value, part in self.reports.by(by).items()}
+        else:
+            tallies = {value: counts.tallies for value, counts in self._counts_by(by)}
         return {
             value: found
             for value, found in tallies.items()
@@ -675,15 +677,48 @@ class Study(Table):
         """What each respondent reported to two questions, by their indices."""
         if self._tallied is None:
             return _blocks(self.reports, [first, second])
+        return self._counted_pairs(self._tallied.whole, first, second)
+
+    def _pairs_by(self, by: str, first: int, second: int) -> Iterator[tuple[str, Blocks]]:
+        """The same for each value of a key of which somebody was asked both."""
+        self._values(by)
+        names = [self.survey.questions[index].name for index in (first, second)]
+        if self._tallied is None:
+            for value, part in self.reports.by(by).items():
+                if _were_asked(part, *names):
+                    yield value, _blocks(part, [first, second])
+            return
+        for value, counts in self._counts_by(by):
+            blocks = self._counted_pairs(counts, first, second)
+            if any(
+                any(counts.pairs[pair].values()) for pair in counts.pairs if {*pair} == {*names}
+            ):
+                yield value, blocks
+
+    def _counts_by(self, by: str) -> Iterator[tuple[str, Counts]]:
+        """The counts of each value of a key in a tally file. Raises NoResults."""
+        tallied = self._tallied
+        assert tallied is not None
+        if not tallied.stratified:
+            least = counted(self.survey.results.minimum, "report")
+            raise NoResults(
+                f"{self.survey.name}: this tally file has no counts by {by}: the reports came"
+                f" without strata, or one of these has fewer than {least} to a question"
+            )
+        for value in self._values(by):
+            yield value, tallied.among({by: value})
+
+    def _counted_pairs(self, counts: Counts, first: int, second: int) -> Blocks:
+        """What a tally file has of two questions. Raises NoResults, and NoFigure for very many."""
         one, other = (self.survey.questions[index].name for index in (first, second))
-        for pair, counts in self._tallied.pairs.items():
+        for pair, both in counts.pairs.items():
             if {*pair} == {one, other}:
-                if (n := sum(counts.values())) > _MOST_PAIRS:
+                if (n := sum(both.values())) > _MOST_PAIRS:
                     raise NoFigure(
                         f"a cross-table is of at most {_MOST_PAIRS:,} pairs of reports, and not"
                         f" {n:,}; the tally file has their counts, under pairs"
                     )
-                return _of_pairs(counts, turned=pair != (one, other))
+                return _of_pairs(both, turned=pair != (one, other))
         raise NoResults(
             f"{self.survey.name}: this tally file has no pairs of {one} and {other}; count them"
             f" with deniably tally ... --pair {one} {other}"
@@ -693,7 +728,9 @@ class Study(Table):
         self, question: Number, group: Buckets, by: str, share: float, confidence: float
     ) -> Findings:
         every = self._subgroups(question.name, by, confidence)
-        grouped = self._reports is not None and self._reports.layout.stratified
+        grouped = self._tallied is not None or (
+            self._reports is not None and self._reports.layout.stratified
+        )
         known = self._tallies_by(by) if grouped else {}
         found, silent = dict[str, Findings](), list[str]()
         for value, document in every.items():

@@ -204,6 +204,32 @@ def _strata() -> Iterator[tuple[Any, ...]]:
     yield "with strata", ["Noise"], definition, reports
     without = [report[:2] for report in reports]
     yield "without the strata that there are", ["Noise"], definition, without
+    yield from _counted_strata()
+
+
+def _counted_strata() -> Iterator[tuple[Any, ...]]:
+    sites = {"strata": {"site": ["south", "north"], "age": ["old", "new"]}}
+    places = [{"site": site, "age": age} for age in ("new", "old") for site in ("north", "south")]
+    definition = survey(YES_NO, changed(SMALL_SET, name="b"), NOISE, **sites)
+    reports = [
+        [[place % 2], [place % 3, 3], [5 - 2 * place - extra], one]
+        for place, one in enumerate(places)
+        for extra in range(1 + place)
+    ]
+    flags, pairs = ["Noise", "Pairs"], (["a", "k"],)
+    yield "every stratum may be seen", flags, definition, reports, *pairs
+    definition = definition | {"results": definition["results"] | {"minimum": 2}}
+    yield "a stratum has too few", flags, definition, reports, *pairs
+    asking = survey(YES_NO, NOISE, TICKS, ask=2, **sites)
+    some = [
+        report
+        for one in places
+        for report in ([[1], [-3], None, one], [[0], None, [1, 2], one], [None, [4], [1, 4], one])
+    ]
+    yield "every stratum has reports to each question", flags, asking, some, ["k", "a"]
+    less = [report for report in some if report != [None, [4], [1, 4], places[0]]]
+    two = asking | {"results": asking["results"] | {"minimum": 2}}
+    yield "a stratum has too few to one question", flags, two, less, ["k", "a"]
 
 
 def _names() -> Iterator[tuple[Any, ...]]:
@@ -276,9 +302,12 @@ def _tables() -> Iterator[tuple[Any, ...]]:
         [2, n, n, n, n, n, n, n, 3],
         [n, 0, 1, 1, 1, 0, n, n, n],
     ], ["a", "k"]  # fmt: skip
-    yield "strata that there are not", survey(YES_NO, TWO, **SITES), True, [
+    some = [
         [0, 1, 0, 1, 1], [1, 0, 1, 1, 0], [2, 0, 1, 1, 0], [-1, 0, 1, 1, 1], [None, 2, 1, 1, 0],
+        [1, 2, 1, 1, 0], [0, 0, 1, 1, 1],
     ]  # fmt: skip
+    yield "strata that there are not", survey(YES_NO, TWO, **SITES), True, some
+    yield "all of a stratum do not fit", survey(YES_NO, TWO, **SITES), True, some[:1] + some[2:]
     yield "nothing fits", survey(NOISE, YES_NO), False, [[124, 2], [None, 0]], ["a", "k"]
 
 
@@ -298,16 +327,23 @@ def _files() -> Iterator[tuple[str, str]]:
     definition = survey(YES_NO)
     whole = json.loads(tally_file(definition, ["a"], [[0], [1], [0], [2]], []))
     yield "a tally file", canonical(whole)
+    [only] = whole["strata"]
+
+    def of_all(**changes: Any) -> str:
+        return canonical(whole | {"strata": [only | changes]})
 
     def with_a(**changes: Any) -> str:
-        tallies = whole["tallies"] | {"a": whole["tallies"]["a"] | changes}
-        return canonical(whole | {"tallies": tallies})
+        return of_all(tallies={"a": only["tallies"]["a"] | changes})
 
     yield "another version", canonical(whole | {"tally": 2})
-    for key in ("n", "left_out", "unfit", "pairs"):
+    for key in ("left_out", "unfit", "strata"):
         yield f"without {key}", canonical({k: v for k, v in whole.items() if k != key})
+    for key in ("n", "tallies", "pairs"):
+        less = {k: v for k, v in only.items() if k != key}
+        yield f"without {key}", canonical(whole | {"strata": [less]})
     yield "a key too many", canonical(whole | {"note": 1})
-    yield "a question without counts", canonical(whole | {"tallies": {}})
+    yield "a key too many beside counts", of_all(note=1)
+    yield "a question without counts", of_all(tallies={})
     yield "more reports than there are", with_a(n=4)
     yield "fewer reports than none", with_a(n=-1)
     yield "a count below 0", with_a(counts=[4, -1])
@@ -315,5 +351,26 @@ def _files() -> Iterator[tuple[str, str]]:
     yield "a cell too few", with_a(counts=[3])
     yield "cells from 1 on", with_a(start=1)
     pairs = [{"rows": "a", "columns": "nobody", "counts": [[0, 0, 1]]}]
-    yield "a pair with what is no question", canonical(whole | {"pairs": pairs})
+    yield "a pair with what is no question", of_all(pairs=pairs)
     yield "a survey that is none", canonical(whole | {"survey": definition | {"spec": 2}})
+    yield "strata of a survey without any", canonical(whole | {"strata": [only, only]})
+    yield "no strata", canonical(whole | {"strata": []})
+    yield from _files_by_stratum()
+
+
+def _files_by_stratum() -> Iterator[tuple[str, str]]:
+    definition = survey(YES_NO, **SITES)
+    table: list[list[int | None]] = [[0, 0], [0, 1], [1, 0], [1, 0]]
+    whole = json.loads(tally_file(definition, ["site", "a"], table, []))
+    south, north = whole["strata"]
+    yield "a tally file by stratum", canonical(whole)
+    yield (
+        "a tally file of all strata",
+        tally_file(definition, ["a"], [row[1:] for row in table], []),
+    )
+    yield "a stratum too many", canonical(whole | {"strata": [south, north, south]})
+    three = definition | {"results": definition["results"] | {"minimum": 3}}
+    yield "strata that may not be seen", canonical(whole | {"survey": three})
+    pairs = [{"rows": "a", "columns": "a", "counts": []}]
+    own = [south, north | {"pairs": pairs}]
+    yield "pairs of one stratum alone", canonical(whole | {"strata": own})

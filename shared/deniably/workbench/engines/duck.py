@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from glob import escape
 from typing import Any
 
-from deniably.workbench.engines.engine import Groups, Source
+from deniably.workbench.engines.engine import Groups, Key, Source
 from deniably.workbench.files.needed import NoExport, library
 
 
@@ -20,12 +20,17 @@ class DuckDB:
     module: Any
 
     def totals(
-        self, source: Source, expressions: Sequence[str], where: str | None = None
-    ) -> list[int]:
+        self,
+        source: Source,
+        expressions: Sequence[str],
+        where: str | None = None,
+        by: Sequence[int] = (),
+    ) -> dict[Key, list[int]]:
         """As of ``CountingEngine``."""
-        sums = ", ".join(f"coalesce(sum({one}), 0)" for one in expressions)
-        [row] = self._asked(source, sums, where)
-        return [int(value) for value in row]
+        key = [f"c{one}" for one in by]
+        sums = ", ".join([*key, *(f"coalesce(sum({one}), 0)" for one in expressions)])
+        rows = self._asked(source, sums, where, f" group by {', '.join(key)}" if key else "")
+        return {tuple(row[: len(key)]): [int(value) for value in row[len(key) :]] for row in rows}
 
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-Groups = Mapping[tuple[int | None, ...], int]
-"""How many rows have these values in the columns of a key; None where one is empty."""
+Key = tuple[int | None, ...]
+"""The values of some columns in a row; None where one is empty."""
+Groups = Mapping[Key, int]
+"""How many rows have these values in the columns of a key."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,16 @@ class CountingEngine(Protocol):
     """
 
     def totals(
-        self, source: Source, expressions: Sequence[str], where: str | None = None
-    ) -> list[int]:
-        """Sums over all rows of expressions whose values are integers; 0 where there is no row."""
+        self,
+        source: Source,
+        expressions: Sequence[str],
+        where: str | None = None,
+        by: Sequence[int] = (),
+    ) -> Mapping[Key, list[int]]:
+        """Sums over all rows of expressions whose values are integers; 0 where there is no row.
+
+        They are those of each combination of values in the columns ``by``, by their numbers.
+        """
         ...
 
     def groups(

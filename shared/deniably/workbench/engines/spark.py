@@ -12,7 +12,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from deniably.workbench.engines.engine import Groups, Source
+from deniably.workbench.engines.engine import Groups, Key, Source
 from deniably.workbench.files.needed import NoExport, library
 
 LOCAL = "local[*]"
@@ -34,15 +34,20 @@ class Spark:
     failures: tuple[type[Exception], ...]
 
     def totals(
-        self, source: Source, expressions: Sequence[str], where: str | None = None
-    ) -> list[int]:
+        self,
+        source: Source,
+        expressions: Sequence[str],
+        where: str | None = None,
+        by: Sequence[int] = (),
+    ) -> dict[Key, list[int]]:
         """As of ``CountingEngine``."""
         sums = [self.functions.expr(f"coalesce(sum({one}), 0)") for one in expressions]
+        key = [f"c{one}" for one in by]
         try:
-            [row] = self._frame(source, where).agg(*sums).collect()
+            rows = self._frame(source, where).groupBy(*key).agg(*sums).collect()
         except self.failures as error:
             raise _told(error) from None
-        return [int(value) for value in row]
+        return {tuple(row[: len(key)]): [int(value) for value in row[len(key) :]] for row in rows}
 
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None

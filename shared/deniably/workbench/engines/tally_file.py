@@ -6,18 +6,20 @@ Equal counts give equal bytes, whatever engine counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from deniably.core.canonical import canonical
+from deniably.core.counting import counted
 from deniably.core.errors import DeniablyError
 from deniably.estimation.tally import Tally
 from deniably.survey.questions import Question
-from deniably.survey.survey import read_survey
+from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.engines.engine import Groups
-from deniably.workbench.engines.tallying import TalliedSet
+from deniably.workbench.engines.tallying import Counts, TalliedSet, may_be_seen
 from deniably.workbench.files.needed import NoExport
 
 VERSION = 1
@@ -39,37 +41,43 @@ class _Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counts: list[tuple[int, int, int]]
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    tally: int
-    survey: msgspec.Raw
+class _Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     n: int
-    left_out: int
-    unfit: dict[str, int]
     tallies: dict[str, _Counts]
     pairs: list[_Pair]
 
 
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tally: int
+    survey: msgspec.Raw
+    left_out: int
+    unfit: dict[str, int]
+    strata: list[_Stratum]
+
+
 def tally_text(found: TalliedSet) -> bytes:
     """The tally file of a counted set."""
-    tallies = {
-        name: {"n": one.n, "start": one.start, "counts": one.counts.tolist()}
-        for name, one in found.tallies.items()
-    }
-    pairs = [
-        {"rows": rows, "columns": columns, "counts": _triples(groups)}
-        for (rows, columns), groups in sorted(found.pairs.items())
-    ]
     return canonical(
         {
             "tally": VERSION,
             "survey": msgspec.to_builtins(found.survey),
-            "n": found.n,
             "left_out": found.left_out,
             "unfit": found.unfit,
-            "tallies": tallies,
-            "pairs": pairs,
+            "strata": [_stratum(one) for one in found.strata],
         }
     )
+
+
+def _stratum(counts: Counts) -> dict[str, Any]:
+    tallies = {
+        name: {"n": one.n, "start": one.start, "counts": one.counts.tolist()}
+        for name, one in counts.tallies.items()
+    }
+    pairs = [
+        {"rows": rows, "columns": columns, "counts": _triples(groups)}
+        for (rows, columns), groups in sorted(counts.pairs.items())
+    ]
+    return {"n": counts.n, "tallies": tallies, "pairs": pairs}
 
 
 def read_tally(text: bytes) -> TalliedSet:
@@ -79,18 +87,40 @@ def read_tally(text: bytes) -> TalliedSet:
         if found.tally != VERSION:
             raise NoExport(f"this is a tally file of version {found.tally}, not {VERSION}")
         survey = read_survey(bytes(found.survey))
-        tallies = {one.name: _tally(one, found) for one in survey.questions}
+        strata = tuple(_counts(survey, one) for one in found.strata)
     except msgspec.DecodeError as error:
         raise NoExport(f"this is no tally file: {error}") from None
     except NoExport:
         raise
     except DeniablyError as error:
         raise NoExport(f"the survey of this tally file: {error}") from None
-    pairs = {(one.rows, one.columns): _groups(one, tallies) for one in found.pairs}
-    return TalliedSet(survey, found.n, tallies, found.left_out, found.unfit, pairs)
+    _check_strata(survey, strata)
+    return TalliedSet(survey, strata, found.left_out, found.unfit)
 
 
-def _tally(question: Question, found: _File) -> Tally:
+def _check_strata(survey: Survey, strata: Sequence[Counts]) -> None:
+    """Raise NoExport unless these are the counts of all together or of every stratum."""
+    if len(strata) not in (1, len(survey.every_stratum)):
+        raise NoExport(
+            f"this tally file has counts of {len(strata)} strata, and the survey has"
+            f" {len(survey.every_stratum)}"
+        )
+    if len(strata) > 1 and not may_be_seen(survey, strata):
+        raise NoExport(
+            "this tally file has counts of a stratum with fewer than"
+            f" {counted(survey.results.minimum, 'report')}; they belong to those of all"
+        )
+    if any(one.pairs.keys() != strata[0].pairs.keys() for one in strata):
+        raise NoExport("this tally file has pairs of some strata that it has not of others")
+
+
+def _counts(survey: Survey, given: _Stratum) -> Counts:
+    tallies = {one.name: _tally(one, given) for one in survey.questions}
+    pairs = {(one.rows, one.columns): _groups(one, tallies) for one in given.pairs}
+    return Counts(given.n, tallies, pairs)
+
+
+def _tally(question: Question, found: _Stratum) -> Tally:
     one, cell_count = found.tallies.get(question.name), question.mechanism.law.cell_count
     if one is None:
         raise NoExport(f"this tally file has no counts of {question.name}")
