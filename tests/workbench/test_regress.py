@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,8 @@ def test_a_prediction_is_that_of_the_group_alone() -> None:
         assert row["estimate"] == pytest.approx((ones.mean() - 0.25) / 0.5, abs=1e-9)
         error = (ones.mean() * (1 - ones.mean()) / len(ones)) ** 0.5 / 0.5
         assert row["standard_error"] == pytest.approx(error, abs=1e-9)
+    with pytest.raises(dn.BadModel, match="site has a value that the model was not fitted to: 4"):
+        fit("affair ~ C(site)").predict({"site": [0, 4]})
 
 
 def test_predictions_for_true_answers_to_randomised_columns() -> None:
@@ -131,6 +134,12 @@ def test_the_likelihood_ratio_test_is_wilks(model: dn.Regression) -> None:
     assert model.wald("yrs").statistic == pytest.approx(model.coefficients[2].z ** 2)
     assert model.wald("yrs").p_value == pytest.approx(model.coefficients[2].p_value)
     assert model.wald().degrees == 3
+    by_site = fit("affair ~ age + C(site)")
+    levels = [one.term for one in by_site.coefficients if "site" in one.term]
+    assert by_site.wald("C(site)").degrees == 3
+    assert by_site.wald("C(site)").statistic == by_site.wald(*levels).statistic
+    with pytest.raises(dn.BadModel, match=r"no term site; there are Intercept, age, C\(site\),"):
+        by_site.wald("site")
 
 
 @pytest.mark.parametrize(
@@ -427,6 +436,20 @@ def test_separation_and_a_share_at_the_end_are_errors_and_never_numbers() -> Non
     for reports in ([0] * 40, [1] * 40):
         with pytest.raises(dn.NoEstimate):
             dn.regress("a ~ 1", {"a": reports}, designs={"a": (0.75, 0.25)})
+
+
+def test_steps_that_end_far_out_on_a_flat_likelihood_are_an_error_too() -> None:
+    """Nobody with the second answer says yes; here the steps of EM come to rest before a logit of
+    15, where errors are in the millions."""
+    random = Random(15)
+    true = [random.choice(range(5)) for _ in range(400)]
+    yes = [int(random.random() < (0 if answer == 1 else 0.6)) for answer in true]
+    kept = [answer if random.random() < 0.6 else random.randrange(5) for answer in true]
+    said = [answer if random.random() < 0.9 else 1 - answer for answer in yes]
+    designs = {"x": dn.Design.k_ary(5, "68/100"), "y": ("9/10", "1/10")}
+
+    with pytest.raises(dn.NoEstimate, match="separation"):
+        dn.regress("y ~ x", {"x": kept, "y": said}, designs=designs)
 
 
 def test_the_library_loads_no_formula_and_no_frame_before_a_model_is_asked_for() -> None:

@@ -16,6 +16,7 @@ from deniably.workbench.models.fit import (
     inverse,
     sandwich,
     standardised,
+    told,
 )
 
 
@@ -76,7 +77,7 @@ def logit(
             bend = gain * (1 - 2 * yes) * spread - gain**2 * (1 - 2 * mean)
             curve = w * (gain**2 / spread - (r - mean) * bend / spread**2)
             covariance = inverse(z.T @ (curve[:, None] * z))
-    return ModelFit(back @ b, back @ covariance @ back.T, _log_likelihood(r, mean, w))
+    return ModelFit(back @ b, back @ told(covariance) @ back.T, _log_likelihood(r, mean, w))
 
 
 def linear_share(

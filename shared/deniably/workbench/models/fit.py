@@ -23,6 +23,8 @@ _MOST_HALVINGS = 40
 _LONGEST = 3.0
 _SEPARATED = 15.0
 """A logit of standardised columns beyond this is that of a share below one in three million."""
+_VAGUE = 1_000.0
+"""A standard error of standardised columns beyond this leaves every share possible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +128,8 @@ _ENDLESS = (
 )
 SEPARATED = (
     "a coefficient has no finite estimate: some columns tell the answer apart completely"
-    " (separation), or a share lies at 0 or 100 % (leave a column out, merge categories, or take"
-    ' link="identity")'
+    " (separation), or a share lies at 0 or 100 % (leave a column out or merge categories; an"
+    ' answer of yes or no on columns that are not randomised has link="identity", too)'
 )
 
 
@@ -135,6 +137,14 @@ def check_separation(point: Floats) -> None:
     """Raises NoEstimate where a standardised coefficient has gone astray."""
     if not np.isfinite(point).all() or np.abs(point).max(initial=0.0) > _SEPARATED:
         raise NoEstimate(SEPARATED)
+
+
+def told(covariance: Floats) -> Floats:
+    """The ``covariance`` of standardised coefficients. Raises NoEstimate where one is so vague that
+    its estimate is only where the steps ended, far out on a likelihood that is flat."""
+    if not (np.diag(covariance) < _VAGUE**2).all():
+        raise NoEstimate(SEPARATED)
+    return covariance
 
 
 def solved(information: Floats, gradient: Floats) -> Floats:

@@ -31,6 +31,7 @@ from deniably.workbench.models.fit import (
     solved,
     standardised,
     stretched,
+    told,
 )
 from deniably.workbench.models.randomised import Randomised
 
@@ -300,6 +301,7 @@ def fit(
         if not missed.any():
             c = outcome.coefficients
             found = inverse(bend.observed)
+            told(found[: outcome.slopes, : outcome.slopes])
             if sample:
                 found = found @ _meat(outcome, people, point, inside, sample) @ found
             edge = int((~inside).sum())

@@ -18,6 +18,7 @@ from deniably.workbench.models.fit import (
     inverse,
     sandwich,
     standardised,
+    told,
 )
 
 _MOST_COEFFICIENTS = 1000
@@ -100,7 +101,7 @@ def multinomial(
         meat = covariance @ (of_rows.T @ of_rows) @ covariance
         covariance = meat if plain else sandwich(covariance, of_rows, strata)
     back = np.kron(np.eye(k - 1), columns.back)
-    return ModelFit(back @ b, back @ covariance @ back.T, float(w @ np.log(chance)))
+    return ModelFit(back @ b, back @ told(covariance) @ back.T, float(w @ np.log(chance)))
 
 
 def _bend(share: Floats, given: Floats) -> _Weight:

@@ -14,7 +14,15 @@ from deniably.estimation.analysis import has_score
 from deniably.estimation.channels import matrix
 from deniably.estimation.figures import SingleMean, groups
 from deniably.mechanisms.law import Supporting
-from deniably.survey.questions import OfChoices, Question, Scale, SelectMultiple, YesNo
+from deniably.survey.questions import (
+    Number,
+    OfChoices,
+    Question,
+    Scale,
+    SelectMultiple,
+    VectorOfNumbers,
+    YesNo,
+)
 from deniably.workbench.columns import note
 from deniably.workbench.models.columns import (
     groups_of,
@@ -228,7 +236,11 @@ def _of_question(reports: ReportSet, question: Question) -> tuple[Randomised, As
         options = ", ".join(f"{question.name}__{one}" for one in question.names)
         raise BadModel(f"{question.name} has several answers a person: take one of {options}")
     if not isinstance(question, OfChoices):
-        raise BadModel(f"{question.name} is a {question.type}: models take questions with choices")
+        means = f"; difference({question.name!r}, by=...) compares the means of strata"
+        more = means if isinstance(question, Number | VectorOfNumbers) else ""
+        raise BadModel(
+            f"{question.name} is a {question.type}: models take questions with choices{more}"
+        )
     law, answered = question.report_mechanism.law, reports.answered(question.name)
     if isinstance(law, Supporting) and (law.size != 1 or law.blanks):
         codes, chances = _whole(question, law, answered.cells)

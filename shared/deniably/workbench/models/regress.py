@@ -18,6 +18,7 @@ from deniably.workbench.models import binary, joint
 from deniably.workbench.models.columns import (
     groups_of,
     names_of,
+    nearest,
     numbers,
     read_columns,
     weights_of,
@@ -228,6 +229,7 @@ class _Columns:
 
     def __init__(self, asked: Asked, reports: Mapping[str, Randomised]) -> None:
         self._asked, self._spec = asked, cast(Any, None)
+        self._seen = dict[str, list[object]]()
         self._context = {_SCORE: self._score}
         self._right = {name: reports[name] for name in asked.variables if name in reports}
 
@@ -240,6 +242,9 @@ class _Columns:
         """The columns of the rows that the model is fitted to."""
         made = self._made(self._asked.right, table)
         self._spec = made.model_spec
+        self._seen = {
+            name: list(table[name].unique()) for name in self._asked.variables if name in table
+        }
         if self._right and any(self._spec.transform_state.values()):
             raise BadModel(
                 "center(), scale(), poly() and splines depend on all rows, and true answers are"
@@ -268,12 +273,29 @@ class _Columns:
     def _score(self, column: Any) -> Any:
         for one in self._right.values():
             if getattr(column, "name", None) == one.name:
+                if len(apart := np.flatnonzero(np.isnan(one.values))):
+                    named = ", ".join(str(one.choices[place]) for place in apart)
+                    raise BadModel(
+                        f"{_SCORE}({one.name}) is no number for everybody: {named} has no place on"
+                        f" the scale. Write {one.name} alone, for categories"
+                    )
                 codes = column.cat.codes if hasattr(column, "cat") else column
                 return one.values[np.asarray(codes, np.int64)]
         raise BadModel(f"{_SCORE}() takes a randomised column, by its name alone")
 
+    def _unseen(self, table: pd.DataFrame, why: str) -> str:
+        """Which values the rows of the fit had none of, of those that the reason names."""
+        for name, seen in self._seen.items():
+            new = [one for one in table[name].unique() if one not in seen and repr(one) in why]
+            if new:
+                return (
+                    f"{name} has a value that the model was not fitted to:"
+                    f" {new[0]}{nearest(str(new[0]), map(str, seen))}"
+                )
+        return f"the rows have values that the model was not fitted to: {why}"
+
     def _made(self, recipe: Any, table: pd.DataFrame) -> Any:
-        from formulaic.errors import FormulaicError
+        from formulaic.errors import DataMismatchWarning, FormulaicError
 
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -281,6 +303,8 @@ class _Columns:
                 return recipe.get_model_matrix(table, context=self._context, na_action="raise")
             except BadModel:
                 raise
+            except DataMismatchWarning as error:
+                raise BadModel(self._unseen(table, str(error))) from None
             except (FormulaicError, Warning, ValueError, TypeError) as error:
                 if isinstance(cause := error.__cause__ or error.__context__, BadModel):
                     raise cause from None

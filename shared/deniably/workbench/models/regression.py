@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import exp, sqrt
@@ -17,6 +18,9 @@ from deniably.core.table import Table
 from deniably.results.drawing.paper import WIDTHS, Svg, svg
 from deniably.results.drawing.png import Png, png
 from deniably.workbench.models.model_figure import model_paper
+
+_LEVEL = re.compile(r"\[[^\[\]]*\](?=:|$)")
+"""What the name of a coefficient has besides its term: ``[T.south]``."""
 
 
 @dataclass(frozen=True)
@@ -201,21 +205,28 @@ class Regression(Table):
     def wald(self, *terms: str) -> Compared:
         """Wald's test that all coefficients of these ``terms`` are 0 (Wald 1943).
 
-        Terms are named as in the table; without any, all but the constant. Raises BadModel for an
-        unknown one.
+        Terms are named as in the table, or as in the formula: ``"C(site)"`` is all coefficients of
+        the sites. Without any it is all but the constant. Raises BadModel for an unknown one.
         """
         known = list(dict.fromkeys(one.term for one in self.coefficients))
+        chosen = list[str]()
         for term in terms:
-            if term not in known:
-                raise BadModel(f"there is no term {term}; there are {', '.join(known)}")
-        chosen = terms or tuple(term for term in known if term != "Intercept")
+            own = [one for one in known if term in (one, _in_formula(one))]
+            if not own:
+                names = dict.fromkeys([*map(_in_formula, known), *known])
+                raise BadModel(f"there is no term {term}; there are {', '.join(names)}")
+            chosen += own
+        if not terms:
+            chosen = [term for term in known if term != "Intercept"]
         places = [i for i, one in enumerate(self.coefficients) if one.term in chosen]
         if not places:
             raise BadModel("the model has only a constant: there is nothing to test")
         b = self.estimates[places]
         covariance = np.array(self.covariance)[np.ix_(places, places)]
         statistic = float(b @ np.linalg.solve(covariance, b))
-        return _compared("Wald", f"{', '.join(chosen)}: no influence", statistic, len(places))
+        return _compared(
+            "Wald", f"{', '.join(terms or chosen)}: no influence", statistic, len(places)
+        )
 
 
 def coefficients(
@@ -261,16 +272,25 @@ def coefficient_lines(found: tuple[Coefficient, ...], confidence: float) -> list
             [
                 one.term,
                 *([str(one.answer)] if several else []),
-                f"{one.estimate:.5f}",
+                f"{one.estimate:z.5f}",
                 f"{one.standard_error:.5f}",
-                f"{one.z:.2f}",
+                f"{one.z:z.2f}",
                 p_text(one.p_value),
-                f"{one.low:.4f}",
-                f"{one.high:.4f}",
+                f"{one.low:z.4f}",
+                f"{one.high:z.4f}",
             ]
             for one in found
         ),
     ]
+
+
+def _in_formula(term: str) -> str:
+    """The term of a formula that a coefficient belongs to.
+
+    >>> _in_formula("C(site)[T.south]:age")
+    'C(site):age'
+    """
+    return _LEVEL.sub("", term)
 
 
 def _share(logit: float) -> float:
@@ -303,7 +323,7 @@ def _prediction(rows: list[dict[str, Any]], model: Regression) -> Table:
     linear = rows[0]["answer"] is None
     lines = [["row", *([] if linear else ["answer"]), "estimate", "std. error", "from", "to"]]
     for row in rows:
-        figures = [f"{row[name]:.4f}" for name in ("estimate", "standard_error", "low", "high")]
+        figures = [f"{row[name]:z.4f}" for name in ("estimate", "standard_error", "low", "high")]
         lines.append([str(row["row"]), *([] if linear else [row["answer"]]), *figures])
     level = f"{100 * model.confidence:g} %"
     what = "means" if model.model == "linear" else "shares"
