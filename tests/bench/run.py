@@ -23,6 +23,7 @@ import hammered
 import means
 import regressions
 import report_sets
+import servers
 import service
 import shares
 import slow_phone
@@ -86,6 +87,7 @@ SECTIONS: dict[str, Callable[[Sheet], None]] = {
     "report-sets": _report_sets,
     "lab": experiments.measure,
     "service": service.measure,
+    "servers": servers.measure,
     "phone": slow_phone.measure,
     "hammered": _hammered,
 }

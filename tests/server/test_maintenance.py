@@ -168,7 +168,7 @@ def test_a_file_that_is_torn_is_reported(tmp_path: Path) -> None:
     ("sql", "found"),
     [
         (
-            "INSERT INTO tallies VALUES ('workplace', 0, 'nobody', 0, 1)",
+            "INSERT INTO tallies VALUES ('workplace', 0, 'nobody', 0, 0, 1)",
             "what its questions do not",
         ),
         ("UPDATE tallies SET choice = 77 WHERE choice = 0", "what its questions do not"),

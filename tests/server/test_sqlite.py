@@ -85,13 +85,15 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
                     ("state", "TEXT")],
         # The stratum is one of at most eight public groups, which the link of the survey names.
         "reports": [("id", "BLOB"), ("survey", "TEXT"), ("report", "TEXT"), ("stratum", "INTEGER")],
-        "totals": [("survey", "TEXT"), ("stratum", "INTEGER"), ("reports", "INTEGER")],
+        # The shard is that of a server, where several share a database, until the closing.
+        "totals": [("survey", "TEXT"), ("stratum", "INTEGER"), ("shard", "INTEGER"),
+                   ("reports", "INTEGER")],
         "tallies": [("survey", "TEXT"), ("stratum", "INTEGER"), ("question", "TEXT"),
-                    ("choice", "INTEGER"), ("count", "INTEGER")],
+                    ("choice", "INTEGER"), ("shard", "INTEGER"), ("count", "INTEGER")],
         # What results of open surveys show: counts of reports and nothing else.
         "snapshots": [("survey", "TEXT"), ("reports", "INTEGER"), ("tallies", "TEXT")],
         "answered": [("survey", "TEXT"), ("stratum", "INTEGER"), ("question", "TEXT"),
-                     ("reports", "INTEGER")],
+                     ("shard", "INTEGER"), ("reports", "INTEGER")],
         # How many invitations were made, and of nobody's.
         "issued": [("survey", "TEXT"), ("stratum", "INTEGER"), ("invitations", "INTEGER")],
         "settings": [("key", "TEXT"), ("value", "TEXT")],

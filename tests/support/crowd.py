@@ -123,7 +123,7 @@ class Crowd:
             name = self._survey.name
             kept, total, cells = database.execute(
                 "SELECT (SELECT count(*) FROM reports WHERE survey = ?),"
-                " (SELECT reports FROM totals WHERE survey = ?),"
+                " (SELECT CAST(sum(reports) AS BIGINT) FROM totals WHERE survey = ?),"
                 " (SELECT sum(count) FROM tallies WHERE survey = ?)",
                 [name, name, name],
             ).fetchone()

@@ -60,8 +60,10 @@ from deniably_server.storage.tables.register import (
     register_page,
 )
 from deniably_server.storage.tables.snapshots import (
+    batch_of,
     current,
     forget,
+    renew,
     reports_now,
     shown_reports,
     shown_snapshot,
@@ -86,6 +88,7 @@ from deniably_server.storage.tables.surveys import (
 from deniably_server.storage.tables.tallies import (
     begin_tallies,
     find_total,
+    merge_shards,
     merged,
     recounted,
     replace_tallies,
@@ -274,6 +277,7 @@ class Store:
                 mark_closed(database, name)
                 enter_closed(database, name)
                 forget(database, name)
+                merge_shards(database, name)
                 mark(database, name)
         self.needs_rewrite.set()
 
@@ -349,8 +353,9 @@ class Store:
         """
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
-            kept = shown_snapshot(database, name) if strata is None else None
-            return tallies_of(survey, kept or current(database, name, strata))
+            if strata is None:
+                return tallies_of(survey, shown_snapshot(database, survey))
+            return tallies_of(survey, current(database, name, strata))
 
     def counts_by_stratum(self, name: str) -> list[list[int]]:
         """The number of reports of each question, of each stratum. Raises NotFound."""
@@ -368,7 +373,7 @@ class Store:
         """The numbers of reports behind ``shown_tally``; cheap to read. Raises NotFound."""
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
-            found = dict(shown_reports(database, name))
+            found = dict(shown_reports(database, survey))
             repairs = find_setting(database, _REPAIRS) or "0"
         everybody = found.get(None, 0)
         if survey.asked == len(survey.questions):
@@ -403,6 +408,8 @@ class Store:
             enter_setting(database, _REPAIRS, str(repairs))
             forget(database, name)
             replace_tallies(database, survey, counted)
+            if (batch := batch_of(survey)) and find_state(database, name) == "open":
+                renew(database, name, batch)
 
     def problems(self) -> list[str]:
         """What the database's own checks find wrong, in sentences."""
@@ -516,7 +523,7 @@ class Store:
         with self._reading() as database:  # guessed codes must not hold up the writers
             spent = is_spent(database, name, secret, code, blinded)
         if not spent:
-            with self._transaction() as database:
+            with self._adding() as database:
                 if find_state(database, name) == "closed":
                     raise Closed("the survey is closed and takes no more reports")
                 spend(database, name, secret, code, blinded)
@@ -619,6 +626,14 @@ class Store:
         """A transaction outside the writer's thread, for rare changes by authors and operators."""
         with self._connection() as database:
             database.begin_writing()
+            yield database
+            database.commit()
+
+    @contextmanager
+    def _adding(self) -> Generator[Connection]:
+        """A transaction that other servers need not wait for."""
+        with self._connection() as database:
+            database.begin_adding()
             yield database
             database.commit()
 

@@ -1,5 +1,6 @@
 """The tables of both databases. No table about reports has a column for a time, an address or an
-order. ``stratum`` is the number of a stratum (SPEC 4.6), 0 where the survey has none."""
+order. ``stratum`` is the number of a stratum (SPEC 4.6), 0 where the survey has none. ``shard`` is
+the number of the rows that one writer adds to (see ``tables.tallies``)."""
 
 TABLES = (
     """
@@ -22,8 +23,9 @@ TABLES = (
     CREATE TABLE totals (
         survey TEXT NOT NULL REFERENCES surveys (name),
         stratum INTEGER NOT NULL,
+        shard INTEGER NOT NULL DEFAULT 0 CHECK (shard >= 0),
         reports INTEGER NOT NULL CHECK (reports >= 0),
-        PRIMARY KEY (survey, stratum)
+        PRIMARY KEY (survey, stratum, shard)
     )
     """,
     """
@@ -32,8 +34,9 @@ TABLES = (
         stratum INTEGER NOT NULL,
         question TEXT NOT NULL,
         choice INTEGER NOT NULL,
+        shard INTEGER NOT NULL DEFAULT 0 CHECK (shard >= 0),
         count INTEGER NOT NULL CHECK (count >= 0),
-        PRIMARY KEY (survey, stratum, question, choice)
+        PRIMARY KEY (survey, stratum, question, choice, shard)
     )
     """,
     """
@@ -48,8 +51,9 @@ TABLES = (
         survey TEXT NOT NULL REFERENCES surveys (name),
         stratum INTEGER NOT NULL,
         question TEXT NOT NULL,
+        shard INTEGER NOT NULL DEFAULT 0 CHECK (shard >= 0),
         reports INTEGER NOT NULL CHECK (reports >= 0),
-        PRIMARY KEY (survey, stratum, question)
+        PRIMARY KEY (survey, stratum, question, shard)
     )
     """,
     # The entries are public and form a hash chain; ``hash`` is the digest of ``entry``. The other

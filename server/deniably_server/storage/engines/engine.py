@@ -41,6 +41,16 @@ class Result(Protocol):
 class Connection(Protocol):
     """One connection. Outside a transaction every statement commits by itself."""
 
+    @property
+    def shard(self) -> int:
+        """The number of the rows of tallies that this connection adds to; see ``claim_shard``."""
+        ...
+
+    @property
+    def collisions(self) -> tuple[type[Exception], ...]:
+        """The exceptions of a transaction that ran into another one; it may be begun again."""
+        ...
+
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Result:
         """Run a statement; ``?`` stands for a parameter."""
         ...
@@ -97,7 +107,29 @@ class Connection(Protocol):
         """Begin a read-only transaction, whose statements all see one state."""
 
     def begin_writing(self) -> None:
-        """Begin a writing transaction; waits until no other one runs."""
+        """Begin a writing transaction; waits until no other one runs, of either kind."""
+
+    def begin_adding(self) -> None:
+        """Begin a transaction that adds reports or uses invitations.
+
+        Several may run at once, where the database can, but none beside one of ``begin_writing``.
+        So the state of a survey that it reads stays true until it commits.
+        """
+
+    def claim_shard(self) -> None:
+        """Choose rows of tallies that no other connection adds to, for as long as this one lives.
+
+        Only speed depends on that: connections that share rows wait for each other, and the counts
+        are right.
+        """
+
+    def takes_turn(self, survey: str, /, *, wait: bool) -> bool:
+        """Whether this transaction may renew the results of a survey; one does at a time.
+
+        The turn ends with the transaction, after its commit can be seen. With ``wait``, this waits
+        for the turn instead of returning False.
+        """
+        ...
 
     def commit(self) -> None:
         """Commit; once this returns, the changes are on disk."""
@@ -120,6 +152,11 @@ class Engine(Protocol):
     @property
     def errors(self) -> tuple[type[Exception], ...]:
         """The exceptions of its driver."""
+        ...
+
+    @property
+    def one_writer(self) -> bool:
+        """Whether even transactions that add reports run one at a time."""
         ...
 
     @property

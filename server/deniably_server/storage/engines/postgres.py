@@ -1,8 +1,15 @@
 """PostgreSQL as an engine, for servers on several machines that share their surveys.
 
-Writers take turns through one advisory lock, held for a transaction. So the rule is SQLite's: what
-a transaction reads stays true until it commits. Group commit makes this cheap, because reports
-queue up in the other processes meanwhile.
+All writers hold one advisory lock for a transaction: those that add reports share it, so they do
+not wait for each other; all others (publishing, closing, repairs, moving the database) hold it
+alone. PostgreSQL releases it after the commit can be seen, and grants it in the order of arrival.
+So the rule is SQLite's: what a transaction reads of a survey stays true until it commits. A closing
+waits for the reports that are being added, and no report follows it.
+
+Transactions that add reports meet only where both bring the same report. Then a unique index lets
+one of them pass, and the other waits for its end. They cannot deadlock: all take row locks in one
+order, those of reports by id, then of totals, tallies and answered by key, and wait for nothing
+after that. If PostgreSQL ends one as a deadlock nevertheless, it begins again.
 """
 
 from __future__ import annotations
@@ -30,6 +37,12 @@ _REWRITERS = _WRITERS + 1
 """The number of the advisory lock for rewriting closed surveys."""
 _SERVERS = _WRITERS + 2
 """The number of the advisory lock that servers share."""
+_CLAIMED = _WRITERS + 3
+"""The first number of the advisory locks of shards; the second is the shard's."""
+_TURNS = _WRITERS + 4
+"""The first number of the advisory locks of turns; the second is the hash of the survey's name."""
+SHARDS = 32
+"""How many writers have rows of tallies of their own; each more shares those of another."""
 _NAME = "deniably"
 _KEPT = {
     "reports": "id",
@@ -51,6 +64,7 @@ class Postgres:
     """The database at ``address``, a URI such as postgresql://user@host/name."""
 
     errors = (psycopg.Error,)
+    one_writer = False
     steps: Steps = STEPS
     answered = (
         "SELECT stratum, question.key - 1, count(*) FROM reports,"
@@ -140,8 +154,14 @@ class Postgres:
 class PostgresConnection:
     """A psycopg connection with the interface of ``engine.Connection``."""
 
+    collisions: tuple[type[Exception], ...] = (
+        psycopg.errors.DeadlockDetected,
+        psycopg.errors.SerializationFailure,
+    )
+
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
+        self.shard = 0
 
     def has(self, condition: str, parameters: Sequence[object] = ()) -> bool:
         """Whether a condition holds."""
@@ -265,8 +285,29 @@ class PostgresConnection:
 
     def begin_writing(self) -> None:
         """Begin as the database's one writer; waits until no other one writes."""
-        self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-        self.execute(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+        self.execute(
+            f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({_WRITERS})"
+        )
+
+    def begin_adding(self) -> None:
+        """Begin beside others that add reports; waits for a writer that wants to be alone."""
+        self.execute(
+            f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock_shared({_WRITERS})"
+        )
+
+    def claim_shard(self) -> None:
+        """Lock the first shard that is free, for this session; where none is, share any."""
+        for number in range(SHARDS):
+            if self.has(f"pg_try_advisory_lock({_CLAIMED}, ?)", [number]):
+                self.shard = number
+                return
+        self.shard = self._connection.info.backend_pid % SHARDS
+
+    def takes_turn(self, survey: str, /, *, wait: bool) -> bool:
+        """Lock the turn until the transaction ends."""
+        lock = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
+        sql = f"SELECT {lock}({_TURNS}, hashtext(?))"  # constants
+        return bool(self.execute(sql, [survey]).fetchone() != (False,))
 
     def commit(self) -> None:
         """Commit; once this returns, the changes are on disk."""

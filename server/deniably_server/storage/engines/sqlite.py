@@ -48,6 +48,7 @@ class Sqlite:
     """The database in the file at ``address``, which is created if missing."""
 
     errors = (sqlite3.Error,)
+    one_writer = True
     steps: Steps = STEPS
     answered = (
         "SELECT stratum, question.key, count(*) FROM reports, json_each(report) AS question"
@@ -113,6 +114,9 @@ class SqliteConnection(sqlite3.Connection):
 
     So two processes never discover at commit time that both were writing.
     """
+
+    shard = 0
+    collisions: tuple[type[Exception], ...] = ()
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[DatabaseRow], /) -> None:
         """Insert rows; ``rows`` may be a generator."""
@@ -218,6 +222,17 @@ class SqliteConnection(sqlite3.Connection):
     def begin_writing(self) -> None:
         """Begin as the file's one writer; waits until no other one writes."""
         self.execute("BEGIN IMMEDIATE")
+
+    def begin_adding(self) -> None:
+        """Begin as any writer does."""
+        self.begin_writing()
+
+    def claim_shard(self) -> None:
+        """Does nothing: there is one writer, so one shard is enough."""
+
+    def takes_turn(self, survey: str, /, *, wait: bool) -> bool:
+        """True: it is the one writer's turn."""
+        return True
 
 
 def connect(path: str) -> SqliteConnection:

@@ -6,14 +6,13 @@ from contextlib import closing
 
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.engine import Engine
+from deniably_server.storage.tables.tallies import COUNTS, summed
 from deniably_server.storage.writing.order_erasure import forget_marks
 
 TABLES = {
     "surveys": ("name", "digest", "definition", "state"),
     "reports": ("id", "survey", "report", "stratum"),
-    "totals": ("survey", "stratum", "reports"),
-    "tallies": ("survey", "stratum", "question", "choice", "count"),
-    "answered": ("survey", "stratum", "question", "reports"),
+    **{table: (*keys, count) for table, (keys, count) in COUNTS.items()},
     "snapshots": ("survey", "reports", "tallies"),
     "settings": ("key", "value"),
     "tokens": ("id", "hash", "role", "survey", "until", "note", "revoked"),
@@ -23,7 +22,8 @@ TABLES = {
     "owners": ("survey", "token", "day", "bytes"),
     "register": ("number", "event", "survey", "entry", "hash"),
 }
-"""Every table with its columns, ordered so that foreign keys refer to earlier tables."""
+"""Every table with its columns, ordered so that foreign keys refer to earlier tables. Shards are
+merged, as the writers that they belong to stay behind."""
 
 
 def move(source: Engine, target: Engine) -> int:
@@ -51,5 +51,7 @@ def move(source: Engine, target: Engine) -> int:
 
 def _all(table: str, columns: tuple[str, ...]) -> str:
     """Select all rows, sorted by their columns: reports by random id, the register by number."""
+    if table in COUNTS:
+        return summed(table)
     names = ", ".join(columns)
     return f"SELECT {names} FROM {table} ORDER BY {names}"  # noqa: S608  # TABLES

@@ -70,9 +70,13 @@ def is_spent(database: Connection, survey: str, secret: bytes, code: str, blinde
 
 def spend(database: Connection, survey: str, secret: bytes, code: str, blinded: bytes) -> None:
     """Mark an invitation as used for a blinded message. Raises what ``is_spent`` raises."""
-    if not is_spent(database, survey, secret, code, blinded):
-        name, seen = _hash(secret, survey, code), hashlib.sha256(blinded).digest()
-        database.execute("UPDATE invitations SET blinded = ? WHERE hash = ?", [seen, name])
+    name, seen = _hash(secret, survey, code), hashlib.sha256(blinded).digest()
+    # One statement: of two servers that are asked at once, the database lets one of them pass.
+    done = database.execute(
+        "UPDATE invitations SET blinded = ? WHERE hash = ? AND blinded = ?", [seen, name, _UNUSED]
+    )
+    if done.rowcount == 0:
+        is_spent(database, survey, secret, code, blinded)
 
 
 def revoke_invitations(

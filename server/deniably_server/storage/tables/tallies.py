@@ -1,6 +1,8 @@
 """The tallies' tables: the number of reports, and of those that name each cell, by stratum.
 
-The stored reports can rebuild them.
+The stored reports can rebuild them. Each writer adds to rows of its own, its shard, so that writers
+never wait for each other's. A count is the sum over the shards. The closing merges them, so that
+nothing remains about which server took which reports.
 """
 
 from __future__ import annotations
@@ -8,11 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from deniably.estimation.tally import Tally, from_cells
 from deniably.survey.survey import Survey
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.tables.snapshots import Snapshot, among
+
+COUNTS = {
+    "totals": (("survey", "stratum"), "reports"),
+    "tallies": (("survey", "stratum", "question", "choice"), "count"),
+    "answered": (("survey", "stratum", "question"), "reports"),
+}
+"""The tables with shards: the columns that identify a count, and the column of the count."""
 
 
 @dataclass
@@ -37,22 +47,47 @@ def begin_tallies(database: Connection, survey: Survey) -> None:
 def add_counts(
     database: Connection, totals: Mapping[tuple[str, int], int], counts: AddedCounts
 ) -> None:
-    """Add new reports to the tallies; ``totals`` has their number by survey and stratum."""
-    database.executemany(
-        "UPDATE totals SET reports = reports + ? WHERE survey = ? AND stratum = ?",
-        [(more, *key) for key, more in totals.items()],
-    )
-    database.executemany(
-        "INSERT INTO tallies (survey, stratum, question, choice, count) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (survey, stratum, question, choice)"
-        " DO UPDATE SET count = tallies.count + excluded.count",
-        [(*key, more) for key, more in counts.cells.items()],
-    )
-    database.executemany(
-        "INSERT INTO answered (survey, stratum, question, reports) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (survey, stratum, question)"
-        " DO UPDATE SET reports = answered.reports + excluded.reports",
-        [(*key, more) for key, more in counts.answered.items() if more],
+    """Add new reports to the connection's shard; ``totals`` has their number by survey and stratum.
+
+    In the order of the tables and keys, as all do: writers that share a shard do not deadlock.
+    """
+    added: dict[str, Mapping[Any, int]] = {
+        "totals": totals,
+        "tallies": counts.cells,
+        "answered": counts.answered,
+    }
+    for table, (keys, count) in COUNTS.items():
+        rows = [(*key, database.shard, more) for key, more in sorted(added[table].items()) if more]
+        if rows:
+            columns = ", ".join((*keys, "shard"))
+            marks = ", ".join("?" * len(rows[0]))
+            database.executemany(
+                f"INSERT INTO {table} ({columns}, {count}) VALUES ({marks})"  # noqa: S608  # COUNTS
+                f" ON CONFLICT ({columns})"
+                f" DO UPDATE SET {count} = {table}.{count} + excluded.{count}",
+                rows,
+            )
+
+
+def merge_shards(database: Connection, survey: str) -> None:
+    """Leave one row of each count of a survey that nobody adds to any more."""
+    if not database.execute(
+        "SELECT 1 FROM totals WHERE survey = ? AND shard > 0 LIMIT 1", [survey]
+    ).fetchone():
+        return
+    for table, (keys, count) in COUNTS.items():
+        found = database.execute(summed(table, "WHERE survey = ?"), [survey]).fetchall()
+        database.execute(f"DELETE FROM {table} WHERE survey = ?", [survey])  # noqa: S608  # COUNTS
+        database.fill(table, (*keys, count), found)
+
+
+def summed(table: str, which: str = "") -> str:
+    """SQL that returns the counts of a table of ``COUNTS``, over all shards."""
+    keys, count = COUNTS[table]
+    columns = ", ".join(keys)
+    return (
+        f"SELECT {columns}, CAST(sum({count}) AS BIGINT) FROM {table} {which}"  # noqa: S608  # COUNTS
+        f" GROUP BY {columns} ORDER BY {columns}"
     )
 
 

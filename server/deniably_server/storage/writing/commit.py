@@ -178,6 +178,17 @@ def report_write(survey: Survey, report: Report) -> ReportWrite:
     )
 
 
+def batches_of(works: Iterable[PendingWrite]) -> dict[str, int]:
+    """By survey, the number of new reports that renew its results (see ``snapshots``)."""
+    found: dict[str, int] = {}
+    for each in works:
+        if isinstance(each, ReportWrite):
+            found[each.row[1]] = each.batch
+        elif isinstance(each, BatchWrite):
+            found[each.survey.name] = batch_of(each.survey)
+    return found
+
+
 def commit_reports(database: Connection, writes: Sequence[ReportWrite]) -> list[Outcome]:
     """Store single reports in one transaction; returns their outcomes in order."""
 
@@ -190,8 +201,7 @@ def commit_reports(database: Connection, writes: Sequence[ReportWrite]) -> list[
             answered.update((survey, stratum, question) for question in each.answered)
         return AddedCounts(cells, answered)
 
-    batches = {each.row[1]: each.batch for each in writes}
-    return _commit(database, [each.row for each in writes], counted, batches)
+    return _commit(database, [each.row for each in writes], counted, batches_of(writes))
 
 
 def commit_batch(database: Connection, batch: BatchWrite) -> list[Outcome]:
@@ -215,12 +225,12 @@ def commit_batch(database: Connection, batch: BatchWrite) -> list[Outcome]:
                         found.cells[survey.name, number, question.name, cell] += more
         return found
 
-    return _commit(database, list(batch.rows), counted, {survey.name: batch_of(survey)})
+    return _commit(database, list(batch.rows), counted, batches_of([batch]))
 
 
 def commit_probe(database: Connection) -> list[Outcome]:
     """Write a setting and remove it again, which fails where storing a report would fail."""
-    database.begin_writing()
+    database.begin_adding()
     enter_setting(database, "probe", "")
     remove_setting(database, "probe")
     database.commit()
@@ -237,12 +247,29 @@ def _commit(
 
     ``counted`` returns what the stored rows add to the tallies. ``batches`` has, by survey, the
     number of new reports that renew its results; every row is of one of these surveys.
+
+    Where the transaction ran into another one, it begins again, alone.
     """
-    keys = [row[0] for row in rows]
-    # Sorted by id: their order on disk does not follow their order of arrival. Of equal ids the
-    # first stays the first.
-    order = sorted(range(len(rows)), key=keys.__getitem__)
+    database.begin_adding()
+    try:
+        return _added(database, rows, counted, batches)
+    except database.collisions:
+        database.rollback()
     database.begin_writing()
+    return _added(database, rows, counted, batches)
+
+
+def _added(
+    database: Connection,
+    rows: Sequence[ReportRow],
+    counted: Callable[[Sequence[bool]], AddedCounts],
+    batches: Mapping[str, int],
+) -> list[Outcome]:
+    """Store rows in the transaction that was begun, and commit it."""
+    keys = [row[0] for row in rows]
+    # Sorted by id: their order on disk does not follow their order of arrival, and transactions
+    # that insert the same ids do not deadlock. Of equal ids the first stays the first.
+    order = sorted(range(len(rows)), key=keys.__getitem__)
     states = states_of(database, batches)
     outcomes = [_OF_NEW[states.get(row[1])] for row in rows]
     wanted = [index for index in order if outcomes[index] is Outcome.STORED]
@@ -255,7 +282,7 @@ def _commit(
     totals = Counter(map(_SURVEY_AND_STRATUM, compress(rows, stored)))
     if totals:
         add_counts(database, totals, counted(stored))
-        for survey in filter(batches.get, {survey for survey, _ in totals}):
+        for survey in sorted(filter(batches.get, {survey for survey, _ in totals})):
             renew(database, survey, batches[survey])
     database.commit()
     return outcomes

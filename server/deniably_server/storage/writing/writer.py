@@ -18,11 +18,14 @@ from typing import Literal, Protocol
 
 from deniably_server.errors import NotStored, Unavailable
 from deniably_server.storage.engines.engine import Connection, Engine
+from deniably_server.storage.tables.snapshots import renew_late
 from deniably_server.storage.writing.commit import (
     BatchWrite,
     Outcome,
+    PendingWrite,
     ProbeWrite,
     ReportWrite,
+    batches_of,
     commit_batch,
     commit_probe,
     commit_reports,
@@ -35,6 +38,10 @@ _PAUSE_SECONDS = 1
 """The pause between a failure and the next probe."""
 _LONG_SECONDS = 5
 """A transaction that takes longer is held up by a lock or the disk."""
+_IDLE_SECONDS = 0.05
+"""After this long without a write, the writer looks whether it left results to be renewed."""
+_LATE_SECONDS = 1
+"""After this long it looks even under load."""
 
 _Write = ReportWrite | BatchWrite | ProbeWrite
 
@@ -62,6 +69,9 @@ class Writer:
         self._queue: SimpleQueue[_Write | Literal["end"]] = SimpleQueue()
         self._gate, self._probe = Lock(), Lock()
         self._began = self._stored = self._failed = float("-inf")  # of time.monotonic
+        # Of the surveys that were added to since the last look: what renews their results.
+        self._unseen: dict[str, int] = {}
+        self._looked = float("-inf")
         self._closed = False
         self._thread = Thread(target=self._run, name="deniably-writer", daemon=True)
         self._thread.start()
@@ -115,12 +125,21 @@ class Writer:
                 self._settle([after], partial(commit_batch, batch=after))
             elif isinstance(after, ProbeWrite):
                 self._settle([after], commit_probe)
+            idle = not batch and not isinstance(after, PendingWrite)
+            if self._unseen and (idle or monotonic() - self._looked > _LATE_SECONDS):
+                self._look()
         self._forget()
 
     def _batch(self) -> tuple[list[ReportWrite], BatchWrite | ProbeWrite | Literal["end"] | None]:
-        """The single reports that wait, and the other work behind them, if any."""
+        """The single reports that wait, and the other work behind them, if any.
+
+        Nothing, where results may have to be renewed and nothing came for a moment.
+        """
         batch: list[ReportWrite] = []
-        work = self._queue.get()
+        try:
+            work = self._queue.get(timeout=_IDLE_SECONDS if self._unseen else None)
+        except Empty:
+            return batch, None
         while isinstance(work, ReportWrite):
             batch.append(work)
             if len(batch) == _LARGEST_BATCH:
@@ -143,6 +162,7 @@ class Writer:
         try:
             if self._database is None:
                 self._database = self._engine.connect()
+                self._database.claim_shard()
             outcomes = commit(self._database)
         except Exception as failure:  # every waiting request gets it
             self._failed = monotonic()
@@ -161,6 +181,25 @@ class Writer:
             if self._observer is not None:
                 seconds = self._stored - self._began
                 self._observer.committed(outcomes, seconds, self._queue.qsize())
+            if not self._engine.one_writer:
+                found = batches_of(works)
+                self._unseen |= {survey: batch for survey, batch in found.items() if batch}
+
+    def _look(self) -> None:
+        """Renew the results that this writer and another one left to each other.
+
+        The reports are stored and acknowledged. So a failure is nobody's; the next look, of
+        whichever writer, mends it.
+        """
+        unseen, self._unseen = self._unseen, {}
+        self._looked = monotonic()
+        try:
+            for survey, batch in unseen.items():
+                if self._database is not None:
+                    renew_late(self._database, survey, batch)
+        except self._engine.errors:
+            with suppress(*self._engine.errors):
+                self._forget()
 
     def _forget(self) -> None:
         """Close the connection, which rolls back; the next batch opens a new one."""
