@@ -32,7 +32,7 @@ from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import report_write
 
 GOAL_INGEST = 0.6
-GOAL_BATCH = 0.5
+GOAL_BATCH = 0.7
 GOAL_DASHBOARD = 1.2
 CONNECTIONS = 64
 BEHIND_A_PROXY = ("--proxies", "1")

@@ -7,12 +7,12 @@ import json
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deniably.survey.report import LARGEST_BODY, Report
@@ -181,9 +181,51 @@ def test_where_the_lines_are_cut_makes_no_difference(size: int, plain: bool) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "_CHUNK", size)
         patch.setattr(lines, "LARGEST_BODY", 256)
-        found = [line for chunk in lines._chunks(io.BytesIO(b"\n".join(whole))) for line in chunk]
+        chunks = lines._chunks(io.BytesIO(b"\n".join(whole)))
+        found = [
+            line if len(line) <= 256 else None for each in chunks for line in lines._lines(each)
+        ]
 
     assert found == [None if len(line) > 256 else line for line in whole]
+
+
+@given(
+    start=st.integers(0, 600),
+    gone=st.sampled_from([0, 1, 2, 40]),
+    put=st.sampled_from([b"", b" ", b"  ", b"\n", b"A", b"0", b"]", b"\xff", b'"', b"{}"]),
+)
+@example(start=10, gone=2, put=b"  ")  # bytes.fromhex takes both
+@example(start=10, gone=1, put=b"A")
+@example(start=0, gone=0, put=b" ")
+def test_what_lines_say_is_the_same_however_they_are_read(
+    start: int, gone: int, put: bytes
+) -> None:
+    """At once, which needs canonical lines alone, or one by one."""
+    whole = body(a_report(SURVEY), a_report(SURVEY, often=[1, 3]), a_report(SURVEY))
+    changed = whole[:start] + put + whole[start + gone :]
+
+    found = [_read(changed, plain=plain) for plain in (True, False)]
+
+    assert found[0] == found[1]
+
+
+def test_a_line_that_is_too_long_is_refused_however_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    line = body(a_report(SURVEY))
+    monkeypatch.setattr(lines, "LARGEST_BODY", len(line) - 2)
+
+    for plain in (True, False):
+        rows, _, _, refusals = _read(line, plain=plain)
+        assert (rows, refusals[0]["type"]) == ([], "/problems/too-large")
+
+
+def _read(chunk: bytes, *, plain: bool) -> tuple[list[Any], list[int], bytes, list[Any]]:
+    """The rows, their lines, the codes of all lines and the refusals."""
+    reader, found = lines._Reader(cast(Store, None), SURVEY), lines.Outcomes()
+    reader._plain = plain
+    part = reader.read(chunk, found)
+    return part.batch.rows, list(part.waiting), bytes(found.codes), found.refusals
 
 
 def test_a_failure_in_the_middle_keeps_what_was_committed(

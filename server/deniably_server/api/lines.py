@@ -1,10 +1,10 @@
 """Parses batches of reports: lines of JSON, read as they arrive, each with its own outcome.
 
-Parsing a batch is mostly Python's time. One regular expression therefore matches all lines of a
-chunk against the canonical form of this survey's reports, as devices write it. Each distinct value
-is checked once and then known by its text. If a line does not match, its chunk is parsed line by
-line like single reports, with the same refusals. A request of any length takes two chunks of
-memory, and a byte for each line.
+Parsing a batch is mostly Python's time. One regular expression therefore takes all lines of a
+chunk apart, if they have the canonical form of this survey's reports, as devices write it. Each
+distinct value is checked once and then known by its text. If a line has another form, its chunk is
+parsed line by line like single reports, with the same refusals. A request of any length takes two
+chunks of memory, and a byte for each line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from threading import Lock
-from typing import cast
 
 import msgspec
 
@@ -105,9 +104,9 @@ def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
     reader = _Reader(store, survey)
     found = Outcomes()
     begun: list[_Part] = []
-    for lines in _chunks(body):
+    for chunk in _chunks(body):
         with _TURN:
-            part = reader.read(lines, found)
+            part = reader.read(chunk, found)
         while begun:
             _settle(found, begun.pop())  # written while this one was read
         if part.waiting:
@@ -129,8 +128,9 @@ class _Part:
 
 
 def _settle(found: Outcomes, part: _Part) -> None:
-    for index, outcome in zip(part.waiting, part.batch.wait(), strict=True):
-        found.codes[index] = _CODES[outcome]
+    codes = map(_CODES.__getitem__, part.batch.wait())
+    for index, code in zip(part.waiting, codes, strict=True):
+        found.codes[index] = code
 
 
 class _Reader:
@@ -141,26 +141,23 @@ class _Reader:
         self._survey = survey
         order = [question.name for question in survey.questions]
         names = sorted(order)
-        self._places = [1 + names.index(name) for name in order]
+        self._places = [2 + names.index(name) for name in order]
         self._checks = [question.mechanism.check for question in survey.questions]
         self._known: list[set[str]] = [set() for _ in names]
-        values = ",".join(rf'"{name}":(\[[-0-9,]*\])' for name in names)
-        start = r'\{"id":"([0-9a-f]{32})","survey":"'
-        pattern = rf'^{start}{survey.digest}","values":\{{{values}\}}\}}$'
         # Reports with a ticket, a stratum, or only some of the questions are parsed one by one.
         self._plain = survey.asked == len(order) and not (survey.invited or survey.strata)
-        self._find = re.compile(pattern, re.MULTILINE).findall
+        self._apart = re.compile(_pattern(survey.digest, names)).split
 
-    def read(self, lines: list[bytes | None], found: Outcomes) -> _Part:
+    def read(self, chunk: bytes, found: Outcomes) -> _Part:
         """The reports in these lines. Other lines are noted in ``found``; the codes of reports are
         set later by ``_settle``. Stops when ``found`` has ended."""
         batch = BatchWrite(self._survey)
         start = len(found.codes)
-        if self._plain and None not in lines and self._all_plain(batch, cast("list[bytes]", lines)):
-            found.codes += bytes(len(lines))
-            return _Part(batch, range(start, start + len(lines)))
+        if self._plain and self._all_plain(batch, chunk):
+            found.codes += bytes(len(batch))
+            return _Part(batch, range(start, start + len(batch)))
         waiting: list[int] = []
-        for index, line in enumerate(lines, start):
+        for index, line in enumerate(_lines(chunk), start):
             code = _EMPTY
             try:
                 if self._one(batch, line):
@@ -175,25 +172,30 @@ class _Reader:
                 break
         return _Part(batch, waiting)
 
-    def _all_plain(self, batch: BatchWrite, lines: list[bytes]) -> bool:
+    def _all_plain(self, batch: BatchWrite, chunk: bytes) -> bool:
         """Fill the batch if every line is a report in canonical form; returns whether it is."""
-        # latin-1 gives every byte a character, so that no line becomes two.
-        found = self._find(b"\n".join(lines).decode("latin-1"))
-        if not found or len(found) != len(lines):
+        # latin-1 gives every byte a character.
+        text = chunk.decode("latin-1")
+        parts = self._apart(text if text.endswith("\n") else f"{text}\n")
+        width = 2 + len(self._places)
+        if any(parts[::width]):  # what is between the reports
             return False
-        columns = list(zip(*found, strict=True))
-        values = [list(columns[place]) for place in self._places]
+        columns = [parts[place::width] for place in range(width)]
+        try:
+            keys = list(map(bytes.fromhex, columns[1]))
+        except ValueError:
+            return False
+        if b"".join(keys).hex() != "".join(columns[1]):  # capitals, or spaces
+            return False
+        values = [columns[place] for place in self._places]
         if not all(map(self._are_valid, self._checks, self._known, values)):
             return False
-        ids = bytes.fromhex("".join(columns[0]))
-        batch.keys = [ids[at : at + 16] for at in range(0, len(ids), 16)]
-        batch.strata = [0] * len(lines)
-        batch.values = values
+        batch.keys, batch.strata, batch.values = keys, [0] * len(keys), values
         return True
 
-    def _one(self, batch: BatchWrite, line: bytes | None) -> bool:
+    def _one(self, batch: BatchWrite, line: bytes) -> bool:
         """Add the report of a line to the batch; False if the line is empty."""
-        if line is None:
+        if len(line) > LARGEST_BODY:
             raise TooLarge(f"a report has at most {LARGEST_BODY} bytes")
         if not line.strip():
             return False
@@ -224,6 +226,17 @@ class _Reader:
         return True
 
 
+def _pattern(digest: str, names: list[str]) -> str:
+    """Matches a line with a report in canonical form. Its groups are what should be the report's id
+    and its values, by the names in alphabetical order."""
+    fields = [f'"{name}":[]' for name in names]
+    fixed = f'{{"id":"{digest[:32]}","survey":"{digest}","values":{{{",".join(fields)}}}}}'
+    # So that no line is longer than a report may be. Nothing is tried twice.
+    value = rf"(\[[^]]{{0,{max(0, LARGEST_BODY - len(fixed)) // len(names)}}}+\])"
+    values = ",".join(f'"{name}":{value}' for name in names)
+    return rf'\{{"id":"(.{{32}})","survey":"{digest}","values":\{{{values}\}}\}}\n'
+
+
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
     report: msgspec.Raw
     ticket: str
@@ -239,16 +252,20 @@ def _opened(line: bytes) -> tuple[bytes, str]:
     return bytes(envelope.report), envelope.ticket
 
 
-def _chunks(body: Body) -> Generator[list[bytes | None]]:
-    """The lines of a body, a chunk at a time; None for a line that is too long for a report."""
-    rest, too_long = b"", False
+def _chunks(body: Body) -> Generator[bytes]:
+    """The lines of a body, a chunk at a time. Of a line that is too long for a report, the end may
+    be missing."""
+    rest = b""
     while chunk := body.read(_CHUNK):
-        lines: list[bytes | None] = list((rest + chunk).split(b"\n"))
-        rest = lines.pop() or b""
-        if too_long and lines:
-            lines[0], too_long = None, False
-        if too_long or len(rest) > LARGEST_BODY:
-            rest, too_long = b"", True
-        yield [None if line and len(line) > LARGEST_BODY else line for line in lines]
-    if rest or too_long:
-        yield [None if too_long else rest]
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            yield rest + chunk[:cut]
+            rest = b""
+        rest = (rest + chunk[cut:])[: LARGEST_BODY + 1]
+    if rest:
+        yield rest
+
+
+def _lines(chunk: bytes) -> list[bytes]:
+    lines = chunk.split(b"\n")
+    return lines if lines[-1] else lines[:-1]

@@ -54,7 +54,7 @@ class Metrics:
 
     def committed(self, outcomes: Sequence[Outcome], seconds: float, waiting: int) -> None:
         """Count a transaction that was written; see ``Observer``."""
-        found = Counter(("reports", outcome.value) for outcome in outcomes)
+        found = {("reports", outcome.value): count for outcome, count in Counter(outcomes).items()}
         with self._lock:
             self._counts["commit", str(milliseconds(seconds))] += 1
             self._counts["waiting",] = waiting

@@ -9,7 +9,7 @@ acknowledged report is in the results computed after the closing, and no report 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from itertools import compress, islice, repeat
 from operator import itemgetter
@@ -43,6 +43,8 @@ class Outcome(Enum):
     CONFLICT = "conflict"
     CLOSED = "closed"
     UNKNOWN = "unknown"
+
+    __hash__ = object.__hash__  # Enum's own calls Python for every report
 
 
 _OF_NEW: Mapping[State | None, Outcome] = {
@@ -153,10 +155,11 @@ class BatchWrite(PendingWrite):
             texts.append(NULL if value is None else _encode(value).decode())
 
     @property
-    def rows(self) -> Iterator[ReportRow]:
+    def rows(self) -> list[ReportRow]:
         """The row of each report."""
-        texts = (f"[{','.join(values)}]" for values in zip(*self.values, strict=True))
-        return zip(self.keys, repeat(self.survey.name), texts, self.strata, strict=False)
+        parts = [part for values in self.values for part in (repeat(","), values)]
+        texts = map("".join, zip(repeat("["), *parts[1:], repeat("]"), strict=False))
+        return list(zip(self.keys, repeat(self.survey.name), texts, self.strata, strict=False))
 
 
 NULL = "null"
@@ -225,7 +228,7 @@ def commit_batch(database: Connection, batch: BatchWrite) -> list[Outcome]:
                         found.cells[survey.name, number, question.name, cell] += more
         return found
 
-    return _commit(database, list(batch.rows), counted, batches_of([batch]))
+    return _commit(database, batch.rows, counted, batches_of([batch]))
 
 
 def commit_probe(database: Connection) -> list[Outcome]:
