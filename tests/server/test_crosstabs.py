@@ -255,7 +255,7 @@ def test_only_those_who_were_asked_both_are_crossed(app: Flask, client: FlaskCli
         (float(question.mechanism.p), float(question.mechanism.q))  # type: ignore[union-attr]
         for question in survey.questions[:2]
     ]
-    alone = crosstab(count_pairs(bits, subsets), *rates)
+    alone = crosstab(count_pairs(bits, subsets).kinds, *rates)
     shares = likeliest(bits, subsets, (3, 3))
     assert shares is not None
     assert found["n"] == 40

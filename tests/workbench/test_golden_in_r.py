@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 import deniably as dn
+from deniably.estimation.crossing import WeightedPairs
+from deniably.estimation.weighted import Weighing
 from support import fair
 
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
@@ -41,8 +43,14 @@ if (requireNamespace("survey", quietly = TRUE)) {
   m <- svyglm(affair ~ age + yrs + religious, s, family = quasibinomial(link), start = rep(0, 4),
     epsilon = 1e-14, maxit = 100)
   show("svyglm", coef(m)); show("svyglm_se", SE(m))
+  s <- update(s, u = (affair - q) / (p - q), v = ((marriage == 4) - 0.1) / 0.5)
+  m <- svymean(~I(u * v) + u + v, s); r <- svyratio(~I(u * v), ~u, s)
+  show("cells", coef(m)); show("cells_se", SE(m)); show("cells_covariance", vcov(m)[1, 2])
+  show("within", c(coef(r), SE(r)))
 }
 """
+
+WEIGHED = Weighing(np.array(fair.reports()["weight"], float), np.array(fair.reports()["site"]))
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +92,23 @@ def test_r_finds_the_same(
     # nlm takes its Hessian by differences: two digits fewer.
     assert errors == pytest.approx(found[f"{name}_se"], abs=3e-5 if name == "joint" else near)
     assert np.isfinite(errors).all()
+
+
+def test_r_finds_the_same_weighted_cross_table(found: dict[str, list[float]]) -> None:
+    """``svymean`` of the joint scores, and ``svyratio`` for the share within a row."""
+    if "cells" not in found:
+        pytest.skip("needs R's package survey")
+    reports, rates = fair.reports(), ((0.75, 0.25), (0.6, 0.1))
+    bits = (np.eye(k)[reports[name]] for k, name in ((2, "affair"), (5, "marriage")))
+    table = WeightedPairs(WEIGHED.tally_of_pairs(*bits), rates)
+    cells, rows, columns = table.cells(0.95), table.margin(0, 0.95), table.margin(1, 0.95)
+    within, turned = table.within(0, 0.95), table.within(1, 0.95)
+
+    shares = [cells.raw[1, 4], rows.raw[1], columns.raw[4]]
+    errors = [cells.standard_error[1, 4], rows.standard_error[1], columns.standard_error[4]]
+    assert shares == pytest.approx(found["cells"], abs=1e-10)
+    assert errors == pytest.approx(found["cells_se"], abs=1e-10)
+    assert [within.covariance[1, 4]] == pytest.approx(found["cells_covariance"], abs=1e-12)
+    ratio = [within.raw[1, 4], within.standard_error[1, 4]]
+    assert ratio == pytest.approx(found["within"], abs=1e-10)
+    assert turned.raw[1, 4] == pytest.approx(shares[0] / shares[2])

@@ -28,7 +28,7 @@ def upper_tail(count: npt.ArrayLike, n: int, share: npt.ArrayLike) -> Floats:
     return result
 
 
-def wilson(successes: npt.ArrayLike, n: int, alpha: float) -> tuple[Floats, Floats]:
+def wilson(successes: npt.ArrayLike, n: float, alpha: float) -> tuple[Floats, Floats]:
     """Wilson's 1927 score interval (JASA 22:209, eq. 5) for binomial shares; level 1 - alpha.
 
     Both ends are from 0 to 1, in the shape of ``successes``.
@@ -47,7 +47,7 @@ def wilson(successes: npt.ArrayLike, n: int, alpha: float) -> tuple[Floats, Floa
     return low, high
 
 
-def clopper_pearson(successes: npt.ArrayLike, n: int, alpha: float) -> tuple[Floats, Floats]:
+def clopper_pearson(successes: npt.ArrayLike, n: float, alpha: float) -> tuple[Floats, Floats]:
     """The exact interval of Clopper and Pearson 1934 (Biometrika 26:404), never below 1 - alpha.
 
     Its ends are quantiles of beta distributions: the shares at which the tail beyond the count has

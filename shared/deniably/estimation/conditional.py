@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
+from deniably.estimation.crosstab import SupportRates
 
 WIDEST = 0.8
 """An interval that is wider leaves too little to say: the share has no estimate."""
 _PLACES, _HALVINGS = 65, 30
-SupportRates = tuple[float, float]
-"""p and q of a question: P(support | own answer) and P(support | other answer)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +41,11 @@ class Within:
     """Reports of ``n`` people for shares of b among those who gave a, for each of many pairs.
 
     ``both``, ``given`` and ``wanted`` count the reports that support a and b, a, and b; they have
-    one shape, or broadcast to it. ``rates`` are p and q of the question of a and of that of b.
+    one shape, or broadcast to it, as ``n`` does. ``rates`` are p and q of the question of a and of
+    that of b.
     """
 
-    n: int
+    n: npt.ArrayLike
     both: npt.ArrayLike
     given: npt.ArrayLike
     wanted: npt.ArrayLike
@@ -68,7 +68,7 @@ class Within:
         """
         if not 0 < confidence < 1:
             raise ValueError(f"confidence is {confidence:g}; use one between 0 and 1, such as 0.95")
-        if self.n < 1:
+        if np.min(self.n) < 1:
             raise ValueError("an estimate needs at least one report")
         test = _Test(self)
         low, high = test.ends(NormalDist().inv_cdf((1 + confidence) / 2))
@@ -84,11 +84,11 @@ class _Test:
 
     def __init__(self, reports: Within) -> None:
         (p1, q1), (p2, q2) = reports.rates
-        n = reports.n
+        n: Floats = np.asarray(reports.n, np.float64)
         both, given, wanted = np.broadcast_arrays(
             *(np.asarray(one, float) / n for one in (reports.both, reports.given, reports.wanted))
         )
-        self.n = n
+        self.n: Floats = n
         self.row: Floats = (given - q1) / (p1 - q1)
         column = (wanted - q2) / (p2 - q2)
         scale = (p1 - q1) * (p2 - q2)
@@ -101,7 +101,7 @@ class _Test:
             q1 * (1 - q1) / (p1 - q1) ** 2,
         )
         self._with, self._without = p2 * (1 - p2) / (p2 - q2) ** 2, q2 * (1 - q2) / (p2 - q2) ** 2
-        self._step = 1 / (n * scale)
+        self._step: Floats = 1 / (n * scale)
 
     def variance(self, share: Floats) -> Floats:
         """The variance of (f_ab - R f_a) where R = ``share`` is true.

@@ -22,6 +22,8 @@ _WORK = 200_000_000  # cells of the channel times steps
 _BLOCK = 10_000  # respondents in memory once more, as numbers of four bytes
 _FEWEST_STEPS, _MOST_STEPS = 50, 5_000
 
+SupportRates = tuple[float, float]
+"""p and q of a question: P(support | own answer) and P(support | other answer)."""
 
 Kinds = npt.NDArray[np.int32]
 """Numbers from 0 on, the same for the same reports."""
@@ -40,6 +42,11 @@ class PairTally:
     second: npt.NDArray[np.int64]
     both: npt.NDArray[np.int64]
 
+    @property
+    def kinds(self) -> Floats:
+        """How many respondents' reports support a and b, a alone, b alone, none: (k1, k2, 4)."""
+        return pair_kinds(self.n, self.first, self.second, self.both)
+
 
 @dataclass(frozen=True, eq=False)
 class Crosstab:
@@ -48,7 +55,6 @@ class Crosstab:
     ``raw`` is unbiased and may leave [0, 1]; ``low .. high`` covers each cell with ``confidence``.
     """
 
-    n: int
     confidence: float
     raw: Floats
     standard_error: Floats
@@ -128,27 +134,46 @@ def _paired(first: Kinds, second: Kinds) -> npt.NDArray[np.int64]:
     return pairs
 
 
+def pair_kinds(
+    total: float, first: npt.ArrayLike, second: npt.ArrayLike, both: npt.ArrayLike
+) -> Floats:
+    """The four kinds of every pair of choices, from sums as in ``PairTally``, of one unit."""
+    a, b = np.asarray(first, np.float64)[:, None], np.asarray(second, np.float64)
+    ab = np.asarray(both, np.float64)
+    return np.stack([ab, a - ab, b - ab, total - a - b + ab], axis=-1)
+
+
+def joint_score(first: SupportRates, second: SupportRates) -> Floats:
+    """What a pair of reports adds to the share of a pair of answers, by the four kinds."""
+    (p1, q1), (p2, q2) = first, second
+    score = np.kron(np.array([1 - q1, -q1]), np.array([1 - q2, -q2]))
+    found: Floats = score / ((p1 - q1) * (p2 - q2))
+    return found
+
+
 def crosstab(
-    tally: PairTally,
-    first: tuple[float, float],
-    second: tuple[float, float],
-    confidence: float = 0.95,
+    kinds: npt.ArrayLike, first: SupportRates, second: SupportRates, confidence: float = 0.95
 ) -> Crosstab:
     """Estimates the joint shares from supports under (p1, q1) and (p2, q2).
 
+    ``kinds`` (k1, k2, 4) are those of a ``PairTally``, or those of a weighted tally, where every
+    cell may have other people.
     f_ab = (N_ab/n - q2 N_a/n - q1 N_b/n + q1 q2) / ((p1-q1)(p2-q2)), the Kronecker product of the
     two inverses. Each cell is the mean of a score with four values (is a supported? is b?) through
     a channel of four answers, so its margins are those of ``inversion.linear``.
     """
-    n, (p1, q1), (p2, q2) = tally.n, first, second
-    channel = np.kron([[p1, 1 - p1], [q1, 1 - q1]], [[p2, 1 - p2], [q2, 1 - q2]])
-    score = np.kron([1 - q1, -q1], [1 - q2, -q2]) / ((p1 - q1) * (p2 - q2))
-    a, b = tally.first[:, None], tally.second[None, :]
-    kinds = np.stack([tally.both, a - tally.both, b - tally.both, n - a - b + tally.both], axis=-1)
-    means = [linear(kind, score, channel, confidence) for kind in kinds.reshape(-1, 4)]
+    counts, score, channel = np.asarray(kinds), joint_score(first, second), _joint(first, second)
+    means = [linear(kind, score, channel, confidence) for kind in counts.reshape(-1, 4)]
     margins = [(one.estimate, one.population_margin) for one in means]
     cells = np.array([(share, at.standard_error, at.low, at.high) for share, at in margins])
-    return Crosstab(n, confidence, *cells.T.reshape(4, *tally.both.shape))
+    return Crosstab(confidence, *cells.T.reshape(4, *counts.shape[:-1]))
+
+
+def _joint(first: SupportRates, second: SupportRates) -> Floats:
+    """How likely each kind is, by whether the first answer is a, and the second b."""
+    (p1, q1), (p2, q2) = first, second
+    one, other = np.array([[p1, 1 - p1], [q1, 1 - q1]]), np.array([[p2, 1 - p2], [q2, 1 - q2]])
+    return np.kron(one, other)
 
 
 def joint_likelihood(
@@ -172,11 +197,15 @@ def joint_likelihood(
 
 
 def likeliest(
-    first: npt.ArrayLike, second: npt.ArrayLike, odds: tuple[float, float]
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    odds: tuple[float, float],
+    weights: Floats | None = None,
 ) -> Floats | None:
     """The joint shares of two single choices that make whole reports likeliest, shape (k1, k2).
 
-    For display. Reports are 0/1 supports, shapes (n, k1) and (n, k2). ``odds`` say for each
+    For display. Reports are 0/1 supports, shapes (n, k1) and (n, k2). ``weights`` (n,) say how much
+    each counts, 1 by default. ``odds`` say for each
     question how many times likelier a report is from an answer that it supports than from another
     answer. For subset selection and unary encoding a report says no more. None if the fit would
     take more than about a second, or is then not within ``_NEAR`` of the largest log-likelihood.
@@ -186,7 +215,7 @@ def likeliest(
     """
     a, b = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
     pairs = _ranks(_paired(kinds(a), kinds(b)))
-    some, counts = one_of_each(pairs), np.bincount(pairs)
+    some, counts = one_of_each(pairs), np.bincount(pairs, weights)
     most_steps = min(_WORK // (a.shape[1] * b.shape[1] * len(some)), _MOST_STEPS)
     if most_steps < _FEWEST_STEPS:
         return None

@@ -32,11 +32,12 @@ class Independence:
     """The outcome of a test of independence.
 
     ``p_value`` comes from ``shuffles`` random permutations. If ``shuffles`` is None, it comes from
-    the chi-squared distribution of ``statistic`` with ``degrees`` of freedom.
+    the chi-squared distribution of ``statistic`` with ``degrees`` of freedom, or with weights from
+    the F distribution.
     """
 
     statistic: float
-    degrees: int
+    degrees: float
     p_value: float
     shuffles: int | None
 
@@ -79,6 +80,87 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
     statistic, shuffled = shuffle(one, other, shuffles)
     beyond = int((shuffled >= statistic - _TIE * (1 + statistic)).sum())
     return Independence(statistic, degrees, (1 + beyond) / (shuffles + 1), shuffles)
+
+
+def weighted_independence(
+    first: npt.ArrayLike, second: npt.ArrayLike, weights: Floats
+) -> Independence:
+    """Test whether two answers are independent in the population that ``weights`` (n,) stand for.
+
+    Supports are as in ``independence``, and so is the statistic, of weighted covariances. It is a
+    sum of squares with weights, and referred to F as by Rao and Scott (1984, Ann. Stat. 12:46) and
+    Thomas and Rao (1987, JASA 82:630), with two changes that keep the level: the variances are
+    those of independent answers, and the degrees of freedom of the denominator are Kish's effective
+    people, less one. Where a pair of choices is expected in fewer than five of these, p is at least
+    that of shuffling the second reports over people with their weights.
+
+    Level .05 was at most .055 in 1,000 simulated surveys each: n 50 to 1,000, 2 and 3 choices,
+    epsilon 1 to 4, and weights that cost up to five times the people. Where shuffles were needed (5
+    choices, epsilon 4, 90 and 98 % of answers alike) it was at most .02. With weights that are
+    alike this is ``independence`` itself.
+    """
+    if (weights == weights[:1]).all():
+        return independence(first, second)
+    one, other = np.asarray(first, np.bool_), np.asarray(second, np.bool_)
+    p: Floats = weights / weights.sum()
+    people = max(float(1 / (p @ p)), 1.0)
+    left, right = _weighted_axes(one, p), _weighted_axes(other, p)
+    if not left.shape[1] * right.shape[1]:
+        return Independence(0.0, 0, 1.0, None)  # all reports to one of them are alike
+    together = (left * p[:, None]).T @ right
+    scale = float(p**2 @ ((left**2).sum(axis=1) * (right**2).sum(axis=1)))
+    degrees = _degrees(left, p) * _degrees(right, p)
+    statistic = float((together**2).sum()) / scale
+    p_value = _beyond(statistic, degrees, degrees * max(people - 1, 1e-9))
+    if people * float((p @ one).min(initial=1) * (p @ other).min(initial=1)) >= _FEWEST_EXPECTED:
+        return Independence(statistic, degrees, p_value, None)
+    shuffles, shuffled = _shuffled_weights(one, other, left * p[:, None])
+    return Independence(statistic, degrees, max(p_value, shuffled), shuffles)
+
+
+_FEWEST_EXPECTED = 5.0
+
+
+def _weighted_axes(bits: npt.NDArray[np.bool_], p: Floats) -> Floats:
+    """The reports as columns (n, rank) with weighted means of 0 and the unit as covariance."""
+    apart = bits - p @ bits
+    size, axes = np.linalg.eigh((apart * p[:, None]).T @ apart)
+    kept = size > 1e-12
+    found: Floats = apart @ (axes[:, kept] / np.sqrt(size[kept]))
+    return found
+
+
+def _degrees(columns: Floats, p: Floats) -> float:
+    """Satterthwaite's degrees of freedom of the sum of squares of weighted means of columns."""
+    spread = (columns * (p**2)[:, None]).T @ columns
+    return float(np.trace(spread) ** 2 / (spread**2).sum())
+
+
+def _beyond(statistic: float, degrees: float, of_denominator: float) -> float:
+    from scipy import special
+
+    tail: Any = special.fdtrc
+    return float(tail(degrees, of_denominator, statistic))
+
+
+def _shuffled_weights(
+    one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_], pulls: Floats
+) -> tuple[int, float]:
+    """How many shuffles, and the part of them in which answers seem to go together no less.
+
+    ``pulls`` (n, r) are the first reports, centred and times their weights: so it does not matter
+    where the second are centred, and one set of their axes serves every shuffle.
+    """
+    right = _weighted_axes(other, np.full(len(other), 1 / len(other)))
+    order = np.lexsort((*pulls.T, kinds(other), kinds(one)))  # so that order does not matter
+    pulls, right = pulls[order], right[order]
+    generator = np.random.default_rng(np.packbits(np.hstack([one, other])[order]))
+    work = len(one) * (20 + pulls.shape[1] * right.shape[1])
+    shuffles = int(min(max(_WORK // work, FEWEST_SHUFFLES), MOST_SHUFFLES))
+    found = [((pulls.T @ right) ** 2).sum()]
+    found += [((pulls.T @ generator.permutation(right)) ** 2).sum() for _ in range(shuffles)]
+    beyond = int((np.array(found[1:]) >= found[0] * (1 - _TIE)).sum())
+    return shuffles, (1 + beyond) / (shuffles + 1)
 
 
 class _Reports:

@@ -60,7 +60,7 @@ def within_each_other(intervals: Iterable[IntervalEnds]) -> list[IntervalEnds]:
 
 
 def population_interval(
-    count: npt.ArrayLike, n: int, p: float, q: float, alpha: float, *, exact: bool = False
+    count: npt.ArrayLike, n: float, p: float, q: float, alpha: float, *, exact: bool = False
 ) -> Interval:
     """Intervals for shares of the population, if ``count`` of n reports support a choice.
 
@@ -222,7 +222,7 @@ def _half_step(variance: Floats) -> Floats:
 def _within(
     ends: Callable[[Floats], tuple[Floats, Floats]],
     count: npt.ArrayLike,
-    n: int,
+    n: float,
     p: float,
     q: float,
 ) -> Interval:
@@ -248,7 +248,7 @@ def _exact(count: int, n: int, p: float, q: float, alpha: float) -> tuple[float,
     return low / n, high / n
 
 
-def _check(n: int, p: float, q: float, alpha: float) -> None:
+def _check(n: float, p: float, q: float, alpha: float) -> None:
     if n < 1:
         raise ValueError("an interval needs at least one report")
     if not 0 < alpha < 1:

@@ -160,8 +160,8 @@ def uncertain(
             f"counts have the shape {tallied.shape} and scores {score.shape}; both have one entry"
             f" for each of the {q.shape[1]} outputs of the channel"
         )
-    n = int(tallied.sum())
-    if n < 1:
+    n = float(tallied.sum())
+    if not n > 0:
         raise ValueError("an estimate needs at least one report")
     seen = (tallied > 0) | (q > 0).any(axis=0)
     tallied, score, q = tallied[seen], score[seen], q[:, seen]

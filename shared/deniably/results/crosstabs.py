@@ -13,12 +13,14 @@ from msgspec import Struct
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import Incomparable
-from deniably.estimation.conditional import ConditionalShares, SupportRates, Within
-from deniably.estimation.crosstab import Crosstab, count_pairs, crosstab, likeliest
-from deniably.estimation.estimate import project, standard_error
-from deniably.estimation.independence import Independence, independence
-from deniably.estimation.intervals import IntervalEnds, population_interval
+from deniably.estimation.conditional import ConditionalShares
+from deniably.estimation.crossing import Axis, CountedPairs, Crossing, WeightedPairs
+from deniably.estimation.crosstab import Crosstab, SupportRates, count_pairs, likeliest
+from deniably.estimation.estimate import project
+from deniably.estimation.independence import Independence, independence, weighted_independence
+from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.tally import support_rows
+from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.results.bands import band, bands
 from deniably.results.document import CellResult
@@ -178,26 +180,30 @@ def crosstab_result(
     blocks: Blocks,
     level: float,
     strata: Stratum | None = None,
+    weighing: Weighing | None = None,
 ) -> CrosstabResult:
     """The cross-table of two questions by their indices, the first in rows.
 
     ``strata`` are the values that the reports' subgroup fixes, if they are not everybody's.
-    Raises Incomparable if nobody was asked both.
+    ``weighing`` has a weight for each report of somebody who was asked both, in their order.
+    Raises Incomparable if nobody was asked both, and BadModel as a weighted tally does.
     """
     first, second = _supports(survey, chosen, blocks)
-    rate, other = (_rates(survey.questions[index]) for index in chosen)
-    tally = count_pairs(first, second)
-    found = crosstab(tally, rate, other, level)
+    questions = [survey.questions[index] for index in chosen]
+    rate, other = map(_rates, questions)
+    table: Crossing = (
+        CountedPairs(count_pairs(first, second), (rate, other))
+        if weighing is None
+        else WeightedPairs(weighing.tally_of_pairs(first, second), (rate, other))
+    )
+    found = table.cells(level)
     # In the order of the survey, so that turning the table does not change the p-value.
     ordered = (first, second) if chosen[0] < chosen[1] else (second, first)
-    test = independence(*ordered)
-    questions = [survey.questions[index] for index in chosen]
-    fit, shown = _for_display(questions, first, second, found.raw)
+    weights = None if weighing is None else weighing.people
+    test = independence(*ordered) if weights is None else weighted_independence(*ordered, weights)
+    fit, shown = _for_display(questions, first, second, found.raw, weights)
     crossed = [question for question in questions if isinstance(question, OfChoices)]
     rows, columns = ([choice.label for choice in question.choices] for question in crossed)
-    of_first, of_second = tally.first[:, None], tally.second
-    of_row = Within(tally.n, tally.both, of_first, of_second, (rate, other))
-    of_column = Within(tally.n, tally.both, of_second, of_first, (other, rate))
     row_names, column_names = (list(question.names) for question in crossed)
     return {
         "survey": survey.name,
@@ -208,16 +214,16 @@ def crosstab_result(
         "row_names": row_names,
         "columns": columns,
         "column_names": column_names,
-        "n": found.n,
+        "n": table.n,
         "confidence": level,
         "independence": round(test.p_value, 6),
         "shuffles": test.shuffles,
         "sentence": _association(test),
         "fit": fit,
-        "row_margins": _margins(crossed[0], tally.first, tally.n, rate, level),
-        "column_margins": _margins(crossed[1], tally.second, tally.n, other, level),
+        "row_margins": _margins(crossed[0], table, 0, level),
+        "column_margins": _margins(crossed[1], table, 1, level),
         "cells": _cells(
-            (rows, columns), found, shown, _shares(of_row, level), _shares(of_column, level)
+            (rows, columns), found, shown, _shares(table, 0, level), _shares(table, 1, level)
         ),
     }
 
@@ -234,24 +240,18 @@ def _association(test: Independence) -> str:
     )
 
 
-def _margins(
-    question: OfChoices, counts: npt.NDArray[np.int64], n: int, rate: SupportRates, level: float
-) -> list[MarginResult]:
+def _margins(question: OfChoices, table: Crossing, axis: Axis, level: float) -> list[MarginResult]:
     """The shares of one question's answers, as in the results."""
-    p, q = rate
-    interval, errors = (
-        population_interval(counts, n, p, q, 1 - level),
-        standard_error(counts, n, p, q),
-    )
+    found = table.margin(axis, level)
     return [
         MarginResult(
             name=choice.name,
             label=choice.label,
-            estimate=rounded((count / n - q) / (p - q)),
-            standard_error=rounded(errors[index]),
-            interval=[rounded(interval.low[index]), rounded(interval.high[index])],
+            estimate=rounded(found.raw[index]),
+            standard_error=rounded(found.standard_error[index]),
+            interval=[rounded(found.low[index]), rounded(found.high[index])],
         )
-        for index, (choice, count) in enumerate(zip(question.choices, counts.tolist(), strict=True))
+        for index, choice in enumerate(question.choices)
     ]
 
 
@@ -277,12 +277,12 @@ class _Shares:
         )
 
 
-def _shares(reports: Within, level: float) -> _Shares:
+def _shares(table: Crossing, axis: Axis, level: float) -> _Shares:
     def at(level: float) -> IntervalEnds:
-        found = reports.estimate(level)
+        found = table.within(axis, level)
         return found.low, found.high
 
-    found = reports.estimate(level)
+    found = table.within(axis, level)
     return _Shares(found, *bands((found.low, found.high), at, level))
 
 
@@ -311,13 +311,17 @@ def _cells(
 
 
 def _for_display(
-    questions: list[Question], first: _Bits, second: _Bits, raw: Floats
+    questions: list[Question],
+    first: _Bits,
+    second: _Bits,
+    raw: Floats,
+    weights: Floats | None,
 ) -> tuple[_Fit, Floats]:
     """Joint shares within [0, 1]; they sum to 1 if both questions are single choices."""
     if any(isinstance(question, SelectMultiple) for question in questions):
         return "clipping", np.clip(raw, 0, 1)
     one, other = (float(question.mechanism.loss.odds) for question in questions)
-    shares = likeliest(first, second, (one, other))
+    shares = likeliest(first, second, (one, other), weights)
     if shares is None:
         return "projection", project(raw.ravel()).reshape(raw.shape)
     return "maximum_likelihood", shares

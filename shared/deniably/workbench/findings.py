@@ -12,6 +12,7 @@ import msgspec
 
 from deniably.core.errors import NoFigure
 from deniably.core.table import Cell, Table
+from deniably.estimation.weighted import Weighing
 from deniably.results import crosstab_drawing, difference_drawing, notebook, stratum_drawing
 from deniably.results.by_stratum import COLUMNS as STRATA
 from deniably.results.by_stratum import ByStratumResult, by_stratum_rows
@@ -124,6 +125,11 @@ WEIGHTED = (
 CROSSTAB = (
     "Joint shares by the inverses of both channels; independence by a permutation test (Fisher"
     " 1935; Phipson and Smyth 2010)."
+)
+WEIGHTED_CROSSTAB = (
+    "Weighted means of unbiased joint scores, as R's svymean has them (Binder 1983); intervals at"
+    " as many people as would know each figure without weights (Korn and Graubard 1998);"
+    " independence by the test of Rao and Scott (1984), with the variance of independent answers."
 )
 DIFFERENCE = (
     "Difference of unbiased estimates with a score test; p-values of several tests at once adjusted"
@@ -343,7 +349,15 @@ def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int
     return Findings(caption, [row], [heading, line], TEXTS, [], QUANTILE, found)
 
 
-def of_crosstab(found: CrosstabResult, titles: tuple[str, str]) -> Findings:
+def cost_of_weights(weighed: Weighing) -> str:
+    """What weights cost (Kish), as a note."""
+    cost = len(weighed.weights) / float(weighed.people.sum())
+    return f"Weights cost {cost:.2f} times the respondents (Kish)."
+
+
+def of_crosstab(
+    found: CrosstabResult, titles: tuple[str, str], weighed: Weighing | None = None
+) -> Findings:
     """A cross-table, with percentages of its rows or columns as the page shows them first."""
     of = crosstab_drawing.usual(found)
     strips = crosstab_drawing.strips(found, of)
@@ -365,8 +379,12 @@ def of_crosstab(found: CrosstabResult, titles: tuple[str, str]) -> Findings:
     ]
     return Findings(
         " by ".join(found["questions"]), _whole(CROSSED, crosstab_rows(found)), lines, TEXTS,
-        [found["sentence"], f"The picture has percentages {crosstab_drawing.ABOUT[of]}."],
-        CROSSTAB, found, drawn,
+        [
+            found["sentence"],
+            *([] if weighed is None else [cost_of_weights(weighed)]),
+            f"The picture has percentages {crosstab_drawing.ABOUT[of]}.",
+        ],
+        CROSSTAB if weighed is None else WEIGHTED_CROSSTAB, found, drawn,
     )  # fmt: skip
 
 

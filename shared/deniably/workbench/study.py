@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import UNSET, structs
 
 from deniably.core.binomial import Floats
@@ -17,6 +18,7 @@ from deniably.core.table import Table
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.figures import Buckets, groups
 from deniably.estimation.tally import Tally
+from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.results import comparison_papers, papers
 from deniably.results.by_stratum import ByStratumResult, by_stratum
@@ -43,6 +45,7 @@ from deniably.survey.survey import Survey
 from deniably.workbench import findings
 from deniably.workbench.findings import Findings, Passage, Subgroups
 from deniably.workbench.models.columns import nearest
+from deniably.workbench.models.weighing import weighing
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.source import Provenance, publication
 
@@ -292,24 +295,23 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         by: str | None = None,
         weights: Sequence[float] | Floats | None = None,
+        strata: str | Sequence[str] | None = None,
     ) -> Findings:
         """Cross two questions with choices: the shares of all pairs of answers.
 
         **Estimator.** Joint shares by the inverses of both channels, from whole reports; shares
         within a row or a column as their ratio. Independence by a permutation test (Fisher 1935;
-        Phipson and Smyth 2010). **Assumption.** Those of the study.
+        Phipson and Smyth 2010). With weights, weighted means of unbiased joint scores (Binder
+        1983), and a test by Rao and Scott (1984). **Assumption.** Those of the study; weights
+        depend on strata alone.
 
         The columns are those of the server's ``crosstab.csv``. ``by`` is a key of the strata: each
-        of its values with reports to both has a cross-table of its own. Raises NoFigure for
-        questions that cannot be crossed and for ``weights``, and NoResults without reports.
+        of its values with reports to both has a cross-table of its own. ``weights`` and ``strata``
+        are as in ``estimate``. Raises NoFigure for questions that cannot be crossed, BadModel for
+        weights that do not fit, and NoResults without reports.
         """
         _check(confidence)
-        if weights is not None:
-            raise NoFigure(
-                "the test of a cross-table shuffles reports, which stand for one person each and"
-                f' have no weights; regress("{columns} ~ {rows}", weights=...) has them, and by='
-                " crosses each group by itself"
-            )
+        weighed = self._weighing(weights, strata)
         chosen = [self._index(name) for name in (rows, columns)]
         both = [self.survey.questions[index] for index in chosen]
         if rows == columns:
@@ -323,11 +325,15 @@ class Study(Table):
         if (cells := cell_count(*both)) > _MOST_CELLS:
             raise NoFigure(f"a cross-table has at most {_MOST_CELLS:,} cells, and not {cells:,}")
         if by is None:
-            return self._crossed(self._pairs(*sorted(chosen)), chosen, confidence)
+            own = self._of(weighed, rows, columns)
+            return self._crossed(self._pairs(*sorted(chosen)), chosen, confidence, weighed=own)
         every = {
-            value: self._crossed(blocks, chosen, confidence, {by: value})
+            value: self._crossed(
+                blocks, chosen, confidence, {by: value},
+                self._of(weighed, rows, columns, among={by: value}),
+            )
             for value, blocks in self._pairs_by(by, *sorted(chosen))
-        }
+        }  # fmt: skip
         if not every:
             raise NoFigure(f"nobody whose {by} is known was asked both {rows} and {columns}")
         return findings.side_by_side(" by ".join(one.label for one in both), every)
@@ -665,13 +671,37 @@ class Study(Table):
         chosen: Sequence[int],
         confidence: float,
         strata: Stratum | None = None,
+        weighed: Weighing | None = None,
     ) -> Findings:
         try:
-            found = crosstab_result(self.survey, chosen, blocks, confidence, strata)
+            found = crosstab_result(self.survey, chosen, blocks, confidence, strata, weighed)
         except Incomparable as error:
             raise NoFigure(str(error)) from None
         first, second = (short_label(self.survey.questions[index]) for index in chosen)
-        return findings.of_crosstab(found, (first, second))
+        return findings.of_crosstab(found, (first, second), weighed)
+
+    def _weighing(
+        self,
+        weights: Sequence[float] | Floats | None,
+        strata: str | Sequence[str] | None,
+    ) -> Weighing | None:
+        """The weights of the reports, if there are any."""
+        if weights is not None:
+            return weighing(self.reports, weights, strata)
+        if strata is not None:
+            raise NoFigure("strata= is for the errors of weighted figures: give weights=, too")
+        return None
+
+    def _of(
+        self, weighed: Weighing | None, *questions: str, among: Stratum | None = None
+    ) -> Weighing | None:
+        """The weights of people of a subgroup who were asked all these questions."""
+        if weighed is None:
+            return None
+        there = _asked(self.reports, *questions)
+        for key, value in (among or {}).items():
+            there &= np.array(self.reports.strata[key], object) == value
+        return weighed.among(there)
 
     def _pairs(self, first: int, second: int) -> Blocks:
         """What each respondent reported to two questions, by their indices."""
@@ -685,7 +715,7 @@ class Study(Table):
         names = [self.survey.questions[index].name for index in (first, second)]
         if self._tallied is None:
             for value, part in self.reports.by(by).items():
-                if _were_asked(part, *names):
+                if _asked(part, *names).any():
                     yield value, _blocks(part, [first, second])
             return
         for value, counts in self._counts_by(by):
@@ -806,10 +836,11 @@ def _of_pairs(counts: Groups, *, turned: bool) -> Blocks:
             yield [row] * min(_BLOCK, count - start)
 
 
-def _were_asked(reports: ReportSet, *questions: str) -> bool:
-    """Whether somebody was asked all of these."""
+def _asked(reports: ReportSet, *questions: str) -> npt.NDArray[np.bool_]:
+    """Whose reports are about all of these."""
     there = [reports.answered(question).asked for question in questions]
-    return bool(np.logical_and.reduce(there).any())
+    found: npt.NDArray[np.bool_] = np.logical_and.reduce(there)
+    return found
 
 
 def _only(question: str | None, found: SurveyResult) -> SurveyResult:

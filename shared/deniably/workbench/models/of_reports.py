@@ -24,17 +24,12 @@ from deniably.survey.questions import (
     YesNo,
 )
 from deniably.workbench.columns import note
-from deniably.workbench.models.columns import (
-    groups_of,
-    nearest,
-    numbers,
-    read_columns,
-    weights_of,
-)
+from deniably.workbench.models.columns import nearest, read_columns
 from deniably.workbench.models.fit import Ints, StandardErrors
 from deniably.workbench.models.randomised import Design, Randomised
 from deniably.workbench.models.regress import Link, fitted, parsed
 from deniably.workbench.models.regression import Regression
+from deniably.workbench.models.weighing import checked_weights, strata_of
 from deniably.workbench.models.weights import (
     WeightedFigure,
     share_figures,
@@ -86,8 +81,8 @@ def regress_reports(
         asked,
         table,
         {name: _some(one, there) for name, (one, _) in known.items()},
-        weights=None if weights is None else _weights(weights, there),
-        strata=None if strata is None else _groups(beside, strata, reports)[there],
+        weights=None if weights is None else checked_weights(weights, len(there))[there],
+        strata=None if strata is None else strata_of(reports, beside, strata)[there],
         link=link,
         se=se,
         confidence=confidence,
@@ -105,8 +100,8 @@ def shares_of_reports(
 ) -> Table:
     """The weighted shares of the answers to a question: see ``ReportSet.shares``."""
     figures, there = _figures(reports, question)
-    w = None if weights is None else _weights(weights, there)
-    groups = None if strata is None else _groups(reports.strata, strata, reports)[there]
+    w = None if weights is None else checked_weights(weights, len(there))[there]
+    groups = None if strata is None else strata_of(reports, reports.strata, strata)[there]
 
     def table(inside: Asked) -> Table:
         own = None if w is None else w[inside]
@@ -115,7 +110,7 @@ def shares_of_reports(
 
     if by is None:
         return table(np.ones(int(there.sum()), np.bool_))
-    _groups(reports.strata, by, reports)  # refuses an unknown key
+    strata_of(reports, reports.strata, by)  # refuses an unknown key
     values = np.array(reports.strata[by], object)[there]
     order = [value for value in (reports.survey.strata or {})[by] if (values == value).any()]
     return _beside(by, [(value, table(values == value)) for value in order])
@@ -197,24 +192,6 @@ def _beside(by: str, found: Sequence[tuple[str, Table]]) -> Table:
     )
 
 
-def _groups(
-    public: Mapping[str, Sequence[object]], names: str | Sequence[str], reports: ReportSet
-) -> Ints:
-    """Number the different values of some columns together. Raises BadModel."""
-    wanted = [names] if isinstance(names, str) else list(names)
-    found = np.zeros(len(reports), np.int64)
-    for name in wanted:
-        if name not in public:
-            unknown = name not in (reports.survey.strata or {})
-            why = nearest(name, public) if unknown else f": {note(reports.layout)}"
-            raise BadModel(f"there is no stratum {name}{why}")
-        codes = groups_of(public[name])
-        if len(codes) != len(reports):
-            raise BadModel(f"{name} has {len(codes)} rows for {len(reports)} reports")
-        found = found * (int(codes.max(initial=0)) + 1) + codes
-    return found
-
-
 def randomised(reports: ReportSet, name: str) -> tuple[Randomised, Asked]:
     """The column of a question, or of an option of a question with several choices, and who was
     asked. Raises BadModel for another name, and for numbers, vectors and products."""
@@ -288,13 +265,6 @@ def _rows(public: Mapping[str, Sequence[object]], used: Sequence[str], n: int) -
     if used and len(table) != n:
         raise BadModel(f"{len(table)} rows of public columns for {n} reports")
     return table if used else pd.DataFrame(index=range(n))
-
-
-def _weights(given: Sequence[float], there: Asked) -> Floats:
-    found = weights_of("weights", numbers("weights", given))
-    if len(found) != len(there):
-        raise BadModel(f"{len(found)} weights for {len(there)} reports")
-    return found[there]
 
 
 def _some(one: Randomised, there: Asked) -> Randomised:

@@ -1,0 +1,165 @@
+"""Every share of a cross-table: of all pairs of answers, of the margins, within rows and columns.
+
+From the counts of reports, or from reports with weights: then each figure is estimated as that of
+its effective people (see ``weighted``), and has the standard error of a weighted mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.estimation.conditional import ConditionalShares, Within
+from deniably.estimation.crosstab import Crosstab, PairTally, SupportRates, crosstab, joint_score
+from deniably.estimation.estimate import standard_error
+from deniably.estimation.intervals import population_interval
+from deniably.estimation.weighted import WeightedTally
+
+Axis = Literal[0, 1]
+"""Rows (the first question) or columns."""
+
+_ALIKE = 1e-12
+"""A standard error below this is that of reports that are all alike."""
+_SWAPPED = [0, 2, 1, 3]
+"""The four kinds of a pair, of the second question and the first."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginShares:
+    """Shares of the answers to one question, arrays of shape (k,), with their intervals."""
+
+    raw: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+
+
+class Crossing(Protocol):
+    """Two questions that were asked the same ``n`` people."""
+
+    @property
+    def n(self) -> int:
+        """How many were asked both."""
+        ...
+
+    def cells(self, confidence: float) -> Crosstab:
+        """The shares of all pairs of answers."""
+        ...
+
+    def within(self, axis: Axis, confidence: float) -> ConditionalShares:
+        """Those within each row (axis 0) or each column; always of shape (rows, columns)."""
+        ...
+
+    def margin(self, axis: Axis, confidence: float) -> MarginShares:
+        """Those of the answers to the question in rows (axis 0) or in columns."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CountedPairs:
+    """A cross-table from counts. ``rates`` are p and q of the question in rows and of the other."""
+
+    tally: PairTally
+    rates: tuple[SupportRates, SupportRates]
+
+    @property
+    def n(self) -> int:
+        """How many were asked both."""
+        return self.tally.n
+
+    def cells(self, confidence: float) -> Crosstab:
+        """The shares of all pairs of answers."""
+        return crosstab(self.tally.kinds, *self.rates, confidence)
+
+    def within(self, axis: Axis, confidence: float) -> ConditionalShares:
+        """Those within each row or each column."""
+        one, other = self.tally.first[:, None], self.tally.second
+        given, wanted = (other, one) if axis else (one, other)
+        rates = self.rates[::-1] if axis else self.rates
+        return Within(self.n, self.tally.both, given, wanted, rates).estimate(confidence)
+
+    def margin(self, axis: Axis, confidence: float) -> MarginShares:
+        """Those of the answers to one question, as in its results."""
+        counts, (p, q) = (self.tally.first, self.tally.second)[axis], self.rates[axis]
+        interval = population_interval(counts, self.n, p, q, 1 - confidence)
+        raw: Floats = (counts / self.n - q) / (p - q)
+        return MarginShares(raw, standard_error(counts, self.n, p, q), interval.low, interval.high)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedPairs:
+    """A cross-table from a weighted tally of pairs, as ``Weighing.tally_of_pairs`` makes it."""
+
+    tally: WeightedTally
+    rates: tuple[SupportRates, SupportRates]
+
+    @property
+    def n(self) -> int:
+        """How many were asked both."""
+        return self.tally.n
+
+    def cells(self, confidence: float) -> Crosstab:
+        """The shares of all pairs of answers: weighted means of the joint score."""
+        score = joint_score(*self.rates)
+        found = crosstab(self.tally.counts(score), *self.rates, confidence)
+        return replace(found, standard_error=self._error(score, found.standard_error))
+
+    def within(self, axis: Axis, confidence: float) -> ConditionalShares:
+        """Those within each row or each column: ratios of weighted means.
+
+        The effective people are those of the mean of (score of a) (score of b - R), which is 0.
+        """
+        given, wanted = (self._score(question) for question in (axis, 1 - axis))
+        both, row = self.tally.mean(given * wanted), self.tally.mean(given)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.nan_to_num(np.clip(both / row, 0, 1), nan=0.5)
+        apart = given * (wanted - share[..., None])
+        kinds = self.tally.counts(apart)[..., _SWAPPED if axis else slice(None)]
+        together, alone, other = kinds[..., 0], kinds[..., 1], kinds[..., 2]
+        people = self.tally.effective(apart)
+        rates = self.rates[::-1] if axis else self.rates
+        found = Within(people, together, together + alone, together + other, rates)
+        estimated = found.estimate(confidence)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = self._error(apart, estimated.standard_error * row) / row
+        return replace(
+            estimated,
+            standard_error=np.where(np.isnan(estimated.raw), np.nan, error),
+            covariance=self.tally.covariance(given * wanted, given),
+        )
+
+    def margin(self, axis: Axis, confidence: float) -> MarginShares:
+        """Those of the answers to one question: weighted means of its score."""
+        score, (p, q) = self._score(axis), self.rates[axis]
+        some = (slice(None), 0) if axis == 0 else (0, slice(None))
+        kinds = self.tally.counts(score)[some]
+        counts = kinds[..., 0] + kinds[..., 2 if axis else 1]
+        people = self.tally.effective(score)[some]
+        every = [
+            population_interval(count, n, p, q, 1 - confidence)
+            for count, n in zip(counts.tolist(), people.tolist(), strict=True)
+        ]
+        return MarginShares(
+            self.tally.mean(score)[some],
+            self._error(score, standard_error(counts, people, p, q), some),
+            np.array([one.low for one in every]),
+            np.array([one.high for one in every]),
+        )
+
+    def _score(self, question: int) -> Floats:
+        """What a pair adds to the share of an answer to one question, by the four kinds."""
+        p, q = self.rates[question]
+        supported = np.array([1, 0, 1, 0] if question else [1, 1, 0, 0])
+        found: Floats = (supported - q) / (p - q)
+        return found
+
+    def _error(
+        self, score: Floats, alike: Floats, some: tuple[int | slice, ...] = (slice(None),)
+    ) -> Floats:
+        """The linearised standard error; where all reports are alike, that of the channel."""
+        found = np.sqrt(np.maximum(self.tally.variance(score)[some], 0.0))
+        result: Floats = np.where(found < _ALIKE, alike, found)
+        return result

@@ -1,0 +1,196 @@
+"""Weighted tallies: what reports with weights say, and how much that may vary.
+
+A tally counts reports by kind. A weighted tally sums their weights by kind, and the squares of
+their weights. That is all that a weighted mean of scores needs, and its linearised variance, that
+of R's package survey (Binder 1983, Int. Stat. Rev. 51:279).
+
+Intervals and tests are those of unweighted reports, for fewer people: ``counts`` has the weighted
+shares of as many people as would know the figure equally well (Korn and Graubard 1998, Survey
+Methodology 24:193). So they know the channel, and hold where all reports are alike, or one person
+has most of the weight. There a variance from the spread of the reports would be next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import BadModel
+from deniably.estimation.crosstab import pair_kinds
+
+Ints = npt.NDArray[np.int64]
+_BLOCK = 10_000  # reports in memory as numbers of eight bytes
+_Summed = Callable[[Floats, Ints], Floats]
+"""(weights of all reports, rows of some) -> their sums by kind."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedTally:
+    """The weights of reports of c kinds: ``totals`` and sums of ``squares``, shape (h, ..., c).
+
+    Each report is of one kind. ``people`` (h,) are the reports of each stratum of the sample, whose
+    weights may be 0; h is 1 without strata. The axes between are figures of the same reports: every
+    method is about all of them at once, and a score has one value a kind, shape (c,) or (..., c).
+    With all weights alike, the effective people are the people, and ``counts`` the counts.
+
+    Raises BadModel where all weights are 0, a stratum has one report, or there are fewer than two.
+    """
+
+    people: Ints
+    totals: Floats
+    squares: Floats
+
+    def __post_init__(self) -> None:
+        if self.n < 2:
+            raise BadModel("an error needs at least 2 reports")
+        if not self.totals.any():
+            raise BadModel("all weights are 0")
+        if (self.people == 1).any():
+            raise BadModel("a stratum has only one row: merge it with another")
+
+    @property
+    def n(self) -> int:
+        """The number of reports."""
+        return int(self.people.sum())
+
+    @cached_property
+    def weight(self) -> float:
+        """The sum of all weights: the same for every figure."""
+        total: Floats = self.totals.sum(axis=(0, -1))
+        return float(total.ravel()[0])
+
+    @cached_property
+    def kish(self) -> float:
+        """The people who would know as much without weights: (sum w)^2 / sum w^2 (Kish 1965)."""
+        square: Floats = self.squares.sum(axis=(0, -1))
+        return max(self.weight**2 / float(square.ravel()[0]), 1.0)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The weighted share of each kind, shape (..., c)."""
+        found: Floats = self.totals.sum(axis=0) / self.weight
+        return found
+
+    def mean(self, score: Floats) -> Floats:
+        """The weighted mean of a score, shape (...)."""
+        found: Floats = (self.shares * score).sum(axis=-1)
+        return found
+
+    def variance(self, score: Floats) -> Floats:
+        """The linearised variance of the mean of a score, shape (...)."""
+        return self.covariance(score, score)
+
+    def covariance(self, one: Floats, other: Floats) -> Floats:
+        """The linearised covariance of the means of two scores, shape (...)."""
+        return self._spread(one, other, self._many / (self._many - 1))
+
+    def effective(self, score: Floats) -> Floats:
+        """How many people without weights would know the mean of a score as well, shape (...).
+
+        Never more than Kish's: where one weight is most of all, the mean is near its score, and a
+        variance from the reports would say that it is known.
+        """
+        apart = score - self.mean(score)[..., None]
+        alone = (self.shares * apart**2).sum(axis=-1)
+        spread = self._spread(score, score, np.ones_like(self._many))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.where(spread > 1e-12 * alone / self.n, alone / spread, self.kish)
+        result: Floats = np.clip(found, 1.0, self.kish)
+        return result
+
+    def counts(self, score: Floats) -> Floats:
+        """The counts of the effective people for the mean of a score, shape (..., c)."""
+        found: Floats = self.effective(score)[..., None] * self.shares
+        return found
+
+    @cached_property
+    def _many(self) -> Floats:
+        """The people of each stratum, shape (h, 1, ...)."""
+        shape = (-1, *(1,) * (self.totals.ndim - 2))
+        return self.people.astype(np.float64).reshape(shape)
+
+    def _spread(self, one: Floats, other: Floats, stretch: Floats) -> Floats:
+        first, second = (score - self.mean(score)[..., None] for score in (one, other))
+        together = (self.squares * first * second).sum(axis=-1)
+        sums = (self.totals * first).sum(axis=-1) * (self.totals * second).sum(axis=-1)
+        found: Floats = (stretch * (together - sums / self._many)).sum(axis=0) / self.weight**2
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """The ``weights`` (n,) of reports, and the ``strata`` (n,) that errors are taken within.
+
+    ``strata`` are numbers from 0 on, None for a sample of everybody. Weights are at least 0.
+    """
+
+    weights: Floats
+    strata: Ints | None = None
+
+    @property
+    def people(self) -> Floats:
+        """How many of the effective people each report stands for, (n,): 1 for weights alike.
+
+        Raises BadModel where all weights are 0.
+        """
+        if not self.weights.any():
+            raise BadModel("all weights are 0")
+        w: Floats = self.weights / self.weights.max()
+        found: Floats = w * (w.sum() / (w @ w))
+        return found
+
+    def among(self, some: npt.NDArray[np.bool_]) -> Weighing:
+        """The weights of some reports."""
+        strata = None if self.strata is None else self.strata[some]
+        return Weighing(self.weights[some], strata)
+
+    def tally(self, kinds: npt.ArrayLike, count: int) -> WeightedTally:
+        """The weighted tally of reports whose ``kinds`` (n,) are numbers below ``count``."""
+        where = np.asarray(kinds, dtype=np.int64)
+
+        def summed(weights: Floats, some: Ints) -> Floats:
+            return np.bincount(where[some], weights[some], count).astype(np.float64)
+
+        return self._strata(summed)
+
+    def tally_of_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> WeightedTally:
+        """The weighted tallies of the pairs of choices that two reports support, (h, k1, k2, 4).
+
+        Supports are 0/1, shapes (n, k1) and (n, k2). The kinds are: both are supported, the first
+        alone, the second alone, none.
+        """
+        one, other = np.asarray(first), np.asarray(second)
+
+        def summed(weights: Floats, some: Ints) -> Floats:
+            both = np.zeros((one.shape[1], other.shape[1]))
+            a, b, total = np.zeros(one.shape[1]), np.zeros(other.shape[1]), 0.0
+            for start in range(0, len(some), _BLOCK):
+                block = some[start : start + _BLOCK]
+                w = weights[block]
+                left, right = one[block].astype(np.float64), other[block].astype(np.float64)
+                both += (left * w[:, None]).T @ right
+                a, b, total = a + w @ left, b + w @ right, total + float(w.sum())
+            return pair_kinds(total, a, b, both)
+
+        return self._strata(summed)
+
+    def _strata(self, summed: _Summed) -> WeightedTally:
+        codes = np.zeros(len(self.weights), np.int64)
+        if self.strata is not None:
+            codes = np.unique(self.strata, return_inverse=True)[1].astype(np.int64)
+        most = float(self.weights.max(initial=0.0))  # so that no square is beyond floats
+        weights = self.weights / most if most else self.weights
+        people = np.bincount(codes)
+        parts = [np.flatnonzero(codes == stratum) for stratum in range(len(people))]
+        if not parts:
+            raise BadModel("an error needs at least 2 reports")
+        return WeightedTally(
+            people.astype(np.int64),
+            np.stack([summed(weights, some) for some in parts]),
+            np.stack([summed(weights**2, some) for some in parts]),
+        )
