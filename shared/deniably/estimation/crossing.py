@@ -78,7 +78,7 @@ class CountedPairs:
         """Those within each row or each column."""
         one, other = self.tally.first[:, None], self.tally.second
         given, wanted = (other, one) if axis else (one, other)
-        rates = self.rates[::-1] if axis else self.rates
+        rates = self.rates[axis], self.rates[1 - axis]
         return Within(self.n, self.tally.both, given, wanted, rates).estimate(confidence)
 
     def margin(self, axis: Axis, confidence: float) -> MarginShares:
@@ -120,7 +120,7 @@ class WeightedPairs:
         kinds = self.tally.counts(apart)[..., _SWAPPED if axis else slice(None)]
         together, alone, other = kinds[..., 0], kinds[..., 1], kinds[..., 2]
         people = self.tally.effective(apart)
-        rates = self.rates[::-1] if axis else self.rates
+        rates = self.rates[axis], self.rates[1 - axis]
         found = Within(people, together, together + alone, together + other, rates)
         estimated = found.estimate(confidence)
         with np.errstate(divide="ignore", invalid="ignore"):

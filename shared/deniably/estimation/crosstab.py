@@ -8,7 +8,7 @@ is the product of the two channels, and so is its inverse.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -173,7 +173,8 @@ def _joint(first: SupportRates, second: SupportRates) -> Floats:
     """How likely each kind is, by whether the first answer is a, and the second b."""
     (p1, q1), (p2, q2) = first, second
     one, other = np.array([[p1, 1 - p1], [q1, 1 - q1]]), np.array([[p2, 1 - p2], [q2, 1 - q2]])
-    return np.kron(one, other)
+    found: Any = np.kron(one, other)
+    return cast(Floats, found)
 
 
 def joint_likelihood(
