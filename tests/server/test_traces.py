@@ -291,6 +291,25 @@ def test_an_export_has_no_traces_of_people(exported: tuple[Path, Path]) -> None:
     assert done.output.splitlines() == ["no traces of people"]
 
 
+def test_whoever_has_the_folder_alone_can_look_through_it(
+    exported: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On an analyst's machine there is no database, unless one is named."""
+    monkeypatch.chdir(tmp_path / "out")
+    done = CliRunner().invoke(maintenance.doctor, ["--privacy", str(exported[1])])
+
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines() == [
+        "no traces of people",
+        "there is no database deniably.db here: only what you named was looked at",
+    ]
+    (exported[1] / "reports.csv").with_name("notes.txt").write_text("203.0.113.77")
+    done = CliRunner().invoke(maintenance.doctor, ["--privacy", str(exported[1])])
+    assert (done.exit_code, "1 network addresses" in done.output) == (1, True)
+    done = doctor("gone.db", exported[1])
+    assert (done.exit_code, "there is no database gone.db" in done.output) == (1, True)
+
+
 def some_id(row: int) -> str:
     return sha256(f"{row}".encode()).hexdigest()[:32]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from deniably.core.steering import one_line
 from deniably_server.commands.database import open_store, settings_options, store_of
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 @click.option("--repair", is_flag=True, help="Count wrong tallies again; finish closings.")
 @click.option("--privacy", is_flag=True, help="Look for traces of people instead.")
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
-def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) -> None:
+@click.pass_context
+def doctor(
+    asked: click.Context, database: str, repair: bool, privacy: bool, files: tuple[Path, ...]
+) -> None:
     """Check that everything stored is intact; the server may run meanwhile.
 
     This checks the database itself, every tally against a recount of all reports, and the
@@ -32,7 +37,7 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
     times of day, and the order in which the reports of a closed survey came. It looks in the
     database, its log and the FILES, such as server logs and backups. Of a folder that deniably
     export wrote, every byte must follow from the set of its reports: no id, no receipt, no time, no
-    order.
+    order. Where the server's database is not here, name the FILES alone.
     """
     from contextlib import closing
 
@@ -42,6 +47,11 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
         raise click.UsageError("FILES are for --privacy")
     if repair and privacy:
         raise click.UsageError("--repair is not for --privacy")
+    named = asked.get_parameter_source("database") != ParameterSource.DEFAULT
+    if files and not named and not Path(database).exists():
+        _tell_traces(_in_files(files))
+        click.echo(f"there is no database {database} here: only what you named was looked at")
+        return
     with closing(store_of(database)) as store:
         if privacy:
             _look_for_traces(store, files)
@@ -67,13 +77,7 @@ def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
     from deniably_server.storage.engines.database_urls import file_at
     from deniably_server.storage.maintenance.traces import traces
 
-    found = traces(store, [file for file in files if file.is_file()])
-    found += [trace for folder in files if folder.is_dir() for trace in _in_export(folder)]
-    for trace in found:
-        click.echo(one_line(f"{trace.where}: {trace.what}"))
-    if found:
-        raise click.ClickException(f"{len(found)} found; see above")
-    click.echo("no traces of people")
+    _tell_traces([*traces(store), *_in_files(files)])
     if file_at(store.engine.address) is None:
         click.echo("the log of PostgreSQL is not looked at, unless you name it")
     waiting = [name for name in store.names() if store.state(name) == "open"]
@@ -82,6 +86,24 @@ def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
             f"{', '.join(waiting)}: still open; until closing the disk may tell in which order"
             " reports came"
         )
+
+
+def _in_files(files: Sequence[Path]) -> list[Trace]:
+    """The traces in files, and in folders that ``deniably export`` wrote."""
+    from deniably_server.storage.maintenance.traces import in_file
+
+    return [
+        *(trace for file in files if file.is_file() for trace in in_file(file)),
+        *(trace for folder in files if folder.is_dir() for trace in _in_export(folder)),
+    ]
+
+
+def _tell_traces(found: Sequence[Trace]) -> None:
+    for trace in found:
+        click.echo(one_line(f"{trace.where}: {trace.what}"))
+    if found:
+        raise click.ClickException(f"{len(found)} found; see above")
+    click.echo("no traces of people")
 
 
 def _in_export(folder: Path) -> list[Trace]:

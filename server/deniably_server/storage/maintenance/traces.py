@@ -64,10 +64,10 @@ class Trace:
     what: str
 
 
-def traces(store: Store, files: list[Path]) -> list[Trace]:
-    """The traces of people in the database, its log, and ``files`` such as logs and backups."""
+def traces(store: Store) -> list[Trace]:
+    """The traces of people in the database and its log."""
     own = _own_files(store)
-    found = [trace for file in [*own, *files] for trace in in_file(file)]
+    found = [trace for file in own for trace in in_file(file)]
     with closing(store.engine.connect()) as database:
         database.begin_reading()
         columns = database.columns()
