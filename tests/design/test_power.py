@@ -70,14 +70,18 @@ def test_no_fewer_respondents_have_the_power() -> None:
             assert n == 1 or test.power(n - 1) < power
 
 
-@pytest.mark.parametrize(("of", "share"), [("value", 0.3), ("groups", 0.3), ("waves", 0.1)])
-def test_simulated_surveys_find_the_difference_as_often_as_planned(of: Any, share: float) -> None:
+@pytest.mark.parametrize(
+    ("of", "share", "first"), [("value", 0.3, 0.5), ("groups", 0.1, 0.2), ("waves", 0.1, 0.5)]
+)
+def test_simulated_surveys_find_the_difference_as_often_as_planned(
+    of: Any, share: float, first: float
+) -> None:
     """4,000 surveys at a planned power of .8: further than .04 off has a chance below 1e-9, and the
     tests in use are a little more cautious, which takes off at most .03 more."""
-    planned = share_test(through, share, 0.1, of)
+    planned = share_test(through, share, 0.1, of, first)
     n = planned.respondents(0.8)
     generator = np.random.default_rng(4)
-    sizes = [n // 2] * 2 if of == "groups" else [n] * 2
+    sizes = [round(n * first), round(n * (1 - first))] if of == "groups" else [n] * 2
     ones = [
         generator.binomial(size, 0.25 + one / 2, 4_000)
         for size, one in zip(sizes, (share, share + 0.1), strict=True)
@@ -109,6 +113,19 @@ def test_simulated_regressions_find_the_slope_as_often_as_planned() -> None:
         seen += abs(fit.coefficients[1]) > 1.96 * fit.covariance[1, 1] ** 0.5
 
     assert abs(seen / 400 - 0.8) < 0.13
+
+
+def test_uneven_groups_take_more_people_than_halves_and_the_more_the_smaller_one_is() -> None:
+    """A mean: n grows as 1 / (4 first (1 - first)), whichever group is the smaller one."""
+    halves = mean_test(4.0, 0.02, "groups").respondents(0.8)
+    for first in (0.1, 0.3, 0.9):
+        found = mean_test(4.0, 0.02, "groups", first).respondents(0.8)
+        assert found == pytest.approx(halves / (4 * first * (1 - first)), rel=1e-4)
+    one, other = (
+        share_test(through, *figures)
+        for figures in ((0.3, 0.1, "groups", 0.2), (0.4, -0.1, "groups", 0.8))
+    )
+    assert one.respondents(0.8) == other.respondents(0.8)
 
 
 def test_without_noise_the_slope_is_the_known_formula() -> None:
@@ -146,6 +163,8 @@ def test_a_survey_is_planned_for_a_power_and_for_a_number(file: Path) -> None:
         ({"difference": 0.1, "power": 0.8, "test": "t"}, "test is one of value, groups"),
         ({"difference": 0.1, "power": 0.8, "share": 0.95}, "between 0 and 1"),
         ({"difference": 0.1, "power": 0.8, "level": 1}, "level is 1"),
+        ({"difference": 0.1, "power": 0.8, "first": 1}, "first is 1; give the part"),
+        ({"difference": 0.1, "power": 0.8, "first": 0.3, "test": "waves"}, "only a test of groups"),
         ({"difference": 0.5, "power": 0.8, "test": "slope", "question": "drinks"}, "no figure"),
         ({"difference": 1e-9, "power": 0.8}, "no number of respondents"),
     ],
@@ -168,6 +187,8 @@ def test_the_command_plans_a_test(file: Path) -> None:
     assert f"{n:,}" in done.stdout
     assert "two halves" in done.stdout
     assert "drinks" not in done.stdout
+    uneven = call("plan", str(file), "--difference", ".1", "--power", ".8", "--first", ".1")
+    assert "two groups of 10 and 90 % of the respondents" in uneven.stdout
     rows = json.loads(
         call(
             "plan", str(file), "--difference", ".1", "--n", "900", "--test", "waves", "--json"

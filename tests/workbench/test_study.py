@@ -341,6 +341,13 @@ def test_strata_stand_in_models_and_plans(sites: dn.Study, weights: Any) -> None
     assert model.se == "robust"
     planned = sites.plan("stolen", by="site", difference=0.1, power=0.8)
     assert {row["test"] for row in planned.rows} == {"groups"}
+    north = len(sites.reports.among({"site": "north"})) / sites.n
+    assert (
+        planned.rows
+        == sites.plan("stolen", test="groups", first=north, difference=0.1, power=0.8).rows
+    )
+    halves = sites.plan("stolen", by="site", first=0.5, difference=0.1, power=0.8)
+    assert (halves.rows[0]["n"] == planned.rows[0]["n"]) == (north == 0.5)
 
 
 def test_where_a_group_is_too_small_reports_come_without_strata(server: Server) -> None:

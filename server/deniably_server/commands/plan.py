@@ -88,8 +88,15 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
     type=click.Choice(["value", "groups", "waves", "slope"]),
     default="groups",
     show_default=True,
-    help="Of a test: against a value, between halves of the respondents, between two waves, or of a"
-    " logistic slope for one standard deviation of a covariate (the difference is then the slope).",
+    help="Of a test: against a value, between two groups of the respondents, between two waves, or"
+    " of a logistic slope for one standard deviation of a covariate (the difference is the slope).",
+)
+@click.option(
+    "--first",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.5,
+    show_default=True,
+    help="Of a test of groups: the part of the respondents who are in the first one.",
 )
 @click.option(
     "--level",
@@ -117,6 +124,7 @@ def plan(
     power: float | None,
     question: str | None,
     test: TestOf,
+    first: float,
     level: float,
     as_json: bool,
 ) -> None:
@@ -132,7 +140,7 @@ def plan(
     if any(one is not None for one in (difference, power, question)):
         if margin is not None or curve or times is not None or counts:
             raise click.UsageError("a test has no --margin, --curve, --times and --counts")
-        tested = _test(file, difference, power, n, question, test, share, level)
+        tested = _test(file, difference, power, n, question, test, share, first, level)
         click.echo(json.dumps(tested.rows) if as_json else tested)
         return
     if svg is not None and not curve:
@@ -203,6 +211,7 @@ def _test(
     question: str | None,
     test: TestOf,
     share: float | None,
+    first: float,
     level: float,
 ) -> Powered:
     from deniably.design.power import plan_power
@@ -216,7 +225,7 @@ def _test(
     try:
         return plan_power(
             read_definition(file), difference=difference, power=power, n=n, question=question,
-            test=test, share=share, level=level,
+            test=test, share=share, first=first, level=level,
         )  # fmt: skip
     except ValueError as error:
         raise click.ClickException(str(error)) from None

@@ -27,7 +27,7 @@ TestOf = Literal["value", "groups", "waves", "slope"]
 TESTS: tuple[TestOf, ...] = get_args(TestOf)
 _SAID: dict[TestOf, str] = {
     "value": "differs from a value",
-    "groups": "differs between two halves of the respondents",
+    "groups": "differs between {groups} of the respondents",
     "waves": "changes between two waves of as many respondents",
     "slope": "depends on a covariate (logistic slope for one standard deviation)",
 }
@@ -63,23 +63,30 @@ class NormalTest:
 
 
 def share_test(
-    variance: Callable[[float], float], share: float, difference: float, of: TestOf
+    variance: Callable[[float], float],
+    share: float,
+    difference: float,
+    of: TestOf,
+    first: float = 0.5,
 ) -> NormalTest:
     """A test of a share that is ``share``, or ``share + difference``; ``variance`` is that of one
-    report at a share. Raises ValueError unless both are within 0 and 1."""
+    report at a share. Of two groups the ``first`` is this part of the respondents. Raises
+    ValueError unless both shares are within 0 and 1."""
     other = share + difference
     if not (0 <= share <= 1 and 0 <= other <= 1):
         raise ValueError(f"the shares {share:g} and {other:g} have to be between 0 and 1")
     if of == "value":
         return NormalTest(difference, sqrt(variance(share)), sqrt(variance(other)))
-    middle, apart = variance((share + other) / 2), variance(share) + variance(other)
-    times = 2 if of == "groups" else 1  # each group has half of the respondents
-    return NormalTest(difference, sqrt(2 * times * middle), sqrt(times * apart))
+    parts = (first, 1 - first) if of == "groups" else (1.0, 1.0)
+    middle = variance((parts[0] * share + parts[1] * other) / sum(parts))
+    apart = variance(share) / parts[0] + variance(other) / parts[1]
+    return NormalTest(difference, sqrt(middle * sum(1 / part for part in parts)), sqrt(apart))
 
 
-def mean_test(variance: float, difference: float, of: TestOf) -> NormalTest:
+def mean_test(variance: float, difference: float, of: TestOf, first: float = 0.5) -> NormalTest:
     """A test of a mean whose reports have the same ``variance`` everywhere."""
-    sd = sqrt(variance * {"value": 1, "groups": 4, "waves": 2}[of])
+    groups = 1 / first + 1 / (1 - first)
+    sd = sqrt(variance * {"value": 1.0, "groups": groups, "waves": 2.0}[of])
     return NormalTest(difference, sd, sd)
 
 
@@ -123,18 +130,20 @@ def plan_power(
     question: str | None = None,
     test: TestOf = "groups",
     share: float | None = None,
+    first: float = 0.5,
     level: float = 0.05,
 ) -> Powered:
     """Plan a test: the respondents for a ``power``, or the power of ``n`` respondents.
 
-    ``test`` is of a difference from a "value", between two "groups" (halves of the respondents),
-    between two "waves" of n each, or of a "slope": then ``difference`` is a logistic slope for one
-    standard deviation of a covariate. ``difference`` is 0.1 for ten points of a share, or for a
-    tenth of the range of a mean. ``share`` is the share in the first group, by default the worst.
-    All questions are planned, or one ``question``. Raises ValueError unless exactly one of power
-    and n is given, for an unknown question, and where nothing can be tested.
+    ``test`` is of a difference from a "value", between two "groups" (of which the ``first`` is that
+    part of the respondents, by default half), between two "waves" of n each, or of a "slope": then
+    ``difference`` is a logistic slope for one standard deviation of a covariate. Otherwise it is
+    0.1 for ten points of a share, or for a tenth of the range of a mean. ``share`` is the share in
+    the first group, by default the worst. All questions are planned, or one ``question``. Raises
+    ValueError unless exactly one of power and n is given, for an unknown question, and where
+    nothing can be tested.
     """
-    _check(difference, power, n, test, level)
+    _check(difference, power, n, test, level, first)
     asked = [one for one in survey.questions if question in (None, one.name)]
     if not asked:
         names = ", ".join(one.name for one in survey.questions)
@@ -142,7 +151,7 @@ def plan_power(
     part = float(survey.asked / len(survey.questions))
     rows: list[dict[str, str | float | None]] = []
     for one in asked:
-        for figure, at, through, plainly in _tests(one, difference, test, share):
+        for figure, at, through, plainly in _tests(one, difference, test, share, first):
             people = n if n is not None else ceil(through.respondents(power or 0, level) / part)
             direct = plainly.respondents(through.power(max(1, int(people * part)), level), level)
             rows.append(
@@ -165,7 +174,7 @@ def plan_power(
             " other tests one with shares or a mean"
         )
     return Powered(
-        f"{survey.name}: {survey.title}", rows, list(_lines(rows)), 2, _notes(test, level)
+        f"{survey.name}: {survey.title}", rows, list(_lines(rows)), 2, _notes(test, level, first)
     )
 
 
@@ -174,7 +183,7 @@ _Row = tuple[str, float | None, NormalTest, NormalTest]
 
 
 def _tests(
-    question: Question, difference: float, test: TestOf, share: float | None
+    question: Question, difference: float, test: TestOf, share: float | None, first: float
 ) -> Iterator[_Row]:
     if test == "slope":
         law = question.report_mechanism.law
@@ -186,14 +195,19 @@ def _tests(
     for group in estimable_groups(question):
         if isinstance(group, SingleMean):
             variance, spread = group.variance(question.report_mechanism), group.spread()
-            noisy, plain = (mean_test(one, difference, test) for one in (variance, spread))
+            noisy, plain = (mean_test(one, difference, test, first) for one in (variance, spread))
             yield group.name, None, noisy, plain
         elif isinstance(group, Shares):
-            yield _of_share(question, group, difference, test, share)
+            yield _of_share(question, group, difference, test, share, first)
 
 
 def _of_share(
-    question: Question, group: Shares, difference: float, test: TestOf, share: float | None
+    question: Question,
+    group: Shares,
+    difference: float,
+    test: TestOf,
+    share: float | None,
+    first: float,
 ) -> _Row:
     def variance(at: float) -> float:
         return group.variance(question.report_mechanism, at)
@@ -204,11 +218,13 @@ def _of_share(
     at = share
     if at is None:  # the two shares around the worst, one half
         at = min(max(0.5 - difference / 2, 0.0), 1.0)
-    noisy, plain = (share_test(one, at, difference, test) for one in (variance, spread))
+    noisy, plain = (share_test(one, at, difference, test, first) for one in (variance, spread))
     return group.name, at, noisy, plain
 
 
-def _check(difference: float, power: float | None, n: int | None, test: str, level: float) -> None:
+def _check(
+    difference: float, power: float | None, n: int | None, test: str, level: float, first: float
+) -> None:
     if (power is None) == (n is None):
         raise ValueError(
             f"a test is planned for a power or for a number of respondents: give one; power is"
@@ -222,6 +238,10 @@ def _check(difference: float, power: float | None, n: int | None, test: str, lev
         raise ValueError(f"n is {n:,} respondents; give at least 2")
     if test not in TESTS:
         raise ValueError(f"test is one of {', '.join(TESTS)}, and not {test!r}")
+    if not 0 < first < 1:
+        raise ValueError(f"first is {first:g}; give the part of the first group, such as 0.3")
+    if first != 0.5 and test != "groups":
+        raise ValueError(f"first is {first:g}, and only a test of groups has a first group")
     most = inf if test == "slope" else 1
     if not 0 < abs(difference) < most:
         raise ValueError(
@@ -245,10 +265,13 @@ def _lines(rows: Sequence[dict[str, str | float | None]]) -> Iterator[list[str]]
         ]
 
 
-def _notes(test: TestOf, level: float) -> list[str]:
+def _notes(test: TestOf, level: float, first: float) -> list[str]:
+    uneven = f"two groups of {100 * first:.3g} and {100 * (1 - first):.3g} %"
+    groups = "two halves" if first == 0.5 else uneven
+    said = _SAID[test].format(groups=groups)
     notes = [
-        f"The test is whether a figure {_SAID[test]}: two-sided, level {level:g}. Asked directly:"
-        " so many people would have the same power without protection."
+        f"The test is whether a figure {said}: two-sided, level {level:g}. Asked directly: so many"
+        " people would have the same power without protection."
     ]
     if test == "waves":
         notes.append(

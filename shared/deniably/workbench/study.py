@@ -436,6 +436,7 @@ class Study(Table):
         by: str | None = None,
         test: TestOf | None = None,
         share: float | None = None,
+        first: float | None = None,
         level: float = 0.05,
     ) -> Powered:
         """Plan a test: the respondents for a ``power``, or the power of ``n`` respondents.
@@ -444,21 +445,23 @@ class Study(Table):
         with the variance that the randomisation adds. **Assumption.** Those of the study.
 
         Without ``power`` and ``n`` it is the power of as many respondents as here. The test is of a
-        difference from a value, or with ``by``, a key of the strata, between two groups of the same
-        size. The rest is as in ``deniably.workbench.plan_power``. Raises ValueError as that does,
-        and NoFigure.
+        difference from a value, or with ``by``, a key of the strata, between two groups. The
+        ``first`` is that part of the respondents: of a key with two values as large as here where
+        that is known, else a half. The rest is as in ``deniably.workbench.plan_power``. Raises
+        ValueError as that does, and NoFigure.
         """
         from deniably.design.power import plan_power
 
         if question is not None:
             self._question(question)
         if by is not None:
-            self._values(by)
+            first = self._first_part(by) if first is None else first
+            test = test or "groups"
         if power is None and n is None:
             n = self.n
         return plan_power(
             self.survey, difference=difference, power=power, n=n, question=question,
-            test=test or ("value" if by is None else "groups"), share=share, level=level,
+            test=test or "value", share=share, first=0.5 if first is None else first, level=level,
         )  # fmt: skip
 
     @overload
@@ -546,6 +549,20 @@ class Study(Table):
         if self.source is None:
             return Publication(found, self.survey)
         return publication(found, self.survey, self.source)
+
+    def _first_part(self, by: str) -> float:
+        """The part of the respondents who are of the first of two values of a key; or a half."""
+        values = self._values(by)
+        if len(values) != 2 or not self._has_tallies:
+            return 0.5
+        try:
+            sizes = [
+                max(tally.n for tally in tallies.values())
+                for tallies in self._tallies_by(by).values()
+            ]
+        except NoResults:
+            return 0.5
+        return sizes[0] / sum(sizes) if len(sizes) == 2 else 0.5
 
     @property
     def _has_tallies(self) -> bool:
