@@ -29,6 +29,7 @@ from deniably.workbench.files.folder import (
     read_folder,
     write_folder,
 )
+from deniably.workbench.files.labelled import read_labelled
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.names import LIMITS, shortened
 from deniably.workbench.packing import layout
@@ -377,6 +378,17 @@ def test_shortened_names_are_told_apart_and_allowed(names: Sequence[str], limits
     assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) for name in found)
     assert all(len(name) <= limits.name for name in found)
     assert found == shortened(names, limits)
+
+
+def test_names_as_long_as_a_survey_allows_fit_every_program(tmp_path: Path) -> None:
+    survey = compile_survey({"name": "long", "title": "T", "questions": [
+        {"name": "q" * 62 + end, "type": "yes_no", "label": "?", "odds": 3} for end in ("_a", "_b")
+    ]})  # fmt: skip
+    reports, to = simulated(survey, 5), tmp_path / "out"
+    write_folder(to, reports, source_of(survey), ["csv", "sav", "dta"])
+
+    for name in ("reports.sav", "reports.dta"):
+        assert read_labelled(survey, to / name) == reports
 
 
 def test_an_option_that_no_device_drew_is_left_out_of_the_scripts(tmp_path: Path) -> None:

@@ -20,9 +20,10 @@ class FileLimits:
 
 LIMITS: Mapping[str, FileLimits] = {
     "sav": FileLimits("SPSS", 64, 256, 120, 32_767),
-    "dta": FileLimits("Stata", 32, 80, 32_000, 2_048),
+    "dta": FileLimits("Stata", 28, 80, 32_000, 2_048),
 }
-"""By format. Stata's smallest edition that is sold, BE, takes 2,048 columns."""
+"""By format. Stata takes names of 32 letters, and its smallest edition, BE, 2,048 columns. But
+pyreadstat names the labels of a column after it and its number, which has up to four digits."""
 
 _RESERVED = {
     "all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with",
