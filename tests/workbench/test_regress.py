@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from random import Random
@@ -398,6 +399,32 @@ def test_no_message_holds_a_report() -> None:
         dn.regress("a ~ 1", {"a": ["secret"] * 3}, designs={"a": (0.75, 0.25)})
 
     assert "secret" not in str(refused.value)
+
+
+def test_any_name_of_a_question_stands_between_backticks() -> None:
+    """Names of questions have dots and hyphens, and may be words of Python."""
+    rows = {name: fair.reports()[name][::4] for name in ("affair", "marriage", "age", "site")}
+    odd = {"affair": "q1.a-b", "marriage": "class", "age": "age-now", "site": "my.site"}
+    named = {odd[name]: column for name, column in rows.items()}
+    designs = {odd["affair"]: AFFAIR["affair"], odd["marriage"]: MARRIAGE}
+    for plain, quoted in (
+        ("affair ~ age + C(site)", "`q1.a-b` ~ `age-now` + C(`my.site`)"),
+        ("affair ~ score(marriage) * age", "`q1.a-b` ~ score(`class`) * `age-now`"),
+        ("marriage ~ age", "`class` ~ `age-now`"),
+    ):
+        one = dn.regress(plain, rows, designs={**AFFAIR, "marriage": MARRIAGE})
+        other = dn.regress(quoted, named, designs=designs)
+
+        assert np.array_equal(one.estimates, other.estimates)
+        terms = [term.term for term in one.coefficients]
+        for name, strange in odd.items():
+            terms = [re.sub(rf"\b{name}\b", strange, term) for term in terms]
+        assert [term.term for term in other.coefficients] == terms
+        covariates = {"age-now": [30], "my.site": [1], "class": ["good"]}
+        assert len(other.predict(covariates).rows) in (1, 5)
+    assert other.outcome == "class"
+    with pytest.raises(dn.BadModel, match="one like a-b between backticks"):
+        dn.regress("q1.a-b ~ 1", named, designs=designs)
 
 
 def test_categories_that_nobody_has_and_a_column_called_score_do_no_harm() -> None:

@@ -65,7 +65,7 @@ def in_r(example: Example) -> str:
 def in_python(example: Example) -> str:
     """For Python: ``deniably.regress``, also with weights by which all strata count alike."""
     outcome, keys = example.outcome, [one.name for one in example.strata]
-    formula = f"{outcome} ~ {' + '.join(f'`{key}`' for key in keys) or '1'}"
+    formula = f"`{outcome}` ~ {' + '.join(f'`{key}`' for key in keys) or '1'}"
     options = f"designs={{{outcome!r}: ({str(example.p)!r}, {str(example.q)!r})}}"
     lines = [
         "import deniably",

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 Link = Literal["logit", "identity"]
 _SCORE = "score"
+_QUOTED = re.compile("`([^`]+)`")
 
 
 def regress(
@@ -108,12 +110,36 @@ def regress(
 
 @dataclass(frozen=True)
 class Asked:
-    """A formula: its ``outcome``, the ``variables`` of its right side, and that side itself."""
+    """A formula: its ``outcome``, the ``variables`` of its right side, and that side itself.
+
+    There, ``stand_ins`` stand for names between backticks that are no names in Python.
+    """
 
     text: str
     outcome: str
     variables: tuple[str, ...]
     right: Any
+    stand_ins: Mapping[str, str]
+
+    def named(self, text: str) -> str:
+        """A text with the names that its stand-ins are for, and without backticks."""
+        for one, name in self.stand_ins.items():
+            text = text.replace(one, name)
+        return text.replace("`", "")
+
+
+def _with_stand_ins(formula: str) -> tuple[str, dict[str, str]]:
+    """A formula whose names between backticks are names in Python, and what these stand for."""
+    known = dict[str, str]()
+
+    def stand_in(found: re.Match[str]) -> str:
+        name = found[1]
+        if name.isidentifier() and not iskeyword(name):
+            return found[0]
+        return known.setdefault(name, f"quoted{len(known) + 1}_")
+
+    written = _QUOTED.sub(stand_in, formula)
+    return written, {one: name for name, one in known.items()}
 
 
 def parsed(formula: str) -> Asked:
@@ -126,24 +152,26 @@ def parsed(formula: str) -> Asked:
             f"formulas need formulaic; get it with: {install_command('bench')}"
         ) from None
     read: Any = formulaic.Formula
+    written, stand_ins = _with_stand_ins(formula)
     try:
-        found: Any = read(formula)
+        found: Any = read(written)
     except FormulaicError as error:
         raise BadModel(f"{formula!r} is no formula: {_one_line(error)}") from None
     left = [str(term) for term in getattr(found, "lhs", ())]
     if len(left) != 1 or _variables(found.lhs) != set(left):
         raise BadModel(
             f"{formula!r} has no outcome: write one column, ~ and the covariates, such as"
-            ' "affair ~ age"'
+            ' "affair ~ age", and one like a-b between backticks'
         )
     if isinstance(found.rhs, tuple):
         raise BadModel(f"{formula!r} has two right sides: | has no meaning here")
-    names = _variables(found.rhs)
-    if left[0] in names:
-        raise BadModel(f"{left[0]} stands on both sides of the formula")
+    names = {stand_ins.get(name, name) for name in _variables(found.rhs)}
+    outcome = stand_ins.get(left[0], left[0])
+    if outcome in names:
+        raise BadModel(f"{outcome} stands on both sides of the formula")
     if not len(found.rhs):
         raise BadModel("the right side of the formula is empty: write ~ 1 for a constant alone")
-    return Asked(formula, left[0], tuple(sorted(names)), found.rhs)
+    return Asked(formula, outcome, tuple(sorted(names)), found.rhs, stand_ins)
 
 
 def _variables(side: Any) -> set[str]:
@@ -236,7 +264,7 @@ class _Columns:
     @property
     def names(self) -> list[str]:
         """The terms, in the order of the columns."""
-        return list(self._spec.column_names)
+        return [self._asked.named(name) for name in self._spec.column_names]
 
     def first(self, table: pd.DataFrame) -> Floats:
         """The columns of the rows that the model is fitted to."""
@@ -272,7 +300,7 @@ class _Columns:
 
     def _score(self, column: Any) -> Any:
         for one in self._right.values():
-            if getattr(column, "name", None) == one.name:
+            if self._asked.named(str(getattr(column, "name", ""))) == one.name:
                 if len(apart := np.flatnonzero(np.isnan(one.values))):
                     named = ", ".join(str(one.choices[place]) for place in apart)
                     raise BadModel(
@@ -297,10 +325,12 @@ class _Columns:
     def _made(self, recipe: Any, table: pd.DataFrame) -> Any:
         from formulaic.errors import DataMismatchWarning, FormulaicError
 
+        names = {name: one for one, name in self._asked.stand_ins.items()}
+        known = table.rename(columns=names)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
-                return recipe.get_model_matrix(table, context=self._context, na_action="raise")
+                return recipe.get_model_matrix(known, context=self._context, na_action="raise")
             except BadModel:
                 raise
             except DataMismatchWarning as error:

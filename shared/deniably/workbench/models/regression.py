@@ -211,7 +211,8 @@ class Regression(Table):
         known = list(dict.fromkeys(one.term for one in self.coefficients))
         chosen = list[str]()
         for term in terms:
-            own = [one for one in known if term in (one, _in_formula(one))]
+            plain = term.replace("`", "")
+            own = [one for one in known if plain in (one, _in_formula(one))]
             if not own:
                 names = dict.fromkeys([*map(_in_formula, known), *known])
                 raise BadModel(f"there is no term {term}; there are {', '.join(names)}")
