@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from deniably.workbench import rake
 from deniably.workbench.files.examples import MARK
 from deniably.workbench.files.folder import write_folder
 from deniably.workbench.report_set import ReportSet
-from deniably.workbench.scripted import script_of
+from deniably.workbench.scripted import script_of, worked_out
 from support.every_type import QUESTIONS, reports_by_seed, survey_of_everything
 from support.material import source_of
 
@@ -37,11 +37,11 @@ STRATA = {"site": ["north", "south", "west"], "a-shift": ["day", "night"]}
 SURVEYS = {
     "everything": (survey_of_everything(strata=STRATA), 1_800),
     "some": (survey_of_everything(ask=4, questions=PLAIN), 60),
-    "odd": (
+    "odd": (  # marks that mean something to R, to Python or to Stata
         survey_of_everything(
-            title='Odd "title" \\ `x` $y\n# 你 \U0001f600',
+            title='Odd "title" \\ `x` $y /* // */\n# 你 \U0001f600',
             questions=[
-                {"claim": {"epsilon": "2"}} | one | {"label": 'A "quote" \\ `x` $y \U0001f600?'}
+                {"claim": {"epsilon": "2"}} | one | {"label": '"A" \\ `x` $y /* // {b} \U0001f600?'}
                 for one in QUESTIONS[:1]
             ],
         ),
@@ -169,6 +169,54 @@ def test_python_prints_the_results_and_fits_the_example(exported: Any) -> None:
     printed = run(sys.executable, "-I", "analyse.py", folder=folder)
     assert_results(reports, printed)
     assert_regressions(reports, printed, 6e-6)
+
+
+def test_the_script_for_stata_has_the_same_figures(exported: Any) -> None:
+    """Its two programs, written down again: Stata itself is on no machine of the project."""
+    reports, folder = exported
+    lines = (folder / "analyse.do").read_text(encoding="utf-8").splitlines()
+    body = lines[lines.index("program define figures") + 1 : lines.index("figures")]
+    with (folder / "reports.csv").open(encoding="utf-8", newline="") as file:
+        columns = list(zip(*list(csv.reader(file))[1:], strict=True))
+    figures = [worked_out(one, reports) for one in script_of(reports).figures]
+
+    expected = [(one.estimate, (one.variance / one.n) ** 0.5) for one in figures]
+    assert np.array(list(of_stata(body, columns))) == pytest.approx(np.array(expected))
+    for line in lines:
+        assert line.count('"') % 2 == 0 or line.startswith("*"), line
+        assert not re.search(r"/\*|\*/|//", line), "a mark of a comment, heeded in strings, too"
+        assert len(line) < 165_200
+
+
+def of_stata(lines: Sequence[str], columns: Sequence[Sequence[str]]) -> Iterator[Any]:
+    """The estimate and the standard error of each line of a script that shows a figure."""
+    scored = np.zeros(0)
+    for line in lines:
+        if found := re.search(r'share "[^"]*" v(\d+) (\d+) (\S+) (\S+)$', line):
+            place, value, p, q = map(float, found.groups())
+            y = numbers(columns[int(place) - 1]) == value
+            support = min(max((y.sum() + 0.5) / (len(y) + 1), q), p)
+            yield (y.mean() - q) / (p - q), (support * (1 - support) / len(y)) ** 0.5 / (p - q)
+        elif found := re.search(r'= real\(word\("([^"]*)", v(\d+) \+ 1\)\)$', line):
+            scores = np.array(found[1].split(), np.float64)
+            scored = scores[numbers(columns[int(found[2]) - 1]).astype(int)]
+        elif found := re.search(r'average "[^"]*" (scored|v(\d+)) (.+)$', line):
+            column = numbers(columns[int(found[2]) - 1]) if found[2] else scored
+            told = [inf if word == "." else float(word) for word in found[3].split()]
+            start, step, least, most, *rest = told
+            s = start + step * column
+            spread = s.var()
+            if rest:
+                added, low, high = rest
+                m = min(max((s.sum() + added) / (len(s) + 1), 0), 1)
+                spread = (high - m) * (m - low)
+            yield s.mean(), (min(max(spread, least), most) / len(s)) ** 0.5
+        else:
+            assert line.strip() in ("", "drop scored", "end"), line
+
+
+def numbers(cells: Sequence[str]) -> Any:
+    return np.array([cell for cell in cells if cell], np.float64)
 
 
 def test_the_error_of_a_share_is_worked_out_and_never_given(exported: Any) -> None:

@@ -150,7 +150,7 @@ _STATA = """\
 * In Stata 14 or later, in this folder: do analyse.do
 
 version 14
-import delimited using "reports.csv", varnames(nonames) rowrange(2) clear
+import delimited using "reports.csv", varnames(nonames) rowrange(2) numericcols(_all) clear
 * The columns are v1, v2, ... in the order of reports.csv:
 {names}
 
@@ -298,7 +298,8 @@ def _head(reports: ReportSet, script: Script, mark: str) -> str:
     ]
     if script.left_out:
         lines += ["", "Not here, but in results.csv:", *(f"- {one}" for one in script.left_out)]
-    return "\n".join(f"{mark} {one_line(line)}".rstrip() for line in lines)
+    told_lines = [f"{mark} {one_line(line)}".rstrip() for line in lines]
+    return "\n".join(map(_stata_text, told_lines) if mark == "*" else told_lines)
 
 
 def _in_r(one: Scripted) -> str:
@@ -324,19 +325,25 @@ def _in_python(one: Scripted) -> str:
 def _in_stata(one: Scripted, columns: FileColumns) -> str:
     place = next(n for n, column in enumerate(columns, 2) if column.name == one.column)
     said = ": ".join(filter(None, (one.question, one.part, one.label)))
-    label = re.sub(r"[`\"$\\]", "'", one_line(said))
+    label = _stata_text(re.sub(r"[`\"$\\{}]", "'", one_line(said)))
     numbers = _numbers(one).replace(",", "")
     if one.method == "share":
         return f'share "{label}" v{place} {one.value} {numbers}'
     if one.method == "line":
         return f'average "{label}" v{place} {numbers} .'
-    recoded = " ".join(f"({value}={score!r})" for value, score in enumerate(one.numbers))
+    scores = " ".join(map(repr, one.numbers))
     most = "." if isinf(one.most) else repr(one.most)
     rest = f"0 1 {one.least!r} {most}"
     if one.added is not None:
         rest += f" {one.added!r} {min(one.numbers)!r} {max(one.numbers)!r}"
     average = f'average "{label}" scored {rest}'
-    return f"recode v{place} {recoded}, generate(scored)\n{average}\ndrop scored"
+    scored = f'generate double scored = real(word("{scores}", v{place} + 1))'
+    return f"{scored}\n{average}\ndrop scored"
+
+
+def _stata_text(text: str) -> str:
+    """A text without the marks of a comment, which Stata heeds within comments and strings, too."""
+    return re.sub(r"/(?=[/*])|\*(?=/)", lambda found: f"{found[0]} ", text)
 
 
 def _bounds(one: Scripted) -> str:
