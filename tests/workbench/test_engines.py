@@ -21,7 +21,7 @@ from deniably.workbench.engines.tally_file import read_tally, tally_text
 from deniably.workbench.engines.tallying import ASKED, tally_set
 from deniably.workbench.files.folder import write_folder
 from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.parts import bare, open_parts, read_parts, write_parts
+from deniably.workbench.files.parts import bare, open_parts, read_parts, together, write_parts
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation, packed_simulation
 from support.every_type import QUESTIONS, survey_of_everything
 from support.material import source_of
@@ -102,6 +102,32 @@ def test_an_export_with_parquet_has_the_same_tally_file_as_parts(
     expected = tally_text(tally_set(open_parts(folder), engine))
     for export in (tmp_path / "export", tmp_path / "export" / "reports"):
         assert tally_text(tally_set(open_parts(export), engine)) == expected
+
+
+def test_what_several_servers_took_is_counted_as_one_set(
+    reports: ReportSet, folder: Path, engine: DuckDB, tmp_path: Path
+) -> None:
+    halves = [of_rows(reports.layout, [reports.rows[place::2]]) for place in (0, 1)]
+    sets = [
+        open_parts(written(half, tmp_path / name))
+        for half, name in zip(halves, ("north", "south"), strict=True)
+    ]
+
+    both = tally_set(together(sets), engine)
+
+    assert tally_text(both) == tally_text(tally_set(open_parts(folder), engine))
+    with pytest.raises(NoExport, match="named twice"):
+        together([*sets, sets[0]])
+
+
+def test_sets_of_several_surveys_are_not_counted_as_one(tmp_path: Path) -> None:
+    sets = [
+        open_parts(written(of_simulation(randomise(simulate_people(survey, N))), tmp_path / name))
+        for name, survey in SURVEYS.items()
+    ]
+
+    with pytest.raises(NoExport, match="another survey"):
+        together(sets)
 
 
 def test_a_tally_file_is_read_back_whole(folder: Path, engine: DuckDB) -> None:

@@ -95,7 +95,12 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
 
 
 @click.command()
-@click.argument("reports", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument(
+    "reports",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
 @click.option(
     "--to",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -124,25 +129,26 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
 )
 @click.option("--memory", default="400MB", show_default=True, help="What duckdb may hold.")
 def tally(
-    reports: Path, to: Path, name: str, master: str | None, pairs: tuple[tuple[str, str], ...],
-    memory: str,
+    reports: tuple[Path, ...], to: Path, name: str, master: str | None,
+    pairs: tuple[tuple[str, str], ...], memory: str,
 ) -> None:  # fmt: skip
     """Count the report set in the folder REPORTS with an engine, into a tally file.
 
-    REPORTS is a folder of `deniably gather`, or an export with parquet or parts. The file has the
-    definition and, for every question, the same integers as a server's tally: equal reports give
-    equal bytes, whatever engine counts. `deniably results --tally` estimates from it. Reports that
-    no device can have made are counted by question, named and left out; a file that is cut short
-    is an error. With spark, every machine must see the folder under the same path.
+    REPORTS is a folder of `deniably gather`, or an export with parquet or parts. Several folders
+    are those of several servers that took reports to the same survey: they are counted as one. The
+    file has the definition and, for every question, the same integers as a server's tally: equal
+    reports give equal bytes, whatever engine counts. `deniably results --tally` estimates from it.
+    Reports that no device can have made are counted by question, named and left out; a file that is
+    cut short is an error. With spark, every machine must see the folder under the same path.
     """
     from deniably.workbench.engines.tally_file import tally_text
     from deniably.workbench.engines.tallying import tally_set
-    from deniably.workbench.files.parts import open_parts
+    from deniably.workbench.files.parts import open_parts, together
 
     if master and name != "spark":
         raise click.UsageError("--master is for --engine spark")
     try:
-        parts = open_parts(reports)
+        parts = together([open_parts(one) for one in reports])
         with _engine(name, master, memory) as engine:
             found = tally_set(parts, engine, pairs)
         with to.open("xb") as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -133,6 +133,24 @@ def open_parts(folder: Path) -> Parts:
     except (DeniablyError, ValueError, LookupError, TypeError) as error:
         raise NoExport(f"{folder}: {error}") from None
     return Parts(columns, tuple(stated), sum(stated.values()))
+
+
+def together(sets: Sequence[Parts]) -> Parts:
+    """One set of the reports that several servers took to the same survey.
+
+    Raises NoExport where the sets are of other surveys or columns, or a file is named twice.
+    """
+    first = sets[0]
+    for one in sets:
+        folder = one.files[0].parent
+        if one.survey.digest != first.survey.digest:
+            raise NoExport(f"{folder} is of another survey than {first.files[0].parent}")
+        if one.columns.names != first.columns.names:
+            raise NoExport(f"{folder} has other columns than {first.files[0].parent}")
+    files = tuple(file for one in sets for file in one.files)
+    if len({file.resolve() for file in files}) < len(files):
+        raise NoExport("the same folder is named twice, and its reports would count twice")
+    return Parts(first.columns, files, sum(one.rows for one in sets))
 
 
 def _plain(name: str) -> str:
