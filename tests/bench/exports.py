@@ -64,21 +64,26 @@ def measure(sheet: Sheet, folder: Path) -> None:
 def fill(database: Path, survey: Survey, n: int) -> None:
     """A closed survey with so many reports, in alternating strata."""
     with closing(Store(str(database))) as store:
-        store.publish(survey, new_key().sign(survey.digest))
-        reports, _ = perturbed(survey, n)
-        for start in range(0, n, _AT_ONCE):
-            some = reports[start : start + _AT_ONCE]
-            batch = BatchWrite(survey)
-            batch.keys = [secrets.token_bytes(16) for _ in some]
-            batch.strata = [number % 2 for number in range(len(some))]
-            batch.values = [
-                [msgspec.json.encode(value).decode() for value in column]
-                for column in zip(*some, strict=True)
-            ]
-            store.begin(batch)
-            batch.wait()
+        stored(store, survey, n)
         store.close_survey(survey.name)
         store.erase_order()
+
+
+def stored(store: Store, survey: Survey, n: int) -> None:
+    """Publish a survey and store so many reports, in alternating strata where it has any."""
+    store.publish(survey, new_key().sign(survey.digest))
+    reports, _ = perturbed(survey, n)
+    for start in range(0, n, _AT_ONCE):
+        some = reports[start : start + _AT_ONCE]
+        batch = BatchWrite(survey)
+        batch.keys = [secrets.token_bytes(16) for _ in some]
+        batch.strata = [number % 2 if survey.strata else 0 for number in range(len(some))]
+        batch.values = [
+            [msgspec.json.encode(value).decode() for value in column]
+            for column in zip(*some, strict=True)
+        ]
+        store.begin(batch)
+        batch.wait()
 
 
 def bare_seconds(database: Path, file: Path) -> float:

@@ -119,7 +119,7 @@ class Memory:
         self.peak = 0
 
     def now(self) -> int:
-        found = sum(map(_memory_of, _tree(self._pid)))
+        found = sum(map(_memory_of, process_tree(self._pid)))
         self.peak = max(self.peak, found)
         return found
 
@@ -141,12 +141,12 @@ def watched(pid: int) -> Iterator[Memory]:
         thread.join()
 
 
-def _tree(pid: int) -> list[int]:
+def process_tree(pid: int) -> list[int]:
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
         return []
-    return [pid, *(each for child in children for each in _tree(int(child)))]
+    return [pid, *(each for child in children for each in process_tree(int(child)))]
 
 
 def _memory_of(pid: int) -> int:

@@ -28,6 +28,7 @@ import service
 import shares
 import slow_phone
 import speed
+import unit_costs
 from sheet import Sheet
 
 
@@ -72,6 +73,11 @@ def _report_sets(sheet: Sheet) -> None:
         report_sets.measure(sheet, Path(folder))
 
 
+def _unit_costs(sheet: Sheet) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        unit_costs.measure(sheet, Path(folder))
+
+
 @cache
 def _peers(sheet: Sheet) -> alternatives.Peers | None:
     return alternatives.find(sheet)
@@ -85,6 +91,7 @@ SECTIONS: dict[str, Callable[[Sheet], None]] = {
     "regressions": regressions.measure,
     "exports": _exports,
     "report-sets": _report_sets,
+    "unit-costs": _unit_costs,
     "lab": experiments.measure,
     "service": service.measure,
     "servers": servers.measure,

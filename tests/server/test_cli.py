@@ -480,6 +480,20 @@ def test_free_text_is_refused_with_the_reason_and_the_mend(
     assert "offer choices" in result.output
 
 
+@pytest.mark.parametrize("options", [(), ("--n", 100, "--margin", 0.05), ("--epsilon", 1)])
+def test_machines_are_planned_for_a_number_of_people_alone(options: tuple[object, ...]) -> None:
+    result = run(plan, "--machines", "panel", *options)
+
+    assert result.exit_code == 2
+    assert "--machines plans for --n" in result.output
+
+
+def test_a_plan_of_machines_is_json_for_programs() -> None:
+    result = run(plan, "--machines", "panel", "--n", 1_000_000, "--json")
+
+    assert json.loads(result.output)[0]["reports"] == 40_000_000
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a: [", b""])
 def test_check_of_something_else_fails_with_a_sentence(file: Path, content: bytes) -> None:
     file.write_bytes(content)

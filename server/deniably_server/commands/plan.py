@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from deniably.core.steering import one_line
-from deniably.core.table import aligned
+from deniably.core.table import Table, aligned
+from deniably.design.machines import FIELDWORK, plan_machines
 
 if TYPE_CHECKING:
     from deniably.design.curve import Curve
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from deniably.design.power import Powered, TestOf
     from deniably.survey.survey import Survey
 
+_T = TypeVar("_T", bound=Table)
 _CURVE = "with --curve give --margin, without --epsilon and --n: it is respondents by epsilon"
 _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n or both)"
 
@@ -105,6 +107,12 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
     show_default=True,
     help="Of a test: the risk of a false alarm.",
 )
+@click.option(
+    "--machines",
+    type=click.Choice([*FIELDWORK]),
+    help="Of --n alone: the machines and money for a week's census, a panel of ten years, or a"
+    " year's daily telemetry.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(
     file: Path | None,
@@ -126,6 +134,7 @@ def plan(
     test: TestOf,
     first: float,
     level: float,
+    machines: str | None,
     as_json: bool,
 ) -> None:
     """Plan a survey: give two of epsilon, margin and n, and get the third and its price.
@@ -137,11 +146,16 @@ def plan(
     Beside every epsilon are its odds and the worst guess: of 100 guesses between two answers that
     seemed equally likely, how many can be right at most.
     """  # fmt: skip
+    if machines is not None:
+        if n is None or any((file, epsilon, margin, difference, power, times, counts, curve)):
+            raise click.UsageError("--machines plans for --n, the number of people, alone")
+        _print(plan_machines(FIELDWORK[machines], [n]), click.echo, as_json=as_json)
+        return
     if any(one is not None for one in (difference, power, question)):
         if margin is not None or curve or times is not None or counts:
             raise click.UsageError("a test has no --margin, --curve, --times and --counts")
         tested = _test(file, difference, power, n, question, test, share, first, level)
-        click.echo(json.dumps(tested.rows) if as_json else tested)
+        _print(tested, click.echo, as_json=as_json)
         return
     if svg is not None and not curve:
         raise click.UsageError("--svg draws a curve; add --curve")
@@ -154,10 +168,7 @@ def plan(
         by_epsilon = _curve(file, goals, margin, share, confidence)
         if svg is not None:
             _draw(by_epsilon, svg)
-        if as_json:
-            click.echo(json.dumps(by_epsilon.rows))
-        else:
-            _show_curve(by_epsilon)
+        _print(by_epsilon, _show_curve, as_json=as_json)
         return
     if file is None:
         table = _question_plan(_goal(choices, most, share, mean=mean), epsilon, margin, n,
@@ -166,10 +177,14 @@ def plan(
         table = _survey_plan(
             file, epsilon, margin, n, share, confidence, times, counts=counts
         )  # fmt: skip
+    _print(table, _show, as_json=as_json)
+
+
+def _print(table: _T, show: Callable[[_T], None], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(table.rows))
     else:
-        _show(table)
+        show(table)
 
 
 def _question_plan(

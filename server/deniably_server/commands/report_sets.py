@@ -100,6 +100,7 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     nargs=-1,
     required=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="REPORTS",
 )
 @click.option(
     "--to",

@@ -1,0 +1,51 @@
+"""What one connection, one form and one report cost: measured, and kept in this one place.
+
+``make bench ARGS="--only unit-costs"`` measures them again and says which are off. All are of a
+survey with three questions, of 2, 5 and 16 choices, on a machine with two cores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+QUESTIONS = 3
+
+
+@dataclass(frozen=True)
+class UnitCost:
+    """``value`` in ``unit`` for one of ``what``; ``by`` is the part of the benchmark."""
+
+    what: str
+    value: float
+    unit: str
+    by: str = "unit-costs"
+
+
+@dataclass(frozen=True)
+class UnitCosts:
+    """Every cost that a plan of machines uses, in the order in which they arise."""
+
+    connection: UnitCost = UnitCost("a new HTTPS connection, at the proxy", 0.8, "ms of a core")
+    form: UnitCost = UnitCost("a form: its page and all that this needs", 10, "ms of a core")
+    form_size: UnitCost = UnitCost("a form, over the wire", 56, "kB")
+    device: UnitCost = UnitCost("what a device reads before it answers", 2, "ms of a core")
+    device_size: UnitCost = UnitCost("what a device reads, over the wire", 2.3, "kB")
+    entry: UnitCost = UnitCost("a survey in the register, which all read", 230, "bytes")
+    report: UnitCost = UnitCost("a report, acknowledged, on SQLite", 0.4, "ms of a core")
+    batch: UnitCost = UnitCost("a report in a batch of lines", 0.01, "ms of a core", "service")
+    stored: UnitCost = UnitCost("a report on SQLite's disk", 55, "bytes")
+    stored_postgres: UnitCost = UnitCost(
+        "a report on PostgreSQL's disk, with indexes", 210, "bytes"
+    )
+    closing: UnitCost = UnitCost("a report, when SQLite's survey is closed", 0.4, "us of a core")
+    export: UnitCost = UnitCost("a report, exported, sorted, as Parquet", 9, "us of a core")
+    parquet: UnitCost = UnitCost("an answer in Parquet, in no order", 1, "byte")
+    duckdb: UnitCost = UnitCost("an answer, counted by DuckDB", 16, "ns", "report-sets")
+
+    @property
+    def each(self) -> list[UnitCost]:
+        """All costs."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+MEASURED = UnitCosts()

@@ -1,0 +1,129 @@
+"""Every table of "On paper" says what the library computes today."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, log10
+
+import pytest
+
+from deniably.core.markup import markdown_table
+from deniably.design.composition import AnswerPair
+from deniably.design.counts_alone import chance_left, two_digits_up
+from deniably.design.machines import CENSUS, Machines, two_digits
+from deniably.design.planning import epsilon_for, margin_for, respondents_for, share_goal
+from deniably.design.shuffle import Clones, shuffled_delta
+from deniably.design.unit_costs import MEASURED
+from support.pages import PAGES
+from support.soak import all_but
+
+PAGE = PAGES["on-paper.md"]
+SIZES = (10**6, 10**8, 10**10)
+HEADS = [f"{n:,}" for n in SIZES]
+EPSILONS = (0.5, 1.0, 2.0)
+QUESTIONS = {
+    "yes or no": share_goal(2),
+    "one of 16": share_goal(16),
+    "one of 16, a rare answer (0.1 %)": share_goal(16, 0.001),
+}
+Lines = list[Sequence[str]]
+
+
+def points(part: float) -> str:
+    return f"±{two_digits(100 * part)}"
+
+
+def unit_costs() -> Lines:
+    return [
+        ("one of these", "costs", "part of the benchmark"),
+        *((one.what, f"{one.value:g} {one.unit}", one.by) for one in MEASURED.each),
+    ]
+
+
+def margins() -> Lines:
+    rows: Lines = [
+        (name, f"{epsilon:g}", *(points(margin_for(goal, epsilon, n).margin) for n in SIZES))
+        for name, goal in QUESTIONS.items()
+        for epsilon in EPSILONS
+    ]
+    return [("question", "epsilon", *HEADS), *rows]
+
+
+def epsilons() -> Lines:
+    rows: Lines = [
+        (name, points(margin), *(f"{epsilon_for(goal, n, margin).epsilon:g}" for n in SIZES))
+        for name, goal in list(QUESTIONS.items())[:2]
+        for margin in (0.01, 0.001)
+    ]
+    return [("question", "margin", *HEADS), *rows]
+
+
+def bias() -> Lines:
+    goal = QUESTIONS["yes or no"]
+    rows: Lines = [
+        (f"{100 * off:g}", *(f"{respondents_for(goal, one, off).n:,}" for one in EPSILONS))
+        for off in (0.05, 0.01, 0.001)
+    ]
+    return [("points off", *(f"epsilon {one:g}" for one in EPSILONS)), *rows]
+
+
+def summary() -> Lines:
+    plans = [Machines(n, CENSUS) for n in SIZES]
+    goal = QUESTIONS["yes or no"]
+    return [
+        ("people in a week", *HEADS),
+        ("collectors of two cores", *(f"{one.collectors:,}" for one in plans)),
+        ("dollars", *(two_digits(sum(one.money)) for one in plans)),
+        ("margin of a share, in points", *(points(margin_for(goal, 1.0, n).margin) for n in SIZES)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("made", "texts"), [(unit_costs, 3), (margins, 1), (epsilons, 1), (bias, 1), (summary, 1)]
+)
+def test_a_table_of_the_page_is_fresh(made: object, texts: int) -> None:
+    assert callable(made)
+    table = markdown_table(made(), texts)
+
+    assert table in PAGE, f"put this in place of the table with this heading:\n{table}"
+
+
+# --- what shuffling gives outsiders -------------------------------------------------------------
+
+LOCAL = (1.0, 2.0, 4.0)
+SHUFFLED = {
+    10**6: ("0.0051", "0.014", "0.046"),
+    10**8: ("0.00057", "0.0015", "0.0050"),
+    10**10: ("0.000063", "0.00016", "0.00054"),
+}
+"""By the number of reports: what the set of all keeps, for each local epsilon."""
+
+
+def test_the_table_of_what_outsiders_learn_is_the_one_that_is_checked() -> None:
+    rows = [
+        (f"{n:,}", f"{float(chance_left(n)):.0e}".replace("e-0", "e-"), *found)
+        for n, found in SHUFFLED.items()
+    ]
+    table = markdown_table(
+        [("reports", "delta", *(f"epsilon {one:g} alone" for one in LOCAL)), *rows], 1
+    )
+
+    assert table in PAGE, f"put this in place of the table with this heading:\n{table}"
+
+
+CELLS = [(n, *cell) for n, row in SHUFFLED.items() for cell in zip(LOCAL, row, strict=True)]
+SLOW = [cell for cell in CELLS if cell[0] == SIZES[-1] and cell[1] < LOCAL[-1]]
+
+
+@pytest.mark.parametrize("cell", all_but([cell for cell in CELLS if cell not in SLOW], CELLS))
+def test_a_set_of_reports_keeps_what_the_page_says_and_not_a_digit_less(
+    cell: tuple[int, float, str],
+) -> None:
+    """Two values of delta take a moment; to search for epsilon would take seconds."""
+    n, local, printed = cell
+    clones, delta, epsilon = Clones.of(AnswerPair(local)), float(chance_left(n)), float(printed)
+    digit = 10.0 ** (floor(log10(epsilon)) - 1)
+
+    assert two_digits_up(epsilon) == printed
+    assert shuffled_delta(clones, n, epsilon) <= delta
+    assert shuffled_delta(clones, n, epsilon - digit) > delta
