@@ -3,6 +3,10 @@
 Three shapes of columns hold all reports: one column with an index or a number; 0 or 1 for each
 choice; and columns of which a report has some. Conditions are SQL, written for the few operators
 that all engines share.
+
+Whether a report fits is a long condition, which takes longer than all counts. So first a few
+aggregates of all rows tell whether every report fits: such as, of 0 and 1 for each choice, that the
+least sum of a row is also the mean. Only where they do not is the condition asked of each row.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from deniably.estimation.tally import Tally, from_cells
 from deniably.mechanisms.law import Several, Supporting
 from deniably.survey.questions import Question
 from deniably.workbench.columns import FileColumn, FileColumns
+from deniably.workbench.engines.counted import Counted
 from deniably.workbench.engines.engine import Groups
 from deniably.workbench.packing import PackedField
 
@@ -44,20 +49,20 @@ class QuestionCounter(Protocol):
         ...
 
     @property
-    def summed(self) -> Sequence[str]:
-        """The expressions whose sum is needed."""
+    def summed(self) -> Sequence[int]:
+        """The columns whose values are summed."""
         ...
 
     @property
-    def misfit(self) -> str | None:
-        """The expression that is 1 where a row does not fit; None where the groups tell."""
+    def checks(self) -> Sequence[str]:
+        """The aggregates of all rows that tell, beside groups and sums, whether all fit."""
         ...
 
-    def unfit(self, groups: Mapping[int, Groups], counted: int) -> int:
-        """How many rows do not fit: as the groups tell, else as ``misfit`` was ``counted``."""
+    def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
+        """Whether ``fits`` holds of all rows, by what was counted and by the ``checks``."""
         ...
 
-    def tally(self, groups: Mapping[int, Groups], sums: Sequence[int]) -> Tally:
+    def tally(self, counted: Counted) -> Tally:
         """The tally of rows that fit."""
         ...
 
@@ -88,28 +93,28 @@ class OneColumn:
         return (self.place,)
 
     @property
-    def summed(self) -> Sequence[str]:
+    def summed(self) -> Sequence[int]:
         """As of ``QuestionCounter``."""
         return ()
 
     @property
-    def misfit(self) -> None:
+    def checks(self) -> Sequence[str]:
         """As of ``QuestionCounter``."""
+        return ()
 
-    def unfit(self, groups: Mapping[int, Groups], counted: int) -> int:
+    def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
         """As of ``QuestionCounter``."""
-        return sum(count for (value,), count in groups[self.place].items() if not self._has(value))
+        return all_within(counted.groups[self.place,], self.low, self.high, self.optional)
 
-    def tally(self, groups: Mapping[int, Groups], sums: Sequence[int]) -> Tally:
+    def tally(self, counted: Counted) -> Tally:
         """As of ``QuestionCounter``."""
         cells = {
-            value: count for (value,), count in groups[self.place].items() if value is not None
+            value: count
+            for (value,), count in counted.groups[self.place,].items()
+            if value is not None
         }
         cell_count = self.question.mechanism.law.cell_count
         return from_cells(sum(cells.values()), cells, cell_count)
-
-    def _has(self, value: int | None) -> bool:
-        return self.optional if value is None else self.low <= value <= self.high
 
 
 @dataclass(frozen=True)
@@ -126,8 +131,9 @@ class EachChoice:
         """As of ``QuestionCounter``."""
         here = [within(place, 0, 1) for place in self.places]
         if self.size is not None:
-            total = joined(" + ", (f"coalesce(c{place}, 0)" for place in self.places))
-            here.append(f"{total} = {self.size}")
+            # What is no 0 or 1 can be too large to be summed.
+            named = (number(f"coalesce(c{place} = 1, false)") for place in self.places)
+            here.append(f"{joined(' + ', named)} = {self.size}")
         fits = joined(" and ", here)
         if not self.optional:
             return fits
@@ -144,31 +150,51 @@ class EachChoice:
         return ()
 
     @property
-    def summed(self) -> Sequence[str]:
+    def summed(self) -> Sequence[int]:
         """As of ``QuestionCounter``."""
-        return (number(self.asked), *(f"c{place}" for place in self.places))
+        return self.places
 
     @property
-    def misfit(self) -> str:
-        """As of ``QuestionCounter``."""
-        return number(f"not {self.fits}")
+    def checks(self) -> Sequence[str]:
+        """As of ``QuestionCounter``: rows with all columns, the bits of any, and the least sum."""
+        every = joined(" | ", (f"c{place}" for place in self.places))
+        return (f"count({every})", f"bit_or({every})", f"min({self._named})")
 
-    def unfit(self, groups: Mapping[int, Groups], counted: int) -> int:
-        """As of ``QuestionCounter``."""
-        return counted
+    def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
+        """As of ``QuestionCounter``.
 
-    def tally(self, groups: Mapping[int, Groups], sums: Sequence[int]) -> Tally:
+        A column with a value where another has none has more values than there are whole rows.
+        Where the least sum of a row is the mean of all, every row has this sum.
+        """
+        whole, bits, least = checked
+        sums = [counted.sums[place] for place in self.places]
+        if bits not in (0, 1) or any(filled != whole for filled, _ in sums):
+            return False
+        if whole != counted.rows and not self.optional:
+            return False
+        if self.size is None or not whole:
+            return True
+        return least == self.size and sum(total for _, total in sums) == self.size * whole
+
+    def tally(self, counted: Counted) -> Tally:
         """As of ``QuestionCounter``."""
-        n, *counts = sums
-        return from_cells(n, dict(enumerate(counts)), len(counts))
+        sums = [counted.sums[place] for place in self.places]
+        return from_cells(sums[0].filled, {at: one.total for at, one in enumerate(sums)}, len(sums))
+
+    @property
+    def _named(self) -> str:
+        """How many choices a row names, where its values are 0 and 1; no others can overflow."""
+        kind = "smallint" if len(self.places) <= 255 else "int"
+        terms = (f"cast(try_cast(c{place} as tinyint) as {kind})" for place in self.places)
+        return joined(" + ", terms)
 
 
 @dataclass(frozen=True)
 class SomeColumns:
     """Columns of which a report has ``size``: options that it sampled, or parts of a vector.
 
-    The cell of a value in the i-th column is ``stride * i + value`` where ``by_column``, else
-    ``stride * value + i``.
+    The cell of a value in the i-th column is ``2 * i + value`` where ``by_column``, else
+    ``stride * value + i``, where there are ``stride`` columns.
     """
 
     question: Question
@@ -185,8 +211,7 @@ class SomeColumns:
             within(place, low, high, empty=True)
             for place, (low, high) in zip(self.places, self.ends, strict=True)
         ]
-        sizes = f"({self.size}, 0)" if self.optional else f"({self.size})"
-        return joined(" and ", [*here, f"{self._filled} in {sizes}"])
+        return joined(" and ", [*here, self._whole])
 
     @property
     def asked(self) -> str:
@@ -199,29 +224,38 @@ class SomeColumns:
         return self.places
 
     @property
-    def summed(self) -> Sequence[str]:
+    def summed(self) -> Sequence[int]:
         """As of ``QuestionCounter``."""
-        return (number(self.asked),)
+        return ()
 
     @property
-    def misfit(self) -> str:
-        """As of ``QuestionCounter``."""
-        return number(f"not {self.fits}")
+    def checks(self) -> Sequence[str]:
+        """As of ``QuestionCounter``: the rows with as many columns as a report has."""
+        return (f"sum({number(self._whole)})",)
 
-    def unfit(self, groups: Mapping[int, Groups], counted: int) -> int:
+    def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
         """As of ``QuestionCounter``."""
-        return counted
+        return checked[0] == counted.rows and all(
+            all_within(counted.groups[place,], low, high, empty=True)
+            for place, (low, high) in zip(self.places, self.ends, strict=True)
+        )
 
-    def tally(self, groups: Mapping[int, Groups], sums: Sequence[int]) -> Tally:
+    def tally(self, counted: Counted) -> Tally:
         """As of ``QuestionCounter``."""
         width = len(self.places)
         cells = {
             2 * at + value if self.by_column else width * value + at: count
             for at, place in enumerate(self.places)
-            for (value,), count in groups[place].items()
+            for (value,), count in counted.groups[place,].items()
             if value is not None
         }
-        return from_cells(sums[0], cells, self.question.mechanism.law.cell_count)
+        n = sum(cells.values()) // self.size
+        return from_cells(n, cells, self.question.mechanism.law.cell_count)
+
+    @property
+    def _whole(self) -> str:
+        sizes = f"({self.size}, 0)" if self.optional else f"({self.size})"
+        return f"{self._filled} in {sizes}"
 
     @cached_property
     def _filled(self) -> str:
@@ -253,8 +287,8 @@ def _counter(field: PackedField, own: Sequence[FileColumn], places: range) -> Qu
 
 
 def number(condition: str) -> str:
-    """1 where a condition holds, else 0."""
-    return f"case when {condition} then 1 else 0 end"
+    """1 where a condition holds, else 0. The condition is never null."""
+    return f"cast({condition} as int)"
 
 
 def joined(operator: str, terms: Iterable[str]) -> str:
@@ -275,3 +309,8 @@ def joined(operator: str, terms: Iterable[str]) -> str:
 def within(place: int, low: int, high: int, empty: bool = False) -> str:
     """The condition that a column is between two numbers, or that it may be ``empty``."""
     return f"coalesce(c{place} between {low} and {high}, {'true' if empty else 'false'})"
+
+
+def all_within(groups: Groups, low: int, high: int, empty: bool = False) -> bool:
+    """Whether all values of a column are between two numbers, or it may be ``empty``."""
+    return all(empty if value is None else low <= value <= high for (value,) in groups)

@@ -19,18 +19,14 @@ class DuckDB:
     connection: Any
     module: Any
 
-    def totals(
-        self,
-        source: Source,
-        expressions: Sequence[str],
-        where: str | None = None,
-        by: Sequence[int] = (),
+    def aggregates(
+        self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> dict[Key, list[int]]:
         """As of ``CountingEngine``."""
         key = [f"c{one}" for one in by]
-        sums = ", ".join([*key, *(f"coalesce(sum({one}), 0)" for one in expressions)])
-        rows = self._asked(source, sums, where, f" group by {', '.join(key)}" if key else "")
-        return {tuple(row[: len(key)]): [int(value) for value in row[len(key) :]] for row in rows}
+        grouped = f" group by {', '.join(key)}" if key else ""
+        rows = self._asked(source, ", ".join([*key, *expressions]), None, grouped)
+        return {tuple(row[: len(by)]): [int(one or 0) for one in row[len(by) :]] for row in rows}
 
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None

@@ -26,18 +26,13 @@ class Source:
 class CountingEngine(Protocol):
     """Something that counts rows of Parquet files.
 
-    ``where`` is a condition that is never null; None for all rows. Both raise NoExport where a file
-    cannot be read.
+    Both methods raise NoExport where a file cannot be read.
     """
 
-    def totals(
-        self,
-        source: Source,
-        expressions: Sequence[str],
-        where: str | None = None,
-        by: Sequence[int] = (),
+    def aggregates(
+        self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> Mapping[Key, list[int]]:
-        """Sums over all rows of expressions whose values are integers; 0 where there is no row.
+        """Integers of all rows, such as ``sum(c0)``; 0 where no row has a value.
 
         They are those of each combination of values in the columns ``by``, by their numbers.
         """
@@ -48,6 +43,7 @@ class CountingEngine(Protocol):
     ) -> list[Groups]:
         """How many rows have each combination of values, for some keys.
 
-        A key is one or more columns, by their numbers.
+        A key is one or more columns, by their numbers. ``where`` is a condition that is never null;
+        None for all rows.
         """
         ...

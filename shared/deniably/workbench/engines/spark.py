@@ -33,21 +33,17 @@ class Spark:
     functions: Any
     failures: tuple[type[Exception], ...]
 
-    def totals(
-        self,
-        source: Source,
-        expressions: Sequence[str],
-        where: str | None = None,
-        by: Sequence[int] = (),
+    def aggregates(
+        self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> dict[Key, list[int]]:
         """As of ``CountingEngine``."""
-        sums = [self.functions.expr(f"coalesce(sum({one}), 0)") for one in expressions]
-        key = [f"c{one}" for one in by]
+        values = [self.functions.expr(one) for one in expressions]
         try:
-            rows = self._frame(source, where).groupBy(*key).agg(*sums).collect()
+            frame = self._frame(source, None).groupBy(*(f"c{one}" for one in by))
+            rows = frame.agg(*values).collect()
         except self.failures as error:
             raise _told(error) from None
-        return {tuple(row[: len(key)]): [int(value) for value in row[len(key) :]] for row in rows}
+        return {tuple(row[: len(by)]): [int(one or 0) for one in row[len(by) :]] for row in rows}
 
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None

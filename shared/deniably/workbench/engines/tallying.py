@@ -1,4 +1,4 @@
-"""Tallies a report set with an engine: one query over all files, and the integers of every tally.
+"""Tallies a report set with an engine: the same integers as every tally.
 
 Reports that no device could have made are counted by question and left out of every tally. Where a
 set has strata, each is counted by itself.
@@ -7,7 +7,7 @@ set has strata, each is counted by itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import product
@@ -17,13 +17,21 @@ from deniably.estimation.tally import Tally
 from deniably.results.subgroups import all_shown
 from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
-from deniably.workbench.engines.counting import QuestionCounter, counters, joined, number, within
+from deniably.workbench.engines.counted import Counted, Sum, by_first
+from deniably.workbench.engines.counting import (
+    OneColumn,
+    QuestionCounter,
+    counters,
+    joined,
+    number,
+    within,
+)
 from deniably.workbench.engines.engine import CountingEngine, Groups, Key, Source
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.parts import Parts
 
-_EVERY = "1"
-"""The expression whose sum is the number of rows."""
+_EVERY = "count(*)"
+"""The number of rows."""
 _MOST_WRONG = 1_000_000
 """Reports that may not fit before the definition must be another one."""
 ASKED = "number of questions"
@@ -127,18 +135,14 @@ def tally_set(
     """
     reading = _Reading(parts, source_of(parts), engine)
     places = {pair: reading.places(pair) for pair in pairs}
-    found = reading.counted()
-    if found.rows != parts.rows:
-        raise NoExport(f"{found.rows:,} reports were counted, and the files have {parts.rows:,}")
-    joint = dict(zip(places, reading.groups(list(places.values())), strict=True))
-    left_out, unfit = 0, reading.unfit(found.of(None))
-    if unfit:
-        wrong = reading.wrong(unfit)
-        left_out = sum(wrong.values())
-        found = found.less(wrong, reading.sums(reading.summed, f"not {reading.fits}"))
-        joint = {pair: _less(joint[pair], wrong, reading.key(two)) for pair, two in places.items()}
-    strata = [reading.counts(found, joint, key) for key in reading.keys]
-    return TalliedSet(parts.survey, shown_strata(parts.survey, strata), left_out, unfit)
+    seen = reading.seen(list(places.values()))
+    unfit = {} if reading.all_fit(seen) else reading.unfit()
+    wrong = reading.wrong(unfit) if unfit else {}
+    of_stratum = by_first(wrong, reading.width, 0)
+    strata = [
+        reading.counts(seen[key].counted.less(of_stratum[key]), places) for key in reading.keys
+    ]
+    return TalliedSet(parts.survey, shown_strata(parts.survey, strata), sum(wrong.values()), unfit)
 
 
 def source_of(parts: Parts) -> Source:
@@ -147,58 +151,11 @@ def source_of(parts: Parts) -> Source:
 
 
 @dataclass(frozen=True, eq=False)
-class _Counted:
-    """What an engine found, by strata: groups by column, and the sums of expressions.
+class _Seen:
+    """What was counted of the rows of a stratum, and aggregates of them, by their text."""
 
-    The first ``width`` values of each group are those of its strata.
-    """
-
-    width: int
-    groups: dict[int, Groups]
-    sums: Mapping[Key, dict[str, int]]
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        for one in self.groups.values():
-            return sum(one.values())
-        return sum(sums[_EVERY] for sums in self.sums.values())
-
-    def less(self, wrong: Groups, sums: Mapping[Key, dict[str, int]]) -> _Counted:
-        """Without some rows, given whole, and their sums."""
-        strata = range(self.width)
-        groups = {place: _less(one, wrong, (*strata, place)) for place, one in self.groups.items()}
-        left = {
-            key: {text: one[text] - sums.get(key, {}).get(text, 0) for text in one}
-            for key, one in self.sums.items()
-        }
-        return _Counted(self.width, groups, left)
-
-    def of(self, key: Key | None) -> _Counted:
-        """What was found in one stratum, or in all of them."""
-        sums = Counter[str]()
-        for here, one in self.sums.items():
-            if key in (None, here):
-                sums.update(one)
-        groups = {place: _of(one, self.width, key) for place, one in self.groups.items()}
-        return _Counted(0, groups, {(): sums})
-
-
-def _of(groups: Groups, width: int, key: Key | None) -> Groups:
-    """The groups of one stratum, or of all, without the values of their strata."""
-    found = Counter[Key]()
-    for row, count in groups.items():
-        if key in (None, row[:width]):
-            found[row[width:]] += count
-    return found
-
-
-def _less(groups: Groups, wrong: Groups, places: Sequence[int]) -> Groups:
-    """The groups of some columns, without the rows of ``wrong``, of which all columns are known."""
-    left = Counter(groups)
-    for row, count in wrong.items():
-        left[tuple(row[place] for place in places)] -= count
-    return +left
+    counted: Counted
+    values: Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,62 +169,86 @@ class _Reading:
         """What is counted of each question."""
         return counters(self.parts.columns)
 
-    @cached_property
-    def beside(self) -> dict[str, str]:
-        """What must hold of a report beside its questions, by the name of what does not fit."""
-        strata, survey = self.parts.columns.strata, self.parts.survey
-        found = {one.key: within(place, *one.reach) for place, one in enumerate(strata)}
-        if survey.asked < len(survey.questions):
-            asked = joined(" + ", (number(one.asked) for one in self.counters))
-            found[ASKED] = f"({asked} = {survey.asked})"
-        return found
-
-    @cached_property
-    def fits(self) -> str:
-        """The condition that a report as a whole fits."""
-        return joined(" and ", [*(one.fits for one in self.counters), *self.beside.values()])
-
-    @cached_property
-    def summed(self) -> list[str]:
-        """The expressions whose sums make tallies."""
-        every = [] if any(one.grouped for one in self.counters) else [_EVERY]
-        return [*every, *(text for one in self.counters for text in one.summed)]
-
-    @cached_property
-    def strata(self) -> range:
-        """The columns of strata, which come first."""
-        return range(len(self.parts.columns.strata))
-
     @property
-    def keys(self) -> Iterator[Key]:
+    def width(self) -> int:
+        """The number of columns of strata, which come first."""
+        return len(self.parts.columns.strata)
+
+    @cached_property
+    def keys(self) -> list[Key]:
         """What the columns of strata have in each stratum, in the order of their numbers."""
-        return product(*(range(len(one.categories)) for one in self.parts.columns.strata))
+        return list(product(*(range(len(one.categories)) for one in self.parts.columns.strata)))
 
-    def key(self, places: Sequence[int]) -> tuple[int, ...]:
-        """Columns behind those of strata."""
-        return (*self.strata, *places)
+    @cached_property
+    def conditions(self) -> dict[str, str]:
+        """What must hold of a report, by the name of what does not fit."""
+        found = {one.question.name: one.fits for one in self.counters}
+        strata = enumerate(self.parts.columns.strata)
+        found |= {one.key: within(place, *one.reach) for place, one in strata}
+        return found | dict(zip([ASKED], self.asked, strict=False))
 
-    def groups(self, places: Sequence[Sequence[int]]) -> list[Groups]:
+    @cached_property
+    def asked(self) -> list[str]:
+        """The condition that a report has as many questions as a device asks; none where all."""
+        survey = self.parts.survey
+        if survey.asked == len(survey.questions):
+            return []
+        asked = joined(" + ", (number(one.asked) for one in self.counters))
+        return [f"({asked} = {survey.asked})"]
+
+    def seen(self, pairs: Sequence[tuple[int, int]]) -> dict[Key, _Seen]:
+        """Counts all rows, whether they fit or not, by what their columns of strata have.
+
+        Every stratum is among them. Raises NoExport where not all rows were counted.
+        """
+        groups = self.groups([*((one,) for each in self.counters for one in each.grouped), *pairs])
+        summed = [place for one in self.counters for place in one.summed]
+        texts = [text for place in summed for text in (_filled(place), _total(place))]
+        texts += [text for one in self.counters for text in one.checks]
+        texts += [_EVERY, *map(_sum, self.asked)]
+        found = self.engine.aggregates(self.source, texts, range(self.width))
+        self.check_rows(sum(one[texts.index(_EVERY)] for one in found.values()))
+        seen = dict[Key, _Seen]()
+        for key in {*self.keys, *found}:
+            values = dict(zip(texts, found.get(key, [0] * len(texts)), strict=True))
+            sums = {one: Sum(values[_filled(one)], values[_total(one)]) for one in summed}
+            own = {places: each.get(key, {}) for places, each in groups.items()}
+            seen[key] = _Seen(Counted(values[_EVERY], own, sums), values)
+        return seen
+
+    def groups(
+        self, columns: Sequence[tuple[int, ...]]
+    ) -> dict[tuple[int, ...], Mapping[Key, Groups]]:
         """How many rows have each combination of values in some columns, by strata."""
-        return self.engine.groups(self.source, [self.key(one) for one in places])
+        keys = [(*range(self.width), *places) for places in columns]
+        found = self.engine.groups(self.source, keys)
+        for one in found:
+            self.check_rows(sum(one.values()))
+        by_stratum = (by_first(one, self.width, self.width) for one in found)
+        return dict(zip(columns, by_stratum, strict=True))
 
-    def counted(self) -> _Counted:
-        """Counts all rows, whether they fit or not."""
-        places = [place for one in self.counters for place in one.grouped]
-        found = self.groups([[place] for place in places])
-        misfits = [one.misfit for one in self.counters if one.misfit]
-        misfits += map(_misfit, self.beside.values())
-        groups = dict(zip(places, found, strict=True))
-        return _Counted(len(self.strata), groups, self.sums([*self.summed, *misfits]))
+    def check_rows(self, rows: int) -> None:
+        """Raise NoExport unless an engine counted as many rows as the files say that they have."""
+        if rows != self.parts.rows:
+            raise NoExport(f"{rows:,} reports were counted, and the files have {self.parts.rows:,}")
 
-    def sums(
-        self, expressions: Sequence[str], where: str | None = None
-    ) -> dict[Key, dict[str, int]]:
-        """The sums of expressions over all rows, or over those ``where`` a condition holds."""
-        if not expressions:
-            return {}
-        found = self.engine.totals(self.source, expressions, where, self.strata)
-        return {key: dict(zip(expressions, one, strict=True)) for key, one in found.items()}
+    def all_fit(self, seen: Mapping[Key, _Seen]) -> bool:
+        """Whether all rows fit, by what was counted of them."""
+        return len(seen) == len(self.keys) and all(
+            all(
+                one.all_fit(here.counted, [here.values[text] for text in one.checks])
+                for one in self.counters
+            )
+            and all(here.values[_sum(one)] == here.counted.rows for one in self.asked)
+            for here in seen.values()
+        )
+
+    def unfit(self) -> dict[str, int]:
+        """How many reports do not fit, by the name of what does not."""
+        texts = [_sum(f"not {fits}") for fits in self.conditions.values()]
+        [values] = self.engine.aggregates(self.source, texts).values()
+        counts = zip(self.conditions, values, strict=True)
+        return {name: count for name, count in counts if count}
 
     def wrong(self, unfit: Mapping[str, int]) -> Groups:
         """The rows that do not fit, whole. Raises NoExport where there are very many."""
@@ -276,37 +257,35 @@ class _Reading:
             name = self.parts.survey.name
             raise NoExport(f"these are no reports to {name}: {counts} do not fit")
         places = range(len(self.source.names))
-        [found] = self.engine.groups(self.source, [places], f"not {self.fits}")
+        where = f"not {joined(' and ', self.conditions.values())}"
+        [found] = self.engine.groups(self.source, [places], where)
         return found
 
-    def unfit(self, found: _Counted) -> dict[str, int]:
-        """How many reports do not fit, by question, of what was counted of all rows."""
-        sums = found.sums[()]
-        counts = {
-            one.question.name: one.unfit(found.groups, sums.get(one.misfit or "", 0))
-            for one in self.counters
-        }
-        counts |= {name: sums[_misfit(fits)] for name, fits in self.beside.items()}
-        return {name: count for name, count in counts.items() if count}
-
-    def counts(self, found: _Counted, joint: Mapping[tuple[str, str], Groups], key: Key) -> Counts:
+    def counts(self, counted: Counted, pairs: Mapping[tuple[str, str], tuple[int, int]]) -> Counts:
         """The counts of a stratum, of rows that fit."""
-        own = found.of(key)
-        tallies = {
-            one.question.name: one.tally(own.groups, [own.sums[()][text] for text in one.summed])
-            for one in self.counters
-        }
-        pairs = {pair: _of(one, len(self.strata), key) for pair, one in joint.items()}
-        return Counts(own.rows, tallies, pairs)
+        tallies = {one.question.name: one.tally(counted) for one in self.counters}
+        joint = {pair: counted.groups[places] for pair, places in pairs.items()}
+        return Counts(counted.rows, tallies, joint)
 
     def places(self, pair: tuple[str, str]) -> tuple[int, int]:
         """The columns of two questions whose reports are one number each. Raises NoExport."""
-        known = {one.question.name: one.grouped[0] for one in self.counters if not one.misfit}
+        known = {
+            one.question.name: one.place for one in self.counters if isinstance(one, OneColumn)
+        }
         for name in pair:
             if name not in known:
                 raise NoExport(f"{name} is no question whose reports are one number each")
         return known[pair[0]], known[pair[1]]
 
 
-def _misfit(fits: str) -> str:
-    return number(f"not {fits}")
+def _filled(place: int) -> str:
+    return f"count(c{place})"
+
+
+def _total(place: int) -> str:
+    return f"sum(c{place})"
+
+
+def _sum(condition: str) -> str:
+    """The number of rows of which a condition holds."""
+    return f"sum({number(condition)})"

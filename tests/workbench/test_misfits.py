@@ -1,0 +1,159 @@
+"""What DuckDB counts where some reports do not fit, held to every row by itself in Python."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from deniably.mechanisms.law import Several, Supporting
+from deniably.simulation.reports import randomise, simulate_people
+from deniably.survey.survey import Survey
+from deniably.workbench.columns import FileColumns, Filled, columns_of
+from deniably.workbench.engines.duck import DuckDB, duckdb
+from deniably.workbench.engines.tallying import ASKED, tally_set
+from deniably.workbench.files.parts import bare, open_parts
+from deniably.workbench.packing import PackedField
+from deniably.workbench.report_set import of_rows, of_simulation
+from support.every_type import OTHER, OWN, QUESTIONS, survey_of_everything
+
+Row = tuple[int | None, ...]
+Change = tuple[int, int, int | None]
+"""A row, a column, and the value that it gets."""
+
+_CLAIM = {"claim": {"epsilon": "2"}}
+_TICKS = _CLAIM | {"type": "select_multiple", "choices": QUESTIONS[4]["choices"], "most": 4}
+_SHAPES = [
+    _CLAIM | QUESTIONS[0],
+    _CLAIM | {"name": "set", "type": "select_one", "label": "A set",
+     "choices": QUESTIONS[3]["choices"],
+     "mechanism": {"name": "subset_selection", "k": 5, "omega": 2, "own": OWN, "other": OTHER}},
+    _TICKS | {"name": "any", "label": "Any number", "most": 1,
+     "mechanism": {"name": "unary", "k": 4, "most": 1, "own": 9, "other": 4, "total": 12}},
+    _TICKS | {"name": "two", "label": "Two of four",
+     "mechanism": {"name": "sampled_ticks", "k": 4, "s": 2, "own": 2, "other": 1}},
+    _CLAIM | QUESTIONS[11],
+]  # fmt: skip
+SURVEYS = {
+    "all asked": survey_of_everything(questions=_SHAPES, strata={"site": ["north", "south"]}),
+    "some asked": survey_of_everything(questions=_SHAPES, ask=3),
+}
+N = 12
+
+
+def table_of(survey: Survey) -> tuple[FileColumns, list[Row]]:
+    """The columns of some reports, and the reports as rows of them."""
+    reports = of_simulation(randomise(simulate_people(survey, N)))
+    columns = bare(columns_of(reports.layout))
+    cells = [
+        np.where(one.there, one.values.astype(object), None) for one in columns.filled(reports.rows)
+    ]
+    return columns, [tuple(row) for row in np.stack(cells, axis=1).tolist()]
+
+
+TABLES = {name: table_of(survey) for name, survey in SURVEYS.items()}
+WIDTH = len(TABLES["all asked"][0])
+
+values = st.sampled_from([None, 0, 1, 2, 3, -1, 127, -128])
+changes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, WIDTH - 1), values), max_size=8)
+
+
+def written(columns: FileColumns, rows: Sequence[Row], to: Path) -> Path:
+    """A report set of one file, written by nothing of Deniably's."""
+    survey = columns.layout.survey
+    fields = [pa.field(one.name, pa.int8()) for one in columns]
+    schema = pa.schema(fields, metadata={"digest": survey.digest})
+    arrays = [pa.array(column, pa.int8()) for column in zip(*rows, strict=True)]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), to / "reports.parquet")
+    (to / "survey.json").write_bytes(survey.canonical)
+    (to / "design.json").write_text(json.dumps({"digest": survey.digest, "n": len(rows)}))
+    return to
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DuckDB]:
+    with duckdb() as found:
+        yield found
+
+
+# --- by row --------------------------------------------------------------------------------------
+
+
+def misfits(columns: FileColumns, row: Row) -> set[str]:
+    """The names of what does not fit in one report."""
+    given = dict(zip(columns.names, row, strict=True))
+    asked, found = 0, set[str]()
+    for one in columns.strata:
+        if given[one.name] not in range(len(one.categories)):
+            found.add(one.key)
+    for name, field in columns.layout.fields.items():
+        own = columns.of(name)
+        part = [given[one.name] for one in own]
+        there = any(value is not None for value in part)
+        asked += there if of_some(field) else part[0] is not None
+        reaches = [one.reach for one in own]
+        if not (is_part(field, part, reaches) or (field.optional and not there)):
+            found.add(name)
+    survey = columns.layout.survey
+    if survey.asked < len(survey.questions) and asked != survey.asked:
+        found.add(ASKED)
+    return found
+
+
+def is_part(
+    field: PackedField, part: Sequence[int | None], reaches: Sequence[tuple[int, int]]
+) -> bool:
+    """Whether a question's part of a report is one that a device could have made."""
+    law = field.question.mechanism.law
+    there = [value for value in part if value is not None]
+    for value, (low, high) in zip(part, reaches, strict=True):
+        if value is not None and not low <= value <= high:
+            return False
+    if of_some(field):
+        return len(there) == field.count
+    size = law.size if field.kind == "bits" and isinstance(law, Supporting) else None
+    return len(there) == len(part) and (size is None or sum(there) == size)
+
+
+def of_some(field: PackedField) -> bool:
+    law = field.question.mechanism.law
+    return isinstance(law, Several) or (isinstance(law, Supporting) and law.both)
+
+
+@pytest.mark.parametrize("name", [*SURVEYS])
+@settings(deadline=None, max_examples=12)
+@given(changes=changes)
+@example(changes=[(0, 3, 1), (1, 3, 0)])
+def test_whatever_does_not_fit_is_counted_by_its_name_and_left_out(
+    name: str, engine: DuckDB, changes: list[Change]
+) -> None:
+    columns, rows = TABLES[name]
+    for row, place, value in changes:
+        place %= len(columns)
+        rows = [*rows[:row], (*rows[row][:place], value, *rows[row][place + 1 :]), *rows[row + 1 :]]
+
+    with TemporaryDirectory() as folder:
+        found = tally_set(open_parts(written(columns, rows, Path(folder))), engine)
+
+    wrong = [misfits(columns, row) for row in rows]
+    fitting = [row for row, names in zip(rows, wrong, strict=True) if not names]
+    given = {
+        one.name: Filled(
+            np.array([value or 0 for value in column], np.int64),
+            np.array([value is not None for value in column], np.bool_),
+        )
+        for one, column in zip(columns, zip(*fitting, strict=True), strict=True)
+    }
+    expected = of_rows(columns.layout, [columns.pack(given)])
+    assert found.unfit == Counter(one for names in wrong for one in names)
+    assert (found.n, found.left_out) == (len(fitting), len(rows) - len(fitting))
+    assert found.tallies == expected.tally()
