@@ -1287,7 +1287,7 @@ SLIPS = (
     Slip(
         "a row is left out once for each of its faults",
         tallying.tally_set,
-        "parts.rows - found.rows",
+        "sum(wrong.values())",
         "sum(unfit.values())",
         "whatever does not fit",
     ),

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.mechanisms.law import Several, Supporting
@@ -20,7 +20,7 @@ from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import FileColumns, Filled, columns_of
 from deniably.workbench.engines.duck import DuckDB, duckdb
-from deniably.workbench.engines.tallying import ASKED, tally_set
+from deniably.workbench.engines.tallying import ASKED, TalliedSet, tally_set
 from deniably.workbench.files.parts import bare, open_parts
 from deniably.workbench.packing import PackedField
 from deniably.workbench.report_set import of_rows, of_simulation
@@ -44,8 +44,9 @@ _SHAPES = [
     _CLAIM | QUESTIONS[11],
 ]  # fmt: skip
 SURVEYS = {
-    "all asked": survey_of_everything(questions=_SHAPES, strata={"site": ["north", "south"]}),
-    "some asked": survey_of_everything(questions=_SHAPES, ask=3),
+    f"{one['name']} {who}": survey_of_everything(questions=[one, _SHAPES[0]], **more)
+    for one in _SHAPES[1:]
+    for who, more in (("of all", {"strata": {"site": ["north", "south"]}}), ("of some", {"ask": 1}))
 }
 N = 12
 
@@ -61,10 +62,11 @@ def table_of(survey: Survey) -> tuple[FileColumns, list[Row]]:
 
 
 TABLES = {name: table_of(survey) for name, survey in SURVEYS.items()}
-WIDTH = len(TABLES["all asked"][0])
 
-values = st.sampled_from([None, 0, 1, 2, 3, -1, 127, -128])
-changes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, WIDTH - 1), values), max_size=8)
+values = st.sampled_from([None, 0, 1, 2, -1, 127, -128])
+changes = st.lists(
+    st.tuples(st.sampled_from([0, 1, N - 1]), st.integers(0, 20), values), min_size=1, max_size=3
+)
 
 
 def written(columns: FileColumns, rows: Sequence[Row], to: Path) -> Path:
@@ -129,21 +131,55 @@ def of_some(field: PackedField) -> bool:
     return isinstance(law, Several) or (isinstance(law, Supporting) and law.both)
 
 
-@pytest.mark.parametrize("name", [*SURVEYS])
-@settings(deadline=None, max_examples=12)
-@given(changes=changes)
-@example(changes=[(0, 3, 1), (1, 3, 0)])
-def test_whatever_does_not_fit_is_counted_by_its_name_and_left_out(
-    name: str, engine: DuckDB, changes: list[Change]
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        pytest.param("set of all", [(0, 1, 1)], id="a choice too many"),
+        pytest.param("set of all", [(0, 1, 1), (11, 1, 0)], id="one too many and one too few"),
+        pytest.param("set of all", [(0, 3, 2), (0, 4, 0)], id="the right sum, of other numbers"),
+        pytest.param("set of all", [(0, 1, 127), (0, 2, 127)], id="more than a small integer"),
+        pytest.param("set of all", [(1, 6, 2), (2, 6, 2)], id="two equal reports"),
+        pytest.param("set of all", [(0, 0, None)], id="no stratum"),
+        pytest.param("any of all", [(0, one, None) for one in (1, 2, 3, 4)], id="not asked"),
+        pytest.param("any of some", [(11, 1, None)], id="partly asked"),
+        pytest.param("any of some", [(11, 4, 1)], id="asked too much"),
+        pytest.param("two of all", [(0, 3, 1)], id="an option too many"),
+        pytest.param("hours of some", [(0, 0, 3)], id="a number too large"),
+    ],
+)
+def test_a_report_that_is_wrong_in_one_way(
+    engine: DuckDB, name: str, changes: list[Change]
 ) -> None:
+    columns, rows = changed(name, changes)
+
+    assert check(engine, columns, rows).unfit
+
+
+@settings(deadline=None, max_examples=25)
+@given(name=st.sampled_from([*SURVEYS]), changes=changes)
+def test_whatever_does_not_fit_is_counted_by_its_name_and_left_out(
+    engine: DuckDB, name: str, changes: list[Change]
+) -> None:
+    check(engine, *changed(name, changes))
+
+
+def changed(name: str, changes: Sequence[Change]) -> tuple[FileColumns, list[Row]]:
+    """The reports of a table with some other values; after the last column comes the first."""
     columns, rows = TABLES[name]
+    found = [list(row) for row in rows]
     for row, place, value in changes:
-        place %= len(columns)
-        rows = [*rows[:row], (*rows[row][:place], value, *rows[row][place + 1 :]), *rows[row + 1 :]]
+        found[row][place % len(columns)] = value
+    return columns, [tuple(row) for row in found]
 
+
+def tallied(engine: DuckDB, columns: FileColumns, rows: Sequence[Row]) -> TalliedSet:
     with TemporaryDirectory() as folder:
-        found = tally_set(open_parts(written(columns, rows, Path(folder))), engine)
+        return tally_set(open_parts(written(columns, rows, Path(folder))), engine)
 
+
+def check(engine: DuckDB, columns: FileColumns, rows: Sequence[Row]) -> TalliedSet:
+    """Holds the tally of reports to what every row by itself gives."""
+    found = tallied(engine, columns, rows)
     wrong = [misfits(columns, row) for row in rows]
     fitting = [row for row, names in zip(rows, wrong, strict=True) if not names]
     given = {
@@ -157,3 +193,4 @@ def test_whatever_does_not_fit_is_counted_by_its_name_and_left_out(
     assert found.unfit == Counter(one for names in wrong for one in names)
     assert (found.n, found.left_out) == (len(fitting), len(rows) - len(fitting))
     assert found.tallies == expected.tally()
+    return found
