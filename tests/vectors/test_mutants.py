@@ -1293,16 +1293,16 @@ SLIPS = (
     ),
     Slip(
         "the numbers of strata count up by another key first",
-        tallying._of,
-        "key in (None, row[:width])",
-        "key in (None, row[:width][::-1])",
+        tallying._Reading.seen,
+        "each.get(key, {})",
+        "each.get(key[::-1], {})",
         "every stratum may be seen",
     ),
     Slip(
         "what does not fit stays in its stratum",
-        tallying._Reading.key,
-        "(*self.strata, *places)",
-        "(*self.strata[::-1], *places)",
+        tallying._Reading.groups,
+        "(*range(self.width), *places)",
+        "(*range(self.width)[::-1], *places)",
         "every stratum may be seen",
     ),
     Slip(

@@ -137,7 +137,7 @@ def tally_set(
     places = {pair: reading.places(pair) for pair in pairs}
     seen = reading.seen(list(places.values()))
     unfit = {} if reading.all_fit(seen) else reading.unfit()
-    wrong = reading.wrong(unfit) if unfit else {}
+    wrong = reading.wrong(unfit)
     of_stratum = by_first(wrong, reading.width, 0)
     strata = [
         reading.counts(seen[key].counted.less(of_stratum[key]), places) for key in reading.keys
@@ -252,6 +252,8 @@ class _Reading:
 
     def wrong(self, unfit: Mapping[str, int]) -> Groups:
         """The rows that do not fit, whole. Raises NoExport where there are very many."""
+        if not unfit:
+            return {}
         if sum(unfit.values()) > _MOST_WRONG:
             counts = ", ".join(f"{name} of {count:,}" for name, count in unfit.items())
             name = self.parts.survey.name
