@@ -33,7 +33,7 @@ from deniably_server.storage.writing.commit import Outcome, ReportWrite, report_
 GOAL_WAITING = 0.05
 SERVERS = (1, 2, 4)
 CONNECTIONS = 16
-SLOW_DISK = 0.005
+SLOW_DISK = 0.02
 """Seconds that a commit waits for the disk, where it is a slow one: PostgreSQL's commit_delay."""
 _LOOK_SECONDS = 0.01
 _MADE = 2_000

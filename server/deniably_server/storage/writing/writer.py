@@ -197,7 +197,7 @@ class Writer:
             for survey, batch in unseen.items():
                 if self._database is not None:
                     renew_late(self._database, survey, batch)
-        except self._engine.errors:
+        except Exception:  # whatever it is, the thread goes on
             with suppress(*self._engine.errors):
                 self._forget()
 
