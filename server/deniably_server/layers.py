@@ -8,13 +8,15 @@ results may be seen. A view that computes waits for its turn in ``api.costly``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from flask import Flask
 
 from deniably_server.api import query_parameters
 from deniably_server.api.batches import is_batch
-from deniably_server.api.report_fast_path import ReportFastPath
+from deniably_server.api.report_fast_path import ReportFastPath, takes_no_thread
+from deniably_server.guard.app_state import store_of
 from deniably_server.guard.headers import ResponseHeaders
 from deniably_server.guard.host_names import HostCheck, host_names
 from deniably_server.guard.limits import ServerLimits
@@ -71,17 +73,17 @@ class ServerLayers(NamedTuple):
     app: Bridge
 
 
-def server_layers(
-    app: WSGIApplication, threads: int, seconds: float, connections: int
-) -> ServerLayers:
+def server_layers(app: Flask, threads: int, seconds: float, connections: int) -> ServerLayers:
     """The two outermost layers, which only ``deniably serve`` has.
 
     The protocol ends connections that send or read too slowly, and holds at most ``connections``.
     ``seconds`` is its patience. It comes first, because a slow sender has no complete request yet.
     The bridge reads the body and then runs ``app`` in one of ``threads`` threads, so that no
-    thread waits for the network.
+    thread waits for the network. Usual reports take no thread at all, because those that wait for
+    the disk would wake up all at once.
     """
-    return ServerLayers(protocol(seconds, connections), Bridge(app, threads, is_batch))
+    quick = partial(takes_no_thread, store_of(app))
+    return ServerLayers(protocol(seconds, connections), Bridge(app, threads, is_batch, quick))
 
 
 def _watch(app: WSGIApplication, context: LayerContext) -> WSGIApplication:

@@ -12,10 +12,12 @@ from flask import Flask, request
 
 from deniably_server import serving
 from deniably_server.settings import configuration
+from deniably_server.storage.store import Store
 
 
 def application(config: Mapping[str, object], *_: object) -> Flask:
     app = Flask("bare")
+    app.extensions["deniably"] = Store(str(config["DATABASE"]))
 
     @app.post("/api/surveys/<name>/reports")
     def add(name: str) -> tuple[dict[str, str], int]:

@@ -116,7 +116,11 @@ def test_a_process_that_dies_is_replaced(server: Server) -> None:
 
 
 def test_twins_at_the_same_moment_count_once(server: Server, database: Path) -> None:
+    """They wait for the disk together, and no thread waits for each."""
     server.publish(SURVEY)
+    assert server.post(SURVEY, a_report(SURVEY)).status_code == 201
+    (worker,) = server.workers
+    before = set(os.listdir(f"/proc/{worker}/task"))
     for _ in range(5):
         report = a_report(SURVEY)
         with ThreadPoolExecutor(8) as threads:
@@ -124,10 +128,11 @@ def test_twins_at_the_same_moment_count_once(server: Server, database: Path) -> 
                 threads.map(lambda _, r=report: server.post(SURVEY, r).status_code, range(8))
             )
         assert sorted(answers) == [200] * 7 + [201]
+    assert set(os.listdir(f"/proc/{worker}/task")) <= before
     server.stop()
 
     with closing(Store(str(database))) as store:
-        assert store.tally("workplace")["stolen"].n == 5
+        assert store.tally("workplace")["stolen"].n == 6
 
 
 def test_the_link_of_the_first_start_is_shown_once(serve: Serve) -> None:

@@ -3,19 +3,21 @@
 Flask's routing, request and contexts cost more than checking and storing a report. A report as
 devices send it, a POST with exactly the type application/json and a length, is therefore stored
 here. Every other request goes to Flask, including reports in another form. Both paths share
-``reports.take`` and ``problems.refuse``.
+``reports.begin_report`` and ``problems.refuse``.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from deniably.survey.report import LARGEST_BODY
 from deniably_server.api.admission import HEADER
-from deniably_server.api.reports import take_report
+from deniably_server.api.reports import BegunReport, begin_report
 from deniably_server.errors import Malformed
 from deniably_server.guard.limits import ServerLimits
+from deniably_server.later import NOTIFY, Later
 from deniably_server.storage.store import Store
 from deniably_server.watching import request_facts
 from deniably_server.web.body import JSON
@@ -30,6 +32,8 @@ _START, _END = "/api/surveys/", "/reports"
 _ROUTE = f"{_START}<name>{_END}"
 _TICKET = f"HTTP_{HEADER.replace('-', '_').upper()}"
 _DIGITS = len(str(LARGEST_BODY))
+_SHORT = 1 << 14
+"""Bytes; a report has a few hundred."""
 _LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
 
@@ -42,7 +46,7 @@ class ReportFastPath:
         self._limits = limits
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Serve one request."""
+        """Serve one request; gives a ``Later`` if the environment has ``NOTIFY``."""
         name = _survey_of_reports(environ)
         if name is None:
             return self._app(environ, start_response)
@@ -52,12 +56,39 @@ class ReportFastPath:
             if not _is_plain(environ):
                 return self._app(environ, start_response)
             ticket = environ.get(_TICKET, "")
-            status, answer = take_report(self._store, name, _body(environ), ticket)
+            notify = environ.get(NOTIFY)
+            begun = begin_report(self._store, name, _body(environ), ticket, notify)
         except Exception as error:  # refusals and faults are all answered as problems
             return refuse(error, environ)(environ, start_response)
-        headers = [("Content-Type", JSON), ("Content-Length", str(len(answer)))]
-        start_response(_LINES[HTTPStatus(status)], headers)
-        return [answer]
+        if notify is None:
+            return _answer(begun, environ, start_response)
+        return Later(begun.write.is_settled, partial(_answer, begun, environ, start_response))
+
+
+def takes_no_thread(store: Store, environ: WSGIEnvironment) -> bool:
+    """Whether the request sends a usual report that is checked in a moment.
+
+    Then nothing is read from the disk, only the answer waits for it.
+    """
+    name = _survey_of_reports(environ)
+    return (
+        name is not None
+        and store.has_at_hand(name)
+        and _is_plain(environ)
+        and int(environ["CONTENT_LENGTH"]) <= _SHORT
+    )
+
+
+def _answer(
+    begun: BegunReport, environ: WSGIEnvironment, start_response: StartResponse
+) -> Iterable[bytes]:
+    try:
+        status, answer = begun.answer()
+    except Exception as error:  # see above
+        return refuse(error, environ)(environ, start_response)
+    headers = [("Content-Type", JSON), ("Content-Length", str(len(answer)))]
+    start_response(_LINES[HTTPStatus(status)], headers)
+    return [answer]
 
 
 def _survey_of_reports(environ: WSGIEnvironment) -> str | None:

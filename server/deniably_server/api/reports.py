@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Callable
+from typing import NamedTuple, TypedDict
 
 from flask import Blueprint, Response, request
 
@@ -12,7 +13,7 @@ from deniably_server.api.lines import NDJSON
 from deniably_server.errors import Closed, Conflict, NotFound, UnsupportedMediaType, WrongDigest
 from deniably_server.guard.app_state import current_store
 from deniably_server.storage.store import Store
-from deniably_server.storage.writing.commit import Outcome
+from deniably_server.storage.writing.commit import Outcome, ReportWrite, report_write
 from deniably_server.web.answer import encode
 from deniably_server.web.body import JSON, read_body
 from deniably_server.web.operation import BODY, Operation
@@ -51,16 +52,48 @@ def add(name: str) -> Response:
             f"send many reports as lines to /api/surveys/{name}/batches, with an author's token"
         )
     ticket = request.headers.get(HEADER, "")
-    status, body = take_report(current_store(), name, read_body(JSON), ticket)
+    status, body = begin_report(current_store(), name, read_body(JSON), ticket).answer()
     return Response(body, status, mimetype=JSON)
 
 
-def take_report(store: Store, name: str, body: bytes, ticket: str) -> tuple[int, bytes]:
-    """Store the report in ``body``; returns the answer's status and body once it is on disk.
+class BegunReport(NamedTuple):
+    """A report that was checked and waits for the disk."""
 
-    The status is 201 for a new report and 200 for one that was stored before. ``ticket`` is needed
-    for a survey by invitation, and is not stored. Raises BadReport, WrongDigest, Uninvited,
-    Conflict, Closed, NotFound and NotStored.
+    report: Report
+    write: ReportWrite
+
+    def answer(self) -> tuple[int, bytes]:
+        """The answer's status and body, once the report is on disk.
+
+        The status is 201 for a new report and 200 for one that was stored before. Raises Conflict,
+        Closed, NotFound and NotStored.
+        """
+        match self.write.outcome():
+            case Outcome.STORED:
+                return 201, encode({"status": "stored", "receipt": self.report.receipt})
+            case Outcome.REPLAYED:
+                return 200, encode({"status": "stored before", "receipt": self.report.receipt})
+            case Outcome.CONFLICT:
+                raise Conflict(
+                    "another report was stored under this id; every report draws its own"
+                )
+            case Outcome.CLOSED:
+                raise Closed("the survey is closed and takes no more reports")
+            case Outcome.UNKNOWN:
+                raise NotFound("there is no survey of this name")
+
+
+def begin_report(
+    store: Store,
+    name: str,
+    body: bytes,
+    ticket: str,
+    notify: Callable[[], object] | None = None,
+) -> BegunReport:
+    """Check the report in ``body``, and begin to store it. ``notify`` is called when it is settled.
+
+    ``ticket`` is needed for a survey by invitation, and is not stored. Raises BadReport,
+    WrongDigest, Uninvited, NotFound and Unavailable.
     """
     survey = store.survey(name)
     report = read_report(body)
@@ -71,14 +104,6 @@ def take_report(store: Store, name: str, body: bytes, ticket: str) -> tuple[int,
         )
     report.check(survey)
     admit(store, survey, report, ticket)
-    match store.add(survey, report):
-        case Outcome.STORED:
-            return 201, encode({"status": "stored", "receipt": report.receipt})
-        case Outcome.REPLAYED:
-            return 200, encode({"status": "stored before", "receipt": report.receipt})
-        case Outcome.CONFLICT:
-            raise Conflict("another report was stored under this id; every report draws its own")
-        case Outcome.CLOSED:
-            raise Closed("the survey is closed and takes no more reports")
-        case Outcome.UNKNOWN:
-            raise NotFound("there is no survey of this name")
+    write = report_write(survey, report, notify)
+    store.begin(write)
+    return BegunReport(report, write)

@@ -22,6 +22,11 @@ def current_limits() -> ServerLimits:
     return cast(ServerLimits, current_app.extensions[_LIMITS])
 
 
+def store_of(app: Flask) -> Store:
+    """The store of an application."""
+    return cast(Store, app.extensions[_KEY])
+
+
 def attach_state(app: Flask, store: Store, limits: ServerLimits) -> None:
     """Keep the store and the limits with ``app``."""
     app.extensions[_KEY] = store

@@ -6,7 +6,6 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import lru_cache
 from itertools import islice
 from threading import Event, Lock
 from typing import Any, NamedTuple, TypeVar
@@ -147,8 +146,7 @@ class Store:
         self.engine = engine_at(address)
         self._observer = observer
         self._lock = Lock()
-        self.survey = lru_cache(_MOST_SURVEYS)(self._survey)
-        """The definition of a published survey. Raises NotFound."""
+        self._surveys: dict[str, Survey] = {}
         self._keys: dict[str, PrivateKey] = {}
         self._readers = Readers(self.engine)
         self._writer: Writer | None = None
@@ -227,11 +225,24 @@ class Store:
         with self._reading() as database:
             return register_room(database)
 
-    def _survey(self, name: str) -> Survey:
-        # A definition never changes, so the cache stays right.
-        text = self._of_survey(find_definition, name)
-        # ``publish`` verified it.
-        return as_survey(parse(text))
+    def survey(self, name: str) -> Survey:
+        """The definition of a published survey. Raises NotFound."""
+        found = self._surveys.get(name)
+        if found is None:
+            text = self._of_survey(find_definition, name)
+            found = as_survey(parse(text))  # ``publish`` verified it
+            # A definition never changes, so what is kept stays right.
+            with self._lock:
+                if len(self._surveys) >= _MOST_SURVEYS:
+                    del self._surveys[next(iter(self._surveys))]
+                self._surveys[name] = found
+        return found
+
+    def has_at_hand(self, name: str) -> bool:
+        """Whether taking a report of this survey reads nothing from the database, and computes no
+        signature."""
+        found = self._surveys.get(name)
+        return found is not None and not found.invited
 
     def state(self, name: str) -> State:
         """Whether a survey is "open" or "closed" now. Raises NotFound."""
@@ -323,8 +334,7 @@ class Store:
         """
         write = report_write(survey, report)
         self.begin(write)
-        (outcome,) = write.wait()
-        return outcome
+        return write.outcome()
 
     def begin(self, work: ReportWrite | BatchWrite) -> None:
         """Queue checked reports. ``work.wait()`` waits for the disk, and raises as ``add`` does."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from deniably_server.later import Later
 from deniably_server.watching import request_facts as facts
 from deniably_server.watching.request_facts import AnsweredRequest, milliseconds
 
@@ -38,9 +39,16 @@ class Watch:
             kept = not any(key == "Cache-Control" and "no-store" in how for key, how in headers)
             return start_response(line, headers if kept else [*headers, (facts.HEADER, request)])
 
+        def tell() -> None:
+            took = milliseconds(perf_counter() - began)
+            method, route = facts.method(environ), facts.route(environ)
+            answer = AnsweredRequest(method, route, status, took, request)
+            for each in self._tell:
+                each(answer)
+
         body = self._app(environ, start)
-        took = milliseconds(perf_counter() - began)
-        answer = AnsweredRequest(facts.method(environ), facts.route(environ), status, took, request)
-        for tell in self._tell:
-            tell(answer)
+        if isinstance(body, Later):
+            body.then(tell)
+        else:
+            tell()
         return body

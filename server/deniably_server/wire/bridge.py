@@ -4,6 +4,9 @@ It reads a body before it takes a thread, and sends an answer after the thread i
 slow client holds a connection and nothing else. Batches may be of any length: a few threads of
 their own read them as they arrive. The library a2wsgi takes a thread as soon as the headers are
 there, so slow clients could use up the threads.
+
+Usual reports take no thread: they are checked in the loop's thread, which costs less than to hand
+them over, and their answers wait for the disk together.
 """
 
 from __future__ import annotations
@@ -13,11 +16,13 @@ import logging
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
+from deniably_server.later import NOTIFY, Later
 from deniably_server.web.body import READ_AT_MOST
 from deniably_server.web.problems import error_location
 
@@ -43,13 +48,19 @@ log = logging.getLogger("deniably")
 class Bridge:
     """An ASGI application around the WSGI application ``app``, with this many ``threads``.
 
-    ``streamed`` returns by method and path whether a body is read as it arrives.
+    ``streamed`` returns by method and path whether a body is read as it arrives. ``quick`` returns
+    by the environment whether a request needs no thread; its answer may be a ``Later``.
     """
 
     def __init__(
-        self, app: WSGIApplication, threads: int, streamed: Callable[[str, str], bool]
+        self,
+        app: WSGIApplication,
+        threads: int,
+        streamed: Callable[[str, str], bool],
+        quick: Callable[[WSGIEnvironment], bool],
     ) -> None:
-        self._app, self._streamed = app, streamed
+        self._app, self._streamed, self._quick = app, streamed, quick
+        self._waiting = Waiting()
         self._threads = ThreadPoolExecutor(threads, "deniably-request")
         self._streams = ThreadPoolExecutor(_STREAMS, "deniably-stream")
         self._large = asyncio.Semaphore(_LARGE)
@@ -77,7 +88,10 @@ class Bridge:
             environ["wsgi.input"], threads = _Stream(receive, loop), self._streams
         else:
             environ["wsgi.input"] = BytesIO(await self._read(receive))
-        status, headers, body = await loop.run_in_executor(threads, self._run, environ)
+        if self._quick(environ):
+            status, headers, body = await self._run_here(environ)
+        else:
+            status, headers, body = await loop.run_in_executor(threads, self._run, environ)
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if not isinstance(body, bytes):
             await self._send_pieces(body, receive, send)
@@ -116,19 +130,39 @@ class Bridge:
                     more = await _read_on(receive, found)
         return found
 
+    async def _run_here(self, environ: WSGIEnvironment) -> _Answer:
+        """Run the application without a thread; returns its whole answer."""
+        environ[NOTIFY] = self._waiting.notify
+        start = _Start()
+        body = self._app(environ, start)
+        if isinstance(body, Later):
+            await self._waiting.until(body.is_ready)
+            body = body.answer()
+        return start.whole(body)
+
     def _run(self, environ: WSGIEnvironment) -> _Answer:
         """Run the application in this thread; returns its whole answer."""
-        begun: list[tuple[int, list[tuple[bytes, bytes]]]] = []
+        start = _Start()
+        return start.whole(self._app(environ, start))
 
-        def start(
-            status: str, headers: list[tuple[str, str]], *exc_info: object
-        ) -> Callable[[bytes], object]:
-            sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-            begun.append((int(status[:3]), sent))
-            return found.append
 
-        found: list[bytes] = []
-        body = self._app(environ, start)
+class _Start:
+    """What an application is given to start its response with."""
+
+    def __init__(self) -> None:
+        self._begun: list[tuple[int, list[tuple[bytes, bytes]]]] = []
+        self._found: list[bytes] = []
+
+    def __call__(
+        self, status: str, headers: list[tuple[str, str]], *exc_info: object
+    ) -> Callable[[bytes], object]:
+        """Start, or start again after a fault."""
+        self._begun.append((int(status[:3]), [_encoded(*header) for header in headers]))
+        return self._found.append
+
+    def whole(self, body: Iterable[bytes]) -> _Answer:
+        """The answer with this body."""
+        begun, found = self._begun, self._found
         # Without a length an answer is made as it is sent, and may be longer than memory holds.
         if begun and not isinstance(body, list | tuple) and _has_no_length(begun[-1][1]):
             return *begun[-1], body
@@ -137,6 +171,36 @@ class Bridge:
         finally:
             _close(body)
         return *begun[-1], b"".join(found)
+
+
+class Waiting:
+    """The answers of a process that wait for the disk; only the loop's thread looks at them."""
+
+    def __init__(self) -> None:
+        self._answers: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def until(self, is_ready: Callable[[], bool]) -> None:
+        """Wait until an answer is ready."""
+        self._loop = asyncio.get_running_loop()  # before the question, so that no call is lost
+        if not is_ready():
+            future = self._loop.create_future()
+            self._answers.append((is_ready, future))
+            await future
+
+    def notify(self) -> None:
+        """Some answers may be ready. Any thread may call this, once for many."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                self._loop.call_soon_threadsafe(self._look)
+
+    def _look(self) -> None:
+        answers, self._answers = self._answers, []
+        for is_ready, future in answers:
+            if not is_ready():
+                self._answers.append((is_ready, future))
+            elif not future.done():  # it was not cancelled
+                future.set_result(None)
 
 
 def _has_no_length(headers: list[tuple[bytes, bytes]]) -> bool:
@@ -210,6 +274,12 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
             text = value.decode("latin-1")
             environ[key] = f"{environ[key]},{text}" if key in environ else text
     return environ
+
+
+@lru_cache(256)
+def _encoded(name: str, value: str) -> tuple[bytes, bytes]:
+    """A header of an answer; most answers have the same."""
+    return name.encode("latin-1"), value.encode("latin-1")
 
 
 @lru_cache(256)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice
+from operator import ge
 
 from deniably.core.errors import BadReport
 
@@ -20,9 +21,9 @@ def check_subset(report: Sequence[int], size: int | None, domain: int, path: str
     """
     if size is not None and len(report) != size:
         raise BadReport(f"a report has exactly {size} of the {domain} choices", path)
-    if any(not 0 <= item < domain for item in report):
+    if report and not (min(report) >= 0 and max(report) < domain):
         raise BadReport(f"a reported choice is a number from 0 to {domain - 1}", path)
-    if any(a >= b for a, b in pairwise(report)):
+    if any(map(ge, report, islice(report, 1, None))):
         raise BadReport("the reported choices are distinct and in ascending order", path)
 
 

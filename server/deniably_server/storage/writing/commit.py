@@ -56,11 +56,15 @@ _OF_NEW: Mapping[State | None, Outcome] = {
 
 
 class PendingWrite:
-    """A pending write; ``wait()`` blocks until its transaction commits or fails."""
+    """A pending write; ``wait()`` blocks until its transaction commits or fails.
 
-    __slots__ = ("_done", "_failure", "_kind", "_outcomes")
+    ``notify`` is called when some writes are settled: once for all that share it.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_done", "_failure", "_kind", "_outcomes", "notify")
+
+    def __init__(self, notify: Callable[[], object] | None = None) -> None:
+        self.notify = notify
         self._outcomes: list[Outcome] = []
         self._failure: Exception | None = None
         self._kind: type[NotStored | Unavailable] = NotStored
@@ -79,6 +83,10 @@ class PendingWrite:
         if self._failure is not None:
             raise self._kind("what was sent could not be stored") from self._failure
         return self._outcomes
+
+    def is_settled(self) -> bool:
+        """Whether ``wait`` returns, or raises, at once."""
+        return not self._done.locked()
 
     def succeed(self, outcomes: list[Outcome]) -> None:
         """Wake the waiting thread: the reports are on disk."""
@@ -106,8 +114,9 @@ class ReportWrite(PendingWrite):
         cells: Sequence[tuple[str, int]],
         answered: Sequence[str] = (),
         batch: int = 0,
+        notify: Callable[[], object] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(notify)
         self.batch = batch
         self.row = row
         self.cells = cells
@@ -115,6 +124,11 @@ class ReportWrite(PendingWrite):
 
     def __len__(self) -> int:
         return 1
+
+    def outcome(self) -> Outcome:
+        """The one outcome; see ``wait``."""
+        (outcome,) = self.wait()
+        return outcome
 
 
 class ProbeWrite(PendingWrite):
@@ -165,7 +179,9 @@ class BatchWrite(PendingWrite):
 NULL = "null"
 
 
-def report_write(survey: Survey, report: Report) -> ReportWrite:
+def report_write(
+    survey: Survey, report: Report, notify: Callable[[], object] | None = None
+) -> ReportWrite:
     """The pending write of a report that was checked against the survey."""
     values = [report.values.get(question.name) for question in survey.questions]
     return ReportWrite(
@@ -178,6 +194,7 @@ def report_write(survey: Survey, report: Report) -> ReportWrite:
         [(name, cell) for name, value in report.values.items() for cell in value],
         list(report.values) if survey.asked < len(survey.questions) else [],
         batch_of(survey),
+        notify,
     )
 
 
@@ -196,13 +213,11 @@ def commit_reports(database: Connection, writes: Sequence[ReportWrite]) -> list[
     """Store single reports in one transaction; returns their outcomes in order."""
 
     def counted(stored: Sequence[bool]) -> AddedCounts:
-        cells: Counter[tuple[str, int, str, int]] = Counter()
-        answered: Counter[tuple[str, int, str]] = Counter()
-        for each in compress(writes, stored):
-            _, survey, _, stratum = each.row
-            cells.update((survey, stratum, question, cell) for question, cell in each.cells)
-            answered.update((survey, stratum, question) for question in each.answered)
-        return AddedCounts(cells, answered)
+        new = list(compress(writes, stored))
+        return AddedCounts(
+            Counter((each.row[1], each.row[3], *cell) for each in new for cell in each.cells),
+            Counter((each.row[1], each.row[3], name) for each in new for name in each.answered),
+        )
 
     return _commit(database, [each.row for each in writes], counted, batches_of(writes))
 

@@ -171,6 +171,7 @@ class Writer:
             kind = Unavailable if self._engine.refuses(failure) else NotStored
             for work in works:
                 work.fail(failure, kind)
+            _notify(works)
             if self._observer is not None:
                 self._observer.failed()
         else:
@@ -178,6 +179,7 @@ class Writer:
             rest = iter(outcomes)
             for work in works:
                 work.succeed(list(islice(rest, len(work))))
+            _notify(works)
             if self._observer is not None:
                 seconds = self._stored - self._began
                 self._observer.committed(outcomes, seconds, self._queue.qsize())
@@ -206,3 +208,8 @@ class Writer:
         database, self._database = self._database, None
         if database is not None:
             database.close()
+
+
+def _notify(works: Sequence[PendingWrite]) -> None:
+    for notify in {work.notify for work in works if work.notify is not None}:
+        notify()
