@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from deniably.core.errors import BadModel
 from deniably.estimation.crossing import CountedPairs, WeightedPairs
 from deniably.estimation.crosstab import count_pairs
+from deniably.estimation.difference import SupportCount, between_groups
 from deniably.estimation.independence import independence, weighted_independence
 from deniably.estimation.weighted import Weighing
 from support.soak import soak
@@ -206,3 +207,35 @@ def test_intervals_hold_where_strata_differ_and_weights_do(
 ) -> None:
     """At a nominal 0.95. Below 0.90 of 1,000 runs is beyond five standard errors of 0.94."""
     assert covered(runs, n, epsilon, *people).min() > (0.8 if runs < 100 else 0.9)
+
+
+def false_alarms(runs: int, n: int, epsilon: float, share: float) -> float:
+    """How often two groups of strata with the same weighted share are found to differ at 0.05."""
+    p = rates_at(epsilon)[0][0]
+    generator = np.random.default_rng([runs, n, int(epsilon)])
+    within = np.array([0.0, 0.0, share / PEOPLE[2]])  # who have it are the few with large weights
+    alarms = 0
+    for _ in range(runs):
+        groups: list[SupportCount] = []
+        for people in (n, n // 2):
+            one, _, weights = drawn(generator, people, epsilon, within, [[0] * 3] * 2)
+            tally = Weighing(weights).tally(one[:, 1], 2)
+            score = np.array([0.0, 1.0])
+            effective = float(tally.effective(score))
+            groups.append(SupportCount(tally.counts(score)[1], effective, p, 1 - p))
+        alarms += between_groups(*groups).p_value < 0.05
+    return alarms / runs
+
+
+@pytest.mark.parametrize(
+    ("runs", "n", "epsilon", "share"),
+    [
+        (150, 300, 2, 0.3),
+        *(soak(1_000, n, e, share) for n in (60, 600) for e in (1, 4, 8) for share in (0.06, 0.3)),
+    ],
+)
+def test_groups_that_do_not_differ_are_seldom_found_to(
+    runs: int, n: int, epsilon: float, share: float
+) -> None:
+    """At level 0.05; 0.085 of 1,000 runs is five standard errors above it."""
+    assert false_alarms(runs, n, epsilon, share) < (0.14 if runs < 1_000 else 0.085)

@@ -47,6 +47,9 @@ if (requireNamespace("survey", quietly = TRUE)) {
   m <- svymean(~I(u * v) + u + v, s); r <- svyratio(~I(u * v), ~u, s)
   show("cells", coef(m)); show("cells_se", SE(m)); show("cells_covariance", vcov(m)[1, 2])
   show("within", c(coef(r), SE(r)))
+  of <- function(k) svymean(~I((affair - q) / (p - q)), svydesign(
+    ids = ~1, weights = ~weight, data = d[d$site == k, ]))
+  show("apart", c(coef(of(0)) - coef(of(1)), sqrt(SE(of(0))^2 + SE(of(1))^2)))
 }
 """
 
@@ -112,3 +115,18 @@ def test_r_finds_the_same_weighted_cross_table(found: dict[str, list[float]]) ->
     ratio = [within.raw[1, 4], within.standard_error[1, 4]]
     assert ratio == pytest.approx(found["within"], abs=1e-10)
     assert turned.raw[1, 4] == pytest.approx(shares[0] / shares[2])
+
+
+def test_r_finds_the_same_difference_of_weighted_groups(found: dict[str, list[float]]) -> None:
+    """Of two independent samples: their variances add."""
+    if "apart" not in found:
+        pytest.skip("needs R's package survey")
+    assert WEIGHED.strata is not None
+    scores, weighing = (np.array(fair.reports()["affair"]) - 0.25) / 0.5, Weighing(WEIGHED.weights)
+    groups = [
+        weighing.among(WEIGHED.strata == site).scored(scores[WEIGHED.strata == site])
+        for site in (0, 1)
+    ]
+    means = [float(tally.mean(values)) for tally, values in groups]
+    variance = sum(float(tally.variance(values)) for tally, values in groups)
+    assert [means[0] - means[1], variance**0.5] == pytest.approx(found["apart"], abs=1e-10)

@@ -393,7 +393,6 @@ def test_where_a_group_is_too_small_reports_come_without_strata(server: Server) 
         (lambda s, w: s.mean("stolen", weights=w), "stolen has no mean"),
         (lambda s, w: s.distribution("drinks", weights=w), r"mean\('drinks', weights=...\) has"),
         (lambda s, w: s.quantile("drinks", weights=w), "fitted to whole reports, which has no we"),
-        (lambda s, w: s.difference("stolen", by="site", weights=w), r'stolen ~ C\(site\)", weigh'),
         (lambda s, w: s.crosstab("late", "stolen", by="sit"), "no key sit; did you mean site"),
         (lambda s, w: s.estimate("stolen", weights=w[:9]), "9 weights for 240 reports"),
         (lambda s, w: s.difference("stolen", by="site", other=s), "by= or other=, and not both"),

@@ -20,6 +20,10 @@ SURVEY = dn.load_survey(
              "choices": ["Never", "Once", "Often"]},
             {"name": "which", "type": "select_one", "label": "Which?", "epsilon": 0.5,
              "choices": [f"c{number}" for number in range(8)]},
+            {"name": "drinks", "type": "number", "label": "Drinks?", "minimum": 0, "maximum": 9,
+             "aim": "distribution", "epsilon": 1},
+            {"name": "what", "type": "select_multiple", "label": "What?", "epsilon": 1,
+             "choices": ["Money", "Time", "Tools"], "most": 2},
         ],
     }
 )  # fmt: skip
@@ -37,10 +41,10 @@ N = 900
 
 def people() -> Any:
     """In the north nobody steals and all are never late; in the south all do, and are often."""
-    rows = [("north", "no", "never", "c0")] * (N * 2 // 3) + [("south", "yes", "often", "c7")] * (
-        N // 3
-    )
-    return dn.read_people(SURVEY, [("site", "stolen", "often", "which"), *rows])
+    north = ("north", "no", "never", "c0", "1", "")
+    south = ("south", "yes", "often", "c7", "8", "money;time")
+    head = ("site", *(question.name for question in SURVEY.questions))
+    return dn.read_people(SURVEY, [head, *[north] * (N * 2 // 3), *[south] * (N // 3)])
 
 
 @pytest.fixture(scope="module")
@@ -133,9 +137,81 @@ def test_weights_are_those_of_people_who_were_asked_both() -> None:
         study.crosstab("stolen", "late", weights=np.where(asked, 0.0, 1.0))
 
 
+# --- differences ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def later() -> dn.Study:
+    """The next wave, of the same survey."""
+    return dn.open((SURVEY, dn.randomise(people())))
+
+
+@pytest.mark.parametrize("question", ["stolen", "often", "which", "drinks", "what"])
+def test_weights_that_are_alike_leave_differences_as_they_are(
+    study: dn.Study, later: dn.Study, question: str
+) -> None:
+    asked: list[dict[str, Any]] = [{"by": "site"}, {"other": later}]
+    if question in ("often", "which"):
+        asked.append({})
+    for options in asked:
+        found = study.difference(question, weights=[7.0] * N, **options)
+        same(found.rows, study.difference(question, **options).rows)
+
+
+def test_groups_differ_as_their_weighted_estimates_do(study: dn.Study, weights: Floats) -> None:
+    """Weights that are alike within each group leave the groups as they are."""
+    raked = study.difference("stolen", by="site", weights=weights)
+    same(raked.rows, study.difference("stolen", by="site").rows)
+    assert "Weights cost 1.12 times" in str(raked)
+    assert "Korn and Graubard" in raked.estimator
+    assert "<svg" in raked._repr_html_()
+
+    own = 0.2 + np.random.default_rng(5).random(N)
+    (*places, apart) = study.difference("stolen", by="site", weights=own).rows
+    found = study.estimate("stolen", by="site", weights=own).rows[::2]
+    for place, one in zip(places, found, strict=True):
+        assert place["estimate"] == pytest.approx(one["estimate"], abs=1.1e-6)
+    errors = [float(one["standard_error"] or 0) for one in found]
+    assert apart["standard_error"] == pytest.approx(np.hypot(*errors), abs=1.1e-6)
+
+
+def test_two_studies_differ_by_what_each_weighs(
+    study: dn.Study, later: dn.Study, weights: Floats
+) -> None:
+    """Half of the population are of the south, and a third of the respondents."""
+    of_later = later.rake({"site": {"north": 0.5, "south": 0.5}})
+    both = study.difference("stolen", other=later, weights=weights, other_weights=of_later).rows[0]
+    one = study.difference("stolen", other=later, weights=weights).rows[0]
+    turned = study.difference("stolen", other=later, other_weights=of_later).rows[0]
+    means = [study.mean("drinks", weights=weights), later.mean("drinks")]
+    apart = study.difference("drinks", other=later, weights=weights)
+
+    assert abs(both["estimate"]) < 6 * both["standard_error"]
+    for found, true in ((one, 1 / 6), (turned, -1 / 6)):
+        assert abs(found["estimate"] - true) < 6 * found["standard_error"]
+    assert apart.estimate == pytest.approx(means[0].estimate - means[1].estimate, abs=1.1e-6)
+
+
+def test_one_huge_weight_shows_no_difference(study: dn.Study) -> None:
+    weights = np.ones(N)
+    site = np.array(study.reports.strata["site"])
+    weights[[np.argmax(site == value) for value in ("north", "south")]] = 1e9
+    for question in ("stolen", "drinks", "what"):
+        every = study.difference(question, by="site", weights=weights).rows
+        assert all(one["p_value"] is None or one["p_value"] > 0.05 for one in every)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("ask", "why"),
     [
+        (lambda s, w: s.difference("stolen", by="site", weights=w[:9]), "9 weights for 900 rep"),
+        (lambda s, w: s.difference("stolen", by="site", other_weights=w), "give other=, too"),
+        (lambda s, w: s.difference("often", strata="site"), "give weights=, too"),
+        (lambda s, w: s.difference("often", other=s, other_weights=w[:9]), "9 weights for 900"),
+        (lambda s, w: s.difference("stolen", by="site", weights=w * (w > 1)), "weights are 0"),
         (lambda s, w: s.crosstab("stolen", "often", weights=w[:9]), "9 weights for 900 reports"),
         (lambda s, w: s.crosstab("stolen", "often", weights=-w), "negative weight"),
         (lambda s, w: s.crosstab("stolen", "often", strata="site"), "give weights=, too"),

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 _Complexes = npt.NDArray[np.complex128]
 
 
-def upper_tail(count: npt.ArrayLike, n: int, share: npt.ArrayLike) -> Floats:
+def upper_tail(count: npt.ArrayLike, n: float, share: npt.ArrayLike) -> Floats:
     """P(X >= count) of X ~ Binomial(n, share), for arrays that broadcast.
 
     Sums the side away from the mean. The terms there are positive and falling, so nothing
@@ -111,7 +111,7 @@ def _power(turn: _Complexes, exponent: int, size: int) -> _Complexes:
     return power
 
 
-def _falling_tail(count: Floats, n: int, share: Floats) -> Floats:
+def _falling_tail(count: Floats, n: float, share: Floats) -> Floats:
     """P(X >= count) for counts above the mean: the first term times a sum of falling ratios."""
     some = (count >= 0) & (count <= n) & (share > 0) & (share < 1)
     at, share = np.where(some, count, 0.0), np.where(some, share, 0.5)
@@ -127,6 +127,6 @@ def _falling_tail(count: Floats, n: int, share: Floats) -> Floats:
     return result
 
 
-def _log_choose(n: int, count: Floats) -> Floats:
+def _log_choose(n: float, count: Floats) -> Floats:
     logs = [math.lgamma(c + 1) + math.lgamma(n - c + 1) for c in count.ravel().tolist()]
     return math.lgamma(n + 1) - np.reshape(logs, count.shape)

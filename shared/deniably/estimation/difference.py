@@ -97,11 +97,13 @@ _HALVINGS = 36
 class SupportCount:
     """The support of one choice in one group: ``count`` of ``n`` reports, under p and q.
 
+    Of reports with weights they are those of their effective people, and no whole numbers.
+
     Raises ValueError unless 0 <= count <= n, n >= 1 and 0 <= q < p <= 1.
     """
 
-    count: int
-    n: int
+    count: float
+    n: float
     p: float
     q: float
 
@@ -187,7 +189,7 @@ def against(found: SupportCount, share: float) -> Difference:
 
 
 def between_choices(
-    first: int, second: int, n: int, p: float, q: float, *, pair_own: float, pair_other: float
+    first: float, second: float, n: float, p: float, q: float, *, pair_own: float, pair_other: float
 ) -> Difference:
     """Tests whether two choices of one question have the same share.
 

@@ -295,8 +295,8 @@ def _each(
 ) -> Interval:
     """The interval of every choice, with its own number of reports where these differ."""
     if (asked == asked[0]).all():
-        return interval(counts, int(asked[0]), p, q, alpha)
-    found = [interval(c, int(n), p, q, alpha) for c, n in zip(counts, asked, strict=True)]
+        return interval(counts, asked[0].item(), p, q, alpha)
+    found = [interval(c, n.item(), p, q, alpha) for c, n in zip(counts, asked, strict=True)]
     return Interval(
         np.array([one.low for one in found]),
         np.array([one.high for one in found]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +59,7 @@ class Tally:
     def cells(self) -> dict[int, int]:
         """The counts of the cells that are not empty."""
         filled = np.flatnonzero(self.counts)
-        return {self.start + int(v): int(self.counts[v]) for v in filled}
+        return {self.start + int(v): self.counts[v].item() for v in filled}
 
 
 def from_cells(n: int, cells: Mapping[int, int], cell_count: int | None) -> Tally:
@@ -68,7 +69,8 @@ def from_cells(n: int, cells: Mapping[int, int], cell_count: int | None) -> Tall
     """
     start = min(cells, default=0) if cell_count is None else 0
     size = max(cells, default=-1) + 1 - start if cell_count is None else cell_count
-    counts = np.zeros(size, dtype=np.int64)
+    dtype = np.array([0, *cells.values()]).dtype  # not whole for reports with weights
+    counts: Any = np.zeros(size, dtype)
     for cell, count in cells.items():
         counts[cell - start] = count
     return Tally(n, counts, start, endless=cell_count is None)

@@ -158,6 +158,11 @@ class Weighing:
 
         return self._strata(summed)
 
+    def scored(self, scores: Floats) -> tuple[WeightedTally, Floats]:
+        """The weighted tally of reports by their ``scores`` (n,), and the score of each kind."""
+        values, kinds = np.unique(scores, return_inverse=True)
+        return self.tally(kinds, len(values)), values
+
     def tally_of_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> WeightedTally:
         """The weighted tallies of the pairs of choices that two reports support, (h, k1, k2, 4).
 

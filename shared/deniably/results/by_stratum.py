@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 from deniably.core.errors import Incomparable
 from deniably.estimation.difference import holm
 from deniably.estimation.tally import Tally
-from deniably.results.comparison import AdjustedResult, Comparison, Side
+from deniably.results.comparison import AdjustedResult, Comparison, Side, Weighted
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import ResultRow
 from deniably.results.side_by_side import (
@@ -103,6 +103,14 @@ class ByStratumResult(TypedDict):
     figures: list[ComparedFigure]
 
 
+class WeightedShown(Weighted, Protocol):
+    """Reports with weights, of which figures are shown besides."""
+
+    def every(self) -> Tally:
+        """The tally of as many people as would know every figure of the question as well."""
+        ...
+
+
 def by_stratum(
     survey: Survey,
     question: Question,
@@ -111,11 +119,13 @@ def by_stratum(
     *,
     strata: Stratum | None = None,
     confidence: float = CONFIDENCE,
+    weighted: Mapping[str, WeightedShown] | None = None,
 ) -> ByStratumResult:
     """The document of a question by a key of the strata.
 
     ``tallies`` has the tally of every question, by the values of ``by`` that may be shown. If they
-    are of some values of other keys only, ``strata`` has these. Raises Incomparable for fewer than
+    are of some values of other keys only, ``strata`` has these. ``weighted`` has the reports to the
+    question with weights, by the same values, if they have any. Raises Incomparable for fewer than
     two subgroups, for a question without figures that can be compared, and for more than
     ``MOST_TESTS`` tests.
     """
@@ -125,10 +135,20 @@ def by_stratum(
         raise Incomparable(f"fewer than two values of {by} have results that could be compared")
     fixed = dict(sorted((strata or {}).items()))
     sides = [
-        Side(survey, question, tallies[value][question.name], stratum={**fixed, by: value})
+        Side(
+            survey,
+            question,
+            tallies[value][question.name],
+            stratum={**fixed, by: value},
+            weighted=None if weighted is None else weighted[value],
+        )
         for value in shown
     ]
-    found = _figures(survey, [tallies[value] for value in shown], sides, confidence)
+    told = [
+        {**tallies[value], **({} if weighted is None else {question.name: weighted[value].every()})}
+        for value in shown
+    ]
+    found = _figures(survey, told, sides, confidence)
     tests = [_tests(figure) for figure in found]
     count = sum(map(len, tests))
     adjusted = iter(holm([one.found.p_value for some in tests for one in some.values()]))

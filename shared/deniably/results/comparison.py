@@ -6,11 +6,11 @@ results, with the sentences that answer them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import TypedDict, TypeVar
+from typing import Protocol, TypedDict, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,9 @@ from deniably.survey.survey import Survey, Waves
 NOT_OF_MEANS = "the question has no mean"
 RISK = 0.05
 """Figures differ if the p-value is below."""
+
+Contrast = Mapping[str, float] | None
+"""A figure of a question: choices with their factors, such as 1 and -1, or None for the mean."""
 
 _T = TypeVar("_T")
 _MOST_AT_ONCE = 20
@@ -99,12 +102,25 @@ class DifferencesResult(TypedDict):
     differences: list[AdjustedResult]
 
 
+class Weighted(Protocol):
+    """The reports to a question, with weights."""
+
+    def tally(self, contrast: Contrast) -> Tally:
+        """The tally of as many people without weights as would know the figure as well."""
+        ...
+
+    def error(self, contrast: Contrast) -> float:
+        """The linearised standard error of a figure; 0 where reports are alike."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Side:
     """One side of a comparison: a question of ``survey`` with the tally of its reports.
 
     ``part`` names the number whose mean is compared, in a question with several. ``stratum`` has
-    the values that the reports' subgroup fixes, if they are not everybody's.
+    the values that the reports' subgroup fixes, if they are not everybody's. ``weighted`` has the
+    reports with weights, if they have any: figures are then theirs.
     """
 
     survey: Survey
@@ -112,22 +128,27 @@ class Side:
     tally: Tally
     part: str | None = None
     stratum: Stratum | None = None
+    weighted: Weighted | None = None
+
+    def told(self, contrast: Contrast) -> Tally:
+        """The tally that a figure is estimated from."""
+        return self.tally if self.weighted is None else self.weighted.tally(contrast)
 
     @property
     def place(self) -> str:
         """Whose reports these are, beside others of this survey or of another one."""
         return stratum_text(self.stratum) if self.stratum else self.survey.name
 
-    def answers(self, choice: str) -> SupportCount:
-        """The reports that support a choice. Raises Incomparable."""
+    def answers(self, choice: str, contrast: Contrast = None) -> SupportCount:
+        """The reports that support a choice; with a ``contrast``, for that. Raises Incomparable."""
         question, law = self.question, self.question.mechanism.law
         if not isinstance(question, OfChoices) or not isinstance(law, Supporting):
             raise Incomparable("the question has no choices whose reports can be counted")
         if choice not in question.names:
             raise Incomparable("“choice” is one of " + ", ".join(question.names))
-        counts, asked = supports(self.tally, law)
+        counts, asked = supports(self.told(contrast or {choice: 1.0}), law)
         v = question.names.index(choice)
-        return SupportCount(int(counts[v]), int(asked[v]), float(law.p), float(law.q))
+        return SupportCount(counts[v].item(), asked[v].item(), float(law.p), float(law.q))
 
     def chosen(self, choice: str) -> tuple[str, str]:
         """Name and label of a choice that the question has."""
@@ -169,7 +190,7 @@ class Side:
     @property
     def mean(self) -> Mean:
         """The mean, with its margins at any confidence, as in the results."""
-        return _required(self.group.estimate(self.tally, analysis.CONFIDENCE))
+        return _required(self.group.estimate(self.told(None), analysis.CONFIDENCE))
 
     @property
     def ratio(self) -> analysis.Ratio | None:
@@ -177,7 +198,7 @@ class Side:
         nobody seems to have one."""
         if not analysis.is_ratio(self.question):
             return None
-        found = analysis.mean_of_scored(self.question, self.tally)
+        found = analysis.mean_of_scored(self.question, self.told(None))
         return found if found.estimate is not None else _required(None)
 
     @property
@@ -186,7 +207,7 @@ class Side:
         index = self.group.figure.index
         assert isinstance(self.question, Number | Scale | VectorOfNumbers)  # all that have a mean
         try:
-            return _required(analysis.moments_of_mean(self.question, self.tally, index))
+            return _required(analysis.moments_of_mean(self.question, self.told(None), index))
         except ValueError:
             return _required(None)
 
@@ -300,7 +321,8 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
 
 def choices(side: Side, choice: str, other: str) -> Comparison:
     """Tests whether two choices of a question have the same share. Raises Incomparable."""
-    first, second = side.answers(choice), side.answers(other)
+    contrast = {choice: 1.0, other: -1.0}
+    first, second = side.answers(choice, contrast), side.answers(other, contrast)
     pairs = _pair_law(side.question)
     if pairs is None:
         raise Incomparable(
@@ -311,14 +333,16 @@ def choices(side: Side, choice: str, other: str) -> Comparison:
         first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
     )
     chosen = side.chosen(choice), side.chosen(other)
-    return Comparison(" and ".join(f"“{label}”" for _, label in chosen), found, chosen)
+    what = " and ".join(f"“{label}”" for _, label in chosen)
+    return Comparison(what, _linearised(found, contrast, side), chosen)
 
 
 def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
     """Tests whether a choice has the same share in two surveys or strata. Raises Incomparable."""
     found = between_groups(here.answers(choice), there.answers(choice))
     one = here.chosen(choice)
-    return _apart(f"“{one[1]}”", here, there, found, (one,))
+    said = _linearised(found, {choice: 1.0}, here, there)
+    return _apart(f"“{one[1]}”", here, there, said, (one,))
 
 
 # --- means ------------------------------------------------------------------------------------
@@ -338,7 +362,8 @@ def mean_apart(here: Side, there: Side) -> Comparison:
     """Tests whether the mean is the same in two surveys or strata. Raises Incomparable."""
     if here.unit != there.unit:
         raise Incomparable("means can be compared where both questions have one type and one unit")
-    return _apart("the mean", here, there, _between_means(here, there))
+    found = _linearised(_between_means(here, there), None, here, there)
+    return _apart("the mean", here, there, found)
 
 
 def _between_means(here: Side, there: Side) -> Difference:
@@ -368,6 +393,18 @@ def _apart(
         else f"{what} here and in {there.place}"
     )
     return Comparison(said, found, chosen, None if of_one else _note([here.survey, there.survey]))
+
+
+def _linearised(found: Difference, contrast: Contrast, *sides: Side) -> Difference:
+    """With the standard error of weighted figures, where there are weights and a spread."""
+    errors = [side.weighted.error(contrast) for side in sides if side.weighted is not None]
+    if not errors or min(errors) < _ALIKE:
+        return found
+    return replace(found, standard_error=sum(error**2 for error in errors) ** 0.5)
+
+
+_ALIKE = 1e-12
+"""A standard error below this is that of reports that are all alike."""
 
 
 def _note(surveys: Sequence[Survey]) -> str | None:

@@ -131,6 +131,11 @@ WEIGHTED_CROSSTAB = (
     " as many people as would know each figure without weights (Korn and Graubard 1998);"
     " independence by the test of Rao and Scott (1984), with the variance of independent answers."
 )
+WEIGHTED_DIFFERENCE = (
+    "Difference of weighted means of unbiased scores, with their linearised errors (Binder 1983)"
+    " and a score test at as many people as would know them without weights (Korn and Graubard"
+    " 1998); p-values of several tests at once adjusted by Holm (1979)."
+)
 DIFFERENCE = (
     "Difference of unbiased estimates with a score test; p-values of several tests at once adjusted"
     " by Holm (1979)."
@@ -297,7 +302,7 @@ def _some(found: Findings, chosen: Sequence[Mapping[str, Cell]], why: str) -> Fi
     return replace(found, rows=kept, lines=_grouped(kept))
 
 
-def of_strata(found: ByStratumResult) -> Findings:
+def of_strata(found: ByStratumResult, weighed: Weighing | None = None) -> Findings:
     """Differences between every two values of a key of the strata."""
     level = level_text(found["confidence"])
     lines = [("figure", "compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")]
@@ -310,7 +315,10 @@ def of_strata(found: ByStratumResult) -> Findings:
                  _p(one["p_value"]), _p(one["adjusted_p_value"]))
             )  # fmt: skip
     hidden = f"Without results: {', '.join(found['hidden'])}." if found["hidden"] else ""
-    said = [stratum_drawing.finding(found), stratum_drawing.adjusted(found, "comparison"), hidden]
+    cost = "" if weighed is None else cost_of_weights(weighed)
+    said = [
+        stratum_drawing.finding(found), stratum_drawing.adjusted(found, "comparison"), hidden, cost,
+    ]  # fmt: skip
     drawn = "".join(
         f"<h4>{escape(card.figure['label'])}</h4>{card.strips}{card.differences or ''}"
         for card in stratum_drawing.cards(found)
@@ -318,7 +326,7 @@ def of_strata(found: ByStratumResult) -> Findings:
     return Findings(
         f"{found['question']} By {found['by']}",
         _whole(STRATA, by_stratum_rows(found)), lines, 2, [note for note in said if note],
-        DIFFERENCE, found, drawn,
+        DIFFERENCE if weighed is None else WEIGHTED_DIFFERENCE, found, drawn,
     )  # fmt: skip
 
 
@@ -388,7 +396,7 @@ def of_crosstab(
     )  # fmt: skip
 
 
-def of_differences(found: DifferencesResult) -> Findings:
+def of_differences(found: DifferencesResult, weighed: Weighing | None = None) -> Findings:
     """Differences, the largest first in the picture."""
     level = level_text(found["confidence"])
     lines = [("compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")]
@@ -404,7 +412,8 @@ def of_differences(found: DifferencesResult) -> Findings:
         f"Differences: {found['question']}",
         _whole(difference_drawing.COLUMNS, difference_drawing.difference_rows(found)),
         lines, 1, [difference_drawing.statement(found), difference_drawing.family(found), *notes],
-        DIFFERENCE, found, difference_drawing.forest(found),
+        DIFFERENCE if weighed is None else WEIGHTED_DIFFERENCE, found,
+        difference_drawing.forest(found),
     )  # fmt: skip
 
 
@@ -434,7 +443,8 @@ def of_mean_difference(here: Side, there: Side, found: Comparison, confidence: f
     notes = [document["sentence"], *([document["note"]] if document["note"] else [])]
     caption = f"Differences: {here.question.label}"
     columns = difference_drawing.COLUMNS
-    return Findings(caption, _whole(columns, [row]), lines, 1, notes, DIFFERENCE, document)
+    estimator = DIFFERENCE if here.weighted is None else WEIGHTED_DIFFERENCE
+    return Findings(caption, _whole(columns, [row]), lines, 1, notes, estimator, document)
 
 
 # --- below ------------------------------------------------------------------------------------

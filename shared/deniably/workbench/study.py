@@ -45,6 +45,7 @@ from deniably.survey.survey import Survey
 from deniably.workbench import findings
 from deniably.workbench.findings import Findings, Passage, Subgroups
 from deniably.workbench.models.columns import nearest
+from deniably.workbench.models.effective import WeightedReports
 from deniably.workbench.models.weighing import weighing
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.source import Provenance, publication
@@ -347,40 +348,50 @@ class Study(Table):
         part: str | None = None,
         confidence: float = CONFIDENCE,
         weights: Sequence[float] | Floats | None = None,
+        strata: str | Sequence[str] | None = None,
+        other_weights: Sequence[float] | Floats | None = None,
     ) -> Findings:
         """Test which choices of a question differ, or what differs by strata or between studies.
 
         **Estimator.** The difference of unbiased estimates, with a score test; several at once are
-        adjusted (Holm 1979). **Assumption.** Those of the study; two studies are of different
-        people, and the same people in two waves make the test cautious.
+        adjusted (Holm 1979). With weights, that of weighted means, and the test of as many people
+        as would know it without weights (Korn and Graubard 1998). **Assumption.** Those of the
+        study; two studies are of different people, and the same people in two waves make the test
+        cautious.
 
         Alone, every pair of choices is tested. ``by`` is a key of the strata: every choice, or the
         mean, is tested between every two of its values. With an ``other`` study each choice, or the
-        mean, is tested here against there; ``part`` names one of several numbers. Raises NoFigure
-        where they cannot be compared and for ``weights``, and NoResults without reports.
+        mean, is tested here against there; ``part`` names one of several numbers. ``weights`` and
+        ``strata`` are as in ``estimate``; ``other_weights`` are those of the other study. Raises
+        NoFigure where they cannot be compared, BadModel for weights that do not fit, and NoResults
+        without reports.
         """
         _check(confidence)
-        if weights is not None:
-            raise NoFigure(
-                f"these tests have no weights; estimate({question!r}, by=..., weights=...) has the"
-                f" groups with their errors, and a model of {question} by a key of the strata, such"
-                f' as regress("{question} ~ C({by or "key"})", weights=...), tests an answer'
-            )
+        weighed = self._weighing(weights, strata)
+        if other is None and other_weights is not None:
+            raise NoFigure("other_weights= are those of another study: give other=, too")
         if by is not None:
             if other is not None:
                 raise NoFigure("give by= or other=, and not both")
-            return findings.of_strata(self._apart(question, by, confidence))
-        here = self._side(question, part)
+            return findings.of_strata(self._apart(question, by, confidence, weighed), weighed)
+        if weighed is None and other_weights is not None:
+            weighed = self._weighing(np.ones(self.n), None)
+        here = self._side(question, part, weighed)
         if other is None and not has_pairs(here.question):
             raise NoFigure(
                 f"{question} has no choices to compare in pairs: give by=, a key of the strata, or"
                 " other=, another study"
             )
-        there = None if other is None else other._side(question, part)
+        there = None
+        if other is not None:
+            # Without weights of its own, it is a sample in which all weigh the same.
+            ones = np.ones(other.n) if weighed is not None and other_weights is None else None
+            given = other_weights if other_weights is not None else ones
+            there = other._side(question, part, other._weighing(given, None))
         try:
             if there is not None and not _is_counted(here.question):
                 return findings.of_mean_difference(here, there, mean_apart(here, there), confidence)
-            return findings.of_differences(pairs(here, there, confidence))
+            return findings.of_differences(pairs(here, there, confidence), weighed)
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
 
@@ -667,12 +678,23 @@ class Study(Table):
         }  # fmt: skip
         return findings.of_weighted(document, asked, found, by)
 
-    def _apart(self, question: str, by: str, confidence: float) -> ByStratumResult:
+    def _apart(
+        self, question: str, by: str, confidence: float, weighed: Weighing | None = None
+    ) -> ByStratumResult:
         _check(confidence)
         asked = self._question(question)
         self._values(by)
+        tallies, weighted = self._tallies_by(by), None
+        if weighed is not None:
+            parts = self.reports.by(by)
+            weighted = {
+                value: WeightedReports(parts[value], asked, weighed.among(self._inside(by, value)))
+                for value in tallies
+            }
         try:
-            return by_stratum(self.survey, asked, by, self._tallies_by(by), confidence=confidence)
+            return by_stratum(
+                self.survey, asked, by, tallies, confidence=confidence, weighted=weighted
+            )
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
 
@@ -717,8 +739,13 @@ class Study(Table):
             return None
         there = _asked(self.reports, *questions)
         for key, value in (among or {}).items():
-            there &= np.array(self.reports.strata[key], object) == value
+            there &= self._inside(key, value)
         return weighed.among(there)
+
+    def _inside(self, by: str, value: str) -> npt.NDArray[np.bool_]:
+        """Which reports are of this value of a key."""
+        found: npt.NDArray[np.bool_] = np.array(self.reports.strata[by], object) == value
+        return found
 
     def _pairs(self, first: int, second: int) -> Blocks:
         """What each respondent reported to two questions, by their indices."""
@@ -830,9 +857,11 @@ class Study(Table):
             raise NoFigure(f"{self.survey.name} has no question {name}{nearest(name, names)}")
         return names.index(name)
 
-    def _side(self, question: str, part: str | None) -> Side:
-        found = self._question(question)
-        return Side(self.survey, found, self._tallies[question], part)
+    def _side(self, question: str, part: str | None, weighed: Weighing | None = None) -> Side:
+        found, weighted = self._question(question), None
+        if weighed is not None:
+            weighted = WeightedReports(self.reports, found, weighed, part)
+        return Side(self.survey, found, self._tallies[question], part, weighted=weighted)
 
 
 def _is_counted(question: Question) -> bool:

@@ -99,7 +99,7 @@ def shares_of_reports(
     confidence: float = 0.95,
 ) -> Table:
     """The weighted shares of the answers to a question: see ``ReportSet.shares``."""
-    figures, there = _figures(reports, question)
+    figures, there = figures_of(reports, question)
     w = None if weights is None else checked_weights(weights, len(there))[there]
     groups = None if strata is None else strata_of(reports, reports.strata, strata)[there]
 
@@ -116,11 +116,11 @@ def shares_of_reports(
     return _beside(by, [(value, table(values == value)) for value in order])
 
 
-_Figures = Callable[[Asked, Floats | None], list[WeightedFigure]]
+Figures = Callable[[Asked, Floats | None], list[WeightedFigure]]
 """The figures of some of the people who were asked, with their weights."""
 
 
-def _figures(reports: ReportSet, name: str) -> tuple[_Figures, Asked]:
+def figures_of(reports: ReportSet, name: str) -> tuple[Figures, Asked]:
     """What each report adds to the figures of a question, and who was asked."""
     for question in reports.survey.questions:
         for group in groups(question):
@@ -145,7 +145,7 @@ def _mean_name(question: Question, group: SingleMean) -> str:
 
 def _figures_of_mean(
     reports: ReportSet, question: Question, group: SingleMean
-) -> tuple[_Figures, Asked]:
+) -> tuple[Figures, Asked]:
     scored = scores_of(question, group, reports.columns.of(question.name))
     if scored is None:
         raise BadModel(f"{question.name}: no score of its reports is known, so none is weighed")

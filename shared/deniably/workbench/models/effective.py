@@ -1,0 +1,142 @@
+"""A question's reports with weights, as the reports of fewer people without.
+
+Every estimator reads a tally. Here it gets that of the people who would know one figure as well:
+the weighted shares of each cell, times the effective people of that figure (see
+``estimation.weighted``). So tests, fits and intervals are those of unweighted reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import NoFigure
+from deniably.estimation.tally import Tally
+from deniably.estimation.weighted import Weighing
+from deniably.mechanisms.law import Supporting
+from deniably.results.comparison import Contrast
+from deniably.survey.questions import OfChoices, Question
+from deniably.workbench.models.of_reports import figures_of
+from deniably.workbench.report_set import ReportSet
+
+Asked = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedReports:
+    """The reports to a ``question``, with weights: ``weighing`` has one for each row of the set.
+
+    ``part`` names one of several numbers. A contrast says which figure: choices with their factors,
+    or None for the mean.
+    """
+
+    reports: ReportSet
+    question: Question
+    weighing: Weighing
+    part: str | None = None
+
+    @cached_property
+    def n(self) -> int:
+        """How many were asked."""
+        return int(self._answered[0].sum())
+
+    def tally(self, contrast: Contrast) -> Tally:
+        """The tally of the effective people of a figure."""
+        scores, there = self._scores(contrast)
+        return self.tally_for([scores], there)
+
+    def every(self) -> Tally:
+        """The tally of as many people as would know every figure of the question as well."""
+        law = self.question.mechanism.law
+        if not isinstance(self.question, OfChoices) or not isinstance(law, Supporting):
+            return self.tally(None)
+        found = [self.tally({name: 1.0}) for name in self.question.names]
+        least = min(found, key=lambda one: one.n)
+        if not law.both:
+            return least
+        # Every option has people of its own.
+        counts: Any = np.concatenate([one.counts[2 * v : 2 * v + 2] for v, one in enumerate(found)])
+        return Tally(least.n, counts)
+
+    def error(self, contrast: Contrast) -> float:
+        """The linearised standard error of a figure: 0 where reports are alike."""
+        scores, there = self._scores(contrast)
+        tally, values = self.weighing.among(there).scored(scores)
+        return sqrt(max(float(tally.variance(values)), 0.0))
+
+    def tally_for(self, figures: Sequence[Floats], there: Asked | None = None) -> Tally:
+        """The tally of as many people as would know each of these figures at least as well.
+
+        ``figures`` are the scores (n,) of those ``there``, who are all who were asked by default.
+        """
+        asked, cells = self._answered
+        if there is None:
+            there = asked
+        weighing = self.weighing.among(there)
+        tallies = [weighing.scored(scores) for scores in figures]
+        people = min(float(tally.effective(values)) for tally, values in tallies)
+        totals, start = self._totals(cells[there], weighing.weights)
+        law = self.question.mechanism.law
+        found: Any = people * (totals / weighing.weights.sum())
+        # A tally's numbers are whole, and these are not; estimators take either.
+        return Tally(cast(int, people), found, start, endless=law.cell_count is None)
+
+    def _totals(self, cells: npt.NDArray[Any], weights: Floats) -> tuple[Floats, int]:
+        """The weights that count in each cell, and the first cell."""
+        if cells.dtype == np.bool_:
+            found: Floats = weights @ cells
+            return found, 0
+        cell_count = self.question.mechanism.law.cell_count
+        start = int(cells.min()) if cell_count is None and cells.size else 0
+        each = np.repeat(weights, cells.shape[1])
+        found = np.bincount(cells.ravel() - start, each, cell_count or 0).astype(np.float64)
+        return found, start
+
+    @cached_property
+    def _answered(self) -> tuple[Asked, npt.NDArray[Any]]:
+        found = self.reports.answered(self.question.name)
+        return found.asked, found.cells
+
+    def _scores(self, contrast: Contrast) -> tuple[Floats, Asked]:
+        """What each report adds to a figure, and whose reports do."""
+        if contrast is None:
+            return self._scores_of_mean()
+        question, law = self.question, self.question.mechanism.law
+        assert isinstance(question, OfChoices)
+        assert isinstance(law, Supporting)
+        asked, cells = self._answered
+        slope = float(law.p - law.q)
+        places = {question.names.index(name): factor for name, factor in contrast.items()}
+        if law.both:  # a report has some options, and says yes or no to each
+            (option,) = places
+            there = asked & (cells // 2 == option).any(axis=1)
+            says = (cells[there] == 2 * option + 1).any(axis=1)
+            return says / slope, there
+        own, scores = cells[asked], np.zeros(int(asked.sum()))
+        for place, factor in places.items():
+            named = own[:, place] if own.dtype == np.bool_ else (own == place).any(axis=1)
+            scores += factor * named / slope
+        return scores, asked
+
+    def _scores_of_mean(self) -> tuple[Floats, Asked]:
+        name = f"{self.question.name}__{self.part}" if self.part else self.question.name
+        figures, there = figures_of(self.reports, name)
+        weights = self.weighing.weights[there]
+        means = [one for one in figures(np.ones(len(weights), np.bool_), weights)
+                 if one.figure == "mean"]  # fmt: skip
+        if not means:
+            raise NoFigure(f"{self.question.name}: its reports give no weighted mean")
+        (mean,) = means
+        if mean.among is None:
+            return mean.scores, there
+        ratio = float(weights @ mean.scores) / float(weights @ mean.among)
+        having = float(weights @ mean.among) / float(weights.sum())
+        found: Floats = (mean.scores - ratio * mean.among) / having
+        return found, there
