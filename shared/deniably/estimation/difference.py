@@ -387,19 +387,36 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _likeliest_share(groups: Sequence[SupportCount], shifts: Sequence[float]) -> float:
-    """The likeliest f of groups whose shares are f + shift, by bisection of the falling score."""
+    """The likeliest f of groups whose shares are f + shift: where the falling score is 0.
+
+    By Newton's steps, kept within the ends that are still possible.
+    """
     low, high = max(0.0, *(-shift for shift in shifts)), min(1.0, *(1 - shift for shift in shifts))
     terms = [
         (g.count, g.n, g.p - g.q, g.support(shift)) for g, shift in zip(groups, shifts, strict=True)
     ]
-    for _ in range(60):
-        middle = (low + high) / 2
-        score = 0.0
+    middle = (low + high) / 2
+    for _ in range(_STEPS):
+        score = falling = 0.0
         for count, n, slope, start in terms:
             support = start + slope * middle
-            score += slope * (count - n * support) / max(support * (1 - support), 1e-300)
+            other = 1 - support
+            spread = max(support * other, 1e-150)
+            score += slope * (count - n * support) / spread
+            falling += slope**2 * (count * other**2 + (n - count) * support**2) / spread**2
         low, high = (middle, high) if score > 0 else (low, middle)
-    return (low + high) / 2
+        step = score / falling if falling > 0 else inf
+        if abs(step) <= _NEGLIGIBLE * middle or high - low <= _NEGLIGIBLE * high:
+            break
+        # A step beyond an end says that it is there, or nearly.
+        part = min(max((middle + step - low) / (high - low), _NEARLY), 1 - _NEARLY)
+        middle = low + part * (high - low)
+    return middle
+
+
+_STEPS = 60
+_NEGLIGIBLE = 4e-15
+_NEARLY = 2.0**-9
 
 
 def _two_sided(

@@ -211,27 +211,64 @@ def margin(
     nearest = float(np.clip(mean, *ends))
     grid = np.sort(np.append(np.linspace(*ends, 257), nearest))
 
-    def accepted(mu: Floats) -> npt.NDArray[np.bool_]:
-        return np.maximum(abs(mean - mu) - half, 0) ** 2 <= z**2 * variance_at(mu)
+    def beyond(mu: Floats) -> Floats:
+        """How far mu is from being accepted; not above 0 where it is."""
+        apart: Floats = np.maximum(abs(mean - mu) - half, 0)
+        return apart**2 - z**2 * variance_at(mu)
 
-    fits = accepted(grid)
-    missed = not fits.any()
+    outside = beyond(grid)
+    missed = not (outside <= 0).any()
     if missed:
         mean = nearest
-        fits = accepted(grid)
-    kept = np.flatnonzero(fits)
-    inner = grid[[kept[0], kept[-1]]]
-    outer = grid[[max(kept[0] - 1, 0), min(kept[-1] + 1, len(grid) - 1)]]
-    for _ in range(9):  # each to a 64th: together below the spacing of floats
-        points = inner + (outer - inner) * _PARTS
-        # What fits furthest out; the inner end itself always did.
-        last = 64 - accepted(points[::-1]).argmax(axis=0)
-        inner, outer = points[last, _ENDS], points[np.minimum(last + 1, 64), _ENDS]
-    return Margin(float(np.sqrt(variance)), float(inner[0]), float(inner[1]), missed)
+        outside = beyond(grid)
+    kept = np.flatnonzero(outside <= 0)
+    there = np.array([kept[0], kept[-1]])
+    next_to_it = np.clip(there + _OUTWARDS, 0, len(grid) - 1)
+    low, high = _last_accepted(
+        beyond, grid[there], outside[there], grid[next_to_it], outside[next_to_it]
+    )
+    return Margin(float(np.sqrt(variance)), low, high, missed)
 
 
-_PARTS = np.arange(65)[:, None] / 64
+def _last_accepted(
+    beyond: Callable[[Floats], Floats],
+    inner: Floats,
+    inside: Floats,
+    outer: Floats,
+    outside: Floats,
+) -> list[float]:
+    """The points between ``inner`` and ``outer``, each of shape (2,), at which ``beyond`` rises
+    above 0: from ``inside``, its values at inner, to ``outside``.
+
+    Where a line between the two values says so, points lie ever closer, and what is accepted
+    furthest out is the next inner one. A smooth ``beyond`` takes three rounds, and any other is
+    halved in each, down to the spacing of floats.
+    """
+    near_enough = np.spacing(np.abs(inner) + np.abs(outer)) + np.abs(outer - inner) * _SPACING
+    for _ in range(_ROUNDS):
+        width = outer - inner
+        if (np.abs(width) <= near_enough).all():
+            break
+        rise = outside - inside
+        part = np.divide(-inside, rise, out=np.zeros(2), where=rise > 0)
+        points = inner + width * np.clip(part + _CLOSER, 0, 1)
+        values = beyond(points)
+        values[0] = inside  # the inner end itself, which is accepted
+        last = len(points) - 1 - (values[::-1] <= 0).argmax(axis=0)
+        after = np.minimum(last + 1, len(points) - 1)
+        inner, inside = points[last, _ENDS], values[last, _ENDS]
+        outer, outside = points[after, _ENDS], values[after, _ENDS]
+    found: list[float] = inner.tolist()
+    return found
+
+
 _ENDS = np.arange(2)
+_OUTWARDS = np.array([-1, 1])
+_CLOSER = np.array([*-(0.5 ** np.arange(33)), 0, *(0.5 ** np.arange(33)[::-1])])[:, None]
+"""From a whole width to nothing, and back."""
+_SPACING = 2.0**-46
+"""That of floats at an end of the range, in steps of the grid."""
+_ROUNDS = 60
 
 
 def half_step(step: float, variance: float) -> float:
