@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -308,6 +310,30 @@ def test_a_question_is_answered_by_a_process_of_its_own(apart: Make) -> None:
     assert one[:1] == b"A"
     assert two[:3_000_000] == b"B" * 3_000_000
     assert len({one[1:], two[3_000_000:], str(os.getpid()).encode()}) == 3
+
+
+def test_what_one_had_to_import_is_there_for_all_that_come_later(
+    apart: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library is imported twice: where it was first needed, and where all are forked from. One
+    that cannot be imported is nobody's trouble but its own."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "costly_library.py").write_text(
+        f"open({str(tmp_path / 'count')!r}, 'a').write('imported ')"
+    )
+
+    def answer(question: bytes) -> bytes:
+        there = "costly_library" in sys.modules
+        importlib.import_module("costly_library")
+        sys.modules["of_no_file"] = sys
+        return question + (b" there" if there else b" new")
+
+    worker = apart(answer)
+
+    assert [worker.ask(b"1"), worker.ask(b"2"), worker.ask(b"3")] == [
+        b"1 new", b"2 there", b"3 there"
+    ]  # fmt: skip
+    assert (tmp_path / "count").read_text() == "imported imported "
 
 
 def test_it_answers_where_it_may_not_step_back(

@@ -3,7 +3,8 @@
 A thread would share the interpreter's lock with the threads that take reports. A process has its
 own, runs at lower priority, and can be killed in the middle of a computation. A forking process is
 made before there are threads. It forks one worker for each piece of work, and the worker's memory
-is freed when it ends.
+is freed when it ends. What a worker had to import is imported for all that come later: a library
+of statistics takes longer than most results.
 
 A pool (concurrent.futures, Pebble) would fork from the serving process, with its threads and locks,
 or load the application for each piece of work.
@@ -15,12 +16,14 @@ forking process kills its worker and exits.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import resource
 import select
 import signal
 import socket
 import struct
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
@@ -104,12 +107,32 @@ def _be_forker(line: socket.socket, prepare: Callable[[], Answerer], seconds: fl
                 answer = prepare()
                 gc.collect()
                 gc.freeze()  # keeps memory shared with the workers
-            _send(line, _worked(line, answer, question, seconds))
+            found, imported = _parted(_worked(line, answer, question, seconds))
+            _send(line, found)
+            _import(imported)
     os._exit(0)
 
 
+def _parted(found: bytes) -> tuple[bytes, list[str]]:
+    """What a worker found, with its kind, and the names of the modules that it imported."""
+    if not found.startswith(_DONE):
+        return found, []
+    start = len(_DONE) + _LENGTH.size
+    end = start + _LENGTH.unpack(found[len(_DONE) : start])[0]
+    return _DONE + found[end:], found[start:end].decode().split()
+
+
+def _import(names: list[str]) -> None:
+    for name in names:
+        with suppress(Exception):  # then a worker imports it again
+            importlib.import_module(name)
+    if names:
+        gc.collect()
+        gc.freeze()
+
+
 def _worked(line: socket.socket, answer: Answerer, question: bytes, seconds: float) -> bytes:
-    """The answer of a new worker, after one byte for its kind."""
+    """What a new worker found: its kind, what it imported, and its answer."""
     result, there = os.pipe()
     worker = os.fork()
     if not worker:
@@ -143,8 +166,11 @@ def _waited_for(result: int, line: socket.socket, seconds: float) -> bytes:
 def _be_worker(there: int, answer: Answerer, question: bytes, seconds: float) -> NoReturn:
     with suppress(BaseException):
         _limit(seconds)
+        before = set(sys.modules)
         try:
-            found = _DONE + answer(question)
+            answered = answer(question)
+            imported = " ".join(name for name in sys.modules if name not in before).encode()
+            found = b"".join((_DONE, _LENGTH.pack(len(imported)), imported, answered))
         except MemoryError:
             found = _SLOW
         with open(there, "wb") as out:
