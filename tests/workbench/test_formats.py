@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.names import LIMITS, shortened
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
+from deniably.workbench.source import Provenance
 from support.every_type import QUESTIONS, reports_by_seed, survey_of_everything
 from support.keys import key_of
 from support.material import AUTHOR, source_of
@@ -60,6 +62,47 @@ def without_strata(reports: ReportSet) -> ReportSet:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = tmp_path_factory.mktemp("export") / "out"
     write_folder(to, simulated(EVERYTHING), source_of(EVERYTHING), [*FORMATS])
+    return to
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    to = tmp_path_factory.mktemp("few") / "out"
+    write_folder(to, simulated(EVERYTHING, 20), source_of(EVERYTHING))
+    return to
+
+
+@pytest.fixture
+def spoilt(few: Path, tmp_path: Path) -> Path:
+    """A folder of twenty reports in csv, for somebody to change."""
+    return Path(shutil.copytree(few, tmp_path / "out"))
+
+
+@pytest.fixture(scope="module")
+def source() -> Provenance:
+    return source_of(SITES)
+
+
+@pytest.fixture(scope="module")
+def sites() -> ReportSet:
+    return simulated(SITES)
+
+
+@pytest.fixture(scope="module")
+def of_sites(
+    sites: ReportSet, source: Provenance, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder in every format, with the strata of its reports."""
+    to = tmp_path_factory.mktemp("sites") / "out"
+    write_folder(to, sites, source, [*FORMATS])
+    return to
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same without strata."""
+    to = tmp_path_factory.mktemp("bare") / "out"
+    write_folder(to, without_strata(simulated(SITES)), source_of(SITES), [*FORMATS])
     return to
 
 
@@ -103,16 +146,16 @@ def test_every_format_gives_the_same_set_back(
             assert found.strata == reports.strata
 
 
-def test_the_same_reports_make_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_reports_make_the_same_bytes(
+    of_sites: Path, sites: ReportSet, source: Provenance, tmp_path: Path
+) -> None:
     """Whoever sent them and whenever, and in whichever order they came."""
-    reports, source = simulated(SITES), source_of(SITES)
-    mixed = reports.rows[np.random.default_rng(1).permutation(len(reports))]
-    write_folder(tmp_path / "one", reports, source, [*FORMATS])
+    mixed = sites.rows[np.random.default_rng(1).permutation(len(sites))]
     sleep(1.1)  # a time of writing would show
-    write_folder(tmp_path / "two", of_rows(reports.layout, [mixed]), source, [*FORMATS])
+    write_folder(tmp_path / "again", of_rows(sites.layout, [mixed]), source, [*FORMATS])
 
-    for file in sorted(one for one in (tmp_path / "one").rglob("*") if one.is_file()):
-        again = tmp_path / "two" / file.relative_to(tmp_path / "one")
+    for file in sorted(one for one in of_sites.rglob("*") if one.is_file()):
+        again = tmp_path / "again" / file.relative_to(of_sites)
         assert file.read_bytes() == again.read_bytes(), file.name
 
 
@@ -139,15 +182,16 @@ TEXTS = ("design.json", "datapackage.json", "codebook.xml", "codebook.html", "ME
 
 
 @pytest.mark.parametrize("stratified", [True, False])
-def test_every_file_says_what_became_of_the_strata(tmp_path: Path, stratified: bool) -> None:
+def test_every_file_says_what_became_of_the_strata(
+    sites: ReportSet, of_sites: Path, bare: Path, stratified: bool
+) -> None:
     import openpyxl
     import pyreadstat
     from pyarrow import parquet
 
-    reports = simulated(SITES) if stratified else without_strata(simulated(SITES))
+    reports = sites if stratified else without_strata(sites)
     said = note(reports.layout)
-    to = tmp_path / "out"
-    write_folder(to, reports, source_of(SITES), [*FORMATS])
+    to = of_sites if stratified else bare
 
     assert ("not randomised: a-shift, site" in said) is stratified
     assert ("no column for what the link said (a-shift, site)" in said) is not stratified
@@ -168,19 +212,16 @@ def test_every_file_says_what_became_of_the_strata(tmp_path: Path, stratified: b
         }  # fmt: skip
 
 
-def test_a_file_that_lost_its_strata_is_refused(tmp_path: Path) -> None:
-    to, bare = tmp_path / "out", tmp_path / "bare"
-    write_folder(to, simulated(SITES), source_of(SITES))
-    write_folder(bare, without_strata(simulated(SITES)), source_of(SITES))
-    (bare / "reports.csv").rename(to / "reports.csv")
+def test_a_file_that_lost_its_strata_is_refused(of_sites: Path, bare: Path, tmp_path: Path) -> None:
+    to = Path(shutil.copytree(of_sites, tmp_path / "out"))
+    shutil.copy(bare / "reports.csv", to / "reports.csv")
 
     with pytest.raises(NoExport, match="was changed: its note"):
         read_folder(to)
 
 
-def test_a_stratum_that_no_link_says_is_refused(tmp_path: Path) -> None:
-    to = tmp_path / "out"
-    write_folder(to, simulated(SITES), source_of(SITES))
+def test_a_stratum_that_no_link_says_is_refused(of_sites: Path, tmp_path: Path) -> None:
+    to = Path(shutil.copytree(of_sites, tmp_path / "out"))
     text = (to / "reports.csv").read_text()
 
     for wrong in ("1,,", "1,2,", "1,-1,"):
@@ -307,10 +348,9 @@ def test_a_set_of_nobody_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_folder_that_does_not_fit_its_definition_is_refused(
-    tmp_path: Path, file: str, text: str | None, why: str
+    spoilt: Path, file: str, text: str | None, why: str
 ) -> None:
-    to = tmp_path / "out"
-    write_folder(to, simulated(EVERYTHING, 20), source_of(EVERYTHING))
+    to = spoilt
     if text == "cut":
         text = "\n".join((to / file).read_text().splitlines()[:-1])
     (to / file).unlink() if text is None else (to / file).write_text(text)
@@ -330,11 +370,10 @@ def test_a_folder_that_does_not_fit_its_definition_is_refused(
     ],
 )
 def test_a_folder_that_was_changed_is_refused(
-    tmp_path: Path, file: str, was: str, now: str, why: str
+    spoilt: Path, file: str, was: str, now: str, why: str
 ) -> None:
     """Without the server: the author's signature is in the folder."""
-    to = tmp_path / "out"
-    write_folder(to, simulated(EVERYTHING, 20), source_of(EVERYTHING))
+    to = spoilt
     text = (to / file).read_text(encoding="utf-8")
     assert was in text
     (to / file).write_text(text.replace(was, now, 1), encoding="utf-8")
@@ -355,9 +394,8 @@ def test_another_author_cannot_sign_a_definition_again_unnoticed(tmp_path: Path)
         read_folder(to)
 
 
-def test_a_changed_value_that_no_device_reports_is_refused(tmp_path: Path) -> None:
-    to = tmp_path / "out"
-    write_folder(to, simulated(EVERYTHING, 20), source_of(EVERYTHING))
+def test_a_changed_value_that_no_device_reports_is_refused(spoilt: Path) -> None:
+    to = spoilt
     lines = (to / "reports.csv").read_text().splitlines()
     cells: list[Any] = lines[1].split(",")
     cells[2] = 1 - int(cells[2])  # stolen__yes contradicts stolen
