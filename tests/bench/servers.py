@@ -71,7 +71,7 @@ class Together(NamedTuple):
 
 def measure(sheet: Sheet) -> None:
     sizes = (2,) if sheet.quick else SERVERS
-    seconds = 0.3 if sheet.quick else 5.0
+    seconds = 0.1 if sheet.quick else 5.0
     with postgres() as address:
         for title, delay in (("a fast disk", 0.0), ("a slow disk", SLOW_DISK)):
             sheet.section(

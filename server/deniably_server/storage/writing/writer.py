@@ -22,7 +22,6 @@ from deniably_server.storage.tables.snapshots import renew_late
 from deniably_server.storage.writing.commit import (
     BatchWrite,
     Outcome,
-    PendingWrite,
     ProbeWrite,
     ReportWrite,
     batches_of,
@@ -125,7 +124,7 @@ class Writer:
                 self._settle([after], partial(commit_batch, batch=after))
             elif isinstance(after, ProbeWrite):
                 self._settle([after], commit_probe)
-            idle = not batch and not isinstance(after, PendingWrite)
+            idle = after == "end" or (not batch and after is None)
             if self._unseen and (idle or monotonic() - self._looked > _LATE_SECONDS):
                 self._look()
         self._forget()
@@ -210,6 +209,6 @@ class Writer:
             database.close()
 
 
-def _notify(works: Sequence[PendingWrite]) -> None:
+def _notify(works: Sequence[_Write]) -> None:
     for notify in {work.notify for work in works if work.notify is not None}:
         notify()
