@@ -43,7 +43,7 @@ def test_a_plan_is_what_a_pencil_finds() -> None:
     assert plan.database == pytest.approx(0.432), "GB"
     assert plan.parquet == pytest.approx(0.02592), "GB"
     assert plan.closing == pytest.approx(8.64), "10 us for 864,000 reports"
-    assert plan.tally == pytest.approx(0.2592), "10 ns for 25.92 million answers"
+    assert plan.tally == pytest.approx(0.1296), "10 ns for 25.92 million answers, by two cores"
     cores, disks, sent = plan.money
     assert (cores, sent) == pytest.approx((20 * 24 * 0.05, 432 * 0.05))
     assert disks == pytest.approx((5 * 0.432 * (1 / 30 + 1) + 0.02592 * 12) * 0.10)

@@ -10,7 +10,7 @@ import pytest
 from deniably.core.markup import markdown_table
 from deniably.design.composition import AnswerPair
 from deniably.design.counts_alone import chance_left, two_digits_up
-from deniably.design.machines import CENSUS, Machines, two_digits
+from deniably.design.machines import CENSUS, FIELDWORK, Machines, two_digits
 from deniably.design.planning import epsilon_for, margin_for, respondents_for, share_goal
 from deniably.design.shuffle import Clones, shuffled_delta
 from deniably.design.unit_costs import MEASURED
@@ -19,12 +19,12 @@ from support.soak import all_but
 
 PAGE = PAGES["on-paper.md"]
 SIZES = (10**6, 10**8, 10**10)
-HEADS = [f"{n:,}" for n in SIZES]
+HEADS = ("1e6", "1e8", "1e10")
 EPSILONS = (0.5, 1.0, 2.0)
 QUESTIONS = {
-    "yes or no": share_goal(2),
-    "one of 16": share_goal(16),
-    "one of 16, a rare answer (0.1 %)": share_goal(16, 0.001),
+    "yes/no": share_goal(2),
+    "1 of 16": share_goal(16),
+    "0.1 % of 16": share_goal(16, 0.001),
 }
 Lines = list[Sequence[str]]
 
@@ -35,8 +35,8 @@ def points(part: float) -> str:
 
 def unit_costs() -> Lines:
     return [
-        ("one of these", "costs", "part of the benchmark"),
-        *((one.what, f"{one.value:g} {one.unit}", one.by) for one in MEASURED.each),
+        ("costs", "one of these", "part of the benchmark"),
+        *((f"{one.value:g} {one.unit}", one.what, one.by) for one in MEASURED.each),
     ]
 
 
@@ -59,7 +59,7 @@ def epsilons() -> Lines:
 
 
 def bias() -> Lines:
-    goal = QUESTIONS["yes or no"]
+    goal = QUESTIONS["yes/no"]
     rows: Lines = [
         (f"{100 * off:g}", *(f"{respondents_for(goal, one, off).n:,}" for one in EPSILONS))
         for off in (0.05, 0.01, 0.001)
@@ -67,19 +67,27 @@ def bias() -> Lines:
     return [("points off", *(f"epsilon {one:g}" for one in EPSILONS)), *rows]
 
 
+def enough() -> Lines:
+    """For how many people one collector has enough of everything."""
+    rows: Lines = []
+    for name, work in FIELDWORK.items():
+        strain = Machines(10**6, work).strain.values()
+        rows.append((name, *(two_digits(10**6 / one) for one in strain)))
+    return [("its", *Machines(1, CENSUS).strain), *rows]
+
+
 def summary() -> Lines:
-    plans = [Machines(n, CENSUS) for n in SIZES]
-    goal = QUESTIONS["yes or no"]
-    return [
-        ("people in a week", *HEADS),
-        ("collectors of two cores", *(f"{one.collectors:,}" for one in plans)),
-        ("dollars", *(two_digits(sum(one.money)) for one in plans)),
-        ("margin of a share, in points", *(points(margin_for(goal, 1.0, n).margin) for n in SIZES)),
-    ]
+    rows: Lines = []
+    for n, head in zip(SIZES, HEADS, strict=True):
+        plan, margin = Machines(n, CENSUS), margin_for(QUESTIONS["yes/no"], 1.0, n).margin
+        dollars = two_digits(sum(plan.money))
+        rows.append((head, f"{plan.collectors:,}", dollars, points(margin)))
+    return [("people", "collectors", "dollars", "margin"), *rows]
 
 
 @pytest.mark.parametrize(
-    ("made", "texts"), [(unit_costs, 3), (margins, 1), (epsilons, 1), (bias, 1), (summary, 1)]
+    ("made", "texts"),
+    [(unit_costs, 3), (enough, 1), (margins, 1), (epsilons, 1), (bias, 1), (summary, 1)],
 )
 def test_a_table_of_the_page_is_fresh(made: object, texts: int) -> None:
     assert callable(made)

@@ -137,7 +137,7 @@ class Machines:
     @property
     def tally(self) -> float:
         """Seconds in which DuckDB counts a wave on two cores."""
-        return self.people * QUESTIONS * self.costs.duckdb.value / 1e9
+        return self.people * QUESTIONS * self.costs.duckdb.value / 1e9 / CORES
 
     @property
     def money(self) -> tuple[float, float, float]:
@@ -186,8 +186,9 @@ def plan_machines(
         list(zip(names, *columns, strict=True)),
         1,
         [
-            f"Good to a factor of two. Assumed: {prices.core_hour:.2f} dollars for a core's hour,"
-            f" {prices.gb_month:.2f} for a GB on disks a month, {prices.gb_sent:.2f} for a GB sent."
+            "Good to a factor of two. The prices are assumed:",
+            f"{prices.core_hour:.2f} an hour of a core, {prices.gb_month:.2f} a month of a GB,"
+            f" {prices.gb_sent:.2f} a GB sent.",
         ],
     )
 

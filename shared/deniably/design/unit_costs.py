@@ -40,7 +40,7 @@ class UnitCosts:
     closing: UnitCost = UnitCost("a report, when SQLite's survey is closed", 0.4, "us of a core")
     export: UnitCost = UnitCost("a report, exported, sorted, as Parquet", 9, "us of a core")
     parquet: UnitCost = UnitCost("an answer in Parquet, in no order", 1, "byte")
-    duckdb: UnitCost = UnitCost("an answer, counted by DuckDB", 16, "ns", "report-sets")
+    duckdb: UnitCost = UnitCost("an answer, counted by DuckDB", 40, "ns of a core", "report-sets")
 
     @property
     def each(self) -> list[UnitCost]:
