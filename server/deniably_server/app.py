@@ -50,21 +50,24 @@ def create_app(
     config: Mapping[str, object] | None = None,
     journal: Journal | None = None,
     metrics: Metrics | None = None,
+    store: Store | None = None,
 ) -> Flask:
     """The WSGI application of a server.
 
     Values come from ``config``, then the environment, then the defaults in ``settings.SETTINGS``.
-    Other keys of ``config`` are Flask's. Without a ``journal`` only faults are logged. Raises
-    ValueError for a bad setting, Unavailable if the database does not answer.
+    Other keys of ``config`` are Flask's, and ``OFFLINE`` is set for pages that no server will stand
+    behind. Without a ``journal`` only faults are logged, and without a ``store`` it is that of the
+    database in the settings. Raises ValueError for a bad setting, Unavailable if the database does
+    not answer.
     """
     app = Flask("deniably_server", static_folder=None)  # `files` serves them
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False  # no page of another origin has to ask
     settings = configuration(config)
-    app.config.from_mapping(settings, MAX_CONTENT_LENGTH=READ_AT_MOST)
+    app.config.from_mapping({"OFFLINE": False, **settings}, MAX_CONTENT_LENGTH=READ_AT_MOST)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True  # a page has to be light
     app.url_map.merge_slashes = False  # an address is right or wrong, never redirected
     metrics = metrics or Metrics()
-    store = Store(str(settings["DATABASE"]), metrics)
+    store = store or Store(str(settings["DATABASE"]), metrics)
     limits = limits_of(*(cast(int, settings[key]) for key in ("RATE", "FAILURES", "PROXIES")))
     attach_state(app, store, limits)
     app.register_blueprint(surveys.surveys)

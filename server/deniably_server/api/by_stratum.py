@@ -23,11 +23,12 @@ from deniably.results.side_by_side import has_figures
 from deniably.results.spreadsheet import written
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label
-from deniably.survey.strata import Stratum
+from deniably.survey.strata import Stratum, query_of
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import LEVEL, as_attachment, confidence
 from deniably_server.api.subgroups import (
@@ -202,15 +203,26 @@ def _file(found: ByStratumResult) -> str:
 
 def _chooser(found: VisibleSurvey, why: str = "") -> str:
     survey = found.survey
-    fixed = wanted_subgroup(survey)
+    fixed, same = wanted_subgroup(survey), same_in_form(survey)
+    questions = [(one.name, listed_label(one)) for one in survey.questions if has_figures(one)]
+    keys = comparable_keys(found, fixed)
     return render_template(
         "strata_chooser.html",
         survey=survey,
-        questions=[(one.name, listed_label(one)) for one in survey.questions if has_figures(one)],
-        keys=comparable_keys(found, fixed),
+        questions=questions,
+        keys=keys,
+        links=[
+            (
+                f"{request.path}?{urlencode({'question': name, 'by': key, **same})}",
+                f"{label} by {key}",
+            )
+            for key in keys
+            if request.args.get("by", key) == key
+            for name, label in questions
+        ],
         given=request.args,
         fixed=fixed,
-        same=same_in_form(survey),
+        same=same,
         open=found.state == "open",
         why=why and f"{why[:1].upper()}{why[1:]}.",
     )
@@ -222,10 +234,14 @@ def _current(name: str) -> ByStratumResult:
     shown = subgroups_by(name, by)
     survey = current_store().survey(name)
     question = _asked(survey)
-    tallies = {value: among.tallies() for value, among in shown.items()}
     fixed = wanted_subgroup(survey)
-    try:
+
+    def compute() -> ByStratumResult:
+        tallies = {value: among.tallies() for value, among in shown.items()}
         return by_stratum(survey, question, by, tallies, strata=fixed, confidence=level)
+
+    try:
+        return once(("strata", name, query_of(fixed), question.name, by, level), compute)
     except Incomparable as error:
         raise BadParameter(str(error)) from None
 

@@ -5,8 +5,10 @@ A cross-table is computed when it is asked for, from every report of its survey.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from flask import Blueprint, Response, render_template, request
 
@@ -25,11 +27,14 @@ from deniably.results.crosstabs import (
 from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.spreadsheet import written
+from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
+from deniably.survey.strata import query_of
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import LEVEL, as_attachment, confidence
 from deniably_server.api.subgroups import (
@@ -184,12 +189,18 @@ def _chooser(among: Respondents, why: str = "") -> str:
     """A page with two selects. ``why`` says what is wrong with what was chosen."""
     survey = among.survey
     questions = [question for question in survey.questions if is_crossable(question)]
+    same = same_in_form(survey)
+    links = [
+        (f"{request.path}?{urlencode({'rows': one.name, 'columns': other.name, **same})}", text)
+        for one, other, text in _pairs(survey)
+    ]
     return render_template(
         "crosstab_chooser.html",
         survey=survey,
+        links=links,
         questions=[(question.name, listed_label(question)) for question in questions],
         given=request.args,
-        same=same_in_form(survey),
+        same=same,
         subgroups=subgroup_links(among, "rows", "columns", "confidence"),
         why=why and f"{why[:1].upper()}{why[1:]}.",
     )
@@ -201,9 +212,13 @@ def _current(name: str) -> CrosstabResult:
     among = respondents(name).closed()
     survey, chosen = among.survey, _chosen(among.survey)
     check_asked_together(among, chosen)
-    reports = current_store().values(name, *chosen, strata=among.numbers)
-    try:
+
+    def compute() -> CrosstabResult:
+        reports = current_store().values(name, *chosen, strata=among.numbers)
         return crosstab_result(survey, chosen, reports, level, among.strata)
+
+    try:
+        return once(("crosstab", name, query_of(among.strata), *chosen, level), compute)
     except Incomparable as error:
         raise NotFound(str(error)) from None
 
@@ -233,17 +248,11 @@ def _chosen(survey: Survey) -> list[int]:
 def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
     """Addresses below the dashboard with their texts, of the first 15 pairs that can be crossed;
     none while the survey is open. The first one chooses among all pairs."""
-    crossable = [question for question in survey.questions if is_crossable(question)]
     if survey.asked < 2 or state != "closed":
         return []
     pairs = [
-        (
-            f"crosstab?rows={one.name}&columns={other.name}",
-            f"{short_label(one)} × {short_label(other)}",
-        )
-        for index, one in enumerate(crossable)
-        for other in crossable[index + 1 :]
-        if cell_count(one, other) <= _MOST_CELLS
+        (f"crosstab?rows={one.name}&columns={other.name}", text)
+        for one, other, text in _pairs(survey)
     ]
     chooser = (
         [("crosstab", "Choose two questions and see how their answers go together")]
@@ -251,6 +260,15 @@ def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
         else []
     )
     return [*chooser, *pairs[:_MOST_LINKS]]
+
+
+def _pairs(survey: Survey) -> Iterator[tuple[Question, Question, str]]:
+    """The pairs of questions that can be crossed, with what to call them."""
+    crossable = [question for question in survey.questions if is_crossable(question)]
+    for one, other in combinations(crossable, 2):
+        counted = current_store().crosses(survey.name, one.name, other.name)
+        if counted and cell_count(one, other) <= _MOST_CELLS:
+            yield one, other, f"{short_label(one)} × {short_label(other)}"
 
 
 def _asked(survey: Survey, key: str) -> int:

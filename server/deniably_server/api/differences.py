@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from flask import Blueprint, Response, render_template, request
 
@@ -221,11 +222,16 @@ def _file(found: DifferencesResult) -> str:
 def _chooser(among: Respondents, why: str = "") -> str:
     survey = among.survey
     questions = [(one.name, listed_label(one)) for one in survey.questions if has_pairs(one)]
+    same = same_in_form(survey)
     return render_template(
         "differences_chooser.html",
         survey=survey,
         questions=questions,
-        same=same_in_form(survey),
+        links=[
+            (f"{request.path}?{urlencode({'question': name, **same})}", label)
+            for name, label in questions
+        ],
+        same=same,
         subgroups=subgroup_links(among, "confidence"),
         why=why,
     )

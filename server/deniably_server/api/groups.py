@@ -12,10 +12,11 @@ from deniably.results.drawing.paper import Paper
 from deniably.results.groups import GroupsResult, groups_result, on_square
 from deniably.results.provenance import Protection, ResultsSource
 from deniably.survey.questions import Point
-from deniably.survey.strata import titled
+from deniably.survey.strata import query_of, titled
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
+from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import current_results
 from deniably_server.api.subgroups import query_of_view, respondents, subgroup_links
@@ -142,7 +143,9 @@ def _groups(name: str) -> tuple[Point, GroupsResult]:
     if not count.isdecimal() or not 1 <= int(count[:9]) <= _MOST_GROUPS:
         raise BadParameter(f"“count” is the number of groups, from 1 to {_MOST_GROUPS}")
     try:
-        found = clusters(question, among.tallies()[question.name], int(count))
+        key = ("groups", name, query_of(among.strata), question.name, int(count))
+        tally = among.tallies()[question.name]
+        found = once(key, lambda: clusters(question, tally, int(count)))
     except ImportError:
         raise NotFound(
             "groups need scikit-learn on the server; ask its operator to install Deniably's extra"

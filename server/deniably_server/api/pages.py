@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlencode
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, current_app, render_template, request
 from markupsafe import Markup
 
 from deniably.core.counting import counted, people
@@ -143,17 +143,19 @@ def dashboard(name: str) -> str:
         counts_alone=_counts_alone(survey, results),
         glance=cards.glance(found, results.confidence),
         precision=cards.precision(results, found),
-        funnel=_funnel(survey, found),
+        funnel=None if _offline() else _funnel(survey, found),
         pairs=_below(survey, crossed[1:], "confidence"),
         links=[
             *_below(survey, crossed[:1], "confidence"),
             *_below(survey, difference_links(survey), "confidence"),
             *_below(survey, strata_links(keys), "confidence"),
-            *((f"{address}{level}", text) for address, text in wave_links(survey)),
+            *((f"{address}{level}", text) for address, text in _waves(survey)),
             *_below(survey, group_links(survey)),
         ],
         keys=keys,
-        checks=results.state == "closed" and bool(checkable(survey)),
+        checks=results.state == "closed"
+        and bool(checkable(survey))
+        and current_store().whole_reports,
         results=results,
         smooth=smooth,
         query=query_of_view(survey, "smooth", "confidence"),
@@ -173,6 +175,15 @@ def _below(survey: Survey, links: Iterable[tuple[str, str]], *names: str) -> lis
         (f"{address}{query.replace('?', '&') if '?' in address else query}", text)
         for address, text in links
     ]
+
+
+def _waves(survey: Survey) -> list[tuple[str, str]]:
+    """Links to the other waves, where there is a server that has them."""
+    return [] if _offline() else wave_links(survey)
+
+
+def _offline() -> bool:
+    return cast(bool, current_app.config["OFFLINE"])
 
 
 def _funnel(survey: Survey, found: Sequence[cards.Card]) -> str | None:

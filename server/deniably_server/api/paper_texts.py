@@ -54,12 +54,13 @@ def publication_of(found: SurveyResult) -> Publication:
     send as Host gets into no citation.
     """
     store, survey = current_store(), found.survey
+    author = store.author(survey)
     names = host_names(cast(str, current_app.config["HOSTS"]))
     return Publication(
         found,
         store.survey(survey),
         published=store.publication_day(survey),
         closed=store.closing_day(survey),
-        signed=fingerprint(store.author(survey)),
+        signed=fingerprint(author) if author else "",
         url=f"https://{min(names)}/surveys/{survey}" if len(names) == 1 else "",
     )

@@ -11,7 +11,9 @@ from flask import Blueprint, Response, request
 from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.spreadsheet import spreadsheet
+from deniably.survey.strata import query_of
 from deniably_server.api.costly import costly, part
+from deniably_server.api.kept_documents import keeps_documents, once
 from deniably_server.api.subgroups import respondents, shown_parts
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter
@@ -115,14 +117,23 @@ def current_results(
     found, invited = among.found, among.found.invited
     if among.numbers is not None and invited is not None:
         invited = current_store().issued(name, among.numbers)
-    return result(
-        found.survey,
-        found.state,
-        among.tallies(),
-        smooth=smooth,
-        confidence=confidence,
-        invited=invited,
-        only=only,
-        strata=among.strata,
-        subgroups=None if among.strata else shown_parts(found),
-    )
+
+    def compute(only: str | None) -> SurveyResult:
+        return result(
+            found.survey,
+            found.state,
+            among.tallies(),
+            smooth=smooth,
+            confidence=confidence,
+            invited=invited,
+            only=only,
+            strata=among.strata,
+            subgroups=None if among.strata else shown_parts(found),
+        )
+
+    if not keeps_documents():
+        return compute(only)
+    key = ("results", name, query_of(among.strata), smooth, confidence)
+    whole = once(key, lambda: compute(None))
+    chosen = [one for one in whole.questions if only in (None, one.name)]
+    return msgspec.structs.replace(whole, questions=chosen)

@@ -138,9 +138,10 @@ def tally(
     REPORTS is a folder of `deniably gather`, or an export with parquet or parts. Several folders
     are those of several servers that took reports to the same survey: they are counted as one. The
     file has the definition and, for every question, the same integers as a server's tally: equal
-    reports give equal bytes, whatever engine counts. `deniably results --tally` estimates from it.
-    Reports that no device can have made are counted by question, named and left out; a file that is
-    cut short is an error. With spark, every machine must see the folder under the same path.
+    reports give equal bytes, whatever engine counts. Each stratum is counted by itself, where every
+    one has the reports that results need. `deniably results --tally` estimates from it. Reports
+    that no device can have made are counted by question, named and left out; a file that is cut
+    short is an error. With spark, every machine must see the folder under the same path.
     """
     from deniably.workbench.engines.tally_file import tally_text
     from deniably.workbench.engines.tallying import tally_set
@@ -159,7 +160,19 @@ def tally(
     except (DeniablyError, ValueError, OSError) as error:
         raise click.ClickException(one_line(str(error))) from None
     click.echo(f"{found.n:,} reports in {counted(len(parts.files), 'file')} counted: {to}")
+    if parts.columns.strata and not found.stratified:
+        click.echo(_of_all(found))
     _say_what_is_left_out(found)
+
+
+def _of_all(found: TalliedSet) -> str:
+    """Why strata were not counted by themselves."""
+    keys = ", ".join(sorted(found.survey.strata or {}))
+    least = counted(found.survey.results.minimum, "report")
+    return (
+        f"Only all together, and not by {keys}: each stratum needs {least} to every question, and"
+        " one has fewer"
+    )
 
 
 def _say_what_is_left_out(found: TalliedSet) -> None:

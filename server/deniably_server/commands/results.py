@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from deniably.core.steering import one_line
+from deniably_server.commands.audit import show_progress
 
 if TYPE_CHECKING:
+    from deniably.results.document import SurveyResult
     from deniably.results.results import Results
+    from deniably.workbench.findings import Subgroups
 
 
 @click.command()
@@ -36,10 +41,18 @@ if TYPE_CHECKING:
 @click.option("--json", "form", flag_value="json", help="Print the document as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="Print the rows as CSV.")
 @click.option(
+    "--for",
+    "subgroup",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Of a subgroup alone, in a survey with strata: --for site=north. Once for each key.",
+)
+@click.option("--by", metavar="KEY", help="Of each value of a key of the strata, such as site.")
+@click.option(
     "--to",
     type=click.Path(path_type=Path),
-    help="Write results.html, results.json, results.csv and a figure a question into this new"
-    " folder instead.",
+    help="Write a new folder instead: with --tally the pages that a server shows, as files; else"
+    " results.html, results.json, results.csv and a figure a question.",
 )
 def results(
     address: str | None,
@@ -47,6 +60,8 @@ def results(
     token: str | None,
     confidence: float,
     form: str | None,
+    subgroup: tuple[str, ...],
+    by: str | None,
     to: Path | None,
 ) -> None:
     """Show the estimates of a survey, with their margins, as a table.
@@ -54,48 +69,113 @@ def results(
     ADDRESS is that of a survey on a server, such as https://example.org/surveys/workplace. With
     --tally the estimates are those of a tally file, and no server is asked: the same numbers as of
     a server that stored these reports.
+
+    With --tally and --to you get the pages of everybody and of each subgroup, with comparisons,
+    cross-tables of the pairs that were counted, figures, data and the texts for a paper. Open
+    index.html, or put the folder on any web server.
     """
     from deniably.core.errors import DeniablyError
 
     if (address is None) is (tally is None):
         raise click.UsageError("give the address of a survey, or --tally FILE")
+    if to is not None and (subgroup or by):
+        raise click.UsageError("--to has all subgroups: leave out --for and --by")
+    if subgroup and by:
+        raise click.UsageError("give --for or --by, and not both")
+    strata = {key: value for key, _, value in (one.partition("=") for one in subgroup)}
     try:
-        if tally is not None:
-            found = _of_tally(tally, confidence)
+        if tally is not None and to is not None:
+            _write_pages(tally, to, confidence)
+        elif tally is not None:
+            _show(_of_tally(tally, confidence, strata, by), form)
         else:
-            found = _of_server(str(address), token, confidence)
-        if to is not None:
-            click.echo(f"{', '.join(_written(found, to))} in {to}")
-            return
+            shown = _of_server(str(address), token, confidence, strata, by)
+            if to is None:
+                _show(shown, form)
+            else:
+                click.echo(f"{', '.join(_written(cast('Results', shown), to))} in {to}")
     except (DeniablyError, ValueError, OSError) as error:
         raise click.ClickException(one_line(str(error))) from None
+
+
+def _write_pages(file: Path, to: Path, confidence: float) -> None:
+    from deniably.workbench.engines.tally_file import read_tally
+    from deniably_server.offline.pages import FIRST, write_pages
+
+    def tell(count: int) -> None:
+        show_progress(f"{count:,} files written")
+
+    try:
+        count = write_pages(to, read_tally(file.read_bytes()), confidence, tell)
+    finally:
+        show_progress("")
+    click.echo(f"{count:,} files in {to}: open {to / FIRST}")
+
+
+def _show(found: Results | Subgroups, form: str | None) -> None:
     if form == "json":
-        click.echo(found.to_json())
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
     elif form == "csv":
         click.echo(_csv(found), nl=False)
     else:
         click.echo(str(found))
 
 
-def _of_tally(file: Path, confidence: float) -> Results:
-    from deniably.results.results import estimate
+def _of_tally(
+    file: Path, confidence: float, strata: Mapping[str, str], by: str | None
+) -> Results | Subgroups:
+    from deniably.results.result import result
+    from deniably.results.results import as_results
+    from deniably.results.subgroups import shown_subgroups
+    from deniably.survey.strata import members
     from deniably.workbench.engines.tally_file import read_tally
+    from deniably.workbench.findings import of_subgroups
 
     found = read_tally(file.read_bytes())
-    return estimate(found.survey, found.tallies, confidence=confidence)
+    survey, keys, least = found.survey, found.survey.strata or {}, found.survey.results.minimum
+
+    def document(subgroup: Mapping[str, str]) -> SurveyResult:
+        tallies, shown = found.among(subgroup).tallies, None
+        if unasked := [name for name, tally in tallies.items() if not tally.n]:
+            raise ValueError(f"{unasked[0]} has no reports: there is nothing to estimate")
+        if found.stratified and not subgroup:
+            counts = [[one.n for one in part.tallies.values()] for part in found.strata]
+            shown = shown_subgroups(keys, counts, least)
+        return result(
+            survey, "closed", tallies, confidence=confidence, strata=subgroup, subgroups=shown
+        )
+
+    if by is None:
+        return as_results(document(strata))
+    if by not in keys:
+        members(keys, {by: ""})  # says which there are
+    return of_subgroups(survey.title, {value: document({by: value}) for value in keys[by]})
 
 
-def _of_server(address: str, token: str | None, confidence: float) -> Results:
+def _of_server(
+    address: str, token: str | None, confidence: float, strata: Mapping[str, str], by: str | None
+) -> Results | Subgroups:
+    from deniably.core.errors import NoResults
     from deniably.results.remote import fetch_results, remote_at
     from deniably.results.results import as_results
+    from deniably.workbench.findings import of_subgroups
 
-    return as_results(fetch_results(remote_at(address, token), confidence=confidence))
+    remote = remote_at(address, token)
+    found = fetch_results(remote, confidence=confidence, strata=strata)
+    if by is None:
+        return as_results(found)
+    shown = [one for one in found.subgroups or () if [*one] == [by]]
+    if not shown:
+        raise NoResults(f"{found.survey}: no value of {by} has results of its own")
+    parts = {one[by]: fetch_results(remote, confidence=confidence, strata=one) for one in shown}
+    return of_subgroups(found.title, parts)
 
 
-def _csv(found: Results) -> str:
-    from deniably.results.spreadsheet import spreadsheet
+def _csv(found: Results | Subgroups) -> str:
+    from deniably.results.rows import COLUMNS
+    from deniably.results.spreadsheet import written
 
-    return spreadsheet(found.document)
+    return written(COLUMNS, found.rows)
 
 
 def _written(found: Results, to: Path) -> list[str]:

@@ -155,6 +155,9 @@ class Store:
         """Set after a closing and at the start, when ``erase_order`` may have work."""
         self.needs_rewrite.set()
 
+    whole_reports = True
+    """Whether each report can be read, and not only counts."""
+
     # --- surveys ----------------------------------------------------------------------------
 
     def publish(
@@ -465,6 +468,10 @@ class Store:
                     [row[index] for index in wanted] for row in rows
                 ]
                 yield values, [stratum for _, stratum in block]
+
+    def crosses(self, name: str, one: str, other: str) -> bool:
+        """Whether it is known which reports to two questions came together."""
+        return self.whole_reports
 
     def asked_together(self, name: str, *questions: int) -> list[int]:
         """The number of reports that answer all of some questions, of each stratum.

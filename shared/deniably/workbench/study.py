@@ -12,7 +12,6 @@ import numpy.typing as npt
 from msgspec import UNSET, structs
 
 from deniably.core.binomial import Floats
-from deniably.core.counting import counted
 from deniably.core.errors import Incomparable, NoFigure, NoResults
 from deniably.core.table import Table
 from deniably.estimation.analysis import number_distribution
@@ -43,6 +42,7 @@ from deniably.survey.readable import short_label
 from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey
 from deniably.workbench import findings
+from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks
 from deniably.workbench.findings import Findings, Passage, Subgroups
 from deniably.workbench.models.columns import nearest
 from deniably.workbench.models.effective import WeightedReports
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 _MOST_CELLS = 10_000
 _BLOCK = 10_000
-_MOST_PAIRS = 20_000_000
-"""Pairs of reports of a tally file that are crossed: its tests take each by itself, and 1 GB."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -751,7 +749,8 @@ class Study(Table):
         """What each respondent reported to two questions, by their indices."""
         if self._tallied is None:
             return _blocks(self.reports, [first, second])
-        return self._counted_pairs(self._tallied.whole, first, second)
+        names = [self.survey.questions[index].name for index in (first, second)]
+        return pair_blocks(self._both(self._tallied.whole, names))
 
     def _pairs_by(self, by: str, first: int, second: int) -> Iterator[tuple[str, Blocks]]:
         """The same for each value of a key of which somebody was asked both."""
@@ -763,40 +762,31 @@ class Study(Table):
                     yield value, _blocks(part, [first, second])
             return
         for value, counts in self._counts_by(by):
-            blocks = self._counted_pairs(counts, first, second)
-            if any(
-                any(counts.pairs[pair].values()) for pair in counts.pairs if {*pair} == {*names}
-            ):
-                yield value, blocks
+            found = self._both(counts, names)
+            if any(found.values()):
+                yield value, pair_blocks(found)
 
     def _counts_by(self, by: str) -> Iterator[tuple[str, Counts]]:
         """The counts of each value of a key in a tally file. Raises NoResults."""
-        tallied = self._tallied
-        assert tallied is not None
-        if not tallied.stratified:
-            least = counted(self.survey.results.minimum, "report")
-            raise NoResults(
-                f"{self.survey.name}: this tally file has no counts by {by}: the reports came"
-                f" without strata, or one of these has fewer than {least} to a question"
-            )
+        assert self._tallied is not None
         for value in self._values(by):
-            yield value, tallied.among({by: value})
+            yield value, self._tallied.among({by: value})
 
-    def _counted_pairs(self, counts: Counts, first: int, second: int) -> Blocks:
+    def _both(self, counts: Counts, names: Sequence[str]) -> Groups:
         """What a tally file has of two questions. Raises NoResults, and NoFigure for very many."""
-        one, other = (self.survey.questions[index].name for index in (first, second))
-        for pair, both in counts.pairs.items():
-            if {*pair} == {one, other}:
-                if (n := sum(both.values())) > _MOST_PAIRS:
-                    raise NoFigure(
-                        f"a cross-table is of at most {_MOST_PAIRS:,} pairs of reports, and not"
-                        f" {n:,}; the tally file has their counts, under pairs"
-                    )
-                return _of_pairs(both, turned=pair != (one, other))
-        raise NoResults(
-            f"{self.survey.name}: this tally file has no pairs of {one} and {other}; count them"
-            f" with deniably tally ... --pair {one} {other}"
-        )
+        one, other = names
+        found = counts.both(one, other)
+        if found is None:
+            raise NoResults(
+                f"{self.survey.name}: this tally file has no pairs of {one} and {other}; count them"
+                f" with deniably tally ... --pair {one} {other}"
+            )
+        if (n := sum(found.values())) > MOST_PAIRS:
+            raise NoFigure(
+                f"a cross-table is of at most {MOST_PAIRS:,} pairs of reports, and not"
+                f" {n:,}; the tally file has their counts, under pairs"
+            )
+        return found
 
     def _quantiles_by(
         self, question: Number, group: Buckets, by: str, share: float, confidence: float
@@ -871,15 +861,6 @@ def _is_counted(question: Question) -> bool:
 
 def _plain(weights: Sequence[float] | Floats | None) -> Sequence[float] | None:
     return None if weights is None else [float(one) for one in weights]
-
-
-def _of_pairs(counts: Groups, *, turned: bool) -> Blocks:
-    """Reports with a number each to two questions, as often as they were counted."""
-    for numbers, count in counts.items():
-        row: list[list[int] | None] = [None if one is None else [one] for one in numbers]
-        row = row[::-1] if turned else row
-        for start in range(0, count, _BLOCK):
-            yield [row] * min(_BLOCK, count - start)
 
 
 def _asked(reports: ReportSet, *questions: str) -> npt.NDArray[np.bool_]:

@@ -13,6 +13,8 @@ from functools import cached_property, reduce
 from itertools import product
 from operator import add
 
+from deniably.core.counting import counted
+from deniably.core.errors import NoResults
 from deniably.estimation.tally import Tally
 from deniably.results.subgroups import all_shown
 from deniably.survey.strata import Stratum, members
@@ -55,6 +57,15 @@ class Counts:
             pair: Counter(one) + Counter(other.pairs[pair]) for pair, one in self.pairs.items()
         }
         return Counts(self.n + other.n, tallies, pairs)
+
+    def both(self, one: str, other: str) -> Groups | None:
+        """How many reports have each two numbers of two questions; None where not counted."""
+        if (one, other) in self.pairs:
+            return self.pairs[one, other]
+        if (other, one) in self.pairs:
+            turned = self.pairs[other, one].items()
+            return {(first, second): count for (second, first), count in turned}
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +110,18 @@ class TalliedSet:
     def among(self, subgroup: Stratum) -> Counts:
         """The counts of a subgroup, such as ``{"site": "north"}``; of all, if that is empty.
 
-        Raises ValueError for a key or value that there is not, and where strata have no counts.
+        Raises ValueError for a key or value that there is not, and NoResults where strata have no
+        counts.
         """
         inside = members(self.survey.strata or {}, subgroup)
         if not subgroup:
             return self.whole
         if not self.stratified:
-            raise ValueError("these counts are of all strata together")
+            least = counted(self.survey.results.minimum, "report")
+            raise NoResults(
+                f"{self.survey.name}: this tally file has no counts by {', '.join(subgroup)}: the"
+                f" reports came without strata, or one stratum has fewer than {least} to a question"
+            )
         return reduce(add, (self.strata[number] for number in inside))
 
 

@@ -1,0 +1,177 @@
+"""Writes the pages of results of a tally file into a folder that needs no server.
+
+The server's own views make them. From the dashboard every link to a page or file of results is
+followed once, and becomes a relative one.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape, unescape
+from pathlib import Path
+from posixpath import relpath
+from typing import cast
+from urllib.parse import parse_qsl, urlencode
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from deniably.core.errors import NoResults
+from deniably.workbench.engines.tallying import TalliedSet
+from deniably.workbench.files.whole import whole_folder
+from deniably_server.api.kept_documents import keep_documents
+from deniably_server.app import create_app
+from deniably_server.offline.tally_store import TallyStore
+from deniably_server.storage.store import Store
+from deniably_server.storage.tables.tokens import make
+from deniably_server.web.operation import HTML, operation_of
+
+FIRST = "index.html"
+"""The page from which all others are reached."""
+_LINK = re.compile(r' (href|src)="([^"]*)"')
+_MODULE = '<script type="module"'
+_PLAIN = "<script defer"
+"""Browsers run no module from a file. What these pages load imports nothing, so it need be none."""
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST = 120
+_VALUE_ALONE = ("question", "rows", "columns")
+"""Parameters of which the name of a file has the value alone."""
+_LEVEL = "confidence"
+
+
+def write_pages(
+    to: Path, found: TalliedSet, confidence: float, done: Callable[[int], None] = lambda count: None
+) -> int:
+    """Writes the pages into the new folder ``to``; returns how many files there are.
+
+    ``done`` is called with the number of files that are written. The rules of a server hold. Raises
+    NoResults, with the reason, where they hide all results; NoExport, and leaves nothing behind,
+    where the folder is there already or the disk refuses.
+    """
+    analyst, secret = make("analyst", found.survey.name)
+    store = cast(Store, TallyStore(found, analyst))
+    app = create_app({"OFFLINE": True}, store=store)
+    keep_documents(app)
+    site = _Site(app, found.survey.name, f"Bearer {secret}", f"{confidence:g}")
+    answer = site.answer(f"{site.api}/results")
+    if answer.status_code != 200:
+        raise NoResults(f"{found.survey.name}: {answer.get_json()['detail']}")
+    with whole_folder(to) as folder:
+        site.file_of(site.pages)
+        count = 0
+        while site.waiting:
+            target = site.waiting.popleft()
+            file = folder / site.files[target]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(site.content(target))
+            done(count := count + 1)
+    return count
+
+
+@dataclass(frozen=True, eq=False)
+class _Site:
+    """The addresses of the views, each with its file; ``waiting`` are those not written yet."""
+
+    app: Flask
+    survey: str
+    authorization: str
+    level: str
+    files: dict[str, str] = field(default_factory=dict[str, str])
+    waiting: deque[str] = field(default_factory=deque[str])
+    _taken: set[str] = field(default_factory=set[str])
+
+    @property
+    def pages(self) -> str:
+        """The address of the dashboard, with which those of all pages of results begin."""
+        return f"/surveys/{self.survey}"
+
+    @property
+    def api(self) -> str:
+        """That with which the addresses of all files of results begin."""
+        return f"/api/surveys/{self.survey}"
+
+    @cached_property
+    def client(self) -> FlaskClient:
+        """Whoever asks the views."""
+        return self.app.test_client()
+
+    def answer(self, target: str) -> TestResponse:
+        """What a view answers."""
+        headers = {"Authorization": self.authorization, "Accept": HTML}
+        return self.client.get(self._with_level(target), headers=headers)
+
+    def content(self, target: str) -> bytes:
+        """The content of a file, with relative links."""
+        answer = self.answer(target)
+        if answer.mimetype == HTML:
+            return self._linked(answer.get_data(as_text=True), self.files[target]).encode()
+        if answer.status_code != 200:
+            raise NoResults(f"{target}: {answer.get_json()['detail']}")
+        return answer.get_data()
+
+    def file_of(self, target: str) -> str:
+        """The file of an address, which waits to be written from now on."""
+        path, query = self._asked(target)
+        target = f"{path}?{urlencode(query)}" if query else path
+        if target not in self.files:
+            name, number = self._named(path, query), 1
+            stem, dot, end = name.rpartition(".")
+            while name.casefold() in self._taken:
+                number += 1
+                name = f"{stem}_{number}{dot}{end}"
+            self._taken.add(name.casefold())
+            self.files[target] = name
+            self.waiting.append(target)
+        return self.files[target]
+
+    def _linked(self, page: str, file: str) -> str:
+        """A page with links to files, from where it is itself."""
+
+        def link(found: re.Match[str]) -> str:
+            target, hash_, part = unescape(found[2]).partition("#")
+            if not target.startswith("/"):
+                return found[0]
+            there = relpath(self.file_of(target), posixpath.dirname(file) or ".")
+            return f' {found[1]}="{escape(there + hash_ + part)}"'
+
+        return _LINK.sub(link, page).replace(_MODULE, _PLAIN)
+
+    def _asked(self, target: str) -> tuple[str, list[tuple[str, str]]]:
+        """The path of an address, and its query but for the level, in order."""
+        path, _, query = target.partition("?")
+        return path, sorted(one for one in parse_qsl(query) if one[0] != _LEVEL)
+
+    def _with_level(self, target: str) -> str:
+        """The address with the level, where its view takes one."""
+        path, query = self._asked(target)
+        endpoint, _ = self.app.url_map.bind("").match(path)
+        if _LEVEL in (operation_of(self.app.view_functions[endpoint]).query or {}):
+            query.append((_LEVEL, self.level))
+        return f"{path}?{urlencode(query)}" if query else path
+
+    def _named(self, path: str, query: Sequence[tuple[str, str]]) -> str:
+        """The name of a file, with its folder."""
+        if path == self.pages and not query:
+            return FIRST
+        if path.startswith("/web/"):
+            return f"web/{posixpath.basename(path)}"
+        if path == self.pages:
+            folder, stem, end = "pages", "results", ".html"
+        elif path.startswith(self.pages):
+            folder, stem, end = "pages", path.removeprefix(f"{self.pages}/"), ".html"
+        elif path == self.api:
+            return "data/survey.json"
+        else:
+            folder = "figures" if path.endswith(".svg") else "data"
+            stem, end = posixpath.splitext(posixpath.basename(path))
+            end = end or ".json"
+        given = dict(query)
+        said = [given.pop(key) for key in _VALUE_ALONE if key in given]
+        name = _UNFIT.sub("-", "-".join([stem, *said, *(f"{key}-{given[key]}" for key in given)]))
+        return f"{folder}/{name[:_LONGEST]}{end}"

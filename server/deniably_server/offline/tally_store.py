@@ -1,0 +1,111 @@
+"""What a server's pages ask of their store, answered from a tally file.
+
+The survey is closed, and no single report is known. What the file has no word of (who published the
+survey, and when) is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from operator import add
+
+from deniably.estimation.tally import Tally
+from deniably.survey.survey import Survey
+from deniably.workbench.engines.engine import Groups
+from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks
+from deniably.workbench.engines.tallying import Counts, TalliedSet
+from deniably_server.errors import NotFound
+from deniably_server.storage.store import ShownCounts
+from deniably_server.storage.tables.surveys import State
+from deniably_server.storage.tables.tokens import Token
+
+
+@dataclass(frozen=True, eq=False)
+class TallyStore:
+    """The methods of ``Store`` that views of results call. ``analyst`` is who may see them."""
+
+    found: TalliedSet
+    analyst: Token
+    whole_reports: bool = field(default=False, init=False)
+
+    def survey(self, name: str) -> Survey:
+        """As of ``Store``."""
+        if name != self.found.survey.name:
+            raise NotFound(f"this tally file is of {self.found.survey.name}")
+        return self.found.survey
+
+    def state(self, name: str) -> State:
+        """As of ``Store``."""
+        return "closed"
+
+    def publication_day(self, name: str) -> str:
+        """As of ``Store``; nobody signs a tally file, so it is not known."""
+        return ""
+
+    def closing_day(self, name: str) -> str:
+        """As of ``Store``; it is not known."""
+        return ""
+
+    def author(self, name: str) -> str:
+        """As of ``Store``; not known."""
+        return ""
+
+    def issued(self, name: str, strata: Collection[int] | None = None) -> int | None:
+        """As of ``Store``; how many were invited is not known."""
+        return None
+
+    def token(self, name: str) -> Token | None:
+        """As of ``Store``."""
+        return self.analyst if name == self.analyst.id else None
+
+    def shown_tally(self, name: str, strata: Collection[int] | None = None) -> dict[str, Tally]:
+        """As of ``Store``."""
+        return self._among(strata).tallies
+
+    def counts_by_stratum(self, name: str) -> list[list[int]]:
+        """As of ``Store``; none, where the file has the counts of all strata together."""
+        if not self.found.stratified:
+            return [[0] for _ in self.found.survey.every_stratum]
+        counts = [[one.n for one in part.tallies.values()] for part in self.found.strata]
+        every = self.found.survey.asked == len(self.found.survey.questions)
+        return [one[:1] for one in counts] if every else counts
+
+    def shown_counts(self, name: str) -> ShownCounts:
+        """As of ``Store``."""
+        fewest = min(one.n for one in self.found.tallies.values())
+        return ShownCounts(self.found.n, fewest, "0")
+
+    def crosses(self, name: str, one: str, other: str) -> bool:
+        """As of ``Store``: whether their pairs were counted, and can be crossed."""
+        pairs = self._pairs.get(frozenset((one, other)))
+        return pairs is not None and sum(pairs.values()) <= MOST_PAIRS
+
+    def asked_together(self, name: str, *questions: int) -> list[int]:
+        """As of ``Store``, of two questions."""
+        strata = [sum(self._both(one, questions).values()) for one in self.found.strata]
+        return strata + [0] * (len(self.found.survey.every_stratum) - len(strata))
+
+    def values(
+        self, name: str, *questions: int, strata: Collection[int] | None = None
+    ) -> Iterator[Sequence[Sequence[list[int] | None]]]:
+        """As of ``Store``, of two questions: their pairs, as often as they were counted."""
+        return iter(pair_blocks(self._both(self._among(strata), questions)))
+
+    @cached_property
+    def _pairs(self) -> dict[frozenset[str], Groups]:
+        return {frozenset(pair): counts for pair, counts in self.found.pairs.items()}
+
+    def _among(self, strata: Collection[int] | None) -> Counts:
+        if strata is None:
+            return self.found.whole
+        return reduce(add, (self.found.strata[number] for number in strata))
+
+    def _both(self, counts: Counts, questions: Sequence[int]) -> Groups:
+        """The pairs of two questions. Raises NotFound where they were not counted."""
+        one, other = (self.found.survey.questions[index].name for index in sorted(questions))
+        pairs = counts.both(one, other) if self.crosses("", one, other) else None
+        if pairs is None:
+            raise NotFound(f"there are no pairs of {one} and {other} in this tally file")
+        return pairs

@@ -1,0 +1,18 @@
+"""Pairs of reports, as often as a tally file has them, for what reads whole reports."""
+
+from __future__ import annotations
+
+from deniably.results.crosstabs import Blocks
+from deniably.workbench.engines.engine import Groups
+
+MOST_PAIRS = 20_000_000
+"""Pairs of reports that are crossed: the tests take each by itself, and 1 GB."""
+_BLOCK = 10_000
+
+
+def pair_blocks(counts: Groups) -> Blocks:
+    """Reports with a number each to two questions, as often as they were counted."""
+    for numbers, count in counts.items():
+        row = [None if one is None else [one] for one in numbers]
+        for start in range(0, count, _BLOCK):
+            yield [row] * min(_BLOCK, count - start)
