@@ -335,6 +335,18 @@ def test_weights_fit_reports_that_name_several_choices() -> None:
     assert found == pytest.approx([row["estimate"] for row in few.estimate("a").rows], abs=1e-6)
 
 
+def test_a_scale_that_was_asked_for_its_mean_is_weighed_by_the_scores_of_its_mean() -> None:
+    """Its channel has 9 outputs, so that the shares of 5 answers have other unbiased estimates."""
+    survey = dn.load_survey({"name": "s", "title": "T", "questions": [
+        {"name": "happy", "type": "scale", "aim": "mean", "label": "?", "epsilon": 2,
+         "choices": [f"c{number}" for number in range(5)]}]})  # fmt: skip
+    some = dn.open((survey, dn.randomise(dn.simulate_people(survey, 60))))
+
+    assert "9 outputs" in str(some)
+    (plain,), (weighted,) = some.mean("happy").rows, some.mean("happy", weights=[1.0] * 60).rows
+    assert weighted["estimate"] == pytest.approx(plain["estimate"], abs=1e-6)
+
+
 def test_strata_stand_in_models_and_plans(sites: dn.Study, weights: Any) -> None:
     model = sites.regress("stolen ~ C(site)", weights=weights, strata="site")
     assert [one.term for one in model.coefficients] == ["Intercept", "C(site)[T.south]"]

@@ -139,11 +139,11 @@ def _added(question: Question, scripted: Scripted) -> float | None:
 
 
 _Numbers = list[tuple[float, ...]]
+Scored = tuple[FileColumn, Literal["scores", "line"], _Numbers]
+"""A column, how its integers are scored, and the numbers of each figure: see ``Scripted``."""
 
 
-def scores_of(
-    question: Question, group: Group, own: list[FileColumn]
-) -> tuple[FileColumn, Literal["scores", "line"], _Numbers] | None:
+def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored | None:
     """The column of a group, and the scores of its integers for each figure.
 
     None where a report is no single integer, or the integers do not tell.

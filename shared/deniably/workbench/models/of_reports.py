@@ -12,7 +12,7 @@ from deniably.core.errors import BadModel
 from deniably.core.table import Table
 from deniably.estimation.analysis import has_score
 from deniably.estimation.channels import matrix
-from deniably.estimation.figures import SingleMean, groups
+from deniably.estimation.figures import Shares, SingleMean, groups
 from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import (
     Number,
@@ -36,7 +36,7 @@ from deniably.workbench.models.weights import (
     weighted_table,
 )
 from deniably.workbench.report_set import ReportSet
-from deniably.workbench.scripted import scores_of
+from deniably.workbench.scripted import Scored, scores_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,9 +123,15 @@ Figures = Callable[[Asked, Floats | None], list[WeightedFigure]]
 def figures_of(reports: ReportSet, name: str) -> tuple[Figures, Asked]:
     """What each report adds to the figures of a question, and who was asked."""
     for question in reports.survey.questions:
-        for group in groups(question):
+        figures = groups(question)
+        shares = any(isinstance(group, Shares) for group in figures)
+        for group in () if shares else figures:
             if isinstance(group, SingleMean) and name == _mean_name(question, group):
-                return _figures_of_mean(reports, question, group)
+                scored = scores_of(question, group, reports.columns.of(question.name))
+                if scored is not None:
+                    return _figures_of_mean(reports, scored)
+                if not isinstance(question, OfChoices):
+                    raise BadModel(f"{name}: no score of its reports is known, so none is weighed")
     one, there = randomised(reports, name)
     some, scores = _some(one, there), _support_scores(reports, name, there)
 
@@ -137,18 +143,11 @@ def figures_of(reports: ReportSet, name: str) -> tuple[Figures, Asked]:
 
 
 def _mean_name(question: Question, group: SingleMean) -> str:
-    """The name of a number; of several that of the column of one. None of them has choices."""
-    if isinstance(question, OfChoices):
-        return ""
+    """The name of what has a mean alone; of several numbers that of the column of one."""
     return f"{question.name}__{group.part.name}" if group.part else question.name
 
 
-def _figures_of_mean(
-    reports: ReportSet, question: Question, group: SingleMean
-) -> tuple[Figures, Asked]:
-    scored = scores_of(question, group, reports.columns.of(question.name))
-    if scored is None:
-        raise BadModel(f"{question.name}: no score of its reports is known, so none is weighed")
+def _figures_of_mean(reports: ReportSet, scored: Scored) -> tuple[Figures, Asked]:
     column, method, (numbers,) = scored
     filled = reports.column(column.name)
     values = filled.values[filled.there]
