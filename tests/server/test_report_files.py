@@ -263,6 +263,7 @@ def test_reports_leave_with_their_strata_where_each_may_be_seen(
     for one in (*given.values(), client.head(at("reports.csv"), headers=analyst)):
         assert one.headers["Deniably-Strata"] == note(found.layout)
         assert one.headers["Deniably-Reports"] == "18"
+    assert note(found.layout) in client.get("/surveys/everything").text, "and the page says so"
 
 
 @pytest.mark.parametrize("people", [(4, 20, 20), (20, 20, 0), (1, 1, 20)])
@@ -282,6 +283,7 @@ def test_one_small_stratum_leaves_out_all_and_it_is_said_why(
     assert found.tally() == store.tally("everything")
     packed = [row.tobytes() for row in found.rows]
     assert packed == sorted(packed), "the order tells no stratum either"
+    assert note(found.layout) in client.get("/surveys/everything").text
 
 
 @pytest.mark.parametrize(("people", "said"), [((5, 5, 5), "site"), ((5, 5, 4), "one has fewer")])

@@ -48,6 +48,15 @@ def test_intervals_hold_the_truth_and_honest_people_are_no_cheats() -> None:
     assert alarms / 1_500 < 0.085
 
 
+def test_reports_that_are_all_alike_leave_an_error() -> None:
+    found = non_compliance((0, 1000), (1000, 1000), designs=FORCED)
+
+    assert all(float(row["standard_error"] or 0) > 1e-4 for row in found.rows)
+    assert found.price > 0
+    cheated = non_compliance((500, 1000), (500, 1000), designs=FORCED)
+    assert "nobody always says no: p < 0.001" in str(cheated)
+
+
 def test_its_price_is_said() -> None:
     """Of 1,000: the variance of yes here, against one group of 1,000 with forced yes of .2."""
     found = non_compliance((384, 1000), (672, 1000), designs=FORCED)

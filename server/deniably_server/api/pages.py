@@ -29,6 +29,7 @@ from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
 from deniably.wording.first_page import first_page
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
+from deniably.workbench.columns import note
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.by_stratum import comparable_keys, strata_links
 from deniably_server.api.costly import costly
@@ -46,6 +47,7 @@ from deniably_server.api.results import (
     wants_smooth,
 )
 from deniably_server.api.subgroups import query_of_view, respondents, subgroup_links
+from deniably_server.api.visibility import layout_given_out
 from deniably_server.api.waves import wave_links
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
@@ -162,10 +164,18 @@ def dashboard(name: str) -> str:
         same_part=query_of_view(survey, "confidence"),
         compared={one.name for one in survey.questions if has_figures(one)},
         subgroups=subgroup_links(among, "smooth", "confidence"),
+        data_note=_data_note(survey, results.state),
         paper=publication_of(results),
         paper_files=FILES,
         survey=survey,
     )
+
+
+def _data_note(survey: Survey, state: str) -> str:
+    """Whether the reports that are given out have columns for strata; empty without either."""
+    if state != "closed" or survey.results.reports_to == "never":
+        return ""
+    return note(layout_given_out(current_store(), survey)) if survey.strata else ""
 
 
 def _below(survey: Survey, links: Iterable[tuple[str, str]], *names: str) -> list[tuple[str, str]]:

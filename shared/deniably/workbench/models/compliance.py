@@ -67,7 +67,9 @@ def non_compliance(
             " say no: give the groups coins of different strength"
         )
     said = np.array([ones / n for ones, n in counts])
-    spread = np.array([share * (1 - share) / n for share, (_, n) in zip(said, counts, strict=True)])
+    # Reports that are all alike are not known exactly: half a report may have been otherwise.
+    inside = [min(max(ones, 0.5), n - 0.5) / n for ones, n in counts]
+    spread = np.array([one * (1 - one) / n for one, (_, n) in zip(inside, counts, strict=True)])
     back = np.linalg.inv(channel)
     weights = np.vstack([back, -back.sum(axis=0)])  # of yes, no, always no
     estimates = weights @ said + np.array([0.0, 0.0, 1.0])
@@ -90,12 +92,17 @@ def non_compliance(
     notes = [
         f"Between {100 * yes:.1f} % and {100 * most:.1f} % would have to say yes,"
         " if nobody or all of those who always say no had to.",
-        f"That nobody always says no: p = {p_text(p_value)} (one-sided).",
+        f"That nobody always says no: p {_is(p_value)} (one-sided).",
         f"Price: the share of yes takes {price:.1f} times the respondents of one group that is"
         " believed.",
     ]
     title = f"Who always says no, {sum(n for _, n in counts):,} reports in two groups"
     return Compliance(title, rows, lines, 1, notes, yes, most, p_value, price)
+
+
+def _is(p: float) -> str:
+    found = p_text(p)
+    return found.replace("<", "< ") if found.startswith("<") else f"= {found}"
 
 
 _SHOWN = ("estimate", "standard_error", "low", "high")
