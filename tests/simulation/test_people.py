@@ -323,7 +323,7 @@ def test_each_distinct_answer_is_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
         monkeypatch.setattr(kind, "encode", counting)
 
-    read_people(survey, [["stolen", "drinks"], *[["yes", "3"], ["no", "40"]] * 100])
+    read_people(survey, [["stolen", "drinks"], *[["yes", 3], ["no", "40"]] * 100])
 
     assert read == {"stolen: yes": 1, "stolen: no": 1, "drinks: 3": 1, "drinks: 40": 1}
 

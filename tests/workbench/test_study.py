@@ -23,10 +23,13 @@ import requests
 
 import deniably as dn
 from deniably.authoring.compiling import compile_survey
+from deniably.estimation.difference import holm
 from deniably.estimation.tally import Tally
 from deniably.results.drawing import png
 from deniably.results.remote import Remote
 from deniably.results.rows import COLUMNS
+from deniably.results.waves import COLUMNS as WAVES
+from deniably.results.waves import Wave, waves_result
 from deniably.survey.report import make_report
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tally_file import tally_text
@@ -669,6 +672,32 @@ def test_means_of_two_studies_are_tested(study: dn.Study) -> None:
         assert "not shown to differ" in str(found)
 
 
+def test_what_changed_over_waves_is_tested_as_on_the_page(sites: dn.Study) -> None:
+    """Of three waves, and of one site in each of them."""
+    waves = [sites, *(
+        dn.open((SITES, of_simulation(dn.randomise(dn.simulate_people(SITES, 90)))))
+        for _ in range(2)
+    )]  # fmt: skip
+    found = waves[-1].trend("stolen", waves[:-1])
+    tallies = [Wave(n, SITES, one.state, one.reports.tally()) for n, one in enumerate(waves, 1)]
+    whole = next(
+        one for one in waves_result("x", tallies, 0, 0.95)["questions"] if one["name"] == "stolen"
+    )
+
+    assert list(found.to_frame().columns) == list(WAVES)
+    change: Any = whole["choices"][0]["change"]
+    last = found.rows[-1]
+    for mine, theirs in (("change", "estimate"), ("change_p_value", "p_value"),
+                         ("trend_p_value", "trend_p_value")):  # fmt: skip
+        assert last[mine] == change[theirs]
+    alone = [change["p_value"], change["trend_p_value"]]
+    assert last["adjusted_p_value"] == pytest.approx(min(holm(alone)), abs=1e-8)
+    north = [dn.open((SITES, one.reports.among({"site": "north"}))) for one in waves]
+    assert [row["n"] for row in north[-1].trend("stolen", north[:-1]).rows] == [
+        one.n for one in north
+    ]
+
+
 # --- what a notebook shows ----------------------------------------------------------------------
 
 
@@ -693,6 +722,7 @@ def values(study: dn.Study) -> dict[str, Any]:
         "quantile": study.quantile("income"),
         "crosstab": study.crosstab("stolen", "what"),
         "difference": study.difference("happy"),
+        "trend": study.trend("happy", [study, study]),
         "regress": study.regress("stolen ~ 1"),
         "plan": study.plan("stolen", difference=0.1),
     }
@@ -745,6 +775,8 @@ def test_a_regression_reads_the_same_reports(study: dn.Study) -> None:
         (lambda s: s.crosstab("stolen", "income"), "income cannot be crossed"),
         (lambda s: s.difference("drinks"), "drinks has no choices to compare in pairs"),
         (lambda s: s.difference("hours", other=s), "“part” names one of the numbers"),
+        (lambda s: s.trend("hours", [s]), "hours has no figures to put side by side"),
+        (lambda s: s.trend("stolen", []), "two are needed"),
         (lambda s: s.plan("stoln", difference=0.1), "did you mean stolen"),
         (lambda s: s.figure("stoln"), "did you mean stolen"),
     ],

@@ -134,21 +134,27 @@ class WavesResult(TypedDict):
     questions: list[WaveQuestion]
 
 
-def waves_result(name: str, waves: Sequence[Wave], hidden: int, confidence: float) -> WavesResult:
+def waves_result(
+    name: str, waves: Sequence[Wave], hidden: int, confidence: float, only: str | None = None
+) -> WavesResult:
     """The document of ``waves`` in their order; ``name`` is the survey that was asked for.
 
-    The trend is linear in their numbers: after a wave that is not shown, the step is twice as long.
+    ``only`` is a question; without it all are put side by side, and their tests adjusted. The trend
+    is linear in the numbers of the waves: after one that is not shown, the step is twice as long.
     Raises Incomparable for fewer than two waves.
     """
     if len(waves) < FEWEST:
         raise Incomparable("only one wave is shown; two are needed to put side by side")
     last, numbers = waves[-1].survey, [one.number for one in waves]
     panel = last.waves.panel if isinstance(last.waves, Waves) else ""
-    documents = [result(one.survey, one.state, one.tallies, confidence=confidence) for one in waves]
+    documents = [
+        result(one.survey, one.state, one.tallies, confidence=confidence, only=only)
+        for one in waves
+    ]
     found = [
         _Asked(numbers, sides, [_of(document.questions, question.name) for document in documents])
         for question in last.questions
-        if (sides := _sides(question, waves))
+        if only in (None, question.name) and (sides := _sides(question, waves))
     ]
     drafts = [draft for one in found for draft in one.drafts(confidence)]
     tests = [p for draft in drafts for p in draft.p_values]

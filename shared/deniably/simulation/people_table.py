@@ -1,4 +1,4 @@
-"""Reads the rows of a table of people: from a CSV file, a DataFrame or rows of text."""
+"""Reads the rows of a table of people: from a CSV file, a DataFrame or rows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Frame(Protocol):
         ...
 
 
-Written = str | Path | Iterable[Sequence[str]] | Frame
-"""A CSV file (UTF-8), a DataFrame, or rows of text whose first row has the column names."""
+Written = str | Path | Iterable[Sequence[object]] | Frame
+"""A CSV file (UTF-8), a DataFrame, or rows whose first row has the column names."""
 
 
 def rows_of(table: Written) -> Iterator[Sequence[str]]:
@@ -40,7 +40,8 @@ def rows_of(table: Written) -> Iterator[Sequence[str]]:
         for row in table.itertuples(index=False, name=None):
             yield [_text(cell) for cell in row]
     else:
-        yield from table
+        for cells in table:
+            yield [cell if isinstance(cell, str) else _text(cell) for cell in cells]
 
 
 def _in_file(path: Path) -> Iterator[Sequence[str]]:
@@ -53,7 +54,7 @@ def _in_file(path: Path) -> Iterator[Sequence[str]]:
 
 
 def _text(cell: object) -> str:
-    """A cell of a DataFrame as a file would have it.
+    """A cell of a DataFrame or of a row as a file would have it.
 
     Whole numbers come as floats if some are missing. A missing value (None, nan, NaT, pandas.NA)
     is one that is not known to equal itself.

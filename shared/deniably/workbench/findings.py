@@ -13,7 +13,13 @@ import msgspec
 from deniably.core.errors import NoFigure
 from deniably.core.table import Cell, Table
 from deniably.estimation.weighted import Weighing
-from deniably.results import crosstab_drawing, difference_drawing, notebook, stratum_drawing
+from deniably.results import (
+    crosstab_drawing,
+    difference_drawing,
+    notebook,
+    stratum_drawing,
+    wave_drawing,
+)
 from deniably.results.by_stratum import COLUMNS as STRATA
 from deniably.results.by_stratum import ByStratumResult, by_stratum_rows
 from deniably.results.cards import cards
@@ -25,6 +31,8 @@ from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
 from deniably.results.results import TEXTS, Results, as_results, table_lines, whole_rows
 from deniably.results.rows import ResultRow, rows
+from deniably.results.waves import COLUMNS as WAVES
+from deniably.results.waves import WavesResult, wave_rows
 from deniably.survey.questions import Question
 from deniably.survey.readable import number_text
 from deniably.survey.strata import stratum_text
@@ -72,6 +80,9 @@ class Findings(Table):
     def _repr_html_(self) -> str:
         if not self.drawn:
             return super()._repr_html_()
+        if "<table" not in self.drawn:  # pictures alone, whose figures are in the table
+            style = f"<style>{notebook.STYLE}</style>"
+            return f'<div class="deniably">{style}{self.drawn}</div>{super()._repr_html_()}'
         said = "".join(f'<p class="note">{escape(note)}</p>' for note in self.notes)
         return (
             f'<div class="deniably"><style>{notebook.STYLE}</style><h4>{escape(self.caption)}</h4>'
@@ -139,6 +150,11 @@ WEIGHTED_DIFFERENCE = (
 DIFFERENCE = (
     "Difference of unbiased estimates with a score test; p-values of several tests at once adjusted"
     " by Holm (1979)."
+)
+TREND = (
+    "The last wave less the first with a score test, and a linear trend over all waves, for the"
+    " likeliest correlation of the same people's answers to show one; p-values adjusted by Holm"
+    " (1979)."
 )
 
 
@@ -414,6 +430,31 @@ def of_differences(found: DifferencesResult, weighed: Weighing | None = None) ->
         lines, 1, [difference_drawing.statement(found), difference_drawing.family(found), *notes],
         DIFFERENCE if weighed is None else WEIGHTED_DIFFERENCE, found,
         difference_drawing.forest(found),
+    )  # fmt: skip
+
+
+def of_waves(found: WavesResult) -> Findings:
+    """One question over waves: each figure in every wave, and the tests of a change."""
+    (question,) = found["questions"]
+    card = wave_drawing.card(question)
+    tested = {label: told for label, *told in wave_drawing.changes(question)}
+    change, interval, *tests = wave_drawing.CHANGE_HEADS
+    level = level_text(found["confidence"])
+    lines = [
+        ("figure", *(f"wave {one['number']}" for one in found["waves"]),
+         change.lower(), f"{level} {interval}", *tests),
+    ]  # fmt: skip
+    for one in (*([question["mean"]] if question["mean"] else []), *question["choices"]):
+        told = tested.get(one["label"], ["too few to say", "", *[""] * len(tests)])
+        lines.append((one["label"], *(row.reading.value for row in wave_drawing.rows(one)), *told))
+    said = [card.finding, wave_drawing.adjusted(found, "question"), found["note"] or ""]
+    pictures = [
+        card.picture or "",
+        *(f"<h4>{escape(label)}</h4>{picture}" for label, picture in card.answers),
+    ]
+    return Findings(
+        f"{question['label']} Over {len(found['waves'])} waves", _whole(WAVES, wave_rows(found)),
+        lines, 1, [note for note in said if note], TREND, found, "".join(pictures),
     )  # fmt: skip
 
 

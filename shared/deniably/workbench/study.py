@@ -30,6 +30,7 @@ from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.remote import Remote, fetch_results
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.results import Results, as_results
+from deniably.results.waves import Wave, waves_result
 from deniably.results.writing.publication import Publication
 from deniably.survey.questions import (
     Number,
@@ -392,6 +393,37 @@ class Study(Table):
             return findings.of_differences(pairs(here, there, confidence), weighed)
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
+
+    def trend(
+        self, question: str, earlier: Sequence[Study], *, confidence: float = CONFIDENCE
+    ) -> Findings:
+        """Test what changed over waves: this study is the last, after the ``earlier`` ones.
+
+        **Estimator.** The last wave less the first with a score test, and a linear trend over all
+        waves; all tests of the question are adjusted (Holm 1979). **Assumption.** Those of the
+        study, and waves at equal distances. The same people in several waves make the first test
+        cautious; the trend is tested for the worst correlation of their answers.
+
+        The columns are those of the server's ``waves.csv``. Of subgroups, give studies of
+        ``reports.among(...)``. Raises NoFigure where the waves did not ask the question alike, and
+        NoResults without reports.
+        """
+        _check(confidence)
+        self._question(question)
+        waves = [
+            Wave(number, one.survey, one.state, one._tallies)
+            for number, one in enumerate((*earlier, self), 1)
+        ]
+        try:
+            found = waves_result(self.survey.name, waves, 0, confidence, question)
+        except Incomparable as error:
+            raise NoFigure(f"{question}: {error}") from None
+        if not found["questions"]:
+            raise NoFigure(
+                f"{question} has no figures to put side by side, or was not asked alike in all"
+                f" {len(waves)} waves"
+            )
+        return findings.of_waves(found)
 
     def regress(
         self,
