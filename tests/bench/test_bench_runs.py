@@ -10,10 +10,38 @@ import pytest
 from support.nursery import the_nursery
 
 RUN = Path(__file__).with_name("run.py")
-# In a process that has imported everything already.
-PROGRAM = f"""import runpy, sys
+# In a process that has imported everything already, as have those of Python that it begins.
+PROGRAM = f"""import os, runpy, subprocess, sys, traceback
 del sys.argv[0]
 sys.path.insert(0, {str(RUN.parent)!r})
+
+class Forked(subprocess.Popen):
+    def __init__(self, command, **more):
+        command = list(map(str, command))
+        if command[0] == sys.executable and (command[1] == "-m" or command[1].endswith(".py")):
+            sys.stdout.flush()
+            more["preexec_fn"] = lambda: be(command[1:])
+        super().__init__(command, **more)
+
+def be(command):
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    status = 0
+    try:
+        run, *sys.argv = (runpy.run_path, *command)
+        if command[0] == "-m":
+            run, *sys.argv = (runpy.run_module, *command[1:])
+        run(sys.argv[0], run_name="__main__")
+    except SystemExit as ended:
+        status = ended.code or 0
+    except BaseException:
+        status = 1
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status if isinstance(status, int) else 1)
+
+subprocess.Popen = Forked
 runpy.run_path(sys.argv[0], run_name="__main__")"""
 
 
