@@ -319,6 +319,10 @@ def test_weights_of_one_change_no_figure_of_any_type(study: dn.Study) -> None:
                 assert row["estimate"] == pytest.approx(total / sum(shares))
             else:
                 assert row["estimate"] == pytest.approx(one["estimate"], abs=2e-6), question.name
+        if question.type == "number" and question.aim == "distribution":
+            for ask in (study.distribution, study.quantile):
+                weighted, whole = (ask(question.name, **o).rows for o in ({"weights": ones}, {}))
+                assert list(map(dict, weighted)) == list(map(dict, whole)), question.name
     told = {row["figure"] for row in study.reports.shares("trust").rows}
     assert told == {"mean"}, "3 outputs tell no 5 shares"
     assert study.mean("hours", part="care", weights=ones).rows[0]["part"] == "care"
@@ -406,8 +410,9 @@ def test_where_a_group_is_too_small_reports_come_without_strata(server: Server) 
         (lambda s, w: s.estimate(by="sit"), "sites has no key sit; did you mean site"),
         (lambda s, w: s.estimate(weights=w), "one question at a time"),
         (lambda s, w: s.mean("stolen", weights=w), "stolen has no mean"),
-        (lambda s, w: s.distribution("drinks", weights=w), r"mean\('drinks', weights=...\) has"),
-        (lambda s, w: s.quantile("drinks", weights=w), "fitted to whole reports, which has no we"),
+        (lambda s, w: s.distribution("drinks", weights=w[:9]), "9 weights for 240 reports"),
+        (lambda s, w: s.quantile("drinks", weights=w, strata="sit"), "no stratum sit; did you mea"),
+        (lambda s, w: s.quantile("late", weights=w), "late is a scale and has no quantiles"),
         (lambda s, w: s.crosstab("late", "stolen", by="sit"), "no key sit; did you mean site"),
         (lambda s, w: s.estimate("stolen", weights=w[:9]), "9 weights for 240 reports"),
         (lambda s, w: s.difference("stolen", by="site", other=s), "by= or other=, and not both"),

@@ -10,6 +10,7 @@ import pytest
 
 import deniably as dn
 from deniably.core.binomial import Floats
+from support.soak import soak
 
 SURVEY = dn.load_survey(
     {
@@ -21,7 +22,9 @@ SURVEY = dn.load_survey(
             {"name": "which", "type": "select_one", "label": "Which?", "epsilon": 0.5,
              "choices": [f"c{number}" for number in range(8)]},
             {"name": "drinks", "type": "number", "label": "Drinks?", "minimum": 0, "maximum": 9,
-             "aim": "distribution", "epsilon": 1},
+             "aim": "distribution", "epsilon": 3},
+            {"name": "pay", "type": "number", "label": "Pay?", "minimum": 0, "maximum": 100,
+             "epsilon": 1},
             {"name": "what", "type": "select_multiple", "label": "What?", "epsilon": 1,
              "choices": ["Money", "Time", "Tools"], "most": 2},
         ],
@@ -41,8 +44,8 @@ N = 900
 
 def people() -> Any:
     """In the north nobody steals and all are never late; in the south all do, and are often."""
-    north = ("north", "no", "never", "c0", "1", "")
-    south = ("south", "yes", "often", "c7", "8", "money;time")
+    north = ("north", "no", "never", "c0", "1", "10", "")
+    south = ("south", "yes", "often", "c7", "8", "90", "money;time")
     head = ("site", *(question.name for question in SURVEY.questions))
     return dn.read_people(SURVEY, [head, *[north] * (N * 2 // 3), *[south] * (N // 3)])
 
@@ -201,6 +204,64 @@ def test_one_huge_weight_shows_no_difference(study: dn.Study) -> None:
         assert all(one["p_value"] is None or one["p_value"] > 0.05 for one in every)
 
 
+# --- distributions --------------------------------------------------------------------------------
+
+
+def test_quantiles_and_ranges_are_of_the_population(study: dn.Study, weights: Floats) -> None:
+    """One in the north and eight in the south: the share up to four is that of the north."""
+    shares: dict[Any, Any] = {
+        row["bucket_high"]: row
+        for row in study.distribution("drinks", weights=weights, strata="site").rows
+        if row["figure"] == "share at most"
+    }
+    plain = study.distribution("drinks").rows
+    found, plain = shares["4"], study.distribution("drinks").rows
+    width = float(found["high"] or 0) - float(found["low"] or 0)
+    assert abs(float(found["estimate"] or 0) - 0.5) < 2 * width, "of half, and not of two thirds"
+    assert width < 0.2
+    (whole,) = (
+        row for row in plain if (row["figure"], row["bucket_high"]) == ("share at most", "4")
+    )
+    assert float(found["estimate"] or 0) < float(whole["estimate"] or 0)
+    heavy = np.where(np.array(study.reports.strata["site"]) == "south", 20.0, 1.0)
+    assert study.quantile("drinks", weights=heavy).rows[0]["low"] > 4
+    assert study.quantile("drinks", weights=1 / heavy).rows[0]["high"] < 5
+    by = study.quantile("drinks", by="site", weights=heavy)
+    assert [row["strata"] for row in by.rows] == ["site north", "site south"]
+    assert by.rows[0]["n"] == N * 2 // 3
+    assert "Weights cost" in str(by)
+    assert "Korn and Graubard" in by.estimator
+
+
+def test_weights_that_are_alike_leave_distributions_as_they_are(study: dn.Study) -> None:
+    for by in (None, "site"):
+        for ask in (study.quantile, study.distribution):
+            same(ask("drinks", weights=[7.0] * N, by=by).rows, ask("drinks", by=by).rows)
+
+
+def test_one_huge_weight_leaves_every_range_possible(study: dn.Study) -> None:
+    (found,) = study.quantile("drinks", weights=[1e12, *[1.0] * (N - 1)]).rows
+    assert (found["low"], found["high"]) == (0, 9)
+
+
+@pytest.mark.parametrize(("runs", "epsilon"), [(15, 1), soak(300, 1), soak(300, 3)])
+def test_the_weighted_median_is_within_its_interval(runs: int, epsilon: float) -> None:
+    """At a nominal 0.95: of 300 runs, 0.88 is five standard errors below."""
+    survey = dn.load_survey({
+        "name": "s", "title": "S", "strata": {"site": ["north", "south"]}, "questions": [
+            {"name": "q", "type": "number", "label": "Q?", "minimum": 0, "maximum": 7,
+             "aim": "distribution", "epsilon": epsilon}]})  # fmt: skip
+    rows = [("site", "q"), *[("north", str(i % 4)) for i in range(320)]]
+    rows += [("south", str(4 + i % 4)) for i in range(80)]
+    hits = 0
+    for _ in range(runs):
+        one = dn.open((survey, dn.randomise(dn.read_people(survey, rows))))
+        weights = one.rake({"site": {"north": 0.3, "south": 0.7}})
+        (found,) = one.quantile("q", weights=weights).rows
+        hits += found["low"] <= 5 <= found["high"]  # 0.3 are below 4, and 0.475 below 5
+    assert hits / runs > (0.5 if runs < 100 else 0.88)
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 
@@ -210,6 +271,7 @@ def test_one_huge_weight_shows_no_difference(study: dn.Study) -> None:
         (lambda s, w: s.difference("stolen", by="site", weights=w[:9]), "9 weights for 900 rep"),
         (lambda s, w: s.difference("stolen", by="site", other_weights=w), "give other=, too"),
         (lambda s, w: s.difference("often", strata="site"), "give weights=, too"),
+        (lambda s, w: s.distribution("pay", weights=w), "pay is a number and has no distribution"),
         (lambda s, w: s.difference("often", other=s, other_weights=w[:9]), "9 weights for 900"),
         (lambda s, w: s.difference("stolen", by="site", weights=w * (w > 1)), "weights are 0"),
         (lambda s, w: s.crosstab("stolen", "often", weights=w[:9]), "9 weights for 900 reports"),

@@ -474,6 +474,25 @@ def number_distribution(
     return Distribution(tally.n, shares, at_most, distribution.placed(shares, levels, within))
 
 
+def at_most_scores(question: Number, tally: Tally) -> tuple[Floats, int]:
+    """What a report of each cell adds to the share of numbers up to the end of each bucket.
+
+    Scores have the shape (d - 1, cells), and the cells start at the second value: those of the
+    tally, or of all answers where it has fewer. Where reports name several buckets, a report adds
+    the sum of its cells, less what is the same for all. Raises ValueError where the reports do not
+    determine these shares.
+    """
+    law = _of_one(question)
+    assert law is not None  # no ticks for a number
+    if isinstance(law, Supporting):
+        named: Floats = np.tri(law.k)[:-1] / float(law.p - law.q)
+        return np.pad(named, ((0, 0), (0, law.cell_count - law.k))), 0
+    counts, channel = _whole(law, tally)
+    at_most = np.tri(len(channel))[:-1]
+    start = min(tally.start, 0) if tally.endless else 0
+    return np.stack([scores(channel, row) for row in at_most])[:, : len(counts)], start
+
+
 def roots(mechanism: HasLaw[Law]) -> float | None:
     """The cutoff for intervals of quantiles, as a multiple of the normal quantile.
 

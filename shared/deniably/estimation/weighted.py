@@ -76,6 +76,11 @@ class WeightedTally:
         found: Floats = self.totals.sum(axis=0) / self.weight
         return found
 
+    @property
+    def beside(self) -> WeightedTally:
+        """The tally (h, c) of one figure for many scores, (f, c), beside each other."""
+        return WeightedTally(self.people, self.totals[:, None], self.squares[:, None])
+
     def mean(self, score: Floats) -> Floats:
         """The weighted mean of a score, shape (...)."""
         found: Floats = (self.shares * score).sum(axis=-1)
@@ -131,6 +136,11 @@ class Weighing:
 
     weights: Floats
     strata: Ints | None = None
+
+    @property
+    def kish(self) -> float:
+        """The effective people, by Kish. Raises BadModel where all weights are 0."""
+        return float(self.people.sum())
 
     @property
     def people(self) -> Floats:

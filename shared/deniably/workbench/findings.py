@@ -137,6 +137,16 @@ CROSSTAB = (
     "Joint shares by the inverses of both channels; independence by a permutation test (Fisher"
     " 1935; Phipson and Smyth 2010)."
 )
+WEIGHTED_DISTRIBUTION = (
+    "Weighted shares, fitted and estimated as those of as many people as would know every share up"
+    " to a number without weights (Korn and Graubard 1998): for display by expectation maximisation"
+    " (Li et al. 2020); shares up to a number unbiased."
+)
+WEIGHTED_QUANTILE = (
+    "The bucket in which the weighted distribution for display first reaches the share; intervals"
+    " by profile likelihood (Wilks 1938) or by the margins of the shares up to a number, of as many"
+    " people as would know every such share without weights (Korn and Graubard 1998)."
+)
 WEIGHTED_CROSSTAB = (
     "Weighted means of unbiased joint scores, as R's svymean has them (Binder 1983); intervals at"
     " as many people as would know each figure without weights (Korn and Graubard 1998);"
@@ -375,8 +385,13 @@ def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int
 
 def cost_of_weights(weighed: Weighing) -> str:
     """What weights cost (Kish), as a note."""
-    cost = len(weighed.weights) / float(weighed.people.sum())
+    cost = len(weighed.weights) / weighed.kish
     return f"Weights cost {cost:.2f} times the respondents (Kish)."
+
+
+def of_weights(found: Findings, weighed: Weighing, estimator: str) -> Findings:
+    """Findings that were estimated with weights, which a note and their estimator say."""
+    return replace(found, notes=[*found.notes, cost_of_weights(weighed)], estimator=estimator)
 
 
 def of_crosstab(

@@ -225,17 +225,31 @@ class Study(Table):
         up to the end of each are unbiased. **Assumption.** Those of the study; ``smooth`` assumes
         one broad hump besides.
 
-        ``by``, ``weights`` and ``strata`` are as in ``estimate``; weights are for shares of choices
-        alone. Raises NoFigure where there is no distribution, and as ``estimate``.
+        With weights, ranges are fitted to as many people as would know every share up to an end
+        without them (Korn and Graubard 1998).
+
+        ``by``, ``weights`` and ``strata`` are as in ``estimate``. Raises NoFigure where there is no
+        distribution, and as ``estimate``.
         """
-        if weights is not None:
-            if not isinstance(self._question(question), OfChoices):
-                raise NoFigure(
-                    "a distribution of ranges is fitted to whole reports, which has no weights;"
-                    f" mean({question!r}, weights=...) has them"
+        weighed = self._weighing(weights, strata)
+        if weighed is not None and weights is not None:
+            asked = self._question(question)
+            if not isinstance(asked, Number):
+                return findings.shares_alone(
+                    self._weighted(question, weights, by, strata, confidence)
                 )
-            found = self._weighted(question, weights, by, strata, confidence)
-            return findings.shares_alone(found)
+            if _buckets(asked) is None:
+                raise NoFigure(
+                    f"{question} is a number and has no distribution: it was asked with aim: mean"
+                )
+            ranges = self._ranges(asked, weighed, by, confidence, smooth=smooth)
+            spread = {
+                value: findings.of_distribution(document) for value, (document, _) in ranges.items()
+            }
+            return findings.of_weights(
+                spread[""] if by is None else findings.side_by_side(asked.label, spread),
+                weighed, findings.WEIGHTED_DISTRIBUTION,
+            )  # fmt: skip
         if by is None:
             return findings.of_distribution(self._document(question, confidence, smooth=smooth))
         every = self._subgroups(question, by, confidence, smooth=smooth)
@@ -252,38 +266,51 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         by: str | None = None,
         weights: Sequence[float] | Floats | None = None,
+        strata: str | Sequence[str] | None = None,
     ) -> Findings:
         """Estimate where a ``share`` of the numbers is first reached: 0.5 for the median.
 
         **Estimator.** The range in which the fitted distribution reaches the share; its interval
         holds all ranges that a likelihood-ratio test (Wilks 1938) or the margins of the shares up
-        to their ends leave possible. **Assumption.** Those of the study.
+        to their ends leave possible. With weights, those of as many people as would know every
+        share without them (Korn and Graubard 1998). **Assumption.** Those of the study.
 
-        ``by`` is as in ``estimate``; groups whose reports do not determine it are named below the
-        table. Raises NoFigure unless the question is a number with ``aim: distribution`` whose
-        reports determine it, for ``weights``, and as ``estimate``.
+        ``by``, ``weights`` and ``strata`` are as in ``estimate``; groups whose reports do not
+        determine it are named below the table. Raises NoFigure unless the question is a number with
+        ``aim: distribution`` whose reports determine it, and as ``estimate``.
         """
-        if weights is not None:
-            raise NoFigure(
-                "a quantile is read from a distribution that is fitted to whole reports, which has"
-                f" no weights; mean({question!r}, weights=...) has them, and by= estimates each"
-                " group by itself"
-            )
+        weighed = self._weighing(weights, strata)
         if not 0 < share < 1:
             raise NoFigure(f"share is {share:g}; a quantile belongs to one between 0 and 1")
         asked = self._question(question)
-        group = next((one for one in groups(asked) if isinstance(one, Buckets)), None)
+        group = _buckets(asked)
         if group is None or not isinstance(asked, Number):
             raise NoFigure(
                 f"{question} is a {asked.type} and has no quantiles: they are of numbers that were"
                 " asked with aim: distribution"
             )
+        if weighed is not None:
+            ranges = self._ranges(asked, weighed, by, confidence)
+            found = (
+                self._quantile(asked, group, *ranges[""], share, confidence)
+                if by is None
+                else self._quantiles(asked, group, ranges, share, confidence)
+            )
+            return findings.of_weights(found, weighed, findings.WEIGHTED_QUANTILE)
         if by is None:
             tally = self._tallies[question] if self._has_tallies else None
             return self._quantile(
                 asked, group, self._document(question, confidence), tally, share, confidence
             )
-        return self._quantiles_by(asked, group, by, share, confidence)
+        grouped = self._tallied is not None or (
+            self._reports is not None and self._reports.layout.stratified
+        )
+        known = self._tallies_by(by) if grouped else {}
+        every = {
+            value: (document, known[value][question] if value in known else None)
+            for value, document in self._subgroups(question, by, confidence).items()
+        }
+        return self._quantiles(asked, group, every, share, confidence)
 
     # --- what goes together -----------------------------------------------------------------
 
@@ -708,6 +735,40 @@ class Study(Table):
         }  # fmt: skip
         return findings.of_weighted(document, asked, found, by)
 
+    def _ranges(
+        self,
+        question: Number,
+        weighed: Weighing,
+        by: str | None,
+        confidence: float,
+        *,
+        smooth: bool = False,
+    ) -> dict[str, tuple[SurveyResult, Tally]]:
+        """The weighted results of a number's ranges, and what they are estimated from, by the
+        values of a key; without one under no name."""
+        _check(confidence)
+        parts = {"": (self.reports, self._tallies, weighed)}
+        if by is not None:
+            self._values(by)
+            tallies, own = self._tallies_by(by), self.reports.by(by)
+            parts = {
+                value: (own[value], tallies[value], weighed.among(self._inside(by, value)))
+                for value in tallies
+            }
+        found = dict[str, tuple[SurveyResult, Tally]]()
+        for value, (reports, plain, some) in parts.items():
+            weighted = WeightedReports(reports, question, some)
+            tally = weighted.up_to()
+            document = result(
+                self.survey, self.state, {**plain, question.name: tally}, smooth=smooth,
+                confidence=confidence, only=question.name,
+                strata=None if by is None else {by: value},
+            )  # fmt: skip
+            (shown,) = document.questions
+            people = structs.replace(shown, n=weighted.n)
+            found[value] = structs.replace(document, questions=[people]), tally
+        return found
+
     def _apart(
         self, question: str, by: str, confidence: float, weighed: Weighing | None = None
     ) -> ByStratumResult:
@@ -820,17 +881,17 @@ class Study(Table):
             )
         return found
 
-    def _quantiles_by(
-        self, question: Number, group: Buckets, by: str, share: float, confidence: float
+    def _quantiles(
+        self,
+        question: Number,
+        group: Buckets,
+        every: Mapping[str, tuple[SurveyResult, Tally | None]],
+        share: float,
+        confidence: float,
     ) -> Findings:
-        every = self._subgroups(question.name, by, confidence)
-        grouped = self._tallied is not None or (
-            self._reports is not None and self._reports.layout.stratified
-        )
-        known = self._tallies_by(by) if grouped else {}
+        """The quantile of each group that has one."""
         found, silent = dict[str, Findings](), list[str]()
-        for value, document in every.items():
-            tally = known[value][question.name] if value in known else None
+        for value, (document, tally) in every.items():
             try:
                 found[value] = self._quantile(question, group, document, tally, share, confidence)
             except NoFigure as error:
@@ -884,6 +945,11 @@ class Study(Table):
         if weighed is not None:
             weighted = WeightedReports(self.reports, found, weighed, part)
         return Side(self.survey, found, self._tallies[question], part, weighted=weighted)
+
+
+def _buckets(question: Question) -> Buckets | None:
+    """The ranges of a number that was asked with aim: distribution."""
+    return next((one for one in groups(question) if isinstance(one, Buckets)), None)
 
 
 def _is_counted(question: Question) -> bool:

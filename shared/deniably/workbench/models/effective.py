@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoFigure
-from deniably.estimation.tally import Tally
+from deniably.estimation.analysis import at_most_scores
+from deniably.estimation.tally import Tally, support_rows
 from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.results.comparison import Contrast
-from deniably.survey.questions import OfChoices, Question
+from deniably.survey.questions import Number, OfChoices, Question
 from deniably.workbench.models.of_reports import figures_of
 from deniably.workbench.report_set import ReportSet
 
@@ -65,6 +66,30 @@ class WeightedReports:
         counts: Any = np.concatenate([one.counts[2 * v : 2 * v + 2] for v, one in enumerate(found)])
         return Tally(least.n, counts)
 
+    def up_to(self) -> Tally:
+        """The tally of as many people as would know the share up to every bucket of a number.
+
+        By Kish, where the reports do not determine these shares.
+        """
+        assert isinstance(self.question, Number)
+        asked, cells = self._answered
+        weighing, own = self.weighing.among(asked), cells[asked]
+        totals, start = self._totals(own, weighing.weights)
+        law = self.question.mechanism.law
+        plain = self._as_tally(weighing, weighing.kish, totals, start)
+        try:
+            scores, first = at_most_scores(self.question, plain)
+        except ValueError:
+            return plain
+        if own.dtype == np.bool_ or own.shape[1] > 1:  # a report names several buckets
+            bits = own if own.dtype == np.bool_ else support_rows(own.tolist(), law.cell_count or 0)
+            every = [weighing.scored(column) for column in (bits @ scores.T).T]
+            people = [float(tally.effective(values)) for tally, values in every]
+        else:
+            tally = weighing.tally(own[:, 0] - first, scores.shape[1]).beside
+            people = tally.effective(scores).tolist()
+        return self._as_tally(weighing, min(people), totals, start)
+
     def error(self, contrast: Contrast) -> float:
         """The linearised standard error of a figure: 0 where reports are alike."""
         scores, there = self._scores(contrast)
@@ -82,11 +107,13 @@ class WeightedReports:
         weighing = self.weighing.among(there)
         tallies = [weighing.scored(scores) for scores in figures]
         people = min(float(tally.effective(values)) for tally, values in tallies)
-        totals, start = self._totals(cells[there], weighing.weights)
-        law = self.question.mechanism.law
+        return self._as_tally(weighing, people, *self._totals(cells[there], weighing.weights))
+
+    def _as_tally(self, weighing: Weighing, people: float, totals: Floats, start: int) -> Tally:
         found: Any = people * (totals / weighing.weights.sum())
+        endless = self.question.mechanism.law.cell_count is None
         # A tally's numbers are whole, and these are not; estimators take either.
-        return Tally(cast(int, people), found, start, endless=law.cell_count is None)
+        return Tally(cast(int, people), found, start, endless=endless)
 
     def _totals(self, cells: npt.NDArray[Any], weights: Floats) -> tuple[Floats, int]:
         """The weights that count in each cell, and the first cell."""
