@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,14 @@ from deniably.results.remote import Remote, fetch_results, remote_at
 from deniably.simulation.reports import Reports
 from deniably.survey.survey import Survey
 from deniably.trust.signing import fingerprint
-from deniably.workbench.files.folder import DEFINITION, DESIGN, FORMATS, SIGNED, read_export
+from deniably.workbench.files.folder import (
+    DEFINITION,
+    DESIGN,
+    FORMATS,
+    SIGNED,
+    read_export,
+    read_set,
+)
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.report_set import ReportSet, of_simulation
 from deniably.workbench.source import Provenance, fetch_reports, fetch_survey
@@ -28,6 +36,13 @@ if TYPE_CHECKING:
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _FILES = {DEFINITION, SIGNED, DESIGN, *(one.file for one in FORMATS.values())}
+_PART = re.compile(r"part-\d+\.parquet")
+_PAGES = ("results.html", "index.html")
+"""The first pages of folders that ``deniably results`` writes."""
+_UNSIGNED = (
+    f"Not verified: who published this survey. There is no {SIGNED} with an author's signature"
+    " here, as an export has."
+)
 _LARGEST = 1 << 32
 """Bytes of a file in a .zip: what says to be larger is refused before it is written."""
 
@@ -39,14 +54,16 @@ def open(  # noqa: A001  # as deniably.open
 
     ``source`` is the address of the survey's form or results, such as
     https://example.org/surveys/workplace; a folder that ``deniably export`` wrote, or a .zip of it;
-    a tally file of ``deniably tally``, which has counts and no reports; or a survey with its
-    reports, such as ``(survey, deniably.randomise(people))``. ``token`` is an
+    a report set in parts, of ``deniably gather`` or ``deniably simulate --reports``; a tally file
+    of ``deniably tally``, which has counts and no reports; or a survey with its reports, such as
+    ``(survey, deniably.randomise(people))``. ``token`` is an
     analyst's token, for a survey whose reports or results are not public; it travels over HTTPS or
     to this machine alone.
 
     The author's signature of the definition is verified, from a server against its register. A
     server that gives out no reports is opened with its results alone: what needs reports then says
-    so. Nobody signs a tally file. Raises NoResults, with the reason, where a server shows neither
+    so. A report set in parts needs no signature, and a tally file has none; the study says where
+    none was verified. Raises NoResults, with the reason, where a server shows neither
     or a tally file has no reports; NoExport for counts that do not fit, and for a folder or
     .zip that was cut short, or changed: whose definition is not the signed one, whose design is not
     the definition's, or whose reports no device of it makes; and ValueError for another source.
@@ -57,7 +74,7 @@ def open(  # noqa: A001  # as deniably.open
         return _served(remote_at(source, token))
     path = Path(source)
     if path.is_dir():
-        return _exported(*read_export(path))
+        return _folder(path)
     if path.is_file():
         return _counted(path) if _is_text(path) else _exported(*_zipped(path))
     raise ValueError(
@@ -76,6 +93,30 @@ def _served(remote: Remote) -> Study:
     except NoResults as error:
         return _study(survey, shown.n, source, shown.state, None, str(error), remote, shown)
     return _study(survey, len(reports), source, shown.state, reports, "", remote, shown)
+
+
+def _folder(path: Path) -> Study:
+    if not (path / DEFINITION).exists():
+        if any((path / page).exists() for page in _PAGES):
+            raise NoExport(
+                f"{path} has pages of results: open the tally file or the address that they are of"
+            )
+        raise NoExport(f"{path} is no export and no report set: it has no {DEFINITION}")
+    if not _in_parts(path):
+        return _exported(*read_export(path))
+    reports, source = read_set(path)
+    unsigned = source is None
+    return _study(reports.survey, len(reports), source, "closed", reports, unsigned=unsigned)
+
+
+def _in_parts(folder: Path) -> bool:
+    """Whether the design names parts of the reports. Raises NoExport where it cannot be read."""
+    try:
+        return "parts" in json.loads((folder / DESIGN).read_bytes())
+    except OSError as error:
+        raise NoExport(f"{error.filename}: {error.strerror}") from None
+    except (ValueError, TypeError) as error:
+        raise NoExport(f"{folder / DESIGN}: {error}") from None
 
 
 def _exported(reports: ReportSet, source: Provenance) -> Study:
@@ -116,6 +157,8 @@ def _zipped(file: Path) -> tuple[ReportSet, Provenance]:
     """The export in a .zip, at its top or in one folder."""
     try:
         with ZipFile(file) as archive, TemporaryDirectory() as scratch:
+            if any(_PART.fullmatch(Path(one).name) for one in archive.namelist()):
+                raise NoExport(f"{file} has reports in parts: unpack it, and open the folder")
             for one in archive.infolist():
                 name = Path(one.filename).name
                 if name in _FILES and not one.is_dir():
@@ -155,6 +198,8 @@ def _study(
     remote: Remote | None = None,
     served: SurveyResult | None = None,
     tallied: TalliedSet | None = None,
+    *,
+    unsigned: bool = False,
 ) -> Study:
     answered = _answered(survey, reports, served, tallied)
     rows = list[dict[str, Cell]]()
@@ -183,7 +228,11 @@ def _study(
         rows,
         lines,
         3,
-        [*_about(survey, n, source, state), *_lacking(without, tallied)],
+        [
+            *_about(survey, n, source, state),
+            *_lacking(without, tallied),
+            *([_UNSIGNED] if unsigned or tallied is not None else []),
+        ],
         survey,
         state,
         n,

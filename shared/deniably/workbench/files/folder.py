@@ -26,7 +26,7 @@ from deniably.workbench.files.lines import ndjson_of, read_ndjson
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.package import data_package
 from deniably.workbench.files.packages import packages_page
-from deniably.workbench.files.parts import read_parts, write_parts
+from deniably.workbench.files.parts import bare, open_parts, read_parts, write_parts
 from deniably.workbench.files.scripts import scripts_of
 from deniably.workbench.files.tables import csv_of, read_csv
 from deniably.workbench.files.whole import whole_folder
@@ -36,6 +36,8 @@ from deniably.workbench.source import Provenance, publication, read_provenance
 
 DEFINITION, SIGNED, DESIGN = "survey.json", "register.json", "design.json"
 """The definition; what the register says of it, with the author's signature; its p and q."""
+MOST_ROWS = 20_000_000
+"""Reports of a set in parts that are opened at once; engines count any number."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,29 @@ def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
         raise
     except (DeniablyError, ValueError, LookupError, TypeError) as error:
         raise NoExport(f"{folder}: {error}") from None
+    return reports, source
+
+
+def read_set(folder: Path) -> tuple[ReportSet, Provenance | None]:
+    """The reports of a report set in parts, as ``deniably gather`` writes it, in memory.
+
+    Nobody needs to sign it: it has a ``register.json`` only where somebody put one beside. Raises
+    NoExport where a file is missing or cut short, the author did not sign the definition, the
+    design or the reports do not fit it, and for more than ``MOST_ROWS`` reports.
+    """
+    parts = open_parts(folder)
+    if parts.rows > MOST_ROWS:
+        raise NoExport(
+            f"{folder} has {parts.rows:,} reports, and at most {MOST_ROWS:,} are opened at once:"
+            " count them with deniably tally, and open the tally file"
+        )
+    reports, signed = read_parts(folder), folder / SIGNED
+    design = json.loads((folder / DESIGN).read_bytes())
+    _check_design(folder, design, design_of(bare(reports.columns), len(reports)))
+    try:
+        source = read_provenance(signed.read_bytes(), reports.survey) if signed.exists() else None
+    except DeniablyError as error:
+        raise NoExport(f"{signed}: {error}") from None
     return reports, source
 
 
