@@ -334,6 +334,19 @@ def test_ten_thousand_million_reports_are_counted_as_well_as_few() -> None:
         assert tail[at] == pytest.approx(exact_tail, rel=1e-9)
 
 
+def test_the_number_of_yes_among_very_many_is_normal() -> None:
+    """Its mean moves by p - q, in units of its standard deviation: the Gaussian mechanism's delta
+    (Balle and Wang 2018, theorem 8)."""
+    n, epsilon0, delta = 10**8, 1.0, 1e-10
+    pair = AnswerPair(epsilon0)
+    epsilon = binary_epsilon(n, epsilon0, delta)
+
+    move = (pair.p - pair.q) / math.sqrt(n * pair.p * pair.q)
+    far, near = -epsilon / move - move / 2, -epsilon / move + move / 2
+    normal = stats.norm.cdf(near) - math.exp(epsilon) * stats.norm.cdf(far)
+    assert normal == pytest.approx(delta, rel=0.01)
+
+
 def exact_fair_coins(n: int, at: int) -> tuple[float, float]:
     """P[X = at - 1] and P[X >= at] for X ~ Binomial(n, 1/2)."""
     with mpmath.workdps(50):
