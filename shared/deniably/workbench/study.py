@@ -165,9 +165,10 @@ class Study(Table):
         ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers: only
         if you know them to be smooth. ``by`` is a key of the survey's strata: each of its values
         that has results is estimated by itself. ``weights`` are one a report, as ``rake`` returns
-        them, for the shares and means of a question; ``strata`` are then the keys within which
-        errors are taken. The columns are those of ``results.csv``. Raises NoFigure for an unknown
-        question or key, BadModel for weights that do not fit, and NoResults.
+        them, for the shares and means of a question, such as
+        ``estimate("stolen", weights=study.rake(margins))``; ``strata`` are then the keys within
+        which errors are taken. The columns are those of ``results.csv``. Raises NoFigure for an
+        unknown question or key, BadModel for weights that do not fit, and NoResults.
         """
         if weights is not None:
             if question is None:
@@ -484,8 +485,8 @@ class Study(Table):
         **Estimator.** Weighted to one margin after the other until all hold (Deming and Stephan
         1940). **Assumption.** Within strata respondents are a random sample.
 
-        Returns one weight a report, with mean 1, for ``estimate``, ``mean`` and ``regress``; it
-        cannot be changed. Raises BadModel for margins that are none or not of strata, NoEstimate
+        Returns one weight a report, with mean 1, for every method with ``weights``; it cannot be
+        changed. Raises BadModel for margins that are none or not of strata, NoEstimate
         where no weights meet them, and NoResults without reports.
         """
         weights = self.reports.rake(margins)
