@@ -20,14 +20,17 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PLACE = "DENIABLY_TEST_KEPT"
+_PLACE, _RUN = "DENIABLY_TEST_KEPT", "DENIABLY_TEST_RUN"
 
 
-def make_room() -> None:
-    """The folder of the run: the first process makes it and takes it away, its workers find it."""
+def make_room() -> Path:
+    """The folder of the run: the first process, whose number all know, makes it and takes it away,
+    its workers find it."""
     if _PLACE not in os.environ:
         os.environ[_PLACE] = tempfile.mkdtemp(prefix="deniably-test-")
+        os.environ[_RUN] = str(os.getpid())
         atexit.register(shutil.rmtree, os.environ[_PLACE], ignore_errors=True)
+    return Path(os.environ[_PLACE])
 
 
 def kept(function: Callable[P, T]) -> Callable[P, T]:

@@ -1,13 +1,15 @@
 """Server processes in a moment: a process that has imported everything, and forks.
 
 What runs in the fork is the command ``deniably`` with its arguments, whole and unchanged, or a
-program of a test's own; only what imports, templates and routes cost, more than a second of CPU, is
-spent once. A start takes a tenth of the time so, and a suite can afford hundreds of kills.
+program of a test's own; only what imports, templates and routes cost, seconds of CPU, is spent
+once, for all workers of a run. A start takes a tenth of the time so, and a suite can afford
+hundreds of kills.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import importlib
 import json
@@ -16,34 +18,32 @@ import pkgutil
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 CLOSED = Path("closed")
 """Where errors go that go nowhere, as their descriptor was closed."""
 
 
 class Nursery:
-    """Begins processes. Those that still run at the end are killed."""
+    """Begins processes, with this one's environment as it was. Those that still run at the end are
+    killed."""
 
     def __init__(self) -> None:
         # What those that are killed leave behind.
         self._litter = tempfile.TemporaryDirectory(prefix="deniably-test-")
-        self._process = subprocess.Popen(
-            [sys.executable, __file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={key: value for key, value in os.environ.items() if "DENIABLY" not in key}
-            | {"TMPDIR": self._litter.name},
-        )
+        env = {key: value for key, value in os.environ.items() if "DENIABLY" not in key}
+        self._env = env | {"TMPDIR": self._litter.name}
+        self._line = _line_to_it().makefile("rw", encoding="utf-8")
         self._begun: list[Forked] = []
         self._asking = threading.Lock()
 
@@ -70,31 +70,62 @@ class Nursery:
 
     def _begin(self, arguments: list[str], out: Path, **more: object) -> Forked:
         order = {"arguments": arguments, "out": str(out), "errors": str(out), "changes": {}} | more
-        self._begun.append(Forked(self, self.ask(order)))
+        self._begun.append(Forked(self, self.ask(order | {"env": self._env})))
         return self._begun[-1]
 
     def ask(self, order: dict[str, object]) -> int:
         """What became of an order, as a number."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         with self._asking:
-            self._process.stdin.write(json.dumps(order) + "\n")
-            self._process.stdin.flush()
-            return int(self._process.stdout.readline())
+            self._line.write(json.dumps(order) + "\n")
+            self._line.flush()
+            return int(self._line.readline())
 
     def close(self) -> None:
-        """End all that it began, and itself."""
+        """End all that it began."""
         for each in self._begun:
             if each.poll() is None:
                 os.killpg(each.pid, signal.SIGKILL)
                 each.wait(30)
-        self._process.communicate(timeout=30)
+        self._line.close()
         self._litter.cleanup()
+
+
+def _line_to_it() -> socket.socket:
+    """A connection to the process that forks: whoever needs it first begins it."""
+    from support.kept import make_room
+
+    room = make_room()
+    with (room / "nursery").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        line = socket.socket(socket.AF_UNIX)
+        try:
+            line.connect(_name_of(room))
+        except ConnectionRefusedError:
+            _begin_it(room)
+            line.connect(_name_of(room))
+    return line
+
+
+def _name_of(room: Path) -> str:
+    return f"\0{room.name}"  # of no file
+
+
+def _begin_it(room: Path) -> None:
+    begun = subprocess.Popen(
+        [sys.executable, __file__, str(room), os.environ["DENIABLY_TEST_RUN"]],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert begun.stdout
+    with begun.stdout as said:
+        assert said.readline(), "it has imported all, and listens"
+    begun.returncode = 0  # it ends with the run: nobody waits for it here
 
 
 @cache
 def the_nursery() -> Nursery:
-    """The one of this run, which ends with it."""
+    """The one of this process, which ends with it."""
     nursery = Nursery()
     atexit.register(nursery.close)
     return nursery
@@ -135,21 +166,44 @@ def _modules() -> list[ModuleType]:
     return [each for name, each in sys.modules.items() if name.startswith("deniably_server.")]
 
 
-def _serve() -> None:
-    """Take orders, one a line, and answer each with a number."""
-    while line := sys.stdin.readline():
-        order = json.loads(line)
-        if "reap" in order:
-            found = os.waitstatus_to_exitcode(os.waitpid(order["reap"], 0)[1])
-        elif not (found := os.fork()):
-            if order["changes"].pop("jumping", False):
-                jump()
-            for name, value in order["changes"].items():
-                module, constant = re.split(r"(?<=[a-z])_(?=_?[A-Z])", name)
-                (found_in,) = (each for each in _modules() if each.__name__.endswith(f".{module}"))
-                setattr(found_in, constant, value)
-            _be(order)
-        print(found, flush=True)
+def _serve(door: socket.socket, run: int) -> None:
+    """Take orders, one a line, and answer each with a number, until the run ends."""
+    lines: dict[socket.socket, TextIO] = {}
+    while run not in (ready := select.select([run, door, *lines], [], [])[0]):
+        for each in ready:
+            if each is door:
+                line = door.accept()[0]
+                lines[line] = line.makefile("rw", encoding="utf-8")
+                continue
+            try:
+                asked = lines[each].readline()
+                if asked:
+                    lines[each].write(f"{_done(json.loads(asked), [door, *lines])}\n")
+                    lines[each].flush()
+            except OSError:
+                asked = ""
+            if not asked:
+                del lines[each]
+                each.close()
+
+
+def _done(order: dict[str, Any], lines: Iterable[socket.socket]) -> int:
+    if "reap" in order:
+        return os.waitstatus_to_exitcode(os.waitpid(order["reap"], 0)[1])
+    if child := os.fork():
+        return child
+    for each in lines:
+        os.close(each.fileno())
+    os.environ.clear()
+    os.environ.update(order["env"])
+    tempfile.tempdir = None
+    if order["changes"].pop("jumping", False):
+        jump()
+    for name, value in order["changes"].items():
+        module, constant = re.split(r"(?<=[a-z])_(?=_?[A-Z])", name)
+        (found_in,) = (each for each in _modules() if each.__name__.endswith(f".{module}"))
+        setattr(found_in, constant, value)
+    _be(order)
 
 
 def _be(order: dict[str, Any]) -> NoReturn:
@@ -198,6 +252,9 @@ def _run(program: str | None, arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    import scipy.optimize
+    import scipy.stats  # noqa: F401
+    import sklearn.cluster  # noqa: F401
     import uvicorn.protocols.http.httptools_impl  # noqa: F401
     from compiled import compile_all, compile_once
     from jumping import jump
@@ -213,4 +270,9 @@ if __name__ == "__main__":
     compile_all()
     gc.collect()
     gc.freeze()  # or each fork would copy what it shares, only to count it
-    _serve()
+    door = socket.socket(socket.AF_UNIX)
+    door.bind(_name_of(Path(sys.argv[1])))
+    door.listen()
+    run = os.pidfd_open(int(sys.argv[2]))
+    print("open", flush=True)
+    _serve(door, run)
