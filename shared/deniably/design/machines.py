@@ -221,7 +221,7 @@ def _texts(plan: Machines) -> dict[str, str]:
     return {
         "people": f"{plan.people:,}",
         "reports, over all waves": f"{plan.reports:,}",
-        "reports a second, on average": two_digits(plan.average),
+        "reports/s, on average": two_digits(plan.average),
         "  at the busiest hour": two_digits(plan.peak),
         "cores, half used then": two_digits(plan.cores),
         "collectors of two cores": f"{plan.collectors:,}",
@@ -229,13 +229,13 @@ def _texts(plan: Machines) -> dict[str, str]:
         "  disks, with backups": f"{two_digits(plan.disks)} GB",
         "report sets, at most": f"{two_digits(plan.parquet)} GB",
         "read by all, in all": f"{two_digits(plan.sent)} GB",
-        "a wave closed and exported": _lasting(plan.closing),
+        "closing and export": _lasting(plan.closing),
         "  counted by DuckDB": _lasting(plan.tally),
         "dollars for cores": cores,
         "  for disks": disks,
         "  for what is sent": sent,
         **{
-            f"{'  its' if place else 'one alone needs, times its'} {what}": two_digits(times)
+            f"{'  its' if place else 'alone, times its'} {what}": two_digits(times)
             for place, (what, times) in enumerate(plan.strain.items())
         },
     }
