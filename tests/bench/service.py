@@ -31,7 +31,7 @@ from deniably_server.api.lines import take_lines
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import report_write
 
-GOAL_INGEST = 0.6
+GOAL_INGEST = 1.0
 GOAL_BATCH = 0.7
 GOAL_DASHBOARD = 1.2
 CONNECTIONS = 64

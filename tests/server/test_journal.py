@@ -22,7 +22,12 @@ from werkzeug.routing import Rule
 from deniably.survey.report import LARGEST_BODY
 from deniably.survey.survey import Survey
 from deniably_server.watching.journal import Journal
-from deniably_server.watching.request_facts import STEPS, AnsweredRequest, milliseconds
+from deniably_server.watching.request_facts import (
+    STEPS,
+    AnsweredRequest,
+    milliseconds,
+    name_request,
+)
 from support.crowd import until
 from support.material import Server, a_report, survey_named
 
@@ -103,6 +108,22 @@ def test_each_request_has_a_new_id(server: Server) -> None:
     ]
 
     assert len({each.headers["Deniably-Request"] for each in told} - {"0" * 16}) == 3
+
+
+def test_processes_draw_ids_of_their_own() -> None:
+    """Though each draws many at a time."""
+    before = {name_request({}) for _ in range(400)}
+    reading, writing = os.pipe()
+    if not (child := os.fork()):
+        os.write(writing, "".join(name_request({}) for _ in range(400)).encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, encoding="ascii") as told:
+        theirs = re.findall("[0-9a-f]{16}", told.read())
+    os.waitpid(child, 0)
+    ours = {name_request({}) for _ in range(400)}
+
+    assert len(before | set(theirs) | ours) == 1200
 
 
 def test_what_a_browser_keeps_has_no_id(client: FlaskClient, survey: Survey) -> None:
