@@ -286,6 +286,8 @@ def test_weights_of_one_change_nothing_and_raked_ones_meet_their_margins(
     assert found.rows[0]["estimate"] == pytest.approx(middle, abs=1e-6)
     grouped = sites.estimate("stolen", weights=weights, by="site")
     assert [row["estimate"] for row in grouped.rows[::2]] == pytest.approx([*by.values()], abs=1e-6)
+    assert re.search(r"^north  stolen ", str(grouped), re.M), "as without weights"
+    assert "design_effect of its rows" in str(found)
     spread = sites.distribution("stolen", weights=weights, by="site").rows
     assert [*spread] == [row for row in grouped.rows if row["figure"] == "share"]
     assert sites.mean("late", weights=weights).interval[0] < 2

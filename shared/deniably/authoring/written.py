@@ -8,6 +8,7 @@ document, ``incompatible_keys`` checks which keys contradict each other.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import prod
@@ -410,12 +411,14 @@ class WrittenSurvey(Value, frozen=True, kw_only=True):
 
 
 def slug(label: str) -> str:
-    """The name of a choice that is written as a label alone.
+    """The name of a choice that is written as a label alone. Letters lose their accents.
 
-    >>> slug("Very happy")
-    'very_happy'
+    >>> slug("Very happy"), slug("Très heureux"), slug("Große Freude")
+    ('very_happy', 'tres_heureux', 'grosse_freude')
     """
-    name = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:64]
+    letters = unicodedata.normalize("NFKD", label.casefold())
+    plain = "".join(one for one in letters if not unicodedata.combining(one))
+    name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:64]
     return f"_{name}" if name[:1].isdigit() else name
 
 

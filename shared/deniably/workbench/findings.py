@@ -247,7 +247,8 @@ def of_weighted(
                 made.append(_weighted_row(like, one, by))
     groups = list(dict.fromkeys(str(row["strata"]) for row in made))
     made.sort(key=lambda row: (groups.index(str(row["strata"])), order.index(row.get("choice"))))
-    notes = next(iter(found.values())).notes
+    told = next(iter(found.values())).notes  # of a table that has a column for it
+    notes = [one.replace("the design effect", "design_effect of its rows") for one in told]
     return Findings(
         f"{document.title}: {question.label}", whole_rows(made), _grouped(made), _texts(made),
         notes, WEIGHTED, {"rows": [dict(row) for table in found.values() for row in table.rows]},
@@ -264,7 +265,8 @@ def _grouped(made: Sequence[ResultRow]) -> list[Sequence[str]]:
     for group, own in groupby(made, key=lambda row: str(row["strata"])):
         head, *rest = table_lines(list(own), confidence)
         lines += [] if lines else [("group", *head)]
-        lines += [(group if number == 0 else "", *line) for number, line in enumerate(rest)]
+        value = group.partition(" ")[2]  # of a stratum's text, such as "site north"
+        lines += [(value if number == 0 else "", *line) for number, line in enumerate(rest)]
     return lines
 
 
