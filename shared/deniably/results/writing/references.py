@@ -47,16 +47,23 @@ class Work:
 
     @property
     def apa(self) -> str:
-        """The entry of a list of references (APA, 7th edition), as plain text."""
-        where = self.within
-        if self.volume:
-            where += f", {self.volume}" + (f"({self.number})" if self.number else "")
-        if self.pages:
-            where += f", {self.pages.replace('-', _EN_DASH)}"
-        inside = "In " if self.kind == "inproceedings" else ""
+        """The entry of a list of references (APA, 7th edition), as plain text.
+
+        >>> SOURCES["wang2017"].apa.partition("In ")[2]
+        '26th USENIX Security Symposium (pp. 729\u2013745).'
+        """
+        pages = self.pages.replace("-", _EN_DASH)
+        if self.kind == "inproceedings":
+            volume = f"Vol. {self.volume}" if self.volume else ""
+            places = ", ".join(filter(None, (volume, f"pp. {pages}" if pages else "")))
+            where = f"In {self.within}" + (f" ({places})" if places else "")
+        else:
+            number = f"({self.number})" if self.number else ""
+            volume = f"{self.volume}{number}" if self.volume else ""
+            where = ", ".join(filter(None, (self.within, volume, pages)))
         link = f" {self.address}" if self.address else ""
         title = self.title if self.title.endswith("?") else f"{self.title}."
-        return f"{listed(self.authors)} ({self.year}). {title} {inside}{where}.{link}"
+        return f"{listed(self.authors)} ({self.year}). {title} {where}.{link}"
 
     @property
     def address(self) -> str:
