@@ -315,6 +315,8 @@ def test_weights_of_one_change_no_figure_of_any_type(study: dn.Study) -> None:
         for row in found:
             one: Any = plain[row["figure"], row["part"], row["choice"]]
             assert float(row["standard_error"] or 0) > 0
+            ends = [[float(line[key] or 0) for key in ("low", "high")] for line in (row, one)]
+            assert ends[0] == pytest.approx(ends[1], abs=2e-6), question.name
             if (question.name, row["figure"]) == ("happy", "mean"):  # of those who have a score
                 shares = [float(share["estimate"] or 0) for share in found[:4]]
                 total = sum(score * share for score, share in enumerate(shares, 1))

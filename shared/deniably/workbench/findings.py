@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
+from math import inf
 from typing import Any
 
 import msgspec
@@ -131,7 +132,8 @@ QUANTILE = (
     " likelihood (Wilks 1938) or by the margins of the shares up to a number."
 )
 WEIGHTED = (
-    "Weighted mean of unbiased scores, as R's svymean has it (Binder 1983, Int. Stat. Rev. 51:279)."
+    "Weighted mean of unbiased scores, as R's svymean has it (Binder 1983, Int. Stat. Rev. 51:279);"
+    " intervals at as many people as would know it without weights (Korn and Graubard 1998)."
 )
 CROSSTAB = (
     "Joint shares by the inverses of both channels; independence by a permutation test (Fisher"
@@ -227,10 +229,15 @@ def side_by_side(caption: str, found: Mapping[str, Findings]) -> Findings:
 
 
 def of_weighted(
-    document: SurveyResult, question: Question, found: Mapping[str, Table], by: str | None
+    document: SurveyResult,
+    question: Question,
+    found: Mapping[str, Table],
+    by: str | None,
+    intervals: Mapping[str, Mapping[tuple[str, str | None], tuple[float, float]]],
 ) -> Findings:
     """Weighted shares and means. ``found`` has the table of the question under no name; of several
-    choices a person, or several numbers, one for each under its name.
+    choices a person, or several numbers, one for each under its name. ``intervals`` are those of
+    each value of ``by``, or under no name.
     """
     listed = list(rows(document))
     plain = {row.get("choice"): row for row in listed if row["figure"] == "share"}
@@ -244,7 +251,10 @@ def of_weighted(
                 like = plain.get(str(one["answer"])) if name == "" else plain.get(name)
                 like = None if name and one["answer"] != "1" else like
             if like is not None:
-                made.append(_weighted_row(like, one, by))
+                own = intervals["" if by is None else str(one[by])]
+                what = like["choice"] if one["figure"] == "share" else like.get("part")
+                ends = own.get((str(one["figure"]), str(what) if what else None))
+                made.append(_weighted_row(like, one, by, ends))
     groups = list(dict.fromkeys(str(row["strata"]) for row in made))
     made.sort(key=lambda row: (groups.index(str(row["strata"])), order.index(row.get("choice"))))
     told = next(iter(found.values())).notes  # of a table that has a column for it
@@ -274,14 +284,17 @@ def _texts(made: Sequence[ResultRow]) -> int:
     return TEXTS + bool(made[0]["strata"])
 
 
-def _weighted_row(like: ResultRow, one: Mapping[str, Cell], by: str | None) -> ResultRow:
-    """A row of ``results.csv`` with the figures of a weighted one."""
-    n, estimate, low, high, effect = (
-        one[key] for key in ("n", "estimate", "low", "high", "design_effect")
-    )
+def _weighted_row(
+    like: ResultRow,
+    one: Mapping[str, Cell],
+    by: str | None,
+    ends: tuple[float, float] | None,
+) -> ResultRow:
+    """A row of ``results.csv`` with the figures of a weighted one, and the interval of these ends;
+    without them the reports leave all possible."""
+    n, estimate, effect = (one[key] for key in ("n", "estimate", "design_effect"))
     assert isinstance(estimate, float)
-    assert isinstance(low, float)
-    assert isinstance(high, float)
+    low, high = (-inf, inf) if ends is None else (float(end) for end in ends)
     reading = digits.share(estimate, [max(low, 0.0), min(high, 1.0)])
     shown = {"reads": reading.value, "reads_interval": reading.interval}
     if one["figure"] == "mean":

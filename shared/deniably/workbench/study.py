@@ -734,7 +734,19 @@ class Study(Table):
             )
             for name in names
         }  # fmt: skip
-        return findings.of_weighted(document, asked, found, by)
+        weighed = weighing(self.reports, weights, strata)
+        parts = {"": (self.reports, weighed)}
+        if by is not None:
+            parts = {
+                value: (part, weighed.among(self._inside(by, value)))
+                for value, part in self.reports.by(by).items()
+                if _asked(part, question).any()
+            }
+        intervals = {
+            value: WeightedReports(reports, asked, some).intervals(confidence)
+            for value, (reports, some) in parts.items()
+        }
+        return findings.of_weighted(document, asked, found, by, intervals)
 
     def _ranges(
         self,

@@ -7,8 +7,8 @@ the weighted shares of each cell, times the effective people of that figure (see
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 from typing import Any, cast
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoFigure
 from deniably.estimation.analysis import at_most_scores
+from deniably.estimation.figures import Ends, Shares, SingleMean, groups
 from deniably.estimation.tally import Tally, support_rows
 from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
@@ -27,6 +28,8 @@ from deniably.survey.questions import Number, OfChoices, Question
 from deniably.workbench.models.of_reports import figures_of
 from deniably.workbench.report_set import ReportSet
 
+Key = tuple[str, str | None]
+"""A share and its choice, or a mean and its part."""
 Asked = npt.NDArray[np.bool_]
 
 
@@ -52,6 +55,40 @@ class WeightedReports:
         """The tally of the effective people of a figure."""
         scores, there = self._scores(contrast)
         return self.tally_for([scores], there)
+
+    def intervals(self, confidence: float) -> dict[Key, Ends]:
+        """The interval of every share of a choice, and of every mean: as without weights, of the
+        effective people of each figure."""
+        found = dict[Key, Ends]()
+        for group in groups(self.question):
+            if isinstance(group, SingleMean):
+                part = group.part.name if group.part else None
+                tally = replace(self, part=part).tally(None)
+                (one,) = group.found(tally, confidence)
+                if one is not None:
+                    found["mean", part] = one.population_margin
+            elif isinstance(group, Shares):
+                for name, tally in self._of_choices():
+                    one = group.found(tally, confidence)[self._place(name)]
+                    if one is not None:
+                        found["share", name] = one.population_margin
+        return found
+
+    def _of_choices(self) -> Iterator[tuple[str, Tally]]:
+        """The tally for the share of each choice that the reports determine."""
+        assert isinstance(self.question, OfChoices)
+        if isinstance(self.question.mechanism.law, Supporting):
+            yield from ((name, self.tally({name: 1.0})) for name in self.question.names)
+            return
+        figures, there = figures_of(self.reports, self.question.name)
+        every = figures(np.ones(int(there.sum()), np.bool_), self.weighing.weights[there])
+        scores = {one.answer: one.scores for one in every if one.figure == "share"}
+        for name, own in scores.items():
+            yield name, self.tally_for([own], there)
+
+    def _place(self, choice: str) -> int:
+        assert isinstance(self.question, OfChoices)
+        return self.question.names.index(choice)
 
     def every(self) -> Tally:
         """The tally of as many people as would know every figure of the question as well."""
@@ -140,7 +177,7 @@ class WeightedReports:
         assert isinstance(law, Supporting)
         asked, cells = self._answered
         slope = float(law.p - law.q)
-        places = {question.names.index(name): factor for name, factor in contrast.items()}
+        places = {self._place(name): factor for name, factor in contrast.items()}
         if law.both:  # a report has some options, and says yes or no to each
             (option,) = places
             there = asked & (cells // 2 == option).any(axis=1)
