@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from io import BytesIO
 
 LARGEST = 1 << 53
 """The largest bound of a draw: what a JavaScript number holds exactly."""
 
+_MOST = LARGEST - 1
 _DRAW = 7
 _POOL = 32 * _DRAW
 
@@ -36,12 +38,13 @@ class Coins:
         """
         if not 1 <= n <= LARGEST:
             raise ValueError(f"the bound of a draw is {n}; it must be from 1 to 2**53")
-        # Below this limit every residue modulo n occurs equally often; the rest is thrown away.
-        limit = LARGEST - LARGEST % n
         while True:
-            u = int.from_bytes(self._source(_DRAW), "big") & (LARGEST - 1)
-            if u < limit:
-                return u % n
+            u = int.from_bytes(self._source(_DRAW)) & _MOST
+            drawn = u % n
+            # Among whole runs of n numbers every remainder is equally likely; the rest is thrown
+            # away.
+            if u - drawn <= LARGEST - n:
+                return drawn
 
     def choose(self, weights: Sequence[int]) -> int:
         """An index of ``weights``, drawn with probability weight / sum of the weights.
@@ -94,14 +97,13 @@ class Coins:
 
 def _pool() -> Callable[[int], bytes]:
     """Random bytes of the operating system, in blocks: each fetch is a system call."""
-    pool = b""
-    start = 0
+    take = BytesIO().read
 
-    def take(count: int) -> bytes:
-        nonlocal pool, start
-        if start + count > len(pool):
-            pool, start = secrets.token_bytes(_POOL), 0
-        start += count
-        return pool[start - count : start]
+    def taken(count: int) -> bytes:
+        nonlocal take
+        if len(found := take(count)) < count:
+            take = BytesIO(secrets.token_bytes(_POOL)).read
+            found = take(count)
+        return found
 
-    return take
+    return taken

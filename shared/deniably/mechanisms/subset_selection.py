@@ -96,7 +96,8 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
             raise BadAnswer(f"an answer is the index of a choice, from 0 to {self.k - 1}")
         k, omega = self.k, self.omega
         kept = coins.choose((omega * self.own, (k - omega) * self.other)) == 0
-        draws = [(j, coins.below(j)) for j in range(k - omega, k)]
+        below = coins.below
+        draws = [(j, below(j)) for j in range(k - omega, k)]
         # Floyd's algorithm (Bentley and Floyd 1987): the draws pick omega of the k - 1 other
         # choices, and without the first draw omega - 1 of them.
         chosen: set[int] = set()
