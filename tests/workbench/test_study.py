@@ -32,6 +32,7 @@ from deniably.results.waves import COLUMNS as WAVES
 from deniably.results.waves import Wave, waves_result
 from deniably.survey.report import make_report
 from deniably.workbench.engines.duck import duckdb
+from deniably.workbench.engines.rebuilt import reports_of
 from deniably.workbench.engines.tally_file import tally_text
 from deniably.workbench.engines.tallying import Counts, TalliedSet, tally_set
 from deniably.workbench.files.folder import write_folder
@@ -571,8 +572,7 @@ def test_what_counts_cannot_tell_says_so(counted: dn.Study) -> None:
     for ask in (
         lambda: counted.reports,
         lambda: counted.regress("stolen ~ 1"),
-        lambda: counted.rake({"site": {"north": 1}}),
-        lambda: counted.estimate("stolen", weights=[1.0] * N),
+        lambda: counted.crosstab("stolen", "what", weights=[1.0] * N),
     ):
         with pytest.raises(dn.NoResults, match="needs its reports, and there are only counts: ev"):
             ask()
@@ -622,6 +622,51 @@ def test_a_tally_file_has_every_figure_by_strata_that_its_reports_have(
         found.estimate(by="sit")
 
 
+def test_a_tally_file_is_weighed_by_strata_as_its_reports_are(
+    sites: dn.Study, counted_sites: TalliedSet, tmp_path: Path
+) -> None:
+    file = tmp_path / "sites.json"
+    file.write_bytes(tally_text(counted_sites))
+    found = dn.open(file)
+    weights = sites.rake({"site": {"north": 0.4, "south": 0.6}})
+
+    own = found.rake({"site": {"north": 0.4, "south": 0.6}})
+
+    assert own.tolist() == weights.tolist()
+    for ask in (
+        lambda s, w: s.estimate("stolen", weights=w),
+        lambda s, w: s.estimate("late", weights=w, by="site"),
+        lambda s, w: s.mean("drinks", weights=w, strata="site"),
+    ):
+        for one, other in zip(ask(found, own).rows, ask(sites, weights).rows, strict=True):
+            words = {key for key, cell in other.items() if not isinstance(cell, float)}
+            assert {key: one[key] for key in words} == {key: other[key] for key in words}
+            figures = [other[key] for key in one if key not in words]
+            assert [one[key] for key in one if key not in words] == pytest.approx(figures, rel=1e-9)
+    with pytest.raises(dn.BadModel, match="does not tell the reports of a stratum apart"):
+        found.estimate("stolen", weights=[*range(1, found.n + 1)])
+    with pytest.raises(dn.BadModel, match=f"3 weights for {found.n} reports"):
+        found.estimate("stolen", weights=[1.0, 1.0, 1.0])
+    with pytest.raises(dn.NoResults, match="needs its reports, and there are only counts"):
+        found.quantile("drinks", weights=own)
+
+
+def test_every_question_of_one_number_is_weighed_from_a_tally_file(
+    study: dn.Study, counted: dn.Study, counts: TalliedSet
+) -> None:
+    [home] = [one for one in SURVEY.questions if one.name == "home"]
+    with pytest.raises(dn.NoFigure, match="home: a report says several things at once"):
+        reports_of(counts, home)
+    twice = [2.0] * N
+    for question in ("worries", "drinks", "hours"):
+        found = counted.estimate(question, weights=twice).rows
+        expected = dn.open((SURVEY, study.reports)).estimate(question, weights=twice).rows
+        own = [(one["estimate"], one["standard_error"]) for one in found]
+        assert own == [
+            pytest.approx((one["estimate"], one["standard_error"]), rel=1e-9) for one in expected
+        ]
+
+
 def test_counts_of_all_strata_say_why_there_are_none_by_strata(
     counted_sites: TalliedSet, tmp_path: Path
 ) -> None:
@@ -637,6 +682,7 @@ def test_counts_of_all_strata_say_why_there_are_none_by_strata(
         lambda: found.crosstab("late", "stolen", by="site"),
         lambda: found.difference("late", by="site"),
         lambda: found.figure("late", by="site"),
+        lambda: found.rake({"site": {"north": 0.4, "south": 0.6}}),
     ):
         with pytest.raises(dn.NoResults, match=r"no counts by site: the reports came without"):
             ask()

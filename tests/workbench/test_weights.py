@@ -85,6 +85,18 @@ def test_raked_weights_meet_every_margin(
     assert all(np.ptp(one) < 1e-9 for one in table.values())
 
 
+def test_half_a_million_rows_are_raked_though_their_sums_round() -> None:
+    rng = np.random.default_rng(1)
+    site, shift = rng.integers(0, 3, 500_000), rng.integers(0, 2, 500_000)
+
+    weights = rake({"site": site, "shift": shift}, {"site": {0: 0.2, 1: 0.3, 2: 0.5},
+                                                    "shift": {0: 0.5, 1: 0.5}})  # fmt: skip
+
+    assert weights.mean() == pytest.approx(1)
+    assert weights[site == 2].sum() / 500_000 == pytest.approx(0.5)
+    assert weights[shift == 1].sum() / 500_000 == pytest.approx(0.5)
+
+
 def test_one_margin_is_post_stratification() -> None:
     weights = rake({"sex": ["f", "f", "f", "m"]}, {"sex": {"f": 0.5, "m": 0.5}})
     assert weights == pytest.approx([2 / 3, 2 / 3, 2 / 3, 2])

@@ -43,11 +43,13 @@ from deniably.survey.readable import short_label
 from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey
 from deniably.workbench import findings
+from deniably.workbench.engines import rebuilt
 from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks
 from deniably.workbench.findings import Findings, Passage, Subgroups
 from deniably.workbench.models.columns import nearest
 from deniably.workbench.models.effective import WeightedReports
 from deniably.workbench.models.weighing import weighing
+from deniably.workbench.models.weights import rake
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.source import Provenance, publication
 
@@ -485,11 +487,17 @@ class Study(Table):
         **Estimator.** Weighted to one margin after the other until all hold (Deming and Stephan
         1940). **Assumption.** Within strata respondents are a random sample.
 
+        Of a tally file, the weights are for ``estimate`` and ``mean`` of questions whose reports
+        are one number each.
+
         Returns one weight a report, with mean 1, for every method with ``weights``; it cannot be
         changed. Raises BadModel for margins that are none or not of strata, NoEstimate
         where no weights meet them, and NoResults without reports.
         """
-        weights = self.reports.rake(margins)
+        if self._tallied is None:
+            weights = self.reports.rake(margins)
+        else:
+            weights = self._raked(self._tallied, margins)
         weights.flags.writeable = False
         return weights
 
@@ -727,10 +735,14 @@ class Study(Table):
             names = asked.names
         elif isinstance(asked, VectorOfNumbers):
             names = [part.name for part in asked.parts]
+        reports, given = self._reports, _plain(weights)
+        if self._tallied is not None:
+            reports = rebuilt.reports_of(self._tallied, asked)
+            given = rebuilt.weights_of(self._tallied, asked, weights)
         found = {
-            name: self.reports.shares(
+            name: (reports or self.reports).shares(
                 f"{question}__{name}" if name else question,
-                weights=_plain(weights), strata=strata, by=by, confidence=confidence,
+                weights=given, strata=strata, by=by, confidence=confidence,
             )
             for name in names
         }  # fmt: skip
@@ -747,6 +759,14 @@ class Study(Table):
             for value, (reports, some) in parts.items()
         }
         return findings.of_weighted(document, asked, found, by, intervals)
+
+    def _raked(self, tallied: TalliedSet, margins: Mapping[str, Mapping[str, float]]) -> Floats:
+        """The weights of a tally file's reports, in the order of their strata."""
+        for key in margins:
+            self._values(key)
+            if not tallied.stratified:
+                tallied.among({key: self._values(key)[0]})  # raises, and says why
+        return rake(rebuilt.strata_of(tallied), margins)
 
     def _ranges(
         self,

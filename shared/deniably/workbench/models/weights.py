@@ -42,15 +42,22 @@ def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
     table = read_columns(frame, margins)
     n = len(table)
     known = [_margin(name, table[name].tolist(), shares) for name, shares in margins.items()]
-    weights = np.ones(n)
+    # Rows with the same values weigh the same: sums over millions of rows would round too much.
+    combined = np.zeros(n, np.int64)
+    for codes, wanted in known:
+        combined = combined * len(wanted) + codes
+    _, first, place, counts = np.unique(
+        combined, return_index=True, return_inverse=True, return_counts=True
+    )
+    weights = np.ones(len(first))
     for _ in range(_MOST_ROUNDS):
         worst = 0.0
         for codes, wanted in known:
-            now = np.bincount(codes, weights, len(wanted)) / n
+            now = np.bincount(codes[first], weights * counts, len(wanted)) / n
             worst = max(worst, float(abs(now - wanted).max()))
-            weights = weights * (wanted / now)[codes]
+            weights = weights * (wanted / now)[codes[first]]
         if worst < _CLOSE:
-            return weights
+            return weights[place]
     raise NoEstimate("no weights meet all margins: some combinations of values have no row")
 
 
