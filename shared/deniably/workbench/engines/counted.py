@@ -5,31 +5,29 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from deniably.workbench.engines.engine import Groups, Key
 
 
-class Sum(NamedTuple):
-    """How many rows have a value in a column, and the sum of these values."""
-
-    filled: int
-    total: int
-
-
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What was counted in ``rows``: the rows with each value of one or two columns, and sums."""
+    """What was counted in ``rows``.
+
+    Of one or two columns the rows with each value; of one the rows with any, ``filled``, and the
+    sum of all values.
+    """
 
     rows: int
     groups: Mapping[tuple[int, ...], Groups]
-    sums: Mapping[int, Sum]
+    filled: Mapping[int, int]
+    sums: Mapping[int, int]
 
     def less(self, wrong: Groups) -> Counted:
         """Without some rows, given whole."""
         groups = {places: _less(one, wrong, places) for places, one in self.groups.items()}
-        sums = {place: _less_sum(one, wrong, place) for place, one in self.sums.items()}
-        return Counted(self.rows - sum(wrong.values()), groups, sums)
+        filled = {place: one - _filled(wrong, place) for place, one in self.filled.items()}
+        sums = {place: one - _sum(wrong, place) for place, one in self.sums.items()}
+        return Counted(self.rows - sum(wrong.values()), groups, filled, sums)
 
 
 def _less(groups: Groups, wrong: Groups, places: tuple[int, ...]) -> Groups:
@@ -39,13 +37,12 @@ def _less(groups: Groups, wrong: Groups, places: tuple[int, ...]) -> Groups:
     return +left
 
 
-def _less_sum(of: Sum, wrong: Groups, place: int) -> Sum:
-    given = [(row[place], count) for row, count in wrong.items()]
-    there = [(value, count) for value, count in given if value is not None]
-    return Sum(
-        of.filled - sum(count for _, count in there),
-        of.total - sum(value * count for value, count in there),
-    )
+def _filled(rows: Groups, place: int) -> int:
+    return sum(count for row, count in rows.items() if row[place] is not None)
+
+
+def _sum(rows: Groups, place: int) -> int:
+    return sum((row[place] or 0) * count for row, count in rows.items())
 
 
 def by_first(groups: Groups, width: int, start: int) -> Mapping[Key, dict[Key, int]]:

@@ -54,6 +54,11 @@ class QuestionCounter(Protocol):
         ...
 
     @property
+    def filled(self) -> Sequence[int]:
+        """The columns whose values are counted, whatever they are."""
+        ...
+
+    @property
     def checks(self) -> Sequence[str]:
         """The aggregates of all rows that tell, beside groups and sums, whether all fit."""
         ...
@@ -94,6 +99,11 @@ class OneColumn:
 
     @property
     def summed(self) -> Sequence[int]:
+        """As of ``QuestionCounter``."""
+        return ()
+
+    @property
+    def filled(self) -> Sequence[int]:
         """As of ``QuestionCounter``."""
         return ()
 
@@ -155,6 +165,11 @@ class EachChoice:
         return self.places
 
     @property
+    def filled(self) -> Sequence[int]:
+        """As of ``QuestionCounter``."""
+        return self.places if self.optional else ()
+
+    @property
     def checks(self) -> Sequence[str]:
         """As of ``QuestionCounter``: rows with all columns, the bits of any, and the least sum."""
         every = joined(" | ", (f"c{place}" for place in self.places))
@@ -163,30 +178,34 @@ class EachChoice:
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
         """As of ``QuestionCounter``.
 
-        A column with a value where another has none has more values than there are whole rows.
-        Where the least sum of a row is the mean of all, every row has this sum.
+        Without a null, all rows are whole. A column that has a value where another has none has
+        more values than there are whole rows. Where the least sum of a row is the mean of all,
+        every row has this sum.
         """
         whole, bits, least = checked
-        sums = [counted.sums[place] for place in self.places]
-        if bits not in (0, 1) or any(filled != whole for filled, _ in sums):
-            return False
-        if whole != counted.rows and not self.optional:
+        there = [counted.filled[place] for place in self.filled] or [counted.rows]
+        if bits not in (0, 1) or any(count != whole for count in there):
             return False
         if self.size is None or not whole:
             return True
-        return least == self.size and sum(total for _, total in sums) == self.size * whole
+        return least == self.size and sum(self._sums(counted)) == self.size * whole
 
     def tally(self, counted: Counted) -> Tally:
         """As of ``QuestionCounter``."""
-        sums = [counted.sums[place] for place in self.places]
-        return from_cells(sums[0].filled, {at: one.total for at, one in enumerate(sums)}, len(sums))
+        n = counted.filled[self.places[0]] if self.optional else counted.rows
+        return from_cells(n, dict(enumerate(self._sums(counted))), len(self.places))
+
+    def _sums(self, counted: Counted) -> list[int]:
+        return [counted.sums[place] for place in self.places]
 
     @property
     def _named(self) -> str:
-        """How many choices a row names, where its values are 0 and 1; no others can overflow."""
-        kind = "smallint" if len(self.places) <= 255 else "int"
-        terms = (f"cast(try_cast(c{place} as tinyint) as {kind})" for place in self.places)
-        return joined(" + ", terms)
+        """How many choices a row names, where its values are 0 and 1.
+
+        As floating point, which is exact for them: others cannot overflow, so that engines need
+        not look at every addition, which takes them longer than all else.
+        """
+        return joined(" + ", (f"cast(c{place} as float)" for place in self.places))
 
 
 @dataclass(frozen=True)
@@ -225,6 +244,11 @@ class SomeColumns:
 
     @property
     def summed(self) -> Sequence[int]:
+        """As of ``QuestionCounter``."""
+        return ()
+
+    @property
+    def filled(self) -> Sequence[int]:
         """As of ``QuestionCounter``."""
         return ()
 

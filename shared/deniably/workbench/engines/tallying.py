@@ -19,7 +19,7 @@ from deniably.estimation.tally import Tally
 from deniably.results.subgroups import all_shown
 from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
-from deniably.workbench.engines.counted import Counted, Sum, by_first
+from deniably.workbench.engines.counted import Counted, by_first
 from deniably.workbench.engines.counting import (
     OneColumn,
     QuestionCounter,
@@ -218,8 +218,9 @@ class _Reading:
         Every stratum is among them. Raises NoExport where not all rows were counted.
         """
         groups = self.groups([*((one,) for each in self.counters for one in each.grouped), *pairs])
-        summed = [place for one in self.counters for place in one.summed]
-        texts = [text for place in summed for text in (_filled(place), _total(place))]
+        filled = {place: f"count(c{place})" for one in self.counters for place in one.filled}
+        summed = {place: f"sum(c{place})" for one in self.counters for place in one.summed}
+        texts = [*filled.values(), *summed.values()]
         texts += [text for one in self.counters for text in one.checks]
         texts += [_EVERY, *map(_sum, self.asked)]
         found = self.engine.aggregates(self.source, texts, range(self.width))
@@ -227,9 +228,13 @@ class _Reading:
         seen = dict[Key, _Seen]()
         for key in {*self.keys, *found}:
             values = dict(zip(texts, found.get(key, [0] * len(texts)), strict=True))
-            sums = {one: Sum(values[_filled(one)], values[_total(one)]) for one in summed}
-            own = {places: each.get(key, {}) for places, each in groups.items()}
-            seen[key] = _Seen(Counted(values[_EVERY], own, sums), values)
+            counted = Counted(
+                values[_EVERY],
+                {places: each.get(key, {}) for places, each in groups.items()},
+                {place: values[text] for place, text in filled.items()},
+                {place: values[text] for place, text in summed.items()},
+            )
+            seen[key] = _Seen(counted, values)
         return seen
 
     def groups(
@@ -294,14 +299,6 @@ class _Reading:
             if name not in known:
                 raise NoExport(f"{name} is no question whose reports are one number each")
         return known[pair[0]], known[pair[1]]
-
-
-def _filled(place: int) -> str:
-    return f"count(c{place})"
-
-
-def _total(place: int) -> str:
-    return f"sum(c{place})"
 
 
 def _sum(condition: str) -> str:
