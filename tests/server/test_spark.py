@@ -1,10 +1,11 @@
-"""Spark on a real standalone cluster ends at the integers of every other engine and store.
+"""Spark, on a real cluster and as a service, ends at the integers of all other engines and stores.
 
 ``make test-spark`` installs Spark and runs these.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,8 +24,9 @@ from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.parts import open_parts, write_parts
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation, packed_simulation
+from support.commands import call
 from support.every_type import survey_of_everything
-from support.spark_cluster import Cluster, cluster
+from support.spark_cluster import Cluster, cluster, service
 from support.stored import stored
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1_200)]
@@ -116,16 +118,31 @@ class Killer(threading.Thread):
             time.sleep(0.005)
 
 
-def test_every_type_of_question_is_counted_as_by_duckdb_also_with_reports_that_do_not_fit(
-    tmp_path: Path,
-) -> None:
+def test_a_service_counts_every_type_of_question_as_duckdb_does(tmp_path: Path) -> None:
+    """With reports that do not fit, in a folder whose name would be a pattern."""
+    everything = survey_of_everything(strata={"site": ["north", "south"]})
+    some = of_simulation(randomise(simulate_people(everything, 300)))
+    folder = tmp_path / "a set* of [all], 100 % {or} none?"
+    write_parts(folder, some.layout, [some.rows], rows=100)
+    spoil(folder / "part-00002.parquet")
+    parts = open_parts(folder)
+    with duckdb() as duck:
+        expected = tally_set(parts, duck)
+
+    with service(tmp_path) as address:
+        to = ("--to", tmp_path / "tally.json")
+        done = call("tally", folder, *to, "--engine", "spark", "--master", address)
+
+    assert not done.stderr
+    assert (tmp_path / "tally.json").read_bytes() == tally_text(expected)
+    assert expected.left_out == 4
+
+
+def spoil(file: Path) -> None:
+    """Four reports of a part that no device made."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    everything = survey_of_everything(strata={"site": ["north", "south"]})
-    some = of_simulation(randomise(simulate_people(everything, 300)))
-    write_parts(tmp_path / "parts", some.layout, [some.rows], rows=100)
-    file = tmp_path / "parts" / "part-00002.parquet"
     table = pq.read_table(file)
     for row, name in enumerate(("site", "stolen", "worries__money", "trust")):
         values = table.column(name).to_pylist()
@@ -134,15 +151,25 @@ def test_every_type_of_question_is_counted_as_by_duckdb_also_with_reports_that_d
         kind = table.schema.field(place)
         table = table.set_column(place, kind, pa.array(values, kind.type))
     pq.write_table(table.replace_schema_metadata(pq.read_schema(file).metadata), file)
-    parts = open_parts(tmp_path / "parts")
-
-    with duckdb() as duck, spark("local[2]") as engine:
-        found = tally_set(parts, engine)
-        assert tally_text(found) == tally_text(tally_set(parts, duck))
-
-    assert found.left_out == 4
 
 
 def test_a_master_that_does_not_answer_is_named() -> None:
     with pytest.raises(NoExport, match="Spark"), spark("nonsense"):
+        pass
+
+
+def test_a_service_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniably.workbench.engines.spark._TRIES", 1)
+
+    with pytest.raises(NoExport, match="failed to connect"), spark("sc://127.0.0.1:1"):
+        pass
+
+
+def test_what_spark_connect_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "grpc", None)
+
+    with (
+        pytest.raises(NoExport, match=r"this needs grpc; get it with: .*deniably\[spark\]"),
+        spark("sc://127.0.0.1:1"),
+    ):
         pass

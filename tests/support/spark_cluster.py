@@ -1,4 +1,4 @@
-"""A real standalone cluster of Spark on this machine: a master and two workers."""
+"""Spark as real processes on this machine: a standalone cluster, and a service of Spark Connect."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+_CONNECTED = r"Spark Connect server started at: (\S+:\d+)"
 _PATIENCE = 90  # seconds until a process says that it is there
 
 
@@ -55,6 +56,21 @@ def cluster(folder: Path) -> Generator[Cluster]:
             for number in range(2)
         ]  # fmt: skip
         yield Cluster(master, tuple(workers))
+
+
+@contextmanager
+def service(folder: Path) -> Generator[str]:
+    """The address of a service of Spark Connect, whose log is in ``folder``."""
+    log = folder / "connect.log"
+    with _started(
+        log, _CONNECTED, "org.apache.spark.deploy.SparkSubmit",
+        "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "--master", "local[2]", "--conf", "spark.ui.enabled=false",
+        "--conf", "spark.connect.grpc.binding.address=127.0.0.1",
+        "--conf", "spark.connect.grpc.binding.port=0", "spark-internal",
+    ):  # fmt: skip
+        [found] = re.findall(_CONNECTED, log.read_text(errors="replace"))
+        yield f"sc://{found}"
 
 
 @contextmanager

@@ -5,18 +5,29 @@ It is asked by DataFrames alone, so that Spark Connect and managed services work
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from os import environ
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from deniably.workbench.engines.engine import Groups, Key, Source
 from deniably.workbench.files.needed import NoExport, library
 
 LOCAL = "local[*]"
 """The master that is this machine, with all its cores."""
+_SPECIAL, _ESCAPED = r"[][{}*?^\\]", r"\\\g<0>"
+_CONNECT = "sc://"
+_TO_CONNECT = ("grpc", "grpc_status", "google.rpc", "zstandard")
+"""What Spark Connect needs beside pyspark."""
+_TRIES = 5
+"""How often a service is asked again before it is said that nobody answers: for 20 seconds."""
+_ALL_REMOTE = "SPARK_CONNECT_MODE_ENABLED"
+"""What Spark sets in the environment once a session is of Spark Connect, and leaves there."""
 _SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "8",  # what is shuffled is a few counts
@@ -72,7 +83,7 @@ class Spark:
         return counted.select(functions.lit(number), *values, *gaps, "n")
 
     def _frame(self, source: Source, where: str | None) -> Any:
-        files = [Path(file).absolute().as_uri() for file in source.files]
+        files = [_pattern(Path(file)) for file in source.files]
         named = [
             self.functions.col(f"`{name.replace('`', '``')}`").alias(f"c{place}")
             for place, name in enumerate(source.names)
@@ -85,24 +96,56 @@ class Spark:
 def spark(master: str = LOCAL) -> Generator[Spark]:
     """A session with a master, such as ``spark://host:7077``, or ``sc://host`` of Spark Connect.
 
-    Raises NoExport where pyspark or Java is missing, or nobody answers there.
+    Raises NoExport where pyspark, what it needs, or Java is missing, or nobody answers there.
     """
     library("pyspark", "spark")
     sql, functions = library("pyspark.sql", "spark"), library("pyspark.sql.functions", "spark")
     errors = library("pyspark.errors", "spark")
-    builder = sql.SparkSession.builder.appName("deniably")
-    for key, value in _SETTINGS.items():
-        builder = builder.config(key, value)
-    builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
     failures = (errors.PySparkException, *_of_java())
+    opened = _connected if master.startswith(_CONNECT) else _started
     try:
-        session = builder.getOrCreate()
+        session = opened(sql, master)
     except failures as error:
         raise _told(error) from None
     try:
         yield Spark(session, functions, failures)
     finally:
         session.stop()
+        environ.pop(_ALL_REMOTE, None)
+
+
+def _started(sql: Any, master: str) -> Any:
+    builder = sql.SparkSession.builder.appName("deniably").master(master)
+    for key, value in _SETTINGS.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _connected(sql: Any, address: str) -> Any:
+    """A session of Spark Connect, with the service's own settings, once somebody answers."""
+    for name in _TO_CONNECT:
+        library(name, "spark")
+    with catch_warnings():
+        simplefilter("ignore")  # of a pandas that is not used, and that it tries no more
+        session = sql.SparkSession.builder.remote(address).getOrCreate()
+        retries = library("pyspark.sql.connect.client.retries", "spark")
+        # Spark asks again for ten minutes, which is for a service that was there.
+        patient = session.client.get_retry_policies()
+        session.client.set_retry_policies([retries.DefaultPolicy(max_retries=_TRIES)])
+        try:
+            session.version  # noqa: B018  # asks the service
+        except BaseException:
+            session.release_session_on_close = False  # there is none to release
+            session.stop()
+            environ.pop(_ALL_REMOTE, None)
+            raise
+    session.client.set_retry_policies(patient)
+    return session
+
+
+def _pattern(file: Path) -> str:
+    """The pattern that matches this file alone: Spark takes every path as one."""
+    return f"file://{re.sub(_SPECIAL, _ESCAPED, str(file.absolute()))}"
 
 
 def _and(one: Any, other: Any) -> Any:
@@ -118,6 +161,8 @@ def _of_java() -> tuple[type[Exception], ...]:
 
 
 def _told(error: Exception) -> NoExport:
-    first = str(error).strip().partition("\n")[0]
+    text = str(error).strip()
+    details = re.search(r'details = "(.+)"', text)  # of Spark Connect, on a line of its own
+    first = details[1] if details else text.partition("\n")[0]
     hint = "; Spark needs Java 17 or later" if "JAVA" in first.upper() else ""
     return NoExport(f"Spark: {first}{hint}")
