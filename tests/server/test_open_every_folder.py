@@ -25,12 +25,8 @@ AUTHORED = {
     "title": "Honesty at work",
     "results": {"minimum": 5},
     "strata": {"site": ["north", "south"]},
-    "questions": [
-        {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3},
-        {"name": "late", "type": "select_one", "label": "Late?", "odds": 3,
-         "choices": ["never", "monthly", "weekly"]},
-    ],
-}  # fmt: skip
+    "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+}
 SURVEY = compile_survey(AUTHORED)
 UNSIGNED = "Not verified: who published this survey. There is no register.json"
 
@@ -47,7 +43,7 @@ def there(reports: ReportSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in FORMATS:
         write_folder(to / name, reports, source_of(SURVEY), [name])
     (to / "theft.yaml").write_text(json.dumps(AUTHORED))
-    (to / "truth.csv").write_text("site,stolen,late\nnorth,yes,never\nsouth,no,weekly\n")
+    (to / "truth.csv").write_text("site,stolen\nnorth,yes\nsouth,no\n")
     lines = (to / "ndjson/survey.json", to / "ndjson/reports.ndjson")
     commands: list[list[str | Path]] = [
         ["gather", *lines, "--to", to / "gathered", "--rows", "25"],
