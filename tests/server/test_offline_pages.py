@@ -193,7 +193,13 @@ def test_only_pairs_that_were_counted_are_crossed(folder: Path) -> None:
 
     assert re.findall(r'<li><a href="([^"]*)"', chooser) == ["crosstab-stolen-late.html"]
     assert not [file for file in folder.rglob("*crosstab*") if "ways" in file.name]
-    assert "Whole reports can be checked" not in (folder / "index.html").read_text("utf-8")
+
+
+def test_no_page_offers_what_needs_whole_reports(folder: Path) -> None:
+    page = (folder / "index.html").read_text("utf-8")
+
+    assert "Whole reports can be checked" not in page
+    assert "a row for each report" not in page
 
 
 def test_the_paper_section_is_there_with_its_files(folder: Path) -> None:

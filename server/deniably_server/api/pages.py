@@ -173,7 +173,7 @@ def dashboard(name: str) -> str:
 
 def _data_note(survey: Survey, state: str) -> str:
     """Whether the reports that are given out have columns for strata; empty without either."""
-    if state != "closed" or survey.results.reports_to == "never":
+    if state != "closed" or survey.results.reports_to == "never" or _offline():
         return ""
     return note(layout_given_out(current_store(), survey)) if survey.strata else ""
 
