@@ -349,12 +349,10 @@ def of_strata(found: ByStratumResult, weighed: Weighing | None = None) -> Findin
     lines = [("figure", "compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")]
     for figure in found["figures"]:
         for one in figure["differences"]:
-            low, high = one["interval"]
-            lines.append(
-                (figure["label"], f"{one['first']} less {one['second']}",
-                 f"{one['estimate']:+.4g}", f"{low:+.4g} to {high:+.4g}",
-                 _p(one["p_value"]), _p(one["adjusted_p_value"]))
-            )  # fmt: skip
+            shares = figure["name"] is not None
+            apart = _apart(one["estimate"], one["interval"], shares=shares)
+            compared = figure["label"], f"{one['first']} less {one['second']}"
+            lines.append((*compared, *apart, _p(one["p_value"]), _p(one["adjusted_p_value"])))
     hidden = f"Without results: {', '.join(found['hidden'])}." if found["hidden"] else ""
     cost = "" if weighed is None else cost_of_weights(weighed)
     said = [
@@ -447,12 +445,9 @@ def of_differences(found: DifferencesResult, weighed: Weighing | None = None) ->
     level = level_text(found["confidence"])
     lines = [("compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")]
     for one in found["differences"]:
-        low, high = one["interval"]
-        p, adjusted = one["p_value"], one["adjusted_p_value"]
-        lines.append(
-            (one["compared"], f"{one['estimate']:+.4g}", f"{low:+.4g} to {high:+.4g}",
-             _p(p), _p(adjusted))
-        )  # fmt: skip
+        apart = _apart(one["estimate"], one["interval"], shares=True)
+        ps = _p(one["p_value"]), _p(one["adjusted_p_value"])
+        lines.append((one["compared"], *apart, *ps))
     notes = {one["note"]: None for one in found["differences"] if one["note"]}
     return Findings(
         f"Differences: {found['question']}",
@@ -508,9 +503,12 @@ def of_mean_difference(here: Side, there: Side, found: Comparison, confidence: f
     }
     lines = [
         ("compared", "difference", f"{level_text(confidence)} interval", "p"),
-        (document["compared"], f"{document['estimate']:+.4g}", f"{low:+.4g} to {high:+.4g}",
-         _p(document["p_value"])),
-    ]  # fmt: skip
+        (
+            document["compared"],
+            *_apart(document["estimate"], document["interval"], shares=False),
+            _p(document["p_value"]),
+        ),
+    ]
     notes = [document["sentence"], *([document["note"]] if document["note"] else [])]
     caption = f"Differences: {here.question.label}"
     columns = difference_drawing.COLUMNS
@@ -556,6 +554,16 @@ def _reading(estimate: float | None, interval: Sequence[float]) -> tuple[str, st
         return "too few to say", ""
     found = digits.share(estimate, list(interval))
     return found.value, found.interval
+
+
+def _apart(estimate: float, interval: Sequence[float], *, shares: bool) -> tuple[str, str]:
+    """A difference and its interval as the pages print them: of shares in points."""
+    if shares:
+        found = digits.points(estimate, interval)
+        return found.value, found.bare
+    decimals = digits.places(interval)
+    low, high = (digits.signed(end, decimals) for end in interval)
+    return digits.signed(estimate, decimals), f"{low} to {high}"
 
 
 def _range(low: str, high: str, unit: str) -> str:
