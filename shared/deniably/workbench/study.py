@@ -735,28 +735,29 @@ class Study(Table):
             names = asked.names
         elif isinstance(asked, VectorOfNumbers):
             names = [part.name for part in asked.parts]
-        reports, given = self._reports, _plain(weights)
-        if self._tallied is not None:
+        if self._tallied is None:
+            reports, given = self.reports, [float(one) for one in weights]
+        else:
             reports = rebuilt.reports_of(self._tallied, asked)
             given = rebuilt.weights_of(self._tallied, asked, weights)
         found = {
-            name: (reports or self.reports).shares(
+            name: reports.shares(
                 f"{question}__{name}" if name else question,
                 weights=given, strata=strata, by=by, confidence=confidence,
             )
             for name in names
         }  # fmt: skip
-        weighed = weighing(self.reports, weights, strata)
-        parts = {"": (self.reports, weighed)}
+        weighed = weighing(reports, given, strata)
+        parts = {"": (reports, weighed)}
         if by is not None:
             parts = {
-                value: (part, weighed.among(self._inside(by, value)))
-                for value, part in self.reports.by(by).items()
+                value: (part, weighed.among(_inside(reports, by, value)))
+                for value, part in reports.by(by).items()
                 if _asked(part, question).any()
             }
         intervals = {
-            value: WeightedReports(reports, asked, some).intervals(confidence)
-            for value, (reports, some) in parts.items()
+            value: WeightedReports(some, asked, own).intervals(confidence)
+            for value, (some, own) in parts.items()
         }
         return findings.of_weighted(document, asked, found, by, intervals)
 
@@ -785,7 +786,7 @@ class Study(Table):
             self._values(by)
             tallies, own = self._tallies_by(by), self.reports.by(by)
             parts = {
-                value: (own[value], tallies[value], weighed.among(self._inside(by, value)))
+                value: (own[value], tallies[value], weighed.among(_inside(self.reports, by, value)))
                 for value in tallies
             }
         found = dict[str, tuple[SurveyResult, Tally]]()
@@ -812,7 +813,9 @@ class Study(Table):
         if weighed is not None:
             parts = self.reports.by(by)
             weighted = {
-                value: WeightedReports(parts[value], asked, weighed.among(self._inside(by, value)))
+                value: WeightedReports(
+                    parts[value], asked, weighed.among(_inside(self.reports, by, value))
+                )
                 for value in tallies
             }
         try:
@@ -863,13 +866,8 @@ class Study(Table):
             return None
         there = _asked(self.reports, *questions)
         for key, value in (among or {}).items():
-            there &= self._inside(key, value)
+            there &= _inside(self.reports, key, value)
         return weighed.among(there)
-
-    def _inside(self, by: str, value: str) -> npt.NDArray[np.bool_]:
-        """Which reports are of this value of a key."""
-        found: npt.NDArray[np.bool_] = np.array(self.reports.strata[by], object) == value
-        return found
 
     def _pairs(self, first: int, second: int) -> Blocks:
         """What each respondent reported to two questions, by their indices."""
@@ -988,6 +986,12 @@ def _buckets(question: Question) -> Buckets | None:
 def _is_counted(question: Question) -> bool:
     """Whether its reports can be counted by choice; else its mean is compared."""
     return isinstance(question, OfChoices) and isinstance(question.mechanism.law, Supporting)
+
+
+def _inside(reports: ReportSet, by: str, value: str) -> npt.NDArray[np.bool_]:
+    """Which reports are of this value of a key."""
+    found: npt.NDArray[np.bool_] = np.array(reports.strata[by], object) == value
+    return found
 
 
 def _plain(weights: Sequence[float] | Floats | None) -> Sequence[float] | None:
