@@ -474,7 +474,7 @@ def number_distribution(
     return Distribution(tally.n, shares, at_most, distribution.placed(shares, levels, within))
 
 
-def at_most_scores(question: Number, tally: Tally) -> tuple[Floats, int]:
+def at_most_scores(law: Law, tally: Tally) -> tuple[Floats, int]:
     """What a report of each cell adds to the share of numbers up to the end of each bucket.
 
     Scores have the shape (d - 1, cells), and the cells start at the second value: those of the
@@ -482,8 +482,7 @@ def at_most_scores(question: Number, tally: Tally) -> tuple[Floats, int]:
     the sum of its cells, less what is the same for all. Raises ValueError where the reports do not
     determine these shares.
     """
-    law = _of_one(question)
-    assert law is not None  # no ticks for a number
+    assert not isinstance(law, Several)  # a question has one number
     if isinstance(law, Supporting):
         named: Floats = np.tri(law.k)[:-1] / float(law.p - law.q)
         return np.pad(named, ((0, 0), (0, law.cell_count - law.k))), 0

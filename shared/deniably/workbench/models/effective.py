@@ -24,7 +24,7 @@ from deniably.estimation.tally import Tally, support_rows
 from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.results.comparison import Contrast
-from deniably.survey.questions import Number, OfChoices, Question
+from deniably.survey.questions import OfChoices, Question
 from deniably.workbench.models.of_reports import figures_of
 from deniably.workbench.report_set import ReportSet
 
@@ -108,14 +108,13 @@ class WeightedReports:
 
         By Kish, where the reports do not determine these shares.
         """
-        assert isinstance(self.question, Number)
         asked, cells = self._answered
         weighing, own = self.weighing.among(asked), cells[asked]
         totals, start = self._totals(own, weighing.weights)
         law = self.question.mechanism.law
         plain = self._as_tally(weighing, weighing.kish, totals, start)
         try:
-            scores, first = at_most_scores(self.question, plain)
+            scores, first = at_most_scores(law, plain)
         except ValueError:
             return plain
         if own.dtype == np.bool_ or own.shape[1] > 1:  # a report names several buckets
