@@ -31,8 +31,8 @@ class UnitCosts:
     device: UnitCost = UnitCost("what a device reads before it answers", 2, "ms of a core")
     device_size: UnitCost = UnitCost("what a device reads, over the wire", 2.3, "kB")
     entry: UnitCost = UnitCost("a survey in the register, which all read", 230, "bytes")
-    report: UnitCost = UnitCost("a report, acknowledged, on SQLite", 0.4, "ms of a core")
-    batch: UnitCost = UnitCost("a report in a batch of lines", 0.01, "ms of a core", "service")
+    report: UnitCost = UnitCost("a report, acknowledged, on SQLite", 0.2, "ms of a core")
+    batch: UnitCost = UnitCost("a report in a batch of lines", 0.006, "ms of a core", "service")
     stored: UnitCost = UnitCost("a report on SQLite's disk", 55, "bytes")
     stored_postgres: UnitCost = UnitCost(
         "a report on PostgreSQL's disk, with indexes", 210, "bytes"
@@ -40,7 +40,7 @@ class UnitCosts:
     closing: UnitCost = UnitCost("a report, when SQLite's survey is closed", 0.4, "us of a core")
     export: UnitCost = UnitCost("a report, exported, sorted, as Parquet", 9, "us of a core")
     parquet: UnitCost = UnitCost("an answer in Parquet, in no order", 1, "byte")
-    duckdb: UnitCost = UnitCost("an answer, counted by DuckDB", 40, "ns of a core", "report-sets")
+    duckdb: UnitCost = UnitCost("an answer, counted by DuckDB", 20, "ns of a core", "report-sets")
 
     @property
     def each(self) -> list[UnitCost]:
