@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from time import process_time, sleep
 
@@ -32,6 +33,7 @@ from deniably.design.unit_costs import MEASURED, QUESTIONS, UnitCost
 from deniably.survey.survey import Survey
 from deniably.trust.signing import new_key
 from deniably.workbench.files.parts import open_parts
+from deniably_server.commands.export import export
 from deniably_server.storage.store import Store
 from support.databases import new_database
 
@@ -153,7 +155,7 @@ def served(sheet: Sheet, database: Path, survey: Survey) -> None:
         beside(sheet, MEASURED.report, least(pid, rounds, take))
         most = max(one.rate for one in found)
         sheet.note(f"at most {most:,.0f} reports a second, with the load on the same cores")
-    entry(sheet, database)
+        entry(sheet, database, port)
 
 
 def _repeated(work: Callable[[], object], times: int) -> int:
@@ -162,15 +164,14 @@ def _repeated(work: Callable[[], object], times: int) -> int:
     return times
 
 
-def entry(sheet: Sheet, database: Path) -> None:
+def entry(sheet: Sheet, database: Path, port: int) -> None:
     """What each survey adds to the register, which forms and devices read whole."""
     more = 40
     with closing(Store(str(database))) as store:
         for number in range(more):
             survey = survey_named(f"wave-{number}")
             store.publish(survey, new_key().sign(survey.digest))
-    command = [sys.executable, "-m", "deniably_client", "serve"]
-    with process_serving(command, database) as (port, _), local(port) as connection:
+    with local(port) as connection:
         size = got(connection, "/register", "gzip")[0]
     beside(sheet, MEASURED.entry, size / (more + 1))
 
@@ -229,19 +230,14 @@ def kept(sheet: Sheet, folder: Path, survey: Survey) -> None:
     beside(sheet, MEASURED.stored, database.stat().st_size / n)
     beside(sheet, MEASURED.closing, 1e6 * seconds / n)
     sheet.progress("exporting")
-    command = ["export", survey.name, "--database", str(database), "--format", "parts"]
-    before = children()
-    run = [sys.executable, "-m", "deniably_client", *command, "--to", str(target)]
-    subprocess.run(run, check=True, capture_output=True)
-    beside(sheet, MEASURED.export, 1e6 * (children() - before) / n)
+    start = process_time()
+    command = [survey.name, "--database", str(database), "--format", "parts", "--to", str(target)]
+    with redirect_stdout(StringIO()):
+        export.main(command, standalone_mode=False)
+    beside(sheet, MEASURED.export, 1e6 * (process_time() - start) / n)
     mixed = unsorted(folder / "mixed", open_parts(target / "reports"))
     size = sum(file.stat().st_size for file in mixed.files)
     beside(sheet, MEASURED.parquet, size / n / QUESTIONS)
-
-
-def children() -> float:
-    """The seconds of a core of processes that have ended."""
-    return sum(os.times()[2:4])
 
 
 def in_postgres(sheet: Sheet, survey: Survey) -> None:
