@@ -241,7 +241,7 @@ def _last_accepted(
     above 0: from ``inside``, its values at inner, to ``outside``.
 
     Where a line between the two values says so, points lie ever closer, and what is accepted
-    furthest out is the next inner one. A smooth ``beyond`` takes three rounds, and any other is
+    furthest out is the next inner one. A smooth ``beyond`` takes four rounds, and any other is
     halved in each, down to the spacing of floats.
     """
     near_enough = np.spacing(np.abs(inner) + np.abs(outer)) + np.abs(outer - inner) * _SPACING
