@@ -25,7 +25,7 @@ from deniably.workbench.files.parts import open_parts, write_parts
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation, packed_simulation
 from support.commands import call
-from support.every_type import survey_of_everything
+from support.every_type import SHAPES, survey_of_everything
 from support.spark_cluster import Cluster, cluster, service
 from support.stored import stored
 
@@ -118,10 +118,10 @@ class Killer(threading.Thread):
             time.sleep(0.005)
 
 
-def test_a_service_counts_every_type_of_question_as_duckdb_does(tmp_path: Path) -> None:
+def test_a_service_counts_every_shape_of_reports_as_duckdb_does(tmp_path: Path) -> None:
     """With reports that do not fit, in a folder whose name would be a pattern."""
-    everything = survey_of_everything(strata={"site": ["north", "south"]})
-    some = of_simulation(randomise(simulate_people(everything, 300)))
+    survey = survey_of_everything(questions=SHAPES, strata={"site": ["north", "south"]})
+    some = of_simulation(randomise(simulate_people(survey, 300)))
     folder = tmp_path / "a set* of [all], 100 % {or} none?"
     write_parts(folder, some.layout, [some.rows], rows=100)
     spoil(folder / "part-00002.parquet")
@@ -144,7 +144,7 @@ def spoil(file: Path) -> None:
     import pyarrow.parquet as pq
 
     table = pq.read_table(file)
-    for row, name in enumerate(("site", "stolen", "worries__money", "trust")):
+    for row, name in enumerate(("site", "stolen", "set__lsd", "two__money")):
         values = table.column(name).to_pylist()
         values[row] = 127
         place = table.schema.get_field_index(name)

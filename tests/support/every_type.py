@@ -160,6 +160,22 @@ QUESTIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+_CLAIM = {"claim": {"epsilon": "2"}}
+_TICKS = _CLAIM | {"type": "select_multiple", "choices": QUESTIONS[4]["choices"], "most": 4}
+SHAPES: list[dict[str, Any]] = [
+    _CLAIM | QUESTIONS[0],
+    _CLAIM | {"name": "set", "type": "select_one", "label": "A set",
+     "choices": QUESTIONS[3]["choices"],
+     "mechanism": {"name": "subset_selection", "k": 5, "omega": 2, "own": OWN, "other": OTHER}},
+    _TICKS | {"name": "any", "label": "Any number", "most": 1,
+     "mechanism": {"name": "unary", "k": 4, "most": 1, "own": 9, "other": 4, "total": 12}},
+    _TICKS | {"name": "two", "label": "Two of four",
+     "mechanism": {"name": "sampled_ticks", "k": 4, "s": 2, "own": 2, "other": 1}},
+    _CLAIM | QUESTIONS[11],
+]  # fmt: skip
+"""A question for each shape of columns: a number, a set, some of the options or numbers."""
+
+
 def survey_of_everything(**changes: Any) -> Survey:
     """The survey; ``changes`` replace keys of the definition."""
     questions = [{"claim": {"epsilon": "2"}} | question for question in QUESTIONS]

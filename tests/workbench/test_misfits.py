@@ -22,28 +22,15 @@ from deniably.workbench.engines.tallying import ASKED, TalliedSet, tally_set
 from deniably.workbench.files.parts import bare, open_parts
 from deniably.workbench.packing import PackedField, layout
 from deniably.workbench.report_set import of_rows
-from support.every_type import OTHER, OWN, QUESTIONS, survey_of_everything
+from support.every_type import SHAPES, survey_of_everything
 
 Row = tuple[int | None, ...]
 Change = tuple[int, int, int | None]
 """A row, a column, and the value that it gets."""
 
-_CLAIM = {"claim": {"epsilon": "2"}}
-_TICKS = _CLAIM | {"type": "select_multiple", "choices": QUESTIONS[4]["choices"], "most": 4}
-_SHAPES = [
-    _CLAIM | QUESTIONS[0],
-    _CLAIM | {"name": "set", "type": "select_one", "label": "A set",
-     "choices": QUESTIONS[3]["choices"],
-     "mechanism": {"name": "subset_selection", "k": 5, "omega": 2, "own": OWN, "other": OTHER}},
-    _TICKS | {"name": "any", "label": "Any number", "most": 1,
-     "mechanism": {"name": "unary", "k": 4, "most": 1, "own": 9, "other": 4, "total": 12}},
-    _TICKS | {"name": "two", "label": "Two of four",
-     "mechanism": {"name": "sampled_ticks", "k": 4, "s": 2, "own": 2, "other": 1}},
-    _CLAIM | QUESTIONS[11],
-]  # fmt: skip
 SURVEYS = {
-    f"{one['name']} {who}": survey_of_everything(questions=[one, _SHAPES[0]], **more)
-    for one in _SHAPES[1:]
+    f"{one['name']} {who}": survey_of_everything(questions=[one, SHAPES[0]], **more)
+    for one in SHAPES[1:]
     for who, more in (("of all", {"strata": {"site": ["north", "south"]}}), ("of some", {"ask": 1}))
 }
 _ = None

@@ -28,9 +28,11 @@ _TRIES = 5
 """How often a service is asked again before it is said that nobody answers: for 20 seconds."""
 _ALL_REMOTE = "SPARK_CONNECT_MODE_ENABLED"
 """What Spark sets in the environment once a session is of Spark Connect, and leaves there."""
+_FEW = ("spark.sql.shuffle.partitions", "8")
+"""What is shuffled is a few counts."""
 _SETTINGS = {
+    _FEW[0]: _FEW[1],
     "spark.log.level": "ERROR",
-    "spark.sql.shuffle.partitions": "8",  # what is shuffled is a few counts
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -122,7 +124,7 @@ def _started(sql: Any, master: str) -> Any:
 
 
 def _connected(sql: Any, address: str) -> Any:
-    """A session of Spark Connect, with the service's own settings, once somebody answers."""
+    """A session of Spark Connect, with the service's own settings but one, if somebody answers."""
     for name in _TO_CONNECT:
         library(name, "spark")
     with catch_warnings():
@@ -133,7 +135,7 @@ def _connected(sql: Any, address: str) -> Any:
         patient = session.client.get_retry_policies()
         session.client.set_retry_policies([retries.DefaultPolicy(max_retries=_TRIES)])
         try:
-            session.version  # noqa: B018  # asks the service
+            session.conf.set(*_FEW)
         except BaseException:
             session.release_session_on_close = False  # there is none to release
             session.stop()
