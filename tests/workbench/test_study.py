@@ -308,7 +308,9 @@ def test_weights_of_one_change_no_figure_of_any_type(study: dn.Study) -> None:
             if row["figure"] in ("share", "mean") and row["low"] is not None
         }
         if question.type in ("point", "product"):
-            with pytest.raises(dn.NoFigure, match="weights are for questions with choices and for"):
+            with pytest.raises(
+                dn.NoFigure, match="with choices and for numbers; by= estimates each"
+            ):
                 study.estimate(question.name, weights=ones)
             continue
         found = study.estimate(question.name, weights=ones).rows

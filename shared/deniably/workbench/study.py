@@ -728,7 +728,7 @@ class Study(Table):
         if not isinstance(asked, OfChoices | Number | VectorOfNumbers):
             raise NoFigure(
                 f"{question} is a {asked.type}: weights are for questions with choices and for"
-                " numbers"
+                " numbers; by= estimates each group by itself"
             )
         names = [""]
         if isinstance(asked, SelectMultiple):
