@@ -24,6 +24,7 @@ DeniablyError
     Unsigned              the author's signature is missing or wrong
   Unavailable             the database does not answer or store; retry later
   Newer                   a newer version made the database
+  Unreleased              a version that was never released made the database
   Uncomputed              a fault of the server: the worker process failed
   NotStored               a fault of the server: the transaction failed, nothing was stored
 """
@@ -153,4 +154,14 @@ class Newer(DeniablyError):
         super().__init__(
             "a newer version of Deniably made this database; use that version or a later one, or"
             " restore a backup from before"
+        )
+
+
+class Unreleased(DeniablyError):
+    """A version that was never released made the database, with other tables."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a version of Deniably that was never released made this database, with other tables;"
+            " use that version, or begin with a new database"
         )

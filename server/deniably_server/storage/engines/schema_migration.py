@@ -1,14 +1,16 @@
 """Schema migration: creates the tables, and upgrades them in place.
 
-A step is the statements of one schema version. The table ``steps`` lists the steps that were made.
-One transaction makes all missing steps, so a killed process leaves the database as it was.
+A step is the statements of one schema version. The table ``steps`` lists the steps that were made,
+with digests of their statements. One transaction makes all missing steps, so a killed process
+leaves the database as it was.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
-from deniably_server.errors import Newer
+from deniably_server.errors import Newer, Unreleased
 from deniably_server.storage.engines.engine import Connection
 
 Steps = Sequence[Sequence[str]]
@@ -17,24 +19,36 @@ Steps = Sequence[Sequence[str]]
 def migrate(database: Connection, steps: Steps) -> None:
     """Make the missing steps; safe when several processes start at once.
 
-    Raises Newer where the database has steps that this version does not know.
+    Raises Newer where the database has steps that this version does not know, and Unreleased where
+    its steps had other statements.
     """
     if not _missing(database, steps):  # then do not wait for the writers' lock
         return
     database.begin_writing()
     missing = _missing(database, steps)  # another process may have been first
-    database.execute("CREATE TABLE IF NOT EXISTS steps (number INTEGER PRIMARY KEY)")
+    database.execute(
+        "CREATE TABLE IF NOT EXISTS steps (number INTEGER PRIMARY KEY, digest TEXT NOT NULL)"
+    )
     for number in missing:
         for statement in steps[number]:
             database.execute(statement)
-        database.execute("INSERT INTO steps VALUES (?)", [number + 1])
+        database.execute("INSERT INTO steps VALUES (?, ?)", [number + 1, digest_of(steps[number])])
     database.commit()
 
 
+def digest_of(step: Sequence[str]) -> str:
+    """The digest of a step's statements, however they are indented."""
+    words = " ".join(";".join(step).split())
+    return hashlib.sha256(words.encode()).hexdigest()
+
+
 def _missing(database: Connection, steps: Steps) -> range:
-    made = 0
+    made: list[tuple[object, ...]] = []
     if "steps" in database.tables():
-        made = int(database.execute("SELECT count(*) FROM steps").fetchone()[0])
-    if made > len(steps):
+        # All columns, as tables that were never released have no digest.
+        made = database.execute("SELECT * FROM steps ORDER BY number").fetchall()
+    if len(made) > len(steps):
         raise Newer
-    return range(made, len(steps))
+    if made != [(n, digest_of(step)) for n, step in enumerate(steps[: len(made)], 1)]:
+        raise Unreleased
+    return range(len(made), len(steps))
