@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from pathlib import Path
 from threading import Event
 
@@ -312,6 +313,14 @@ def test_a_question_is_answered_by_a_process_of_its_own(apart: Make) -> None:
     assert len({one[1:], two[3_000_000:], str(os.getpid()).encode()}) == 3
 
 
+def test_memory_that_was_reserved_before_is_not_what_the_work_takes(apart: Make) -> None:
+    """A library may reserve a lot and use nothing of it."""
+    with closing(mmap(-1, 3 << 30, MAP_PRIVATE | MAP_ANONYMOUS)):
+        worker = apart(lambda question: question + bytes(len(bytearray(300 << 20)) >> 28))
+
+        assert worker.ask(b"a") == b"a\0"
+
+
 def test_what_one_had_to_import_is_there_for_all_that_come_later(
     apart: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -495,19 +504,20 @@ def test_a_killed_server_leaves_no_process_behind(
 def test_what_is_more_than_the_server_computes_is_refused_and_the_form_goes_on(
     serve: Callable[..., Server], database: Path
 ) -> None:
-    """Groups on a map are the dearest that few reports can make: some seconds."""
+    """Thirty maps of a thousand cells each are dear, however few report: some seconds."""
     axes = [{"name": name, "label": name, "minimum": 0, "maximum": 999} for name in "xy"]
-    where = {"name": "where", "type": "point", "label": "Where?", "epsilon": 1, "grid": 32}
+    where = {"type": "point", "label": "Where?", "epsilon": 0.3, "grid": 32, "parts": axes}
     rules = {"minimum": 3, "while_open": True}
     given = {"name": "map", "title": "Map", "contact": "a@example.org", "results": rules}
-    survey = compile_survey(given | {"questions": [where | {"parts": axes}]})
+    maps = [where | {"name": f"map{number}"} for number in range(30)]
+    survey = compile_survey(given | {"questions": maps})
     fill(database, survey)
     form = survey_named("other")
     server = serve("--longest", "1")
     server.publish(form)
 
     with ThreadPoolExecutor(1) as threads:
-        path = f"{server.url}/api/surveys/map/groups?question=where&count=12"
+        path = f"{server.url}/api/surveys/map/results"
         asking = threads.submit(requests.get, path, timeout=60)
         while not asking.done():
             assert requests.get(f"{server.url}/s/other", timeout=60).ok

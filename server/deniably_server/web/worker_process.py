@@ -182,10 +182,16 @@ def _limit(seconds: float) -> None:
     """Limit processor time and memory even if the forking process is gone."""
     most = int(seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    resource.setrlimit(resource.RLIMIT_DATA, (used + _MEMORY, used + _MEMORY))
+    most = _reserved() + _MEMORY
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # if memory is short, this is killed first
+
+
+def _reserved() -> int:
+    """Bytes of memory that this process has reserved: what the limit counts, used or not."""
+    with open("/proc/self/statm") as fields:
+        return int(fields.read().split()[5]) * resource.getpagesize()
 
 
 def _let_go_of_all_but(kept: int) -> None:
