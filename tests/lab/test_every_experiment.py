@@ -29,6 +29,7 @@ from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.graph import LONGEST, Band, Bars, Crowd, Dots, Graph, Mosaic
 from support.every_type import survey_of_everything
 from support.experiments import as_it_comes
+from support.kept import kept
 
 ENTRIES = entries()
 SIZES = ("n", "trials", "waves")
@@ -38,6 +39,7 @@ STANDARD_ERRORS = 4
 
 
 @cache
+@kept
 def on_questions(name: str) -> tuple[Experiment, ...]:
     """As it is on those questions of every type that it applies to, with a tenth of the people:
     as many draws as it takes are made where it runs as it comes."""
