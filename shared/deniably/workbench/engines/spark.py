@@ -106,7 +106,10 @@ def spark(master: str = LOCAL) -> Generator[Spark]:
     failures = (errors.PySparkException, *_of_java())
     opened = _connected if master.startswith(_CONNECT) else _started
     try:
-        session = opened(sql, master)
+        with catch_warnings():
+            # Spark warns of a new pandas, which it does not need here, where it is first imported.
+            simplefilter("ignore")
+            session = opened(sql, master)
     except failures as error:
         raise _told(error) from None
     try:
@@ -127,20 +130,18 @@ def _connected(sql: Any, address: str) -> Any:
     """A session of Spark Connect, with the service's own settings but one, if somebody answers."""
     for name in _TO_CONNECT:
         library(name, "spark")
-    with catch_warnings():
-        simplefilter("ignore")  # of a pandas that is not used, and that it tries no more
-        session = sql.SparkSession.builder.remote(address).getOrCreate()
-        retries = library("pyspark.sql.connect.client.retries", "spark")
-        # Spark asks again for ten minutes, which is for a service that was there.
-        patient = session.client.get_retry_policies()
-        session.client.set_retry_policies([retries.DefaultPolicy(max_retries=_TRIES)])
-        try:
-            session.conf.set(*_FEW)
-        except BaseException:
-            session.release_session_on_close = False  # there is none to release
-            session.stop()
-            environ.pop(_ALL_REMOTE, None)
-            raise
+    session = sql.SparkSession.builder.remote(address).getOrCreate()
+    retries = library("pyspark.sql.connect.client.retries", "spark")
+    # Spark asks again for ten minutes, which is for a service that was there.
+    patient = session.client.get_retry_policies()
+    session.client.set_retry_policies([retries.DefaultPolicy(max_retries=_TRIES)])
+    try:
+        session.conf.set(*_FEW)
+    except BaseException:
+        session.release_session_on_close = False  # there is none to release
+        session.stop()
+        environ.pop(_ALL_REMOTE, None)
+        raise
     session.client.set_retry_policies(patient)
     return session
 
