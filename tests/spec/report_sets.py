@@ -340,7 +340,38 @@ def check_counts(questions: list[Question], found: Json) -> None:
         require(min(one["counts"], default=0) >= 0, "a count below 0")
         if count is not None:
             require(len(one["counts"]) == count and one["start"] == 0, "the cells that there are")
+        require(are_counts(question, one), "the counts of so many reports")
+    names = [question["name"] for question in questions]
+    require(set(found["tallies"]) == set(names), "counts of what is no question")
+    pairs = set[tuple[str, str]]()
     for two in found["pairs"]:
         require(set(two) == {"rows", "columns", "counts"}, "a key is unknown or missing")
-        names = [question["name"] for question in questions]
         require(two["rows"] in names and two["columns"] in names, "a question of the survey")
+        require((two["rows"], two["columns"]) not in pairs, "the same pair twice")
+        pairs.add((two["rows"], two["columns"]))
+        values = [(row, column) for row, column, _ in two["counts"]]
+        require(len(set(values)) == len(values), "the same reports twice")
+        for place, name in enumerate((two["rows"], two["columns"])):
+            check_pair(place, two["counts"], found["tallies"][name])
+
+
+def are_counts(question: Question, one: Json) -> bool:
+    """Whether ``n`` reports, of so many cells each, can have these counts."""
+    m, total = mechanism(question), sum(one["counts"])
+    if kind(question) == "ticks" or m["name"] == "vector":
+        return bool(total == m["s"] * one["n"])
+    if kind(question) != "set":
+        return bool(total == one["n"])
+    size = {"subset_selection": "omega", "set_response": "size"}.get(m["name"])
+    if size is not None and total != m[size] * one["n"]:
+        return False
+    return bool(max(one["counts"]) <= one["n"])
+
+
+def check_pair(place: int, counts: Json, one: Json) -> None:
+    """Raise Invalid where pairs have more reports of a number than the question's counts."""
+    for number in {values[place] for values in counts}:
+        here = [values[2] for values in counts if values[place] == number]
+        known = number - one["start"]
+        there = one["counts"][known] if 0 <= known < len(one["counts"]) else 0
+        require(min(here) >= 0 and sum(here) <= there, "more pairs than reports")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -379,6 +380,15 @@ def test_what_is_no_tally_file_is_refused(text: bytes, why: str) -> None:
             b'"pairs":[{"rows":"a","columns":"b","counts":[]}]',
             "which is no question",
         ),
+        (b'"counts":[', b'"counts":[9', "the counts of stolen are none of its 250 reports"),
+        (b'"counts":[', b'"counts":[1180591620717411303424', "no tally file: Expected `int` <="),
+        (b'"left_out":0', b'"left_out":-1', "no tally file: Expected `int` >= 0"),
+        (b'"unfit":{}', b'"unfit":{"stolen":-1}', "no tally file: Expected `int` >= 0"),
+        (
+            b'"tallies":{',
+            b'"tallies":{"more":{"counts":[],"n":0,"start":0},',
+            "has counts of more, which is no question",
+        ),
     ],
 )
 def test_counts_that_do_not_fit_the_survey_are_refused(
@@ -389,6 +399,43 @@ def test_counts_that_do_not_fit_the_survey_are_refused(
 
     with pytest.raises(NoExport, match=why):
         read_tally(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("question", [one["name"] for one in QUESTIONS])
+def test_counts_of_a_report_more_are_refused_for_every_question(
+    folder: Path, engine: DuckDB, question: str
+) -> None:
+    file = json.loads(tally_text(tally_set(open_parts(folder), engine)))
+    own = file["strata"][0]["tallies"][question]
+    more = own | {"counts": [own["n"] + 1, *own["counts"][1:]]}
+    file["strata"][0]["tallies"][question] = more
+
+    with pytest.raises(NoExport, match=f"the counts of {question} are none of its"):
+        read_tally(json.dumps(file).encode())
+
+
+def test_counts_of_numbers_that_no_noise_makes_are_refused(folder: Path, engine: DuckDB) -> None:
+    file = json.loads(tally_text(tally_set(open_parts(folder), engine)))
+    tallies = file["strata"][0]["tallies"]
+    endless = next(own for own in tallies.values() if own["start"])
+    endless["start"] = 10**12
+
+    with pytest.raises(NoExport, match=r"has cells from -\d+ to \d+, and counts of others"):
+        read_tally(json.dumps(file).encode())
+
+
+def test_pairs_that_are_there_twice_are_refused(folder: Path, engine: DuckDB) -> None:
+    file = json.loads(tally_text(tally_set(open_parts(folder), engine, [("stolen", "what")])))
+    stratum = file["strata"][0]
+    [pair] = stratum["pairs"]
+
+    for pairs in (
+        [pair, pair],
+        [pair | {"counts": [*pair["counts"], [*pair["counts"][0][:2], 0]]}],
+    ):
+        stratum["pairs"] = pairs
+        with pytest.raises(NoExport, match="twice"):
+            read_tally(json.dumps(file).encode())
 
 
 def test_people_answer_again_as_often_as_there_are_reports(tmp_path: Path) -> None:

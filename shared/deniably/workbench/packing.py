@@ -194,7 +194,7 @@ def _field(question: Question, start: int, optional: bool) -> PackedField:
     law = question.mechanism.law
     if isinstance(law, Supporting) and not law.both and law.size != 1:
         return PackedField(question, start, optional, "bits", law.cell_count)
-    low, high = _reach(law)
+    low, high = reach(law)
     size = ((high - low).bit_length() + 7) // 8 or 1
     return PackedField(question, start, optional, "numbers", _numbers(law), low, size)
 
@@ -206,12 +206,12 @@ def _numbers(law: Law) -> int:
     return law.most if isinstance(law, Supporting) else 1
 
 
-def _reach(law: Law) -> tuple[int, int]:
+def reach(law: Law) -> tuple[int, int]:
     """The lowest and the highest cell that a report can name."""
     if isinstance(law, Noise):
         return -law.reach, law.k - 1 + law.reach
     if isinstance(law, Several):
         d = len(law.parts)
-        ends = [_reach(part) for part in law.parts]
+        ends = [reach(part) for part in law.parts]
         return min(low for low, _ in ends) * d, max(high for _, high in ends) * d + d - 1
     return 0, law.cell_count - 1

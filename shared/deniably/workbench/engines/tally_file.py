@@ -7,30 +7,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
-from deniably.core.canonical import canonical
+from deniably.core.canonical import LARGEST_INTEGER, canonical
 from deniably.core.counting import counted
 from deniably.core.errors import DeniablyError
 from deniably.estimation.tally import Tally
-from deniably.survey.questions import Question
+from deniably.mechanisms.law import Supporting
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.engines.engine import Groups
 from deniably.workbench.engines.tallying import Counts, TalliedSet, may_be_seen
 from deniably.workbench.files.needed import NoExport
+from deniably.workbench.packing import PackedField, layout, reach
 
 VERSION = 1
+_Integer = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+_Number = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]
+"""A number of reports."""
 
 
 class _Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``n`` reports to a question, and how many count in each cell from ``start`` on."""
 
-    n: int
-    start: int
-    counts: list[int]
+    n: _Integer
+    start: _Integer
+    counts: list[_Integer]
 
 
 class _Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,11 +43,11 @@ class _Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     rows: str
     columns: str
-    counts: list[tuple[int, int, int]]
+    counts: list[tuple[_Integer, _Integer, _Integer]]
 
 
 class _Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    n: int
+    n: _Number
     tallies: dict[str, _Counts]
     pairs: list[_Pair]
 
@@ -50,8 +55,8 @@ class _Stratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tally: int
     survey: msgspec.Raw
-    left_out: int
-    unfit: dict[str, int]
+    left_out: _Number
+    unfit: dict[str, _Number]
     strata: list[_Stratum]
 
 
@@ -115,21 +120,43 @@ def _check_strata(survey: Survey, strata: Sequence[Counts]) -> None:
 
 
 def _counts(survey: Survey, given: _Stratum) -> Counts:
-    tallies = {one.name: _tally(one, given) for one in survey.questions}
+    places = layout(survey)
+    tallies = {name: _tally(field, given) for name, field in places.fields.items()}
+    if unknown := given.tallies.keys() - places.fields.keys():
+        raise NoExport(f"this tally file has counts of {min(unknown)}, which is no question")
     pairs = {(one.rows, one.columns): _groups(one, tallies) for one in given.pairs}
+    if len(pairs) < len(given.pairs):
+        raise NoExport("this tally file has the pairs of two questions twice")
     return Counts(given.n, tallies, pairs)
 
 
-def _tally(question: Question, found: _Stratum) -> Tally:
-    one, cell_count = found.tallies.get(question.name), question.mechanism.law.cell_count
+def _tally(field: PackedField, found: _Stratum) -> Tally:
+    name, law = field.question.name, field.question.mechanism.law
+    cell_count = law.cell_count
+    one = found.tallies.get(name)
     if one is None:
-        raise NoExport(f"this tally file has no counts of {question.name}")
+        raise NoExport(f"this tally file has no counts of {name}")
     if min(one.counts, default=0) < 0 or not 0 <= one.n <= found.n:
-        raise NoExport(f"the counts of {question.name} are none of {found.n:,} reports")
+        raise NoExport(f"the counts of {name} are none of {found.n:,} reports")
     if cell_count is not None and (len(one.counts) != cell_count or one.start):
-        raise NoExport(f"{question.name} has {cell_count} cells, not {len(one.counts)}")
+        raise NoExport(f"{name} has {cell_count} cells, not {len(one.counts)}")
+    low, high = reach(law)
+    if one.counts and not low <= one.start <= one.start + len(one.counts) - 1 <= high:
+        raise NoExport(f"{name} has cells from {low} to {high}, and counts of others")
+    if not _are_of(field, one):
+        raise NoExport(f"the counts of {name} are none of its {one.n:,} reports")
     counts = np.array(one.counts, np.int64)
     return Tally(one.n, counts, one.start, endless=cell_count is None)
+
+
+def _are_of(field: PackedField, one: _Counts) -> bool:
+    """Whether so many reports, which count in so many cells each, can have these counts."""
+    law = field.question.mechanism.law
+    if field.kind == "numbers":
+        return sum(one.counts) == field.count * one.n
+    assert isinstance(law, Supporting)
+    named = law.size is None or sum(one.counts) == law.size * one.n
+    return named and max(one.counts) <= one.n
 
 
 def _triples(groups: Groups) -> list[list[int]]:
@@ -154,4 +181,7 @@ def _groups(pair: _Pair, tallies: Mapping[str, Tally]) -> Groups:
             raise NoExport(
                 f"the pairs of {pair.rows} and {pair.columns} are more than the counts of {name}"
             )
-    return {(row, column): count for row, column, count in pair.counts}
+    groups: Groups = {(row, column): count for row, column, count in pair.counts}
+    if len(groups) < len(pair.counts):
+        raise NoExport(f"the pairs of {pair.rows} and {pair.columns} have two numbers twice")
+    return groups
