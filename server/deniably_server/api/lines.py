@@ -146,7 +146,7 @@ class _Reader:
         self._known: list[set[str]] = [set() for _ in names]
         # Reports with a ticket, a stratum, or only some of the questions are parsed one by one.
         self._plain = survey.asked == len(order) and not (survey.invited or survey.strata)
-        self._apart = re.compile(_pattern(survey.digest, names)).split
+        self._apart = re.compile(line_pattern(survey.digest, names)).split
 
     def read(self, chunk: bytes, found: Outcomes) -> _Part:
         """The reports in these lines. Other lines are noted in ``found``; the codes of reports are
@@ -226,13 +226,14 @@ class _Reader:
         return True
 
 
-def _pattern(digest: str, names: list[str]) -> str:
+def line_pattern(digest: str, names: list[str]) -> str:
     """Matches a line with a report in canonical form. Its groups are what should be the report's id
     and its values, by the names in alphabetical order."""
     fields = [f'"{name}":[]' for name in names]
     fixed = f'{{"id":"{digest[:32]}","survey":"{digest}","values":{{{",".join(fields)}}}}}'
-    # So that no line is longer than a report may be. Nothing is tried twice.
-    value = rf"(\[[^]]{{0,{max(0, LARGEST_BODY - len(fixed)) // len(names)}}}+\])"
+    # So that no line is longer than a report may be. Nothing is tried twice: within a value no
+    # other report begins, from where the rest of it would be tried again.
+    value = rf"(\[[-,0-9]{{0,{max(0, LARGEST_BODY - len(fixed)) // len(names)}}}+\])"
     values = ",".join(f'"{name}":{value}' for name in names)
     return rf'\{{"id":"(.{{32}})","survey":"{digest}","values":\{{{values}\}}\}}\n'
 
