@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, render_template
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import publish_text
+from deniably_server.api import pages
 from support.material import signed
 
 TEXT = """
@@ -25,6 +27,40 @@ def page(client: FlaskClient, app: Flask, results: str = "{minimum: 5}") -> str:
     survey = publish_text(TEXT.replace("RESULTS", results))
     app.extensions["deniably"].publish(survey, signed(survey))
     return client.get("/s/s").text
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The templates that are rendered from now on."""
+    found = list[str]()
+
+    def render(name: str, **texts: Any) -> str:
+        found.append(name)
+        return render_template(name, **texts)
+
+    monkeypatch.setattr(pages, "render_template", render)
+    return found
+
+
+def test_a_form_is_written_once_for_each_language_until_the_survey_is_closed(
+    client: FlaskClient, app: Flask, written: list[str]
+) -> None:
+    first = page(client, app, "{minimum: 17}")  # that no other test asks for
+    german = client.get("/s/s?language=de").text
+
+    assert client.get("/s/s").text == first != german == client.get("/s/s?language=de").text
+    assert written == ["form.html"] * 2
+    app.extensions["deniably"].close_survey("s")
+    assert client.get("/s/s").text != first
+
+
+def test_a_large_form_is_not_kept(client: FlaskClient, app: Flask, written: list[str]) -> None:
+    choices = ", ".join(f"choice-{number}" for number in range(400))
+    survey = publish_text(TEXT.replace("RESULTS", "{minimum: 5}").replace("x, y, z", choices))
+    app.extensions["deniably"].publish(survey, signed(survey))
+
+    assert "choice-399" in client.get("/s/s").text == client.get("/s/s").text
+    assert written == ["form.html"] * 2
 
 
 def test_answers_that_are_none_stand_apart_from_the_others(client: FlaskClient, app: Flask) -> None:

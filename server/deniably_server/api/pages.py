@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlencode
 
@@ -62,6 +64,8 @@ pages = Blueprint("pages", __name__)
 
 _BRACKETS = re.compile(r"\([^()]{1,30}\)")
 
+_KEPT = 1 << 14
+"""Bytes; the forms of definitions up to this size are written once and kept."""
 _FIELDS = ("select_multiple", "number", "vector", "point", "product")
 
 
@@ -95,11 +99,28 @@ def form(name: str) -> ResponseReturnValue:
             text=words("strata.text"),
             link=("/", words("missing.link")),
         ), 400
+    write = _kept_form if len(survey.canonical) <= _KEPT else _form
+    return write(_Form(survey.digest, words.language, tuple(sorted(stratum.items())), survey))
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What a form depends on; equal ones have the same text."""
+
+    digest: str
+    language: str
+    stratum: tuple[tuple[str, str], ...]
+    survey: Survey = field(compare=False, repr=False)
+
+
+def _form(asked: _Form) -> str:
+    """The form's HTML."""
+    survey, words, stratum = asked.survey, Words(asked.language), dict(asked.stratum)
     fields = any(question.type in _FIELDS for question in survey.questions)
     return render_template(
         "form.html",
         survey=survey,
-        stratum=dict(sorted(stratum.items())),
+        stratum=stratum,
         link=query_of(stratum)[1:],
         definition=_data_block(survey.canonical.decode()),
         words=words,
@@ -122,6 +143,11 @@ def form(name: str) -> ResponseReturnValue:
         alone=analysis.UNSCORED,
         hidden=_hidden_choice(survey),
     )
+
+
+# Each device fetches the form twice: to show it, and to keep it for use without a network. To write
+# it takes several times as long as the rest of the request.
+_kept_form = lru_cache(maxsize=256)(_form)
 
 
 @pages.get("/surveys/<name>")
