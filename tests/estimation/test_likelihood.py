@@ -95,14 +95,16 @@ def test_at_a_face_it_is_likelier_than_the_nearest_point() -> None:
 
 
 def test_acceleration_saves_steps() -> None:
+    """Where it leaps to hangs on the last bit of a product, and so on the machine: 300 to 1,800
+    steps were seen, each of which costs three plain ones."""
     channel = square_wave(32, 8, 1.0)
     counts = np.random.default_rng(7).multinomial(20_000, bell(32) @ channel)
 
-    plain = expectation_maximisation(counts, channel, change=0, most_steps=5000)
+    plain = expectation_maximisation(counts, channel, change=0, most_steps=15_000)
     fast = maximum_likelihood(counts, channel)
 
-    assert fast.steps < 1000
-    assert fast.shortfall < 1e-4 < plain.shortfall
+    assert 3 * fast.steps < plain.steps
+    assert fast.shortfall < 1e-4 < plain.shortfall / 100
 
 
 def test_a_fit_that_ran_out_of_steps_says_so() -> None:
