@@ -55,6 +55,8 @@ _CONNECTIONS = 4096
 """The number of open connections of a process; each needs a file descriptor."""
 _FILES = 256
 """The number of a process's other file descriptors."""
+_WORKER = "deniably_worker"
+"""The extension of the application that computes results."""
 _NOTHING = logging.CRITICAL + 1
 """Turns off the logs of uvicorn and asyncio, which would contain client addresses."""
 
@@ -204,7 +206,8 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
         timeout_graceful_shutdown=_PATIENCE,
     )
     logging.getLogger("asyncio").setLevel(_NOTHING)
-    server = _Stopping(settings)
+    worker: WorkerProcess | None = app.extensions.get(_WORKER)
+    server = _Stopping(settings, worker.end if worker else lambda: None)
 
     def stop(number: int, frame: FrameType | None) -> None:
         """Handle a signal before uvicorn has started; later, uvicorn handles it and raises it here
@@ -218,11 +221,16 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
 
 
 class _Stopping(Server):
-    """Ends connections that come up while it stops, too.
+    """Ends connections that come up while it stops, too, and what is computed for nobody.
 
     A connection that was accepted just before is made after uvicorn has gone through them. Its
-    client would go on sending until time is up, and then get a 500.
+    client would go on sending until time is up, and then get a 500. A computation whose client is
+    gone would go on until time is up.
     """
+
+    def __init__(self, config: Config, end_computations: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end_computations = end_computations
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         ending = asyncio.create_task(self._end_connections())
@@ -230,12 +238,15 @@ class _Stopping(Server):
             await super().shutdown(sockets)
         finally:
             ending.cancel()
+            self._end_computations()
 
     async def _end_connections(self) -> None:
         while True:
             await asyncio.sleep(_TICK)
             for connection in list(self.server_state.connections):
                 connection.shutdown()
+            if not self.server_state.connections:
+                self._end_computations()
 
 
 def _most_connections() -> int:
@@ -263,6 +274,7 @@ def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
     use_queue(
         app, ComputationQueue(worker.ask, longest, most=max(1, cast(int, config["THREADS"]) // 4))
     )
+    app.extensions[_WORKER] = worker
     erase_order_after_closings(app.extensions["deniably"])
     return app
 

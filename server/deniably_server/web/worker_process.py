@@ -58,6 +58,7 @@ class WorkerProcess:
     def __init__(self, prepare: Callable[[], Answerer], seconds: float) -> None:
         self._prepare, self._seconds = prepare, seconds
         self._line: socket.socket | None = None
+        self._ended = False
         self._start()
 
     def ask(self, question: bytes) -> bytes:
@@ -66,6 +67,8 @@ class WorkerProcess:
             if self._line is None:
                 self._start()
             assert self._line is not None
+            if self._ended:  # asked after the start: ``end`` may have found no line to cut
+                raise WorkerFailed
             _send(self._line, question)
             answer = _receive(self._line)
             if answer is None:
@@ -77,6 +80,13 @@ class WorkerProcess:
         if kind == _DONE:
             return rest
         raise TookTooLong if kind == _SLOW else WorkerFailed
+
+    def end(self) -> None:
+        """End the processes for good, from any thread. Every ``ask`` raises WorkerFailed then."""
+        self._ended = True
+        if (line := self._line) is not None:
+            with suppress(OSError):  # it was just closed
+                line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """End the processes. The next ``ask`` starts new ones."""
@@ -180,12 +190,17 @@ def _be_worker(there: int, answer: Answerer, question: bytes, seconds: float) ->
 
 def _limit(seconds: float) -> None:
     """Limit processor time and memory even if the forking process is gone."""
-    most = int(seconds) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    most = _reserved() + _MEMORY
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    _allow(resource.RLIMIT_CPU, int(seconds) + 2)
+    _allow(resource.RLIMIT_DATA, _reserved() + _MEMORY)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # if memory is short, this is killed first
+
+
+def _allow(what: int, most: int) -> None:
+    """Limit a resource to ``most``, or to less where the system allows only that."""
+    _, hard = resource.getrlimit(what)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(what, (most, most))
 
 
 def _reserved() -> int:

@@ -1,0 +1,50 @@
+"""The process that computes: how it is ended, and what it may take."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from deniably_server.web.worker_process import Answerer, WorkerFailed, WorkerProcess
+from support.crowd import PATIENCE, until
+
+NOBODY = 65534
+
+
+def begun_then_sleep(file: bytes) -> bytes:
+    Path(file.decode()).touch()
+    time.sleep(10 * PATIENCE)
+    return b""
+
+
+def test_who_asks_a_process_that_is_ended_fails_at_once(tmp_path: Path) -> None:
+    worker = WorkerProcess(lambda: begun_then_sleep, 10 * PATIENCE)
+
+    with ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(worker.ask, bytes(tmp_path / "begun"))
+        until((tmp_path / "begun").exists)
+        worker.end()
+        with pytest.raises(WorkerFailed):
+            asked.result(PATIENCE)
+    with pytest.raises(WorkerFailed):
+        worker.ask(b"")
+
+
+def allowed_less_than_a_piece_of_work() -> Answerer:
+    """What answers where the system allows less memory and time, and nobody may ask for more."""
+    resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+    if os.geteuid() == 0:
+        os.setuid(NOBODY)
+    return bytes.upper
+
+
+def test_it_answers_where_the_system_allows_less_than_it_would() -> None:
+    with closing(WorkerProcess(allowed_less_than_a_piece_of_work, 30)) as worker:
+        assert worker.ask(b"yes") == b"YES"
