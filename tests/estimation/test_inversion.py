@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.estimation.intervals import population_interval, respondents_interval
-from deniably.estimation.inversion import Margin, linear, scores, tilted
+from deniably.estimation.inversion import Margin, linear, linear_each, scores, tilted
 from support.soak import soak
 
 Floats = npt.NDArray[np.float64]
@@ -55,6 +55,24 @@ def test_scores_are_unbiased_for_every_answer(inputs: int, spare: int, seed: int
     target = rng.normal(size=inputs)
 
     np.testing.assert_allclose(channel @ scores(channel, target), target, atol=1e-9)
+
+
+@pytest.mark.parametrize("channel", [k_ary(5, 1.0), window(6, 2, 2.0)])
+def test_many_scores_of_the_same_reports_have_the_means_of_each(channel: Floats) -> None:
+    counts = np.arange(channel.shape[1]) * 3 + 1
+    every = scores(channel, np.tri(5)[:-1])
+    found = linear_each(counts, every, channel, 0.9)
+
+    assert len(found) == 4
+    for target, score, one in zip(np.tri(5), every, found, strict=False):
+        np.testing.assert_allclose(score, scores(channel, target), atol=1e-12)
+        alone = linear(counts, score, channel, 0.9)
+        for own, other in (
+            (one.population_margin, alone.population_margin),
+            (one.sample_margin, alone.sample_margin),
+        ):
+            np.testing.assert_allclose(own.ends, other.ends, rtol=1e-9, atol=1e-12)
+            assert own.standard_error == pytest.approx(other.standard_error, rel=1e-9)
 
 
 def test_no_other_unbiased_scores_vary_less() -> None:

@@ -108,7 +108,7 @@ def test_of_a_normal_estimate_it_is_the_normal_test() -> None:
 
 def test_what_no_confidence_can_hold_is_not_called_impossible() -> None:
     margin = Margin(0.1, 20, 20, True)
-    missed = Mean(9, 0.95, 30.0, margin, lambda _: margin, lambda _: margin)
+    missed = Mean(9, 0.95, 30.0, lambda _: margin, lambda _: margin)
 
     assert 0 < against_value(missed, 20).p_value <= 1e-12
 

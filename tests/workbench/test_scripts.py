@@ -23,8 +23,8 @@ from deniably.survey.strata import stratum_text
 from deniably.workbench import rake
 from deniably.workbench.files.examples import MARK
 from deniably.workbench.files.folder import write_folder
-from deniably.workbench.report_set import ReportSet
-from deniably.workbench.scripted import script_of, worked_out
+from deniably.workbench.report_set import ReportSet, of_simulation
+from deniably.workbench.scripted import scores_of, script_of, worked_out
 from support.every_type import QUESTIONS, reports_by_seed, survey_of_everything
 from support.material import source_of
 
@@ -226,3 +226,22 @@ def test_the_error_of_a_share_is_worked_out_and_never_given(exported: Any) -> No
 
     assert {one.figure for one in given} <= {"mean"}
     assert len(given) < 3
+
+
+def test_scores_of_a_mean_take_no_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be thousands of scores, and nobody reads the interval of one."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("nobody reads this interval")
+
+    survey = dn.load_survey({"name": "s", "title": "S", "questions": [
+        {"name": "pay", "type": "number", "label": "Pay?", "minimum": 0, "maximum": 20,
+         "epsilon": 1, "mechanism": "bounded_laplace"}]})  # fmt: skip
+    reports = of_simulation(dn.randomise(dn.simulate_people(survey, 50)))
+    (question,) = survey.questions
+    (group,) = groups(question)
+    monkeypatch.setattr("deniably.estimation.inversion.tilted", refuse)
+    scored = scores_of(question, group, reports.columns.of("pay"))
+
+    assert scored is not None
+    assert len(scored[2][0]) == 21

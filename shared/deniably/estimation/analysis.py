@@ -489,7 +489,7 @@ def at_most_scores(law: Law, tally: Tally) -> tuple[Floats, int]:
     counts, channel = _whole(law, tally)
     at_most = np.tri(len(channel))[:-1]
     start = min(tally.start, 0) if tally.endless else 0
-    return np.stack([scores(channel, row) for row in at_most])[:, : len(counts)], start
+    return scores(channel, at_most)[:, : len(counts)], start
 
 
 def roots(mechanism: HasLaw[Law]) -> float | None:
@@ -554,7 +554,7 @@ def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None
         low, high, missed = interval(1, confidence) or respondents
         return Margin(errors[1], min(low, shown), max(high, shown), missed)
 
-    return Mean(tally.n, confidence, shown, whole, margin_at, sample_margin_at)
+    return Mean(tally.n, confidence, shown, margin_at, sample_margin_at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -661,7 +661,8 @@ def _each_share(question: Scale, tally: Tally) -> Floats:
     if isinstance(law, Supporting):
         return _supported(law, seen)
     channel = matrix(law)
-    return np.array([seen @ scores(channel, row) for row in np.eye(len(question.names))])
+    found: Floats = scores(channel, np.eye(len(question.names))) @ seen
+    return found
 
 
 def _supported(law: Supporting, seen: Floats) -> Floats:
@@ -691,13 +692,11 @@ def _mean_position(law: OfNumber, tally: Tally, confidence: float) -> Mean:
         def normal(variance: float, confidence: float) -> Margin:
             return _normal(estimate, variance / tally.n, confidence, (0.0, float(law.k - 1)))
 
-        population = partial(normal, max(spread, noise))
         return Mean(
             n=tally.n,
             confidence=confidence,
             estimate=estimate,
-            population_margin=population(confidence),
-            margin_at=population,
+            margin_at=partial(normal, max(spread, noise)),
             sample_margin_at=partial(normal, noise),
         )
     _, channel = some_positions(law)
@@ -727,7 +726,6 @@ def _scaled(mean: Mean, factor: float, start: float) -> Mean:
         mean.n,
         mean.confidence,
         start + factor * mean.estimate,
-        margin(mean.population_margin),
         lambda confidence: margin(mean.margin_at(confidence)),
         lambda confidence: margin(mean.sample_margin_at(confidence)),
     )
@@ -751,12 +749,7 @@ def _widened(mean: Mean, line: PositionLine) -> Mean:
     def sample_margin_at(confidence: float) -> Margin:
         return margin(mean.sample_margin_at(confidence))
 
-    return replace(
-        mean,
-        population_margin=margin(mean.population_margin),
-        margin_at=margin_at,
-        sample_margin_at=sample_margin_at,
-    )
+    return replace(mean, margin_at=margin_at, sample_margin_at=sample_margin_at)
 
 
 def _in_unit(mean: Mean, grid: Range) -> Mean:

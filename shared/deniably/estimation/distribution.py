@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniably.estimation.inversion import Mean, linear, scores
+from deniably.estimation.inversion import Mean, linear_each, scores
 from deniably.estimation.likelihood import Fit, expectation_maximisation
 
 SMALL = 2000
@@ -55,7 +55,7 @@ def cumulative(
     Raises ValueError where the reports do not determine F, and as ``linear`` does.
     """
     at_most = np.tri(len(np.asarray(channel)))[:-1]
-    return [linear(counts, scores(channel, row), channel, confidence) for row in at_most]
+    return linear_each(counts, scores(channel, at_most), channel, confidence)
 
 
 def quantiles_from(

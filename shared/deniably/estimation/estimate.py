@@ -24,7 +24,7 @@ from deniably.estimation.intervals import (
     respondents_interval,
     scores_interval,
 )
-from deniably.estimation.inversion import Mean, linear, scores
+from deniably.estimation.inversion import Mean, linear_each, scores
 from deniably.estimation.likelihood import maximum_likelihood
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import HasLaw, Supporting
@@ -156,8 +156,8 @@ def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0
             f"the tally has {len(tally.counts)} cells but the channel has {q.shape[1]} outputs"
         )
     _check(confidence)
-    weights = [scores(q, row) for row in np.eye(len(q))]
-    every = [linear(tally.counts, v, q, confidence) for v in weights]
+    weights = scores(q, np.eye(len(q)))
+    every = linear_each(tally.counts, weights, q, confidence)
     risk = (1 - confidence) / len(q)
     joint = [_through(tally, q, choice, score, risk) for choice, score in enumerate(weights)]
     consistent = maximum_likelihood(tally.counts, q).shares

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from statistics import NormalDist
 from typing import cast
 
@@ -51,13 +51,19 @@ class Mean:
     n: int
     confidence: float
     estimate: float
-    population_margin: Margin
     margin_at: Callable[[float], Margin] = field(repr=False, compare=False)
     sample_margin_at: Callable[[float], Margin] = field(repr=False, compare=False)
 
+    # Margins are made when they are asked for: of many means nobody asks for them.
+
+    @cached_property
+    def population_margin(self) -> Margin:
+        """The margin of the mean of the population."""
+        return self.margin_at(self.confidence)
+
     @cached_property
     def sample_margin(self) -> Margin:
-        """Made when it is asked for: of many means nobody asks for it."""
+        """The margin of the mean of these respondents."""
         return self.sample_margin_at(self.confidence)
 
 
@@ -101,7 +107,7 @@ def scores(channel: npt.ArrayLike, target: npt.ArrayLike, reference: npt.ArrayLi
 
     The variance is that for answers in proportion to ``reference``, shape (inputs,) and positive,
     by default uniform: v = D^-1 Q' (Q D^-1 Q')^-1 t, where D holds the probabilities of the outputs
-    (Gauss-Markov; Aitken 1935).
+    (Gauss-Markov; Aitken 1935). Several targets (t, inputs) have scores (t, outputs).
 
     >>> scores([[0.75, 0.25], [0.25, 0.75]], [1, 0]).round(3)  # the share of the first answer
     array([ 1.5, -0.5])
@@ -109,7 +115,7 @@ def scores(channel: npt.ArrayLike, target: npt.ArrayLike, reference: npt.ArrayLi
     Raises ValueError if no such scores exist: the outputs do not tell the inputs apart.
     """
     found, exact = _solve(np.asarray(channel, float), np.asarray(target, float), reference)
-    if not exact:
+    if not exact.all():
         raise ValueError("no unbiased estimate exists: the reports do not tell the answers apart")
     return found
 
@@ -133,16 +139,43 @@ def linear(
     k-ary response (n = 200), 0.88 for windows and 0.85 for square waves (n = 50).
     Raises ValueError where there is no report, shapes differ or confidence is not in (0, 1).
     """
+    return linear_each(counts, np.asarray(v, dtype=np.float64)[None], channel, confidence)[0]
+
+
+def linear_each(
+    counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
+) -> list[Mean]:
+    """Estimates the means of several scores ``v`` (t, outputs) of the same reports, as ``linear``.
+
+    It takes one product of matrices for all of them.
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence:g}; use one between 0 and 1, such as 0.95")
-    return as_mean(int(np.sum(counts)), uncertain(counts, v, channel), confidence)
+    scored = _scored(counts, v, channel)
+    n = int(np.sum(counts))
+    return [
+        _as_mean(n, mean, cache(partial(_uncertain, scored, index)), confidence)
+        for index, mean in enumerate(scored.means.tolist())
+    ]
+
+
+_Pair = tuple["Uncertain", "Uncertain"]
 
 
 def as_mean(n: int, found: tuple[Uncertain, Uncertain], confidence: float) -> Mean:
     """Puts the two uncertain means of n reports, for population and sample, into a ``Mean``."""
-    population, respondents = found
-    whole = population.margin(confidence)
-    return Mean(n, confidence, population.estimate, whole, population.margin, respondents.margin)
+    return _as_mean(n, found[0].estimate, lambda: found, confidence)
+
+
+def _as_mean(n: int, estimate: float, found: Callable[[], _Pair], confidence: float) -> Mean:
+    """A mean whose uncertainty is worked out when a margin is asked for."""
+    return Mean(
+        n,
+        confidence,
+        estimate,
+        lambda confidence: found()[0].margin(confidence),
+        lambda confidence: found()[1].margin(confidence),
+    )
 
 
 def uncertain(
@@ -153,43 +186,88 @@ def uncertain(
     ``counts`` and ``v`` have shape (m,), and ``channel`` (k, m). Raises ValueError where they do
     not, or where there is no report.
     """
+    return _uncertain(_scored(counts, np.asarray(v, dtype=np.float64)[None], channel), 0)
+
+
+def _uncertain(scored: _Scored, index: int) -> _Pair:
+    return scored.possible.uncertain(index)
+
+
+def _scored(counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike) -> _Scored:
+    """Raises ValueError where shapes differ, or there is no report."""
     q = np.asarray(channel, dtype=np.float64)
     tallied, score = np.asarray(counts, dtype=np.float64), np.asarray(v, dtype=np.float64)
-    if not tallied.shape == score.shape == q.shape[1:]:
+    if not tallied.shape == score.shape[1:] == q.shape[1:]:
         raise ValueError(
-            f"counts have the shape {tallied.shape} and scores {score.shape}; both have one entry"
-            f" for each of the {q.shape[1]} outputs of the channel"
+            f"counts have the shape {tallied.shape} and scores {score.shape[1:]}; both have one"
+            f" entry for each of the {q.shape[1]} outputs of the channel"
         )
-    n = float(tallied.sum())
-    if not n > 0:
+    if not tallied.sum() > 0:
         raise ValueError("an estimate needs at least one report")
-    seen = (tallied > 0) | (q > 0).any(axis=0)
-    tallied, score, q = tallied[seen], score[seen], q[:, seen]
-    mean, target = float(tallied @ score / n), q @ score
-    apart, moment = score - mean, q @ (score - mean) ** 2
-    noise = moment - (target - mean) ** 2
-    noise_scores, known = _solve(q, noise, 1)
-    likeliest = tilted(tallied, score, np.stack([apart**2, noise_scores]))
-    spread, hidden = allowed(target, moment), allowed(target, noise)
+    return _Scored(tallied, score, q)
 
-    def here(mu: npt.ArrayLike) -> Floats:
-        return hidden(mu, likeliest(mu, 1) if known else np.inf)
 
-    ends = float(target.min()), float(target.max())
-    step = least_step(score) / n
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """Several ``scores`` (t, m) of the same reports: ``counts`` (m,) through a ``channel`` (k, m).
 
-    def variance_at(mu: Floats) -> Floats:
-        return (spread(mu, likeliest(mu, 0)) - (mu - mean) ** 2) / n
+    What one product of matrices gives for all scores is worked out together.
+    """
 
-    shown = np.array(mean)
-    if np.allclose(target * (1 - target), 0):  # a share
-        shown = (n * mean + (score.min() + score.max()) / 2) / (n + 1)
-    error = float(np.sqrt(variance_at(np.clip(shown, *ends))))
-    within = float(here(np.clip(mean, *ends))) / n
-    return (
-        Uncertain(mean, float(tallied @ apart**2) / n**2, variance_at, step, ends, error),
-        Uncertain(mean, within, lambda mu: here(mu) / n, step, ends, within**0.5),
-    )
+    counts: Floats
+    scores: Floats
+    channel: Floats
+
+    @cached_property
+    def n(self) -> float:
+        return float(self.counts.sum())
+
+    @cached_property
+    def means(self) -> Floats:
+        found: Floats = self.scores @ self.counts / self.n
+        return found
+
+    @cached_property
+    def possible(self) -> _Scored:
+        """Without the outputs that neither an answer causes nor a report has."""
+        seen = (self.counts > 0) | (self.channel > 0).any(axis=0)
+        return _Scored(self.counts[seen], self.scores[:, seen], self.channel[:, seen])
+
+    @cached_property
+    def _of_answers(self) -> tuple[Floats, Floats, Floats, npt.NDArray[np.bool_]]:
+        """By answer, (t, k): the mean score, and its mean square about the mean of all. Scores of
+        the noise of each answer (t, m), and which are known."""
+        means = self.means[:, None]
+        target = self.scores @ self.channel.T
+        moment = (self.scores - means) ** 2 @ self.channel.T
+        return target, moment, *_solve(self.channel, moment - (target - means) ** 2, 1)
+
+    def uncertain(self, index: int) -> tuple[Uncertain, Uncertain]:
+        """The mean of one score, for population and sample."""
+        n, mean, score = self.n, float(self.means[index]), self.scores[index]
+        target, moment, noise_scores, known = (part[index] for part in self._of_answers)
+        apart = score - mean
+        likeliest = tilted(self.counts, score, np.stack([apart**2, noise_scores]))
+        spread, hidden = allowed(target, moment), allowed(target, moment - (target - mean) ** 2)
+
+        def here(mu: npt.ArrayLike) -> Floats:
+            return hidden(mu, likeliest(mu, 1) if known else np.inf)
+
+        ends = float(target.min()), float(target.max())
+        step = least_step(score) / n
+
+        def variance_at(mu: Floats) -> Floats:
+            return (spread(mu, likeliest(mu, 0)) - (mu - mean) ** 2) / n
+
+        shown = np.array(mean)
+        if np.allclose(target * (1 - target), 0):  # a share
+            shown = (n * mean + (score.min() + score.max()) / 2) / (n + 1)
+        error = float(np.sqrt(variance_at(np.clip(shown, *ends))))
+        within = float(here(np.clip(mean, *ends))) / n
+        return (
+            Uncertain(mean, float(self.counts @ apart**2) / n**2, variance_at, step, ends, error),
+            Uncertain(mean, within, lambda mu: here(mu) / n, step, ends, within**0.5),
+        )
 
 
 def margin(
@@ -300,13 +378,13 @@ def tilted(
     value = np.asarray(values, dtype=np.float64)
     apart = x - weight @ x / weight.sum()
     wanted = np.stack([np.ones_like(x), x, *value])
-    parts: list[Floats] = [wanted[:, [x.argmin()]]]
+    seen, ends = weight > 0, (wanted[:, [x.argmin()]], wanted[:, [x.argmax()]])
+    parts: list[Floats] = []
     for end, steps in ((apart.min(), _STEPS), (apart.max(), _STEPS[::-1])):
         if end:
-            law = weight / (1 - (1 - steps[:, None]) * apart / end)
-            parts.append(wanted @ law.T)
-    parts.append(wanted[:, [x.argmax()]])
-    total, means, *sums = np.hstack(parts)
+            law = weight[seen] / (1 - (1 - steps[:, None]) * (apart[seen] / end))
+            parts.append(wanted[:, seen] @ law.T)
+    total, means, *sums = np.hstack([ends[0], *parts, ends[1]])
     at, known = means / total, sums / total
 
     def likeliest(mu: npt.ArrayLike, kind: int) -> Floats:
@@ -341,13 +419,17 @@ def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.Arra
     return at
 
 
-def _solve(channel: Floats, target: Floats, reference: npt.ArrayLike) -> tuple[Floats, bool]:
+def _solve(
+    channel: Floats, target: Floats, reference: npt.ArrayLike
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The scores of one target (k,) or of several (t, k), and whether they are exact."""
     weights = np.broadcast_to(np.asarray(reference, dtype=np.float64), channel.shape[:1])
     if not (weights > 0).all():
         raise ValueError("the reference distribution gives every answer a positive probability")
-    found: Floats = _inverse(channel.shape, channel.tobytes(), weights.tobytes()) @ target
-    size = 1 + np.abs(target).max()
-    return found, bool(np.abs(channel @ found - target).max() <= 1e-8 * size)
+    inverse = _inverse(channel.shape, channel.tobytes(), weights.tobytes())
+    found: Floats = target @ inverse.T
+    size = 1 + np.abs(target).max(axis=-1)
+    return found, np.abs(found @ channel.T - target).max(axis=-1) <= 1e-8 * size
 
 
 @lru_cache(maxsize=4)  # a distribution solves for every bucket through the same channel

@@ -18,8 +18,18 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from deniably.estimation.figures import Average, Buckets, Found, Group, Quantile, Share, groups
-from deniably.estimation.tally import from_cells
+from deniably.estimation.analysis import CONFIDENCE
+from deniably.estimation.figures import (
+    Average,
+    Buckets,
+    Found,
+    Group,
+    Quantile,
+    Share,
+    SingleMean,
+    groups,
+)
+from deniably.estimation.tally import Tally, from_cells
 from deniably.mechanisms.law import Finite, Law, Noise, Several, Supporting
 from deniably.survey.questions import Question
 from deniably.workbench.columns import FileColumn
@@ -160,13 +170,12 @@ def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored
     if outputs > _LARGEST or (isinstance(law, Supporting) and law.blanks):
         return None
     singles = [
-        group.found(from_cells(1, {output * parts + place: 1}, cell_count))
+        _estimates(group, from_cells(1, {output * parts + place: 1}, cell_count))
         for output in range(outputs)
     ]
     found: _Numbers = []
     for index in range(len(group.figures)):
-        values = [None if (one := single[index]) is None else one.estimate for single in singles]
-        scores = [value for value in values if value is not None]
+        scores = [value for single in singles if (value := single[index]) is not None]
         if len(scores) < outputs:
             return None
         found.append(tuple(scores))
@@ -174,6 +183,14 @@ def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored
         lines = [(first, second - first) for first, second in found]
         return own[0], "line", [(*line, law.variance * line[1] ** 2) for line in lines]
     return own[0], "scores", found
+
+
+def _estimates(group: Group, tally: Tally) -> list[float | None]:
+    """The estimates of a group's figures; that of a mean without its intervals, which take long."""
+    if isinstance(group, SingleMean):
+        mean = group.estimate(tally, CONFIDENCE)
+        return [None if mean is None else mean.estimate]
+    return [None if one is None else one.estimate for one in group.found(tally)]
 
 
 def _agreeing(scripted: Scripted, reports: ReportSet, expected: Found) -> Scripted | None:
