@@ -22,6 +22,7 @@ from deniably.estimation.difference import (
     holm,
     moments,
 )
+from deniably.estimation.difference import tested as difference_of
 from deniably.estimation.inversion import scores
 from deniably.mechanisms.subset_selection import SubsetSelection
 from support.exact_laws import multinomial
@@ -78,6 +79,35 @@ def test_a_clear_share_is_told_from_a_value() -> None:
 
     assert found.estimate == pytest.approx(0.2)
     assert found.p_value == pytest.approx(stats.binomtest(600, 1000, 0.5).pvalue, rel=1e-9)
+
+
+def test_reports_that_no_share_explains_make_none_certain() -> None:
+    """Nobody has it, and still fewer reports support it: then 0 is rejected, and is the nearest."""
+    low, high = against(SupportCount(40, 300, 0.75, 0.25), 0).interval(0.95)
+
+    assert low == 0
+    assert high > 0.01
+
+
+def test_an_interval_takes_few_p_values_and_ends_where_they_are_alpha() -> None:
+    asked = list[float]()
+
+    def p_value_at(difference: float) -> float:
+        asked.append(difference)
+        return 2 * float(stats.norm.sf(abs(0.2 - difference) / (0.05 + 0.01 * difference**2)))
+
+    found = difference_of(0.2, 0.05, (-1, 1), p_value_at)
+    asked.clear()
+    ends = found.interval(0.95)
+    assert len(asked) < 40
+    assert [p_value_at(end) for end in ends] == pytest.approx([0.05, 0.05], rel=1e-9)
+
+
+def test_an_end_where_p_values_jump_is_found() -> None:
+    found = difference_of(0.2, 0.05, (-1, 1), lambda d: float(0 < d < 0.3125))
+
+    assert found.interval(0.95) == pytest.approx((0, 0.3125), abs=1e-12)
+    assert found.interval(0.95)[0] > 0, "0 is rejected"
 
 
 def test_a_value_that_is_no_share_is_refused() -> None:
