@@ -16,8 +16,11 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
+from logging.handlers import QueueHandler, QueueListener
 from multiprocessing.context import ForkProcess
+from multiprocessing.util import Finalize
 from pathlib import Path
+from queue import Queue
 from time import monotonic
 from types import FrameType
 from typing import cast
@@ -57,6 +60,8 @@ _FILES = 256
 """The number of a process's other file descriptors."""
 _WORKER = "deniably_worker"
 """The extension of the application that computes results."""
+_LINES = 10_000
+"""The number of lines about faults that wait for a log that takes none; further ones are lost."""
 _NOTHING = logging.CRITICAL + 1
 """Turns off the logs of uvicorn and asyncio, which would contain client addresses."""
 
@@ -266,7 +271,7 @@ def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
     longest = cast(int, config["LONGEST"])
     worker = WorkerProcess(partial(_answers, config), longest)  # it forks: before threads
     form = cast(Form, config["LOG"])
-    _log_faults(form)
+    _log_faults(form, by_thread=True)
     journal, metrics = Journal(form), Metrics(shared)
     every_minute(journal.write, metrics.count)
     await_database(str(config["DATABASE"]))
@@ -286,10 +291,18 @@ def _answers(config: Mapping[str, object]) -> Answerer:
     return answerer(create_app(config))
 
 
-def _log_faults(form: Form) -> None:
+def _log_faults(form: Form, *, by_thread: bool = False) -> None:
+    """Log to stderr. The process that answers does it ``by_thread``: where a pipe is full, or a
+    terminal is stopped, the line of one fault would hold up every answer."""
     logging.raiseExceptions = False  # if the log is not writable, neither is an error about it
-    handler = logging.StreamHandler()  # to stderr
+    handler: logging.Handler = logging.StreamHandler()
     handler.setFormatter(Faults(form))
+    if by_thread:
+        lines = Queue[object](_LINES)
+        listener = QueueListener(lines, handler)
+        listener.start()
+        Finalize(None, listener.stop, exitpriority=0)
+        handler = QueueHandler(lines)
     log = logging.getLogger("deniably")
     log.handlers = [handler]
     log.propagate = False
