@@ -540,7 +540,7 @@ class Store:
         with self._reading() as database:  # guessed codes must not hold up the writers
             spent = is_spent(database, name, secret, code, blinded)
         if not spent:
-            with self._adding() as database:
+            with self._transaction(alone=False) as database:
                 if find_state(database, name) == "closed":
                     raise Closed("the survey is closed and takes no more reports")
                 spend(database, name, secret, code, blinded)
@@ -639,18 +639,11 @@ class Store:
             yield database
 
     @contextmanager
-    def _transaction(self) -> Generator[Connection]:
-        """A transaction outside the writer's thread, for rare changes by authors and operators."""
+    def _transaction(self, *, alone: bool = True) -> Generator[Connection]:
+        """A transaction outside the writer's thread. Other servers wait for one that is ``alone``,
+        which is for rare changes by authors and operators."""
         with self._connection() as database:
-            database.begin_writing()
-            yield database
-            database.commit()
-
-    @contextmanager
-    def _adding(self) -> Generator[Connection]:
-        """A transaction that other servers need not wait for."""
-        with self._connection() as database:
-            database.begin_adding()
+            (database.begin_writing if alone else database.begin_adding)()
             yield database
             database.commit()
 
