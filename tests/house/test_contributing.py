@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from inspect import getfile
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -72,7 +72,14 @@ def test_what_it_names_is_there() -> None:
 @pytest.mark.parametrize(
     ("title", "classes", "indirect"),
     [
-        ("a mechanism", get_args(Mechanism), {"shared/deniably/design/choosing.py"}),
+        (
+            "a mechanism",
+            get_args(Mechanism),
+            {
+                "shared/deniably/design/choosing.py",
+                "shared/deniably/results/writing/randomisers.py",
+            },
+        ),
         (
             "a type of question",
             get_args(Question),
@@ -80,6 +87,7 @@ def test_what_it_names_is_there() -> None:
                 "shared/deniably/results/document.py",
                 "shared/deniably/authoring/keys.py",
                 "shared/deniably/authoring/written.py",
+                "server/deniably_server/api/pages.py",
             },
         ),
     ],
@@ -98,6 +106,26 @@ def test_its_lists_are_whole(title: str, classes: tuple[type, ...], indirect: se
 
     assert found - listed == set(), "name one of them, and are not in the list"
     assert listed - found == indirect | (listed & {"shared/deniably/mechanisms/__init__.py"})
+
+
+@pytest.mark.parametrize(
+    ("title", "classes"),
+    [("a mechanism", get_args(Mechanism)), ("a type of question", get_args(Question))],
+)
+def test_its_lists_have_what_tells_them_apart_by_name(title: str, classes: tuple[Any, ...]) -> None:
+    """Whatever has the names of four of them, in any language, is in the list, or its folder is."""
+    names = [f"[\"']{one.__struct_config__.tag}[\"']" for one in classes]
+    listed = named(section(title))
+    found = set[str]()
+    for folder in (*PACKAGES, "tests/spec"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".js", ".html") and "/lab/" not in path.as_posix():
+                text = path.read_text(encoding="utf-8")
+                if sum(bool(re.search(name, text)) for name in names) >= 4:
+                    found.add(path.relative_to(ROOT).as_posix())
+
+    assert len(found) > 10
+    assert {one for one in found if not {one, Path(one).parent.as_posix()} & listed} == set()
 
 
 def test_it_shows_every_room_and_every_command_of_make() -> None:
