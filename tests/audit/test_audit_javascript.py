@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from deniably.audit.enumeration import distribution, distribution_above
+from deniably.audit.enumeration import distribution_above
 from deniably.audit.histories import joint_probability
 from deniably.core.coins import Coins
 from deniably.mechanisms import Channel, Mechanism, SetResponse, SubsetSelection, Window
 from deniably.mechanisms.memoised import Family, memoised
+from support.exact_laws import distribution
 from support.modules import Modules
 from support.soak import soak
 

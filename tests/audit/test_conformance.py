@@ -8,10 +8,11 @@ from itertools import pairwise
 
 import pytest
 
-from deniably.audit.enumeration import INFINITE, distribution, worst_odds
+from deniably.audit.enumeration import INFINITE, worst_odds
 from deniably.core.coins import Coins
-from deniably.mechanisms.subset_selection import SubsetSelection, k_ary, warner
-from support.textbook import weights_for_epsilon
+from deniably.mechanisms.subset_selection import SubsetSelection
+from support.exact_laws import distribution
+from support.textbook import k_ary, warner, weights_for_epsilon
 
 ODDS = [Fraction(3), Fraction(2), Fraction(13, 7)]
 SMALL = [

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniably.audit.blackbox import certify, lower_bound
-from deniably.audit.enumeration import distribution, explore, worst_odds
+from deniably.audit.enumeration import explore, worst_odds
 from deniably.audit.question_audit import Verdict, audit, audit_question
 from deniably.audit.walking import fault_of
 from deniably.audit.whole_reports import walk_reports, waves_of
@@ -27,6 +27,7 @@ from deniably.mechanisms import SubsetSelection, Unary
 from deniably.survey.survey import as_survey
 from deniably_server.commands.audit import audit as command
 from support.every_type import survey_of_everything
+from support.exact_laws import distribution
 from support.planted import (
     CLASSICS,
     DEFINITIONS,

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.audit.enumeration import distribution, worst_odds
+from deniably.audit.enumeration import worst_odds
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.estimation.channels import matrix, position_scores
 from deniably.mechanisms import Channel, SampledTicks, SetResponse, Unary, Vector, Window
 from support.cases import for_each
+from support.exact_laws import distribution
 
 Law = dict[tuple[int, ...], Fraction]
 

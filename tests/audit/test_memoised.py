@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from deniably.audit.enumeration import distribution, worst_odds
+from deniably.audit.enumeration import worst_odds
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.design.recognition import recognised
@@ -22,6 +22,7 @@ from deniably.mechanisms.memoised import Family, memoised, widest
 from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.privacy import Privacy
 from support.cases import for_each
+from support.exact_laws import distribution
 
 ONCE: list[Family] = [
     SubsetSelection(2, 1, 3, 1),

@@ -19,13 +19,14 @@ from hypothesis.strategies import fractions
 from mpmath import mp, mpf
 from scipy.stats import chi2
 
-from deniably.audit.enumeration import distribution, distribution_above
+from deniably.audit.enumeration import distribution_above
 from deniably.core.coins import Coins
 from deniably.core.exponential import exp_bounds
 from deniably.estimation.channels import masses, matrix
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from support.cases import for_each
+from support.exact_laws import distribution
 
 CUT = Fraction(1, 10**4)
 

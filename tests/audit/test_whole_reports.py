@@ -15,7 +15,6 @@ from deniably.audit.enumeration import IDS, drawn_ids, explore
 from deniably.audit.walking import answers
 from deniably.audit.whole_reports import (
     Send,
-    device,
     inputs,
     law,
     reduced,
@@ -27,7 +26,7 @@ from deniably.audit.whole_reports import (
 from deniably.core.canonical import canonical
 from deniably.survey.survey import Survey, Waves, as_survey
 from support.every_type import survey_of_everything
-from support.whole_faults import PLANTED, Planted, send_with
+from support.whole_faults import PLANTED, Planted, device, send_with
 from support.whole_surveys import SURVEYS
 
 SENDS = {"make_report": reports(), "a device": device()}

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.audit.enumeration import distribution
 from deniably.authoring.compiling import compile_survey, compile_with_notes
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadReport, BadSurvey
@@ -22,6 +21,7 @@ from deniably.survey.report import make_report, randomise_answers
 from deniably.survey.survey import Survey, Waves, read_survey
 from deniably.wording.explain import describe_total
 from support.cases import for_each
+from support.exact_laws import distribution
 from support.waves import ANSWERS, EVERY, STOLEN
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.audit.enumeration import distribution
 from deniably.core.coins import LARGEST, Coins
+from support.exact_laws import distribution
 
 
 def tape(data: bytes) -> tuple[Coins, list[int]]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.audit.enumeration import distribution
 from deniably.audit.histories import common_law, joint_probability
 from deniably.core.coins import Coins
 from deniably.design.recognition import pair_law, recognised
@@ -20,6 +19,7 @@ from deniably.mechanisms import Channel, Memoised, SetResponse, SubsetSelection,
 from deniably.mechanisms.memoised import memoised, widest
 from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.privacy import Privacy
+from support.exact_laws import distribution
 
 
 def kept(k: int, epsilon: str, times: int) -> Memoised[SubsetSelection]:

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.audit.enumeration import distribution
 from deniably.core.binomial import Floats
 from deniably.estimation import analysis
 from deniably.estimation.channels import masses, matrix
@@ -38,6 +37,7 @@ from deniably.survey.parts import Claim
 from deniably.survey.questions import Question, Scale
 from deniably.survey.survey import as_survey
 from support.cases import for_each
+from support.exact_laws import distribution
 from support.soak import soak
 
 OWN, OTHER = 31735754293, 1 << 32  # epsilon 2

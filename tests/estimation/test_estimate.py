@@ -12,8 +12,8 @@ from scipy import optimize, stats
 from deniably.core.binomial import wilson
 from deniably.estimation.estimate import Estimate, estimate, project, standard_error, variance
 from deniably.estimation.tally import Tally, tally, tally_packed
-from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection, warner
-from support.textbook import weights_for_epsilon
+from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection
+from support.textbook import warner, weights_for_epsilon
 
 EPSILONS = ["0.5", "1", "2", "4"]
 SHARES = [0.0, 0.01, 0.05, 0.2, 0.5, 1.0]

@@ -9,7 +9,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from deniably.audit.enumeration import distribution
 from deniably.estimation.channels import position_scores
 from deniably.estimation.estimate import Pure
 from deniably.estimation.variances import marginal_variance, mean_variance, share_variance
@@ -25,6 +24,7 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.mechanisms.subset_selection import subset_selection
+from support.exact_laws import distribution
 
 Law = dict[tuple[int, ...], Fraction]
 

@@ -12,12 +12,13 @@ import click
 import pytest
 from flask import Flask
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 
 from deniably.authoring.schema import schema
 from deniably_client.cli import deniably
 from deniably_server.app import create_app
-from deniably_server.web.markdown import headings, links
+from deniably_server.web.markdown import headings
 from deniably_server.web.operation import operation_of
 from support.blocks import Broken, blocks, command_at, commands
 from support.cases import for_each
@@ -41,16 +42,22 @@ _MACHINE = ("/etc/", "/opt/", "/var/", "/data", "/tmp")
 _PLACE = re.compile(r"\{\w+\}|<\w+>|\b[A-Z]{2,}\b")
 
 
+def pieces(text: str) -> list[Token]:
+    """Every piece of the prose: words, code, links, pictures."""
+    tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(text)
+    return [child for token in tokens for child in token.children or ()]
+
+
 @cache
 def inline(text: str) -> list[str]:
     """Every piece of code within the prose."""
-    tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(text)
-    return [
-        child.content
-        for token in tokens
-        for child in token.children or ()
-        if child.type == "code_inline"
-    ]
+    return [child.content for child in pieces(text) if child.type == "code_inline"]
+
+
+def links(text: str) -> list[str]:
+    """Every target of a link or a picture, as written."""
+    found = (child.attrGet("href") or child.attrGet("src") for child in pieces(text))
+    return [str(target) for target in found if target]
 
 
 # --- links --------------------------------------------------------------------------------------

@@ -7,13 +7,14 @@ from fractions import Fraction
 import pytest
 
 from deniably import lab
-from deniably.audit.enumeration import distribution, worst_odds
+from deniably.audit.enumeration import worst_odds
 from deniably.core.coins import Coins
 from deniably.lab.example_questions import question
 from deniably.lab.experiment import Experiment
 from deniably.lab.picture import DrawnRow
 from deniably.mechanisms import SubsetSelection
 from deniably.results.drawing.graph import LONGEST
+from support.exact_laws import distribution
 
 
 def rows(found: Experiment, what: str) -> list[DrawnRow]:

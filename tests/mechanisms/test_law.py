@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from deniably.audit.enumeration import distribution, worst_odds
+from deniably.audit.enumeration import worst_odds
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
@@ -23,6 +23,7 @@ from deniably.mechanisms import (
 )
 from deniably.mechanisms.law import Supporting
 from support.cases import for_each
+from support.exact_laws import distribution
 
 FINITE: list[Any] = [
     SubsetSelection(2, 1, 3, 1),

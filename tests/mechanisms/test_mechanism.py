@@ -13,13 +13,11 @@ from deniably.estimation.estimate import variance
 from deniably.mechanisms.subset_selection import (
     SubsetSelection,
     best_omega,
-    k_ary,
     subset_selection,
     two_coin_odds,
-    warner,
 )
 from support.cases import for_each
-from support.textbook import weights_for_epsilon, weights_for_odds
+from support.textbook import k_ary, warner, weights_for_epsilon, weights_for_odds
 
 ODDS = st.fractions(min_value="1.01", max_value=22026, max_denominator=10**6)
 

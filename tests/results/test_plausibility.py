@@ -23,7 +23,6 @@ from deniably.mechanisms import (
     Unary,
     Window,
 )
-from deniably.mechanisms.subset_selection import k_ary
 from deniably.results.plausibility import (
     PairCounts,
     Spread,
@@ -38,6 +37,7 @@ from deniably.results.plausibility import (
     too_far,
 )
 from deniably.simulation.bulk import randomise_many, tally_many
+from support.textbook import k_ary
 
 SUBSETS = SubsetSelection(6, 3, 3, 1)
 BITS = Unary(6, 1, 5, 2, 10)

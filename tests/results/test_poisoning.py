@@ -14,13 +14,13 @@ from deniably.estimation.estimate import Pure, estimate
 from deniably.estimation.scores import of_target
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary, Window
-from deniably.mechanisms.subset_selection import k_ary, subset_selection
+from deniably.mechanisms.subset_selection import subset_selection
 from deniably.results import poisoning
 from deniably.results.poisoning import Leverage, of_choices
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.questions import Number, Scale, VectorOfNumbers
 from support.leverage import leverages
-from support.textbook import weights_for_epsilon
+from support.textbook import k_ary, weights_for_epsilon
 
 OWN, OTHER = weights_for_epsilon(Fraction(1))
 # OUE at epsilon 1: p = 1/2, q = 1 / (e + 1).

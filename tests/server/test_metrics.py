@@ -28,6 +28,7 @@ from deniably_server.watching.seldom import EVERY
 from support.crowd import until
 from support.material import Server, a_report, assert_problem, new_token, survey_named
 from support.nursery import Nursery
+from support.stored import register_size
 
 REPORTS = "/api/surveys/<name>/reports"
 
@@ -96,7 +97,7 @@ def test_requests_commits_and_outcomes_are_counted(
 def test_the_room_that_is_left_in_the_register_is_reported(
     app: Flask, client: FlaskClient, survey: Survey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    size = app.extensions["deniably"].register_size()
+    size = register_size(app.extensions["deniably"])
     monkeypatch.setattr(owners, "LARGEST_REGISTER", 4 * size)
 
     found = numbers(client.get("/metrics", headers=token(app, "monitor")).data)

@@ -29,7 +29,7 @@ from deniably.survey.report import Report, make_report, randomise_answers
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import note
 from deniably.workbench.files.arrow import read_parquet
-from deniably.workbench.files.folder import read_folder
+from deniably.workbench.files.folder import read_export
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.tables import read_csv
 from deniably_server.api import report_files
@@ -300,8 +300,8 @@ def test_the_command_says_what_became_of_the_strata(
     assert (one.returncode, two.returncode) == (0, 0), two.stderr
     assert said in one.stdout.splitlines()[-1]
     assert one.stdout.splitlines()[-1] == two.stdout.splitlines()[-1]
-    assert read_folder(tmp_path / "one") == read_folder(tmp_path / "two")
-    assert read_folder(tmp_path / "one").layout.stratified is (said == "site")
+    assert read_export(tmp_path / "one")[0] == read_export(tmp_path / "two")[0]
+    assert read_export(tmp_path / "one")[0].layout.stratified is (said == "site")
 
 
 # --- on a real PostgreSQL -------------------------------------------------------------------------
@@ -383,7 +383,7 @@ def test_each_wave_of_a_panel_has_a_file_and_nothing_links_two(
         to = tmp_path / survey.name
         done = call("export", survey.name, "--to", to, "--database", postgres)
         assert done.returncode == 0, done.stderr
-        found = read_folder(to)
+        found = read_export(to)[0]
         assert found.tally() == store.tally(survey.name)
         assert found.strata["site"] == ["north"] * 6 + ["south"] * 6
         assert "one wave of the panel work" in (to / "METHODS.md").read_text()
@@ -445,7 +445,7 @@ def test_the_command_takes_reports_from_a_server(
     done = call("export", "everything", "--to", tmp_path / "out", *here, "--token", token)
     assert done.returncode == 0, done.stderr
     assert "40 randomised reports" in done.stdout
-    assert read_folder(tmp_path / "out").tally() == store.tally("everything")
+    assert read_export(tmp_path / "out")[0].tally() == store.tally("everything")
 
     refused = call("export", "everything", "--to", tmp_path / "no", *here)
     assert refused.returncode == 1
@@ -462,7 +462,7 @@ def test_the_command_takes_the_same_from_the_database(
 
     done = call("export", "everything", "--to", to, *two, "--database", database)
     assert done.returncode == 0, done.stderr
-    assert read_folder(to).tally() == store.tally("everything")
+    assert read_export(to)[0].tally() == store.tally("everything")
     design = json.loads((to / "design.json").read_text())
     assert (design["digest"], design["n"]) == (survey.digest, 40)
     assert design["questions"][0]["columns"][1]["p"]["value"] == pytest.approx(0.8807970779)

@@ -19,22 +19,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.audit.enumeration import distribution
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer
-from deniably.mechanisms.subset_selection import (
-    Cells,
-    SubsetSelection,
-    k_ary,
-    subset_selection,
-    warner,
-)
+from deniably.mechanisms.subset_selection import Cells, SubsetSelection, subset_selection
 from deniably.simulation.bulk import randomise_many, uniform
 from deniably.simulation.bulk import single_choice as bulk
 from deniably.simulation.bulk.blocks import BLOCK
 from support.cases import for_each
+from support.exact_laws import distribution
 from support.soak import all_but, soak
-from support.textbook import weights_for_epsilon
+from support.textbook import k_ary, warner, weights_for_epsilon
 
 ONE = weights_for_epsilon(Fraction(1))
 SMALL = [

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.audit.enumeration import distribution
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer
 from deniably.estimation.channels import matrix
@@ -38,6 +37,7 @@ from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS
 from deniably.simulation.bulk.picks import picked
 from support.bulk_law import drawing, listed, one_report
 from support.cases import for_each
+from support.exact_laws import distribution
 from support.soak import soak
 
 AnswerArray = npt.NDArray[np.generic]

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.audit.enumeration import distribution
 from deniably.core.errors import BadAnswer
 from deniably.mechanisms import Mechanism
 from deniably.simulation import people
@@ -30,6 +29,7 @@ from deniably.survey.report import draw_questions, randomise_answers
 from deniably.survey.survey import Survey
 from support.bulk_law import drawing
 from support.every_type import survey_of_everything
+from support.exact_laws import distribution
 from support.known import (
     COLUMNS,
     HABITS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import closing
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from deniably.trust.signing import new_key
 from deniably.workbench.packing import PackedField, Rows
 from deniably.workbench.report_set import ReportSet
 from deniably_server.storage.store import Store
+from deniably_server.storage.tables import owners
 from deniably_server.storage.writing.commit import NULL, BatchWrite
 
 _BATCH = 20_000
@@ -25,6 +27,12 @@ def stored(address: str, reports: ReportSet) -> Store:
         store.begin(batch)
         batch.wait()
     return store
+
+
+def register_size(store: Store) -> int:
+    """The approximate size of the register, in bytes, of which there is a largest."""
+    with closing(store.engine.connect()) as database:
+        return owners.register_size(database)
 
 
 def _batch(reports: ReportSet, some: slice) -> BatchWrite:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.survey.privacy import Privacy
 
 
@@ -18,6 +19,16 @@ def weights_for_epsilon(epsilon: Fraction) -> tuple[int, int]:
 def weights_for_odds(odds: Fraction) -> tuple[int, int]:
     """(own, other) with own / other == odds, exactly."""
     return odds.numerator, odds.denominator
+
+
+def k_ary(k: int, own: int, other: int) -> SubsetSelection:
+    """k-ary or generalised randomised response (k-RR, GRR): Kairouz, Oh and Viswanath 2014."""
+    return SubsetSelection(k, 1, own, other)
+
+
+def warner(own: int, other: int) -> SubsetSelection:
+    """Warner 1965 (JASA 60:63): the truth with probability own / (own + other)."""
+    return SubsetSelection(2, 1, own, other)
 
 
 def wasserstein(first: npt.ArrayLike, second: npt.ArrayLike, width: float = 1.0) -> float:

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.audit.enumeration import distribution
 from deniably.audit.histories import joint_probability
 from deniably.authoring.compiling import publish_text
 from deniably.core.coins import Coins
@@ -34,6 +33,7 @@ from deniably.mechanisms.noise import BoundedLaplace
 from deniably.survey.guessing_rates import guessing, rate_text
 from support.cases import for_each
 from support.every_type import survey_of_everything, survey_within_limits
+from support.exact_laws import distribution
 
 Chances = Mapping[Any, Fraction]
 

@@ -13,7 +13,6 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from deniably.audit.enumeration import distribution
 from deniably.core.canonical import canonical, digest, parse
 from deniably.core.coins import Coins
 from deniably.core.errors import (
@@ -57,6 +56,7 @@ from deniably.trust import blind_rsa
 from deniably.trust.blind_rsa import PublicKey
 from deniably.trust.codes import read_code
 from deniably.trust.signing import Signature, verify
+from support.exact_laws import distribution
 from support.keys import blind_key_of
 from support.report_sets import check_report_set
 

@@ -10,7 +10,6 @@ from msgspec import to_builtins
 
 from deniably.authoring.compiling import publish_text
 from deniably.mechanisms.memoised import memoised
-from deniably.mechanisms.subset_selection import k_ary, warner
 from deniably.wording.explain import (
     clipped,
     describe_inference,
@@ -23,6 +22,7 @@ from deniably.wording.explain import (
     weak,
 )
 from support.every_type import survey_of_everything
+from support.textbook import k_ary, warner
 
 SURVEY = publish_text(
     """

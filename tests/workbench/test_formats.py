@@ -27,7 +27,6 @@ from deniably.workbench.files.folder import (
     FORMATS,
     NoExport,
     read_export,
-    read_folder,
     write_folder,
 )
 from deniably.workbench.files.labelled import read_labelled
@@ -217,7 +216,7 @@ def test_a_file_that_lost_its_strata_is_refused(of_sites: Path, bare: Path, tmp_
     shutil.copy(bare / "reports.csv", to / "reports.csv")
 
     with pytest.raises(NoExport, match="was changed: its note"):
-        read_folder(to)
+        read_export(to)
 
 
 def test_a_stratum_that_no_link_says_is_refused(of_sites: Path, tmp_path: Path) -> None:
@@ -227,7 +226,7 @@ def test_a_stratum_that_no_link_says_is_refused(of_sites: Path, tmp_path: Path) 
     for wrong in ("1,,", "1,2,", "1,-1,"):
         (to / "reports.csv").write_text(text.replace("\n1,0,", f"\n{wrong}", 1))
         with pytest.raises(NoExport, match="a-shift is one of 0 to 1 in every row"):
-            read_folder(to)
+            read_export(to)
 
 
 def test_the_data_package_names_every_column_of_the_csv(folder: Path) -> None:
@@ -247,7 +246,7 @@ def test_the_data_package_names_every_column_of_the_csv(folder: Path) -> None:
 
 
 def test_the_codebook_counts_what_was_reported_and_estimates_beside_it(folder: Path) -> None:
-    found = read_folder(folder)
+    found = read_export(folder)[0]
     book = ElementTree.parse(folder / "codebook.xml").getroot()
     space = {"d": "ddi:codebook:2_5"}
 
@@ -356,7 +355,7 @@ def test_a_folder_that_does_not_fit_its_definition_is_refused(
     (to / file).unlink() if text is None else (to / file).write_text(text)
 
     with pytest.raises(NoExport, match=why):
-        read_folder(to)
+        read_export(to)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +378,7 @@ def test_a_folder_that_was_changed_is_refused(
     (to / file).write_text(text.replace(was, now, 1), encoding="utf-8")
 
     with pytest.raises(NoExport, match=why):
-        read_folder(to)
+        read_export(to)
 
 
 def test_another_author_cannot_sign_a_definition_again_unnoticed(tmp_path: Path) -> None:
@@ -391,7 +390,7 @@ def test_another_author_cannot_sign_a_definition_again_unnoticed(tmp_path: Path)
     text = (to / "register.json").read_text().replace(forged.author, AUTHOR.author)
     (to / "register.json").write_text(text)
     with pytest.raises(NoExport, match="not this author's"):
-        read_folder(to)
+        read_export(to)
 
 
 def test_a_changed_value_that_no_device_reports_is_refused(spoilt: Path) -> None:
@@ -402,7 +401,7 @@ def test_a_changed_value_that_no_device_reports_is_refused(spoilt: Path) -> None
     (to / "reports.csv").write_text("\r\n".join([lines[0], ",".join(map(str, cells)), *lines[2:]]))
 
     with pytest.raises(NoExport, match="stolen__yes has a value that no report"):
-        read_folder(to)
+        read_export(to)
 
 
 NAMES = st.lists(st.text("aB_.-1", min_size=1, max_size=90), min_size=1, max_size=20, unique=True)
@@ -435,7 +434,7 @@ def test_an_option_that_no_device_drew_is_left_out_of_the_scripts(tmp_path: Path
     reports = read_ndjson(survey, [b'{"values": {"worries": [%d]}}' % (n % 2) for n in range(6)])
 
     write_folder(tmp_path / "out", reports, source_of(reports.survey))
-    assert read_folder(tmp_path / "out") == reports
+    assert read_export(tmp_path / "out")[0] == reports
     script = (tmp_path / "out" / "analyse.R").read_text()
     assert "worries__money" in script
     assert "worries__health" not in script

@@ -40,7 +40,6 @@ from deniably_server.storage.tables.owners import (
     enter_owner,
     owner_of,
     register_room,
-    register_size,
 )
 from deniably_server.storage.tables.register import (
     ListedSurvey,
@@ -217,11 +216,6 @@ class Store:
             for one in surveys
             if isinstance(one.waves, Waves) and one.waves.panel == panel.panel
         ]
-
-    def register_size(self) -> int:
-        """The approximate size of the register, in bytes."""
-        with self._reading() as database:
-            return register_size(database)
 
     def register_room(self) -> float:
         """The share of the register that is left, from 0 (full) to 1."""

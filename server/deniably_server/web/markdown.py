@@ -62,13 +62,6 @@ def render(text: str, path: str, address: Callable[[str], str | None]) -> Render
     return Rendered(_markdown().renderer.render(tokens, _markdown().options, env), headings)
 
 
-def links(text: str) -> list[str]:
-    """Every target of a link or a picture, as written."""
-    inline = (child for token in _markdown().parse(text) for child in token.children or ())
-    found = (token.attrGet("href") or token.attrGet("src") for token in inline)
-    return [str(target) for target in found if target]
-
-
 def headings(text: str) -> list[Heading]:
     """The headings of a page, with their anchors."""
     return _name_headings(_markdown().parse(text))

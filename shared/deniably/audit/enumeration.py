@@ -196,20 +196,6 @@ def _sum(parts: Iterable[tuple[int, int]]) -> Fraction:
     return Fraction(sum(numerator * (common // own) for own, numerator in parts), common)
 
 
-def distribution(run: Callable[[Coins], R]) -> dict[R, Fraction]:
-    """The exact law of ``run(coins)``: each possible result with its probability.
-
-    ``run`` is called once for every path through its draws, and every path must end. The
-    probabilities sum to 1.
-
-    >>> distribution(lambda coins: coins.below(4) == 0)
-    {True: Fraction(1, 4), False: Fraction(3, 4)}
-    """
-    law, unexplored = distribution_above(run, Fraction(0))
-    assert unexplored == 0
-    return law
-
-
 def distribution_above(
     run: Callable[[Coins], R], cut: Fraction
 ) -> tuple[dict[R, Fraction], Fraction]:

@@ -30,12 +30,10 @@ from deniably.audit.walking import answers as inputs_of
 from deniably.core.canonical import canonical
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport, DeniablyError
-from deniably.device.ledger import Limits
-from deniably.device.memory import Memory, Ticket, answer
 from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.law import Ticks
 from deniably.survey.questions import NOT_APPLICABLE, MechanismInput, Question, SelectMultiple
-from deniably.survey.report import Report, draw_questions, make_report, read_report
+from deniably.survey.report import Report, make_report, read_report
 from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey, Waves, show_if
 
@@ -67,7 +65,7 @@ def reports(make: Callable[..., Any] = make_report) -> Send:
         sent: list[bytes] = []
         memos: Mapping[str, Sequence[int]] | None = None
         for survey in surveys:
-            made = make(survey, said, coins, None, memos, **_of_link(survey))
+            made = make(survey, said, coins, None, memos, **of_link(survey))
             memos = made.memos
             sent.append(made.report.canonical)
         return sent
@@ -75,30 +73,7 @@ def reports(make: Callable[..., Any] = make_report) -> Send:
     return send
 
 
-def device(respond: Callable[..., Memory] = answer) -> Send:
-    """Each survey's report by a device with a memory; each report is sent twice."""
-    everything = Limits(*[Fraction(64)] * 3)
-
-    def send(surveys: Sequence[Survey], said: AnswersByName, coins: Coins) -> list[bytes]:
-        sent: list[bytes] = []
-        memory = Memory()
-        for survey in surveys:
-            if survey.invited:
-                traded = {survey.digest: Ticket(coins.draw_id(), "00" * 288)}
-                memory = replace(memory, tickets=traded)
-            drawn = draw_questions(survey, coins)
-            for _ in range(2):
-                memory = respond(
-                    memory, survey, said, day="2000-01-01", limits=everything, drawn=drawn,
-                    coins=coins, **_of_link(survey),
-                )  # fmt: skip
-                sent.append(memory.reports[survey.digest].text.encode())
-        return sent
-
-    return send
-
-
-def _of_link(survey: Survey) -> dict[str, Stratum]:
+def of_link(survey: Survey) -> dict[str, Stratum]:
     """The stratum of the link that this device opened, where the survey has strata."""
     return {"strata": survey.every_stratum[-1]} if survey.strata else {}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -22,7 +22,6 @@ from deniably.survey.parts import FieldName, SurveyName
 from deniably.survey.survey import EPSILON_LIMIT
 
 Scope = Literal["survey", "author", "overall"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 LARGEST_LIMIT = 64
 DELTA_LIMIT = Fraction(1, 1000)

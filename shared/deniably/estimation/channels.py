@@ -12,8 +12,6 @@ from deniably.estimation.inversion import scores
 from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, Supporting
 
 Floats = npt.NDArray[np.float64]
-Ordered = HasLaw[Finite]
-"""Mechanisms from a position to one of finitely many outputs."""
 
 _MOST_INPUTS = 513
 

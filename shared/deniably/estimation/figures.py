@@ -327,7 +327,7 @@ class Buckets:
     _ends: tuple[Ends, ...] = field(default=(), repr=False)
 
     @property
-    def figures(self) -> tuple[Share | Quantile, ...]:
+    def figures(self) -> tuple[Figure, ...]:
         """All shares and quantiles."""
         return (*self.shares, *self.quantiles)
 

@@ -80,10 +80,6 @@ class Draws:
         words = np.frombuffer(self.take(8 * size), dtype=np.uint64) >> np.uint64(64 - _BITS)
         return (words.astype(np.float64) + 0.5) / 2.0**_BITS
 
-    def shuffled(self, size: int) -> list[int]:
-        """The integers below ``size`` in random order."""
-        return self.coins.pick(size, size)
-
 
 def _laid_out(domain: Domain, answer: Any) -> Any:
     """An answer as ``simulation`` takes it: options that are ticked as a row of booleans."""

@@ -125,16 +125,6 @@ def subset_selection(k: int, own: int, other: int) -> SubsetSelection:
     return SubsetSelection(k, best_omega(k, Fraction(own, other)), own, other)
 
 
-def k_ary(k: int, own: int, other: int) -> SubsetSelection:
-    """k-ary or generalised randomised response (k-RR, GRR): Kairouz, Oh and Viswanath 2014."""
-    return SubsetSelection(k, 1, own, other)
-
-
-def warner(own: int, other: int) -> SubsetSelection:
-    """Warner 1965 (JASA 60:63): the truth with probability own / (own + other)."""
-    return SubsetSelection(2, 1, own, other)
-
-
 def two_coin_odds(truth: Fraction, k: int) -> Fraction:
     """Odds of the two-coin design: the truth with probability ``truth``, else a fair pick of k.
 

@@ -46,11 +46,6 @@ class Register:
     entries: Sequence[RegisterEntry]
     head: str
 
-    @property
-    def chain_head(self) -> ChainHead:
-        """The part that a later register has to continue."""
-        return ChainHead(len(self.entries), self.head)
-
     def find(self, survey: Survey) -> RegisterEntry:
         """The ``published`` entry of a survey: equal to its definition, its signature verified.
 

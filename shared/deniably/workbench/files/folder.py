@@ -135,19 +135,12 @@ def write_folder(
     return found
 
 
-def read_folder(folder: Path) -> ReportSet:
-    """The report set of an exported folder, from the first of ``FORMATS`` that it has.
+def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
+    """The report set of an exported folder, from the first of ``FORMATS`` that it has, and where it
+    is from.
 
     Raises NoExport where a file is missing, the author did not sign the definition, or the design
     or the reports do not fit it.
-    """
-    return read_export(folder)[0]
-
-
-def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
-    """The report set of an exported folder, and where it is from.
-
-    Raises NoExport as ``read_folder`` does.
     """
     try:
         survey = read_survey((folder / DEFINITION).read_bytes())
