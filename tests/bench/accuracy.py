@@ -33,7 +33,7 @@ from deniably.simulation.bulk import randomise_many
 N = 1000
 SIZES = (2, 16, 128)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-BLOCK = 250
+BLOCK, QUICK_BLOCK = 250, 20
 
 
 class Setting(NamedTuple):
@@ -91,9 +91,10 @@ def measure(sheet: Sheet, peers: Peers | None) -> None:
     if sheet.quick:
         worst, skewed = worst[::5], skewed[::5]
     ours = {}
+    precision = (0.5, QUICK_BLOCK) if sheet.quick else (0.005, BLOCK)
     for setting in worst + skewed:
         sheet.progress(f"error of real reports, {setting} {setting.truth}")
-        ours[setting] = our_errors(setting, 0.1 if sheet.quick else 0.005)
+        ours[setting] = our_errors(setting, *precision)
     for setting in worst:
         exact = exact_error(mechanism(setting.k, setting.epsilon)) / setting.bound
         ratio = ours[setting].unbiased.over(Mean(setting.bound, 0))
@@ -140,15 +141,16 @@ def exact_error(channel: SubsetSelection) -> float:
     return float(channel.k * support * (1 - support) / (channel.p - channel.q) ** 2)
 
 
-def our_errors(setting: Setting, precision: float) -> Errors:
-    """From real reports, tallied and estimated as shipped, to a relative standard error."""
+def our_errors(setting: Setting, precision: float, block: int) -> Errors:
+    """From real reports, tallied and estimated as shipped, to a relative standard error; so many
+    surveys at once."""
     k, shares = setting.k, setting.shares
     channel = mechanism(k, setting.epsilon)
     losses: list[list[float]] = []
     # The squared distance is about chi-square with k - 1 degrees of freedom.
     while len(losses) < 2 / ((k - 1) * precision**2):
-        answers = np.random.default_rng().choice(k, BLOCK * N, p=shares)
-        for part in randomise_many(channel, answers).reshape(BLOCK, N, -1):
+        answers = np.random.default_rng().choice(k, block * N, p=shares)
+        for part in randomise_many(channel, answers).reshape(block, N, -1):
             found = estimate(tally_packed(part, k), channel)
             estimates = (found.raw, found.consistent)
             losses.append([N * float(((each - shares) ** 2).sum()) for each in estimates])

@@ -20,7 +20,8 @@ def main() -> None:
 
     def hammer() -> None:
         with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=120)) as connection:
-            while time.monotonic() < until:
+            more = True  # each asks once at least
+            while more:
                 try:
                     connection.request("GET", random.choice(paths))
                     answer = connection.getresponse()
@@ -29,6 +30,7 @@ def main() -> None:
                 except OSError as error:
                     found[type(error).__name__] += 1
                     connection.close()
+                more = time.monotonic() < until
 
     threads = [Thread(target=hammer, daemon=True) for _ in range(connections)]
     for thread in threads:

@@ -30,7 +30,7 @@ _CHOICES = {"of_2": 2, "of_5": 5, "of_11": 11}
 
 
 def measure(sheet: Sheet, folder: Path) -> None:
-    few, many = (20_000, 200_000) if sheet.quick else (1_000_000, 100_000_000)
+    few, many = (1_000, 10_000) if sheet.quick else (1_000_000, 100_000_000)
     survey = survey_of(_CHOICES)
     sheet.section(f"A set of {many:,} reports, 3 questions, counted by DuckDB")
     sheet.progress(f"simulating {many:,} reports")
@@ -64,7 +64,7 @@ def survey_of(choices: dict[str, int]) -> Survey:
 
 
 def written(to: Path, survey: Survey, n: int) -> Parts:
-    people, places = simulate_people(survey, 2_000), layout(survey)
+    people, places = simulate_people(survey, min(n // 10, 2_000)), layout(survey)
     batches = randomise_again(people, n)
     write_parts(to, places, (rows for one in batches for rows in packed_simulation(places, one)))
     return open_parts(to)

@@ -86,7 +86,7 @@ def perturbed(survey: Survey, n: int) -> tuple[list[list[list[int]]], dict[str, 
 
 
 def dashboard(sheet: Sheet, folder: Path) -> None:
-    few, many = (1000, 4000) if sheet.quick else (1000, 1_000_000)
+    few, many = (1000, 2000) if sheet.quick else (1000, 1_000_000)
     sheet.section(f"GET of the results with {few:,} and {many:,} reports, 3 questions")
     database = folder / "dashboard.db"
     surveys = {n: survey_named(f"reports-{n}") for n in (few, many)}
@@ -100,7 +100,7 @@ def dashboard(sheet: Sheet, folder: Path) -> None:
             ("dashboard", "/surveys/{}"),
         ]:
             names = [survey.name for survey in surveys.values()]
-            looks = look(port, [pattern.format(name) for name in names], 20 if sheet.quick else 200)
+            looks = look(port, [pattern.format(name) for name in names], 3 if sheet.quick else 200)
             if looks is None:
                 continue
             for n, seconds in zip(surveys, looks, strict=True):
@@ -157,7 +157,7 @@ def look(port: int, paths: list[str], times: int) -> list[float] | None:
 
 
 def ingest(sheet: Sheet, folder: Path) -> None:
-    rounds, seconds = (1, 0.2) if sheet.quick else (7, 4.0)
+    rounds, seconds = (1, 0.05) if sheet.quick else (7, 4.0)
     sheet.section(f"Reports acknowledged over HTTP, 3 questions, {CONNECTIONS} connections")
     survey, database = survey_named("ingest"), folder / "ingest.db"
     store = Store(str(database))
@@ -188,7 +188,7 @@ def ingest(sheet: Sheet, folder: Path) -> None:
 
 def batches(sheet: Sheet, folder: Path) -> None:
     """Lines of reports against the bare insert of the same rows into the same tables."""
-    n, rounds = (2000, 1) if sheet.quick else (200_000, 5)
+    n, rounds = (500, 1) if sheet.quick else (200_000, 5)
     sheet.section(f"{n:,} reports as lines, 3 questions, all on disk")
     survey = survey_named("batches")
     names = [question.name for question in survey.questions]

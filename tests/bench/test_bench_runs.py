@@ -18,7 +18,7 @@ sys.path.insert(0, {str(RUN.parent)!r})
 class Forked(subprocess.Popen):
     def __init__(self, command, **more):
         command = list(map(str, command))
-        if command[0] == sys.executable and (command[1] == "-m" or command[1].endswith(".py")):
+        if command[0] == sys.executable:
             sys.stdout.flush()
             more["preexec_fn"] = lambda: be(command[1:])
         super().__init__(command, **more)
@@ -27,10 +27,15 @@ def be(command):
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     status = 0
     try:
-        run, *sys.argv = (runpy.run_path, *command)
-        if command[0] == "-m":
-            run, *sys.argv = (runpy.run_module, *command[1:])
-        run(sys.argv[0], run_name="__main__")
+        if command[0] == "-c":
+            sys.argv = ["-c", *command[2:]]
+            exec(command[1], {{"__name__": "__main__"}})
+        elif command[0] == "-m":
+            sys.argv = command[1:]
+            runpy.run_module(sys.argv[0], run_name="__main__")
+        else:
+            sys.argv = command
+            runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as ended:
         status = ended.code or 0
     except BaseException:

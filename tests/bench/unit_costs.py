@@ -88,7 +88,7 @@ def least(pid: int, rounds: int, work: Callable[[], int]) -> float:
 
 def connections(sheet: Sheet, folder: Path) -> None:
     """Whole handshakes, as a proxy has them: ECDSA P-256, TLS 1.3, none resumed."""
-    rounds, times = (1, 20) if sheet.quick else (5, 300)
+    rounds, times = (1, 5) if sheet.quick else (5, 300)
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with answering_tls(folder) as (port, pid):
@@ -132,7 +132,7 @@ def _listening(log: Path) -> int:
 
 def served(sheet: Sheet, database: Path, survey: Survey) -> None:
     """Forms and reports of a server, in seconds of its cores: what else runs does not matter."""
-    rounds, times, seconds = (1, 5, 0.2) if sheet.quick else (5, 200, 3.0)
+    rounds, times, seconds = (1, 2, 0.05) if sheet.quick else (5, 200, 3.0)
     with closing(Store(str(database))) as store:
         store.publish(survey, new_key().sign(survey.digest))
     command = [sys.executable, "-m", "deniably_client", "serve", "--proxies", "1"]
@@ -166,7 +166,7 @@ def _repeated(work: Callable[[], object], times: int) -> int:
 
 def entry(sheet: Sheet, database: Path, port: int) -> None:
     """What each survey adds to the register, which forms and devices read whole."""
-    more = 40
+    more = 4 if sheet.quick else 40
     with closing(Store(str(database))) as store:
         for number in range(more):
             survey = survey_named(f"wave-{number}")
@@ -218,7 +218,7 @@ def got(connection: http.client.HTTPConnection, path: str, packed: str) -> tuple
 
 def kept(sheet: Sheet, folder: Path, survey: Survey) -> None:
     """The file, the closing and the export of so many reports."""
-    n = 2_000 if sheet.quick else 500_000
+    n = 500 if sheet.quick else 500_000
     database, target = folder / "kept.db", folder / "set"
     sheet.progress(f"storing {n:,} reports")
     with closing(Store(str(database))) as store:

@@ -232,15 +232,15 @@ def test_statsmodels_finds_the_same() -> None:
 
 def test_of_direct_answers_it_is_the_ordinary_logit() -> None:
     """With p = 1 and q = 0 nothing is randomised: two answers, and several."""
-    import statsmodels.api as sm
+    from statsmodels.discrete.discrete_model import Logit, MNLogit
 
     truth, columns = fair.truth(), fair.columns("age", "yrs")
-    plain = sm.Logit(truth["affair"], columns).fit(disp=0)
+    plain = Logit(truth["affair"], columns).fit(disp=0)
     found = logit(truth["affair"], columns, 1, 0)
     assert found.coefficients == pytest.approx(plain.params, abs=1e-6)
     assert np.sqrt(np.diag(found.covariance)) == pytest.approx(plain.bse, abs=1e-6)
 
-    several = sm.MNLogit(truth["marriage"], columns).fit(disp=0, method="newton")
+    several = MNLogit(truth["marriage"], columns).fit(disp=0, method="newton")
     among = multinomial(truth["marriage"], np.eye(5), columns)
     assert among.coefficients == pytest.approx(several.params.T.ravel(), abs=1e-5)
     assert np.sqrt(np.diag(among.covariance)) == pytest.approx(several.bse.T.ravel(), abs=1e-5)
