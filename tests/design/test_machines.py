@@ -52,7 +52,7 @@ def test_a_plan_is_what_a_pencil_finds() -> None:
 def test_each_wave_makes_the_register_longer_for_all_who_read_it() -> None:
     plan = Machines(1_000_000, replace(ONE_DAY, waves=101, form=False), ROUND)
 
-    assert plan.sent == pytest.approx(101 * (3 + 49.5)), "half of the waves on average, 1 kB each"
+    assert plan.sent == pytest.approx(101 * (3 + 50)), "the 0 to 100 waves before, 1 kB each"
     assert plan.line == pytest.approx(plan.peak * 103_000 * 8 / 1e6), "all of them at the end"
     assert plan.reports == 101_000_000
 

@@ -100,7 +100,7 @@ class Machines:
     @property
     def sent(self) -> float:
         """Gigabytes that are read, over all waves."""
-        return self.reports * self._read(self.fieldwork.waves / 2) / 1e9
+        return self.reports * self._read((self.fieldwork.waves + 1) / 2) / 1e9
 
     @property
     def line(self) -> float:
@@ -111,7 +111,7 @@ class Machines:
         """Bytes that a person reads where the register has so many surveys."""
         costs = self.costs
         size = costs.form_size if self.fieldwork.form else costs.device_size
-        return 1000 * size.value + max(surveys - 1, 0) * costs.entry.value
+        return 1000 * size.value + (surveys - 1) * costs.entry.value
 
     @property
     def database(self) -> float:
