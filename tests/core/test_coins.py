@@ -83,7 +83,7 @@ def test_weights_that_are_none_are_refused(weights: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any))
 def test_choose_gives_every_index_exactly_its_weight(weights: list[int]) -> None:
-    law = distribution(lambda coins: coins.choose(weights))
+    law = distribution(lambda coins: Coins.choose(coins, weights))
 
     assert law == {i: Fraction(w, sum(weights)) for i, w in enumerate(weights) if w}
 

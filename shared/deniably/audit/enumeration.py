@@ -19,7 +19,6 @@ R = TypeVar("R", bound=Hashable)
 INFINITE: Fraction | None = None
 """The worst odds where a report is possible under one answer and impossible under another."""
 
-_ENUMERABLE = 1 << 10
 _BITS = 256
 _MOST_DRAWS = 1 << 12  # of one path; a longer one is cut off
 
@@ -36,107 +35,130 @@ IDS = (
 """Ids that stand for all 2**128: each digit at every place, and two with all digits."""
 
 
+Draw = tuple[int, int, int, Sequence[int] | None]
+"""The share and the whole of the path before a draw, the sum of its weights, and these; None where
+all weigh 1."""
+
+
 class _Replay(Coins):
     """Coins that repeat a given path, then take the first branch of every further draw.
 
-    The path's probability is ``share / whole``, not in lowest terms: that keeps a draw cheap. So
-    does ``cut``, a numerator and a denominator, or None where every branch is followed.
+    ``path`` and ``draws`` grow with each of these. The path's probability is ``share / whole``, not
+    in lowest terms: that keeps a draw cheap. So does ``cut``, a numerator and a denominator, or
+    None where every branch is followed. Every draw branches by its weights. (Other tests show that
+    the shipped ``choose`` and ``chance`` have theirs.)
     """
 
-    __slots__ = ("cut", "path", "share", "whole", "widths")
+    __slots__ = ("at", "cut", "draws", "given", "path", "share", "whole")
 
-    def __init__(self, path: Sequence[int], cut: tuple[int, int] | None) -> None:
+    def __init__(
+        self,
+        path: list[int],
+        draws: list[Draw],
+        share: int,
+        whole: int,
+        cut: tuple[int, int] | None,
+    ) -> None:
         super().__init__(lambda _: b"")
+        self.path = path
+        self.draws = draws
+        self.share = share
+        self.whole = whole
         self.cut = cut
-        self.path = list(path)
-        self.widths: list[int] = []
-        self.share = self.whole = 1
+        self.given = len(path)
+        self.at = 0
 
     def below(self, n: int) -> int:
-        branch = self._branch(n)
-        self._go(1, n)
-        return branch
+        at = self.at
+        self.at = at + 1
+        if at < self.given:
+            return self.path[at]
+        self._go(0, (self.share, self.whole, n, None))
+        return 0
 
     def choose(self, weights: Sequence[int]) -> int:
-        # Small weights go through the shipped `choose`, draw by draw, so that it is audited too.
-        # Large ones would take 2**32 branches, so they branch by their weights.
-        total = sum(weights)
-        if total <= _ENUMERABLE and self.cut is None:
-            return super().choose(weights)
-        branch = self._branch(len(weights))
-        self._go(weights[branch], total)
-        return branch
+        at = self.at
+        self.at = at + 1
+        if at < self.given:
+            return self.path[at]
+        if not any(weights) or min(weights) < 0:
+            raise ValueError("choose needs weights, none of them negative")
+        first = next(index for index, weight in enumerate(weights) if weight)
+        self._go(first, (self.share, self.whole, sum(weights), weights))
+        return first
+
+    def chance(self, n: int, d: int) -> bool:
+        """Branch in two by ``_chance``, instead of into billions of paths."""
+        return self.choose(_chance(n, d)) == 1
 
     def draw_id(self) -> str:
         """One fixed id."""
         return IDS[-1]
 
-    def _go(self, weight: int, total: int) -> None:
-        self.share *= weight
+    def _go(self, branch: int, draw: Draw) -> None:
+        *_, total, weights = draw
+        self.path.append(branch)
+        self.draws.append(draw)
+        self.share *= weights[branch] if weights else 1
         self.whole *= total
-        if self.cut is not None:
-            over, under = self.cut
-            if self.share * under < over * self.whole:
-                raise _CutOff
-
-    def chance(self, n: int, d: int) -> bool:
-        """Branch in two by ``_chance``, instead of into billions of paths. Another test shows that
-        the shipped ``chance`` has this probability."""
-        happens = self._branch(2) == 0
-        weights = _chance(n, d)
-        self._go(weights[happens], sum(weights))
-        return happens
-
-    def _branch(self, width: int) -> int:
-        depth = len(self.widths)
-        self.widths.append(width)
-        if depth == len(self.path):
-            self.path.append(0)
-        return self.path[depth]
+        if self.cut is not None and _below(self.cut, self.share, self.whole):
+            raise _CutOff
 
 
-Turn = tuple[int, int, int, Sequence[tuple[int, int]]]
-"""A draw: the share and the whole of the path before it, the sum of its weights, and the branches
-still to be explored from there, each with its weight."""
+def _below(cut: tuple[int, int], share: int, whole: int) -> bool:
+    over, under = cut
+    return share * under < over * whole
+
+
+Turn = tuple[int, int, int, int, Sequence[tuple[int, int]]]
+"""A draw that has branches still to be explored: how many draws came before it, the share and the
+whole of the path until then, the sum of its weights, and these branches, each with its weight."""
 
 
 class _Stem(Coins):
     """Coins that repeat the beginning of a path and then take the likeliest branch of every draw.
 
-    Every draw branches by its weights. ``turns`` holds the draws from the last of the beginning on;
-    ``draws`` counts all of them. The path's probability is ``share / whole``, not in lowest terms.
-    An id is one of ``ids``; ``drawn`` lists the ids that were drawn.
+    Every draw branches by its weights. ``turns`` holds the draws from the last of the beginning on
+    that have more branches; ``draws`` counts all of them. The path's probability is
+    ``share / whole``, not in lowest terms. An id is one of ``ids``; ``drawn`` lists the ids that
+    were drawn.
     """
 
     __slots__ = ("drawn", "draws", "given", "ids", "path", "share", "turns", "whole")
 
-    def __init__(self, path: tuple[int, ...], ids: Sequence[str]) -> None:
+    def __init__(self, path: list[int], ids: Sequence[str]) -> None:
         super().__init__(lambda _: b"")
         self.ids = ids
         self.drawn: list[str] = []
         self.given = len(path)
-        self.path = list(path)
+        self.path = path
         self.draws = 0
         self.share = self.whole = 1
         self.turns: list[Turn] = []
 
     def below(self, n: int) -> int:
-        branch = self._branch() if self.draws < self.given else self._first(0)
-        if self.draws >= self.given:
+        at = self.draws
+        if at < self.given:
+            self.draws = at + 1
+            branch = self.path[at]
+        else:
+            branch = self._first(0)
+        if branch + 1 < n and at + 1 >= self.given:
             # Equally likely branches are queued one at a time, for n may be 2**53.
-            self._turn(n, [(branch + 1, 1)] if branch + 1 < n else ())
+            self.turns.append((at, self.share, self.whole, n, ((branch + 1, 1),)))
         self.whole *= n
         return branch
 
     def choose(self, weights: Sequence[int]) -> int:
-        total = sum(weights)
-        if self.draws < self.given:
-            branch = self._branch()
-            if self.draws == self.given:
-                self._turn(total, ())
+        total, at = sum(weights), self.draws
+        if at < self.given:
+            self.draws = at + 1
+            branch = self.path[at]
         else:
             branch = self._first(weights.index(max(weights)))
-            self._turn(total, [(i, w) for i, w in enumerate(weights) if w and i != branch])
+            if weights[branch] < total:
+                more = [(i, w) for i, w in enumerate(weights) if w and i != branch]
+                self.turns.append((at, self.share, self.whole, total, more))
         self.share *= weights[branch]
         self.whole *= total
         return branch
@@ -148,19 +170,12 @@ class _Stem(Coins):
     def chance(self, n: int, d: int) -> bool:
         return self.choose(_chance(n, d)) == 1
 
-    def _branch(self) -> int:
-        self.draws += 1
-        return self.path[self.draws - 1]
-
     def _first(self, likeliest: int) -> int:
         if self.draws == _MOST_DRAWS:
             raise _CutOff
         self.draws += 1
         self.path.append(likeliest)
         return likeliest
-
-    def _turn(self, total: int, waiting: Sequence[tuple[int, int]]) -> None:
-        self.turns.append((self.share, self.whole, total, waiting))
 
 
 @lru_cache(maxsize=4096)
@@ -205,23 +220,35 @@ def distribution_above(
     probability exceeds its lower bound by at most that mass.
     """
     shares: PathShares[R] = _shares()
-    unexplored = Fraction(0)
-    path: list[int] = []
+    unexplored = defaultdict[int, int](int)  # shares, by their whole
+    path, draws = list[int](), list[Draw]()
+    share = whole = 1
     least = (cut.numerator, cut.denominator) if cut else None
     while True:
-        coins = _Replay(path, least)
-        try:
-            result = run(coins)
-            if coins.share:
+        if least and _below(least, share, whole):
+            unexplored[whole] += share
+        else:
+            coins = _Replay(path, draws, share, whole, least)
+            try:
+                result = run(coins)
                 shares[result][coins.whole] += coins.share
-        except _CutOff:
-            unexplored += Fraction(coins.share, coins.whole)
-        path = coins.path[: len(coins.widths)]
-        while path and path[-1] + 1 == coins.widths[len(path) - 1]:
+            except _CutOff:
+                unexplored[coins.whole] += coins.share
+            del path[coins.at :], draws[coins.at :]
+        while path:
+            share, whole, total, weights = draws[-1]
+            branch = path[-1] + 1
+            while weights and branch < len(weights) and not weights[branch]:
+                branch += 1
+            if branch < (len(weights) if weights else total):
+                break
             path.pop()
-        if not path:
-            return _law(shares), unexplored
-        path[-1] += 1
+            draws.pop()
+        else:
+            return _law(shares), _sum(unexplored.items())
+        path[-1] = branch
+        share *= weights[branch] if weights else 1
+        whole *= total
 
 
 @dataclass(frozen=True)
@@ -258,7 +285,7 @@ def explore(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:])
     waiting: list[tuple[float, tuple[int, ...]]] = [(-1.0, ())]
     paths, draws = 0, _MOST_DRAWS
     while waiting and paths < most:
-        coins = _Stem(heappop(waiting)[1], ids)
+        coins = _Stem(list(heappop(waiting)[1]), ids)
         paths += 1
         try:
             result = run(coins)
@@ -266,11 +293,10 @@ def explore(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:])
         except _CutOff:
             pass
         draws = min(draws, coins.draws)
-        for depth, turn in enumerate(coins.turns, max(coins.given - 1, 0)):
-            share, whole, total, branches = turn
+        for depth, share, whole, total, branches in coins.turns:
+            stem = tuple(coins.path[:depth])
             for branch, weight in branches:
-                stem = (*coins.path[:depth], branch)
-                heappush(waiting, (-(share / whole) * (weight / total), stem))
+                heappush(waiting, (-(share / whole) * (weight / total), (*stem, branch)))
     return Exploration(_law(shares), paths, draws)
 
 
