@@ -63,6 +63,23 @@ ROOT = TESTS.parent
 WEB = ROOT / "client/deniably_client/web"
 VECTORS = ROOT / "shared/vectors"
 
+# Playwright's own list, which ours would replace, and one more: a page that lets nobody hold on to
+# it gets a new process when it comes in place of an empty one, which is a tenth of a visit.
+FEATURES = (
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+    "CrossOriginOpenerPolicy",
+)
+
 # The browser talks to the test's own server and to nobody else. Its pages do not share a process:
 # with one for all, a page now and then waited for another without end.
 ARGUMENTS = (
@@ -74,6 +91,7 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
     "--num-raster-threads=1",
+    f"--disable-features={','.join(FEATURES)}",
 )
 
 
