@@ -104,6 +104,36 @@ def test_one_huge_weight_leaves_what_one_person_tells(n: int) -> None:
     assert (cells.high - cells.low > 0.5).all()
 
 
+@pytest.mark.parametrize("huge", [1e9, 1e16, 1e300])
+def test_sums_of_huge_weights_that_round_leave_no_variance_below_0(huge: float) -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(30):
+        weights = np.array([huge, *(1 / 3 + generator.random(9))])
+        first, second = bits(generator.integers(0, 2, 10), 2), bits(generator.integers(0, 3, 10), 3)
+        tally = Weighing(weights).tally_of_pairs(first, second)
+        assert (tally.totals >= 0).all()
+        table = WeightedPairs(tally, ODDS_3)
+        assert all(np.isfinite(one).all() for one in (table.cells(0.95).standard_error,
+                                                      table.margin(0, 0.95).high))  # fmt: skip
+
+
+def test_strata_of_two_reports_are_known_no_better_than_they_are() -> None:
+    """From two reports each a spread over n, and not n - 1, is half of what it is: on average the
+    variance of a mean of these people is that of the effective ones."""
+    generator, score = np.random.default_rng(6), np.array([0.0, 1.0])
+    strata = np.repeat(np.arange(200), 2)
+    weights = np.where(strata < 25, 6.0, 0.4)
+    likely = np.where(strata < 25, 0.5, 0.05)
+    found = list[tuple[float, float]]()
+    for _ in range(300):
+        tally = Weighing(weights, strata).tally(generator.random(400) < likely, 2)
+        mean = float(tally.mean(score))
+        found.append((mean, mean * (1 - mean) / float(tally.effective(score))))
+    means, variances = np.array(found).T
+
+    assert variances.mean() / means.var() == pytest.approx(1, abs=0.3)
+
+
 def test_answers_that_are_all_alike_have_an_interval_and_an_error() -> None:
     n = 200
     weights = 1.0 + np.arange(n) % 3

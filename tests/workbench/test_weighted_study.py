@@ -266,6 +266,23 @@ def test_the_weighted_median_is_within_its_interval(runs: int, epsilon: float) -
     assert hits / runs > (0.5 if runs < 100 else 0.88)
 
 
+def test_a_group_that_is_all_alike_has_figures_as_others_have() -> None:
+    """Before, it refused the figures of every group."""
+    rows = [("site", "q"), *[("north", "yes")] * 40, *[("south", "no")] * 2]
+    survey = dn.load_survey({
+        "name": "s", "title": "S", "strata": {"site": ["north", "south"]}, "questions": [
+            {"name": "q", "type": "yes_no", "label": "Q?", "odds": 9}]})  # fmt: skip
+    while True:
+        one = dn.open((survey, dn.randomise(dn.read_people(survey, rows))))
+        if len(set(one.reports.among({"site": "south"}).answered("q").cells[:, 0].tolist())) == 1:
+            break
+    found = one.estimate("q", by="site", weights=[1.0] * 42).rows
+
+    assert [row["strata"] for row in found] == ["site north"] * 2 + ["site south"] * 2
+    assert all(row["standard_error"] > 0 and row["low"] < row["high"] for row in found)
+    assert {row["figure"] for row in one.reports.shares("q").rows} == {"share"}
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 
@@ -281,6 +298,13 @@ def test_the_weighted_median_is_within_its_interval(runs: int, epsilon: float) -
         (lambda s, w: s.crosstab("stolen", "often", weights=w[:9]), "9 weights for 900 reports"),
         (lambda s, w: s.crosstab("stolen", "often", weights=-w), "negative weight"),
         (lambda s, w: s.crosstab("stolen", "often", strata="site"), "give weights=, too"),
+        (lambda s, w: s.estimate("stolen", strata="site"), "give weights=, too"),
+        (lambda s, w: s.mean("pay", strata="site"), "give weights=, too"),
+        (lambda s, w: s.estimate("stolen", weights=["a"] * N), "weights has values that are no n"),
+        (lambda s, w: s.mean("pay", weights=np.ones((N, 1))), "900 weights for 900 reports"),
+        (lambda s, w: s.estimate("often", weights=w * (w > 1), by="site"), "site north: all w"),
+        (lambda s, w: s.crosstab("stolen", "often", weights=w * (w > 1), by="site"), "site north:"),
+        (lambda s, w: s.quantile("drinks", weights=w * (w > 1), by="site"), "site north: all w"),
         (lambda s, w: s.crosstab("stolen", "often", weights=w, strata="age"), "no stratum age"),
     ],
 )

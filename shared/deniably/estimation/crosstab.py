@@ -140,7 +140,8 @@ def pair_kinds(
     """The four kinds of every pair of choices, from sums as in ``PairTally``, of one unit."""
     a, b = np.asarray(first, np.float64)[:, None], np.asarray(second, np.float64)
     ab = np.asarray(both, np.float64)
-    return np.stack([ab, a - ab, b - ab, total - a - b + ab], axis=-1)
+    found = np.stack([ab, a - ab, b - ab, total - a - b + ab], axis=-1)
+    return np.maximum(found, 0.0)  # sums of weights round, and a variance would be below 0
 
 
 def joint_score(first: SupportRates, second: SupportRates) -> Floats:

@@ -25,6 +25,8 @@ from deniably.estimation.crosstab import pair_kinds
 
 Ints = npt.NDArray[np.int64]
 _BLOCK = 10_000  # reports in memory as numbers of eight bytes
+_ROUNDING = 1e-24
+"""A variance below this part of the largest square is that of reports that are all alike."""
 _Summed = Callable[[Floats, Ints], Floats]
 """(weights of all reports, rows of some) -> their sums by kind."""
 
@@ -92,7 +94,12 @@ class WeightedTally:
 
     def covariance(self, one: Floats, other: Floats) -> Floats:
         """The linearised covariance of the means of two scores, shape (...)."""
-        return self._spread(one, other, self._many / (self._many - 1))
+        first, second = (score - self.mean(score)[..., None] for score in (one, other))
+        together = (self.squares * first * second).sum(axis=-1)
+        sums = (self.totals * first).sum(axis=-1) * (self.totals * second).sum(axis=-1)
+        stretch = self._many / (self._many - 1)
+        found: Floats = (stretch * (together - sums / self._many)).sum(axis=0) / self.weight**2
+        return found
 
     def effective(self, score: Floats) -> Floats:
         """How many people without weights would know the mean of a score as well, shape (...).
@@ -102,9 +109,11 @@ class WeightedTally:
         """
         apart = score - self.mean(score)[..., None]
         alone = (self.shares * apart**2).sum(axis=-1)
-        spread = self._spread(score, score, np.ones_like(self._many))
+        # Both are over n, and without strata the same where weights are.
+        spread = self.variance(score) * (self.n - 1) / self.n
+        known = (spread > 1e-12 * alone / self.n) & (alone > _ROUNDING * (score**2).max())
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(spread > 1e-12 * alone / self.n, alone / spread, self.kish)
+            found = np.where(known, alone / spread, self.kish)
         result: Floats = np.clip(found, 1.0, self.kish)
         return result
 
@@ -118,13 +127,6 @@ class WeightedTally:
         """The people of each stratum, shape (h, 1, ...)."""
         shape = (-1, *(1,) * (self.totals.ndim - 2))
         return self.people.astype(np.float64).reshape(shape)
-
-    def _spread(self, one: Floats, other: Floats, stretch: Floats) -> Floats:
-        first, second = (score - self.mean(score)[..., None] for score in (one, other))
-        together = (self.squares * first * second).sum(axis=-1)
-        sums = (self.totals * first).sum(axis=-1) * (self.totals * second).sum(axis=-1)
-        found: Floats = (stretch * (together - sums / self._many)).sum(axis=0) / self.weight**2
-        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
-from math import inf
 from typing import Any
 
 import msgspec
@@ -233,11 +232,9 @@ def of_weighted(
     question: Question,
     found: Mapping[str, Table],
     by: str | None,
-    intervals: Mapping[str, Mapping[tuple[str, str | None], tuple[float, float]]],
 ) -> Findings:
     """Weighted shares and means. ``found`` has the table of the question under no name; of several
-    choices a person, or several numbers, one for each under its name. ``intervals`` are those of
-    each value of ``by``, or under no name.
+    choices a person, or several numbers, one for each under its name.
     """
     listed = list(rows(document))
     plain = {row.get("choice"): row for row in listed if row["figure"] == "share"}
@@ -251,10 +248,7 @@ def of_weighted(
                 like = plain.get(str(one["answer"])) if name == "" else plain.get(name)
                 like = None if name and one["answer"] != "1" else like
             if like is not None:
-                own = intervals["" if by is None else str(one[by])]
-                what = like["choice"] if one["figure"] == "share" else like.get("part")
-                ends = own.get((str(one["figure"]), str(what) if what else None))
-                made.append(_weighted_row(like, one, by, ends))
+                made.append(_weighted_row(like, one, by))
     groups = list(dict.fromkeys(str(row["strata"]) for row in made))
     made.sort(key=lambda row: (groups.index(str(row["strata"])), order.index(row.get("choice"))))
     told = next(iter(found.values())).notes  # of a table that has a column for it
@@ -284,17 +278,11 @@ def _texts(made: Sequence[ResultRow]) -> int:
     return TEXTS + bool(made[0]["strata"])
 
 
-def _weighted_row(
-    like: ResultRow,
-    one: Mapping[str, Cell],
-    by: str | None,
-    ends: tuple[float, float] | None,
-) -> ResultRow:
-    """A row of ``results.csv`` with the figures of a weighted one, and the interval of these ends;
-    without them the reports leave all possible."""
-    n, estimate, effect = (one[key] for key in ("n", "estimate", "design_effect"))
-    assert isinstance(estimate, float)
-    low, high = (-inf, inf) if ends is None else (float(end) for end in ends)
+def _weighted_row(like: ResultRow, one: Mapping[str, Cell], by: str | None) -> ResultRow:
+    """A row of ``results.csv`` with the figures of a weighted one."""
+    n, effect = one["n"], one["design_effect"]
+    estimate, low, high = (float(one[key] or 0) + 0.0 for key in ("estimate", "low", "high"))
+    assert isinstance(n, int)
     reading = digits.share(estimate, [max(low, 0.0), min(high, 1.0)])
     shown = {"reads": reading.value, "reads_interval": reading.interval}
     if one["figure"] == "mean":
@@ -309,7 +297,7 @@ def _weighted_row(
         "high": high,
         "standard_error": one["standard_error"],
         "design_effect": effect,
-        "effective_n": n / effect if isinstance(effect, float) and isinstance(n, int) else None,
+        "effective_n": n / effect if isinstance(effect, float) else None,
         "strata": f"{by} {one[by]}" if by is not None else "",
     }
 

@@ -111,7 +111,7 @@ class ReportSet:
         self,
         question: str,
         *,
-        weights: Sequence[float] | None = None,
+        weights: Sequence[float] | Floats | None = None,
         strata: str | Sequence[str] | None = None,
         by: str | None = None,
         confidence: float = 0.95,
@@ -121,9 +121,9 @@ class ReportSet:
         ``weights`` are in the order of the rows, as ``rake`` returns them. ``strata`` are keys:
         errors are then those within strata, which a design of a sample from each makes smaller.
         ``by`` is a key, and each of its values has rows of its own. Otherwise as
-        ``weighted_shares``. Raises BadModel, and NoEstimate where all reports are alike.
+        ``weighted_shares``. Raises BadModel.
         """
-        from deniably.workbench.models.of_reports import shares_of_reports
+        from deniably.workbench.models.effective import shares_of_reports
 
         return shares_of_reports(
             self, question, weights=weights, strata=strata, by=by, confidence=confidence
@@ -145,7 +145,7 @@ class ReportSet:
         self,
         formula: str,
         *,
-        weights: Sequence[float] | None = None,
+        weights: Sequence[float] | Floats | None = None,
         strata: str | Sequence[str] | None = None,
         link: Link = "logit",
         se: StandardErrors | None = None,

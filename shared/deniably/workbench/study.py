@@ -48,7 +48,7 @@ from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks
 from deniably.workbench.findings import Findings, Passage, Subgroups
 from deniably.workbench.models.columns import nearest
 from deniably.workbench.models.effective import WeightedReports
-from deniably.workbench.models.weighing import weighing
+from deniably.workbench.models.weighing import of_group, weighing
 from deniably.workbench.models.weights import rake
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.source import Provenance, publication
@@ -176,6 +176,7 @@ class Study(Table):
             if question is None:
                 raise NoFigure("weights are for one question at a time: name it")
             return self._weighted(question, weights, by, strata, confidence)
+        _needs_weights(strata)
         if by is None:
             return as_results(self._document(question, confidence, smooth=smooth))
         found = self._subgroups(question, by, confidence, smooth=smooth)
@@ -203,6 +204,7 @@ class Study(Table):
         if weights is not None:
             found = self._weighted(question, weights, by, strata, confidence)
             return findings.means_alone(found, part)
+        _needs_weights(strata)
         if by is None:
             return findings.of_mean(self._document(question, confidence), part)
         every = self._subgroups(question, by, confidence)
@@ -357,13 +359,11 @@ class Study(Table):
         if by is None:
             own = self._of(weighed, rows, columns)
             return self._crossed(self._pairs(*sorted(chosen)), chosen, confidence, weighed=own)
-        every = {
-            value: self._crossed(
-                blocks, chosen, confidence, {by: value},
-                self._of(weighed, rows, columns, among={by: value}),
-            )
-            for value, blocks in self._pairs_by(by, *sorted(chosen))
-        }  # fmt: skip
+        every = dict[str, Findings]()
+        for value, blocks in self._pairs_by(by, *sorted(chosen)):
+            own = self._of(weighed, rows, columns, among={by: value})
+            with of_group(by, value):
+                every[value] = self._crossed(blocks, chosen, confidence, {by: value}, own)
         if not every:
             raise NoFigure(f"nobody whose {by} is known was asked both {rows} and {columns}")
         return findings.side_by_side(" by ".join(one.label for one in both), every)
@@ -477,7 +477,7 @@ class Study(Table):
         reports.
         """
         return self.reports.regress(
-            formula, weights=_plain(weights), strata=strata, link=link, se=se,
+            formula, weights=weights, strata=strata, link=link, se=se,
             confidence=confidence,
         )  # fmt: skip
 
@@ -736,7 +736,7 @@ class Study(Table):
         elif isinstance(asked, VectorOfNumbers):
             names = [part.name for part in asked.parts]
         if self._tallied is None:
-            reports, given = self.reports, [float(one) for one in weights]
+            reports, given = self.reports, weights
         else:
             reports = rebuilt.reports_of(self._tallied, asked)
             given = rebuilt.weights_of(self._tallied, asked, weights)
@@ -747,19 +747,7 @@ class Study(Table):
             )
             for name in names
         }  # fmt: skip
-        weighed = weighing(reports, given, strata)
-        parts = {"": (reports, weighed)}
-        if by is not None:
-            parts = {
-                value: (part, weighed.among(_inside(reports, by, value)))
-                for value, part in reports.by(by).items()
-                if _asked(part, question).any()
-            }
-        intervals = {
-            value: WeightedReports(some, asked, own).intervals(confidence)
-            for value, (some, own) in parts.items()
-        }
-        return findings.of_weighted(document, asked, found, by, intervals)
+        return findings.of_weighted(document, asked, found, by)
 
     def _raked(self, tallied: TalliedSet, margins: Mapping[str, Mapping[str, float]]) -> Floats:
         """The weights of a tally file's reports, in the order of their strata."""
@@ -792,7 +780,8 @@ class Study(Table):
         found = dict[str, tuple[SurveyResult, Tally]]()
         for value, (reports, plain, some) in parts.items():
             weighted = WeightedReports(reports, question, some)
-            tally = weighted.up_to()
+            with of_group(by, value):
+                tally = weighted.up_to()
             document = result(
                 self.survey, self.state, {**plain, question.name: tally}, smooth=smooth,
                 confidence=confidence, only=question.name,
@@ -854,8 +843,7 @@ class Study(Table):
         """The weights of the reports, if there are any."""
         if weights is not None:
             return weighing(self.reports, weights, strata)
-        if strata is not None:
-            raise NoFigure("strata= is for the errors of weighted figures: give weights=, too")
+        _needs_weights(strata)
         return None
 
     def _of(
@@ -994,8 +982,9 @@ def _inside(reports: ReportSet, by: str, value: str) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _plain(weights: Sequence[float] | Floats | None) -> Sequence[float] | None:
-    return None if weights is None else [float(one) for one in weights]
+def _needs_weights(strata: str | Sequence[str] | None) -> None:
+    if strata is not None:
+        raise NoFigure("strata= is for the errors of weighted figures: give weights=, too")
 
 
 def _asked(reports: ReportSet, *questions: str) -> npt.NDArray[np.bool_]:

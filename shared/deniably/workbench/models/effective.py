@@ -18,14 +18,23 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoFigure
+from deniably.core.table import Table
 from deniably.estimation.analysis import at_most_scores
-from deniably.estimation.figures import Ends, Shares, SingleMean, groups
+from deniably.estimation.figures import Found, Shares, SingleMean, groups
+from deniably.estimation.inversion import Margin
 from deniably.estimation.tally import Tally, support_rows
 from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.results.comparison import Contrast
-from deniably.survey.questions import OfChoices, Question
-from deniably.workbench.models.of_reports import figures_of
+from deniably.survey.questions import OfChoices, Question, VectorOfNumbers
+from deniably.workbench.models.of_reports import figures_of, randomised, some_of
+from deniably.workbench.models.weighing import of_group, strata_of, weighing
+from deniably.workbench.models.weights import (
+    WeightedFigure,
+    check_confidence,
+    shares_of,
+    weighted_table,
+)
 from deniably.workbench.report_set import ReportSet
 
 Key = tuple[str, str | None]
@@ -56,22 +65,22 @@ class WeightedReports:
         scores, there = self._scores(contrast)
         return self.tally_for([scores], there)
 
-    def intervals(self, confidence: float) -> dict[Key, Ends]:
-        """The interval of every share of a choice, and of every mean: as without weights, of the
-        effective people of each figure."""
-        found = dict[Key, Ends]()
+    def found(self, confidence: float) -> dict[Key, Found]:
+        """Every share of a choice, and every mean: as without weights, of the effective people of
+        each figure."""
+        found = dict[Key, Found]()
         for group in groups(self.question):
             if isinstance(group, SingleMean):
                 part = group.part.name if group.part else None
                 tally = replace(self, part=part).tally(None)
                 (one,) = group.found(tally, confidence)
                 if one is not None:
-                    found["mean", part] = one.population_margin
+                    found["mean", part] = one
             elif isinstance(group, Shares):
                 for name, tally in self._of_choices():
                     one = group.found(tally, confidence)[self._place(name)]
                     if one is not None:
-                        found["share", name] = one.population_margin
+                        found["share", name] = one
         return found
 
     def _of_choices(self) -> Iterator[tuple[str, Tally]]:
@@ -81,7 +90,7 @@ class WeightedReports:
             yield from ((name, self.tally({name: 1.0})) for name in self.question.names)
             return
         figures, there = figures_of(self.reports, self.question.name)
-        every = figures(np.ones(int(there.sum()), np.bool_), self.weighing.weights[there])
+        every = figures(self.weighing.among(there))
         scores = {one.answer: one.scores for one in every if one.figure == "share"}
         for name, own in scores.items():
             yield name, self.tally_for([own], there)
@@ -192,8 +201,7 @@ class WeightedReports:
         name = f"{self.question.name}__{self.part}" if self.part else self.question.name
         figures, there = figures_of(self.reports, name)
         weights = self.weighing.weights[there]
-        means = [one for one in figures(np.ones(len(weights), np.bool_), weights)
-                 if one.figure == "mean"]  # fmt: skip
+        means = [one for one in figures(self.weighing.among(there)) if one.figure == "mean"]
         if not means:
             raise NoFigure(f"{self.question.name}: its reports give no weighted mean")
         (mean,) = means
@@ -203,3 +211,78 @@ class WeightedReports:
         having = float(weights @ mean.among) / float(weights.sum())
         found: Floats = (mean.scores - ratio * mean.among) / having
         return found, there
+
+
+def shares_of_reports(
+    reports: ReportSet,
+    name: str,
+    *,
+    weights: Sequence[float] | Floats | None = None,
+    strata: str | Sequence[str] | None = None,
+    by: str | None = None,
+    confidence: float = 0.95,
+) -> Table:
+    """The weighted shares of the answers to a question: see ``ReportSet.shares``."""
+    check_confidence(confidence)
+    every = weighing(reports, np.ones(len(reports)) if weights is None else weights, strata)
+    if by is None:
+        return _shares(reports, name, every, confidence)
+    strata_of(reports, reports.strata, by)  # refuses an unknown key
+    values, found = np.array(reports.strata[by], object), list[tuple[str, Table]]()
+    asked = figures_of(reports, name)[1]
+    for value, part in reports.by(by).items():
+        inside = values == value
+        if (inside & asked).any():
+            with of_group(by, value):
+                found.append((value, _shares(part, name, every.among(inside), confidence)))
+    return _beside(by, found)
+
+
+def _shares(reports: ReportSet, name: str, every: Weighing, confidence: float) -> Table:
+    figures, there = figures_of(reports, name)
+    own = every.among(there)
+    known = _known(reports, name, every, confidence)
+    if known is None:  # an option: a yes or no for each person
+        return shares_of(some_of(randomised(reports, name)[0], there), own, confidence)
+    margins = {
+        (kind, choice): Margin(one.standard_error or 0.0, *one.population_margin, missed=False)
+        for (kind, choice), one in known.items()
+    }
+
+    def margin(one: WeightedFigure, _: float) -> Margin | None:
+        return margins.get((one.figure, one.answer))
+
+    return weighted_table(name, figures(own), own, margin, confidence)
+
+
+def _known(
+    reports: ReportSet, name: str, every: Weighing, confidence: float
+) -> dict[tuple[str, str], Found] | None:
+    """The figures of a question, or of one of several numbers; the mean is under no name."""
+    for question in reports.survey.questions:
+        part = None
+        if isinstance(question, VectorOfNumbers) and name.startswith(f"{question.name}__"):
+            part = name.removeprefix(f"{question.name}__")
+        if name == question.name or part is not None:
+            found = WeightedReports(reports, question, every).found(confidence)
+            return {
+                (kind, choice or "" if kind == "share" else ""): one
+                for (kind, choice), one in found.items()
+                if kind == "share" or choice == part
+            }
+    return None
+
+
+def _beside(by: str, found: Sequence[tuple[str, Table]]) -> Table:
+    """Tables of parts as one, with a column for the part."""
+    first = found[0][1]
+    return Table(
+        f"{first.caption.partition(',')[0]}, by {by}",
+        [{by: value, **row} for value, one in found for row in one.rows],
+        [
+            [by, *first.lines[0]],
+            *([value, *line] for value, one in found for line in one.lines[1:]),
+        ],
+        first.texts + 1,
+        [] if len({*map(str, (one.notes for _, one in found))}) > 1 else first.notes,
+    )

@@ -9,10 +9,10 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
-from deniably.core.table import Table
 from deniably.estimation.analysis import has_score
 from deniably.estimation.channels import matrix
 from deniably.estimation.figures import Shares, SingleMean, groups
+from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import (
     Number,
@@ -30,11 +30,7 @@ from deniably.workbench.models.randomised import Design, Randomised
 from deniably.workbench.models.regress import Link, fitted, parsed
 from deniably.workbench.models.regression import Regression
 from deniably.workbench.models.weighing import checked_weights, strata_of
-from deniably.workbench.models.weights import (
-    WeightedFigure,
-    share_figures,
-    weighted_table,
-)
+from deniably.workbench.models.weights import WeightedFigure, share_figures
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import Scored, scores_of
 
@@ -50,7 +46,7 @@ def regress_reports(
     formula: str,
     *,
     public: Mapping[str, Sequence[object]] | None = None,
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | Floats | None = None,
     strata: str | Sequence[str] | None = None,
     link: Link = "logit",
     se: StandardErrors | None = None,
@@ -80,7 +76,7 @@ def regress_reports(
     return fitted(
         asked,
         table,
-        {name: _some(one, there) for name, (one, _) in known.items()},
+        {name: some_of(one, there) for name, (one, _) in known.items()},
         weights=None if weights is None else checked_weights(weights, len(there))[there],
         strata=None if strata is None else strata_of(reports, beside, strata)[there],
         link=link,
@@ -89,35 +85,8 @@ def regress_reports(
     )
 
 
-def shares_of_reports(
-    reports: ReportSet,
-    question: str,
-    *,
-    weights: Sequence[float] | None = None,
-    strata: str | Sequence[str] | None = None,
-    by: str | None = None,
-    confidence: float = 0.95,
-) -> Table:
-    """The weighted shares of the answers to a question: see ``ReportSet.shares``."""
-    figures, there = figures_of(reports, question)
-    w = None if weights is None else checked_weights(weights, len(there))[there]
-    groups = None if strata is None else strata_of(reports, reports.strata, strata)[there]
-
-    def table(inside: Asked) -> Table:
-        own = None if w is None else w[inside]
-        within = None if groups is None else groups[inside]
-        return weighted_table(question, figures(inside, own), own, within, confidence)
-
-    if by is None:
-        return table(np.ones(int(there.sum()), np.bool_))
-    strata_of(reports, reports.strata, by)  # refuses an unknown key
-    values = np.array(reports.strata[by], object)[there]
-    order = [value for value in (reports.survey.strata or {})[by] if (values == value).any()]
-    return _beside(by, [(value, table(values == value)) for value in order])
-
-
-Figures = Callable[[Asked, Floats | None], list[WeightedFigure]]
-"""The figures of some of the people who were asked, with their weights."""
+Figures = Callable[[Weighing], list[WeightedFigure]]
+"""The figures of the people who were asked, with their weights."""
 
 
 def figures_of(reports: ReportSet, name: str) -> tuple[Figures, Asked]:
@@ -133,13 +102,9 @@ def figures_of(reports: ReportSet, name: str) -> tuple[Figures, Asked]:
                 if not isinstance(question, OfChoices):
                     raise BadModel(f"{name}: no score of its reports is known, so none is weighed")
     one, there = randomised(reports, name)
-    some, scores = _some(one, there), _support_scores(reports, name, there)
+    some, scores = some_of(one, there), _support_scores(reports, name, there)
 
-    def found(inside: Asked, weights: Floats | None) -> list[WeightedFigure]:
-        own = None if scores is None else scores[inside]
-        return share_figures(_some(some, inside), weights, own)
-
-    return found, there
+    return lambda weighing: share_figures(some, weighing, scores), there
 
 
 def _mean_name(question: Question, group: SingleMean) -> str:
@@ -154,10 +119,7 @@ def _figures_of_mean(reports: ReportSet, scored: Scored) -> tuple[Figures, Asked
     line = numbers[0] + numbers[1] * values.astype(np.float64)
     scores: Floats = np.array(numbers)[values] if method == "scores" else line
 
-    def found(inside: Asked, weights: Floats | None) -> list[WeightedFigure]:
-        return [WeightedFigure("mean", "", scores[inside])]
-
-    return found, filled.there
+    return lambda _: [WeightedFigure("mean", "", scores, np.zeros(0))], filled.there
 
 
 def _support_scores(reports: ReportSet, name: str, there: Asked) -> Floats | None:
@@ -174,21 +136,6 @@ def _support_scores(reports: ReportSet, name: str, there: Asked) -> Floats | Non
     p, q = float(law.p), float(law.q)
     found = (cells[:, : law.k].astype(np.float64) - q) / (p - q)
     return found[:, ::-1] if isinstance(question, YesNo) else found
-
-
-def _beside(by: str, found: Sequence[tuple[str, Table]]) -> Table:
-    """Tables of parts as one, with a column for the part."""
-    first = found[0][1]
-    return Table(
-        f"{first.caption.partition(',')[0]}, by {by}",
-        [{by: value, **row} for value, one in found for row in one.rows],
-        [
-            [by, *first.lines[0]],
-            *([value, *line] for value, one in found for line in one.lines[1:]),
-        ],
-        first.texts + 1,
-        [] if len({*map(str, (one.notes for _, one in found))}) > 1 else first.notes,
-    )
 
 
 def randomised(reports: ReportSet, name: str) -> tuple[Randomised, Asked]:
@@ -266,5 +213,6 @@ def _rows(public: Mapping[str, Sequence[object]], used: Sequence[str], n: int) -
     return table if used else pd.DataFrame(index=range(n))
 
 
-def _some(one: Randomised, there: Asked) -> Randomised:
+def some_of(one: Randomised, there: Asked) -> Randomised:
+    """The reports of some people."""
     return Randomised(one.name, one.codes[there], one.chances, one.choices, one.values)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -21,6 +22,17 @@ def weighing(
     """The weights of all reports, one each. Raises BadModel where they do not fit."""
     groups = None if strata is None else strata_of(reports, reports.strata, strata)
     return Weighing(checked_weights(weights, len(reports)), groups)
+
+
+@contextmanager
+def of_group(by: str | None, value: str) -> Iterator[None]:
+    """Names the group whose weights are refused, where there are any."""
+    try:
+        yield
+    except BadModel as error:
+        if by is None:
+            raise
+        raise BadModel(f"{by} {value}: {error}") from None
 
 
 def checked_weights(given: Sequence[float] | Floats, n: int) -> Floats:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import sqrt
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,10 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoEstimate
 from deniably.core.table import Table
+from deniably.estimation.inversion import Margin, linear
+from deniably.estimation.weighted import Weighing
 from deniably.workbench.models.columns import groups_of, read_columns, weights_of
-from deniably.workbench.models.fit import Ints, sandwich
+from deniably.workbench.models.fit import Ints
 from deniably.workbench.models.randomised import Design, Pair, Randomised
 from deniably.workbench.models.regress import design_of
 
@@ -22,6 +23,8 @@ _MOST_ROUNDS = 1000
 _CLOSE = 1e-12
 _EXACT = 1e-8
 """By how much rounding lets unbiased scores miss their target."""
+_ALIKE = 1e-12
+"""A standard error below this is that of reports that are all alike."""
 
 
 def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
@@ -87,14 +90,16 @@ def weighted_shares(
 
     **Estimator.** The weighted mean of the unbiased score of each report, as R's svymean has it
     (Binder 1983, Int. Stat. Rev. 51:279); ``strata`` is a column, and errors are then those within
-    strata. **Assumption.** Weights depend on public columns alone.
+    strata. Intervals are those of as many people as would know it without weights (Korn and
+    Graubard 1998, Survey Methodology 24:193). **Assumption.** Weights depend on public columns
+    alone.
 
     ``frame`` holds the reports, ``design`` says how they were randomised: see ``regress``. Each row
     has its ``estimate``, ``standard_error``, ``low``, ``high`` and ``design_effect``: how many
     times the people of an equally precise direct question. ``weights_effect`` is Kish's part of it,
     n sum w^2 / (sum w)^2 (Kish 1965, Survey Sampling, 11.7), and ``privacy_effect`` that of the
-    noise. The mean is there where answers have values. Raises BadModel as ``regress`` does,
-    and NoEstimate if all reports are alike.
+    noise. The mean is there where answers have values. If all reports are alike, the standard error
+    is that of the channel. Raises BadModel as ``regress`` does.
 
     >>> found = weighted_shares("a", {"a": [1] * 45 + [0] * 55}, design=("3/4", "1/4"))
     >>> [round(row["estimate"], 3) for row in found.rows[:2]]
@@ -103,24 +108,48 @@ def weighted_shares(
     names = [question, *(name for name in (weights, strata) if isinstance(name, str))]
     table = read_columns(frame, names)
     reports = design_of(design).of(question, table[question].to_numpy())
-    w = None
+    w = np.ones(len(table))
     if weights is not None:
         w = weights_of("weights", table[weights] if isinstance(weights, str) else weights)
-        if len(w) != len(table):
-            raise BadModel(f"{len(w)} weights for {len(table)} rows")
-    return shares_of(reports, w, None if strata is None else groups_of(table[strata]), confidence)
+        if w.shape != (len(table),):
+            raise BadModel(f"{w.size} weights for {len(table)} rows")
+    return shares_of(
+        reports, Weighing(w, None if strata is None else groups_of(table[strata])), confidence
+    )
 
 
-def shares_of(
-    reports: Randomised, weights: Floats | None, strata: Ints | None, confidence: float
-) -> Table:
+def shares_of(reports: Randomised, weighing: Weighing, confidence: float) -> Table:
     """The shares of the answers behind a randomised column: see ``weighted_shares``."""
-    found = share_figures(reports, weights)
-    return weighted_table(reports.name, found, weights, strata, confidence)
+    check_confidence(confidence)
+    inverse = np.linalg.pinv(reports.chances.T).astype(np.float64)
+    tally = weighing.tally(reports.codes, len(reports.chances))
+
+    def margin(one: WeightedFigure, estimate: float) -> Margin:
+        known = np.isfinite(reports.values).astype(np.float64)
+        ratio = one.among is not None
+        score = inverse @ (one.target - estimate * known if ratio else one.target)
+        found = linear(tally.counts(score), score, reports.chances.T, confidence).population_margin
+        if not ratio and one.figure == "share":  # an end at 0 may lie beside it by rounding
+            return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+        if not ratio:
+            return found
+        having = float(tally.mean(inverse @ known))
+        least, most = np.nanmin(reports.values), np.nanmax(reports.values)
+        low, high = np.clip([estimate + end / having for end in found.ends], least, most).tolist()
+        return Margin(found.standard_error / having, low, high, found.missed)
+
+    figures = share_figures(reports, weighing)
+    return weighted_table(reports.name, figures, weighing, margin, confidence)
+
+
+def check_confidence(confidence: float) -> None:
+    """Raises BadModel unless it is above 0 and below 1."""
+    if not 0 < confidence < 1:
+        raise BadModel(f"the confidence is {confidence:g}; it is above 0 and below 1, as 0.95")
 
 
 def share_figures(
-    reports: Randomised, weights: Floats | None, scores: Floats | None = None
+    reports: Randomised, weighing: Weighing, scores: Floats | None = None
 ) -> list[WeightedFigure]:
     """The share of each answer, and the mean where answers have values.
 
@@ -135,19 +164,19 @@ def share_figures(
         each, found = inverse[reports.codes], reports.chances.T @ inverse
     determined = np.abs(found - np.eye(k)).max(axis=0) < _EXACT
     figures = [
-        WeightedFigure("share", str(choice), column)
-        for choice, column, told in zip(reports.choices, each.T, determined, strict=True)
+        WeightedFigure("share", str(choice), column, target)
+        for choice, column, target, told in zip(
+            reports.choices, each.T, np.eye(k), determined, strict=True
+        )
         if told
     ]
     if reports.is_pair or not known.any():  # the mean of 0 and 1 is the share
         return figures
     values = np.where(known, reports.values, 0.0)
     if np.allclose(found @ values, values, atol=_EXACT) and np.allclose(found @ known, known):
-        w = np.ones(len(each)) if weights is None else weights
-        shares = w @ each / w.sum() if w.any() else np.zeros(k)
-        plain = _spread(shares, reports.values) if determined.all() else None
+        plain = _spread(weighing.people @ each, reports.values) if determined.all() else None
         among = None if known.all() else each @ known
-        figures.append(WeightedFigure("mean", "", each @ values, among, plain))
+        figures.append(WeightedFigure("mean", "", each @ values, values, among, plain))
     return figures
 
 
@@ -155,66 +184,35 @@ def share_figures(
 class WeightedFigure:
     """What each report adds to a figure: its unbiased ``scores`` (n,), whose mean is the estimate.
 
-    With ``among`` (n,) the estimate is the ratio of both means. ``plain`` is the variance of one
-    direct answer to a mean, None where it is not known.
+    ``target`` (k,) is what each true answer adds. With ``among`` (n,) the estimate is the ratio of
+    both means. ``plain`` is the variance of one direct answer to a mean, None where it is not
+    known.
     """
 
     figure: str
     answer: str
     scores: Floats
+    target: Floats
     among: Floats | None = None
     plain: float | None = None
 
 
 def weighted_table(
     name: str,
-    targets: Sequence[WeightedFigure],
-    weights: Floats | None,
-    strata: Ints | None,
+    figures: Sequence[WeightedFigure],
+    weighing: Weighing,
+    margin: Callable[[WeightedFigure, float], Margin | None],
     confidence: float,
 ) -> Table:
-    """The table of weighted figures of one question. Raises BadModel and NoEstimate."""
-    if not 0 < confidence < 1:
-        raise BadModel(f"the confidence is {confidence:g}; it is above 0 and below 1, as 0.95")
-    if not targets:
+    """The table of weighted figures of one question. Raises BadModel and NoEstimate.
+
+    ``margin`` gives that of a figure, and of its estimate, at its effective people; None for what
+    the question has not, such as a mean of choices without an order.
+    """
+    if not figures:
         raise NoEstimate(f"{name}: these reports determine no share")
-    n = len(targets[0].scores)
-    if n < 2:
-        raise BadModel("an error needs at least 2 reports")
-    w = np.ones(n) if weights is None else weights
-    if not w.any():
-        raise BadModel("all weights are 0")
-    kish = n * float((w**2).sum()) / float(w.sum()) ** 2
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    rows: list[dict[str, Any]] = []
-    for one in targets:
-        base = w if one.among is None else w * one.among
-        if not base.sum() > 0:
-            continue  # nobody seems to have a value
-        estimate = float(w @ one.scores / base.sum())
-        apart = one.scores - estimate * (1.0 if one.among is None else one.among)
-        pull = (w * apart / base.sum())[:, None]
-        error = sqrt(float(sandwich(np.ones((1, 1)), pull, strata)[0, 0]))
-        if error < 1e-12:
-            raise NoEstimate("reports alike leave no spread to take an error from")
-        plain = max(estimate * (1 - estimate), 0.0) if one.figure == "share" else one.plain
-        noise = float(w @ apart**2 / w.sum()) / plain if plain else None
-        effect = error**2 * n / plain if plain else None
-        rows.append(
-            {
-                "question": name,
-                "figure": one.figure,
-                "answer": one.answer,
-                "n": n,
-                "estimate": estimate,
-                "standard_error": error,
-                "low": estimate - z * error,
-                "high": estimate + z * error,
-                "weights_effect": kish,
-                "privacy_effect": noise,
-                "design_effect": effect,
-            }
-        )
+    rows = [row for one in figures if (row := _row(name, one, weighing, margin))]
+    n = len(weighing.weights)
     return Table(
         f"{name}, {n:,} reports, weighted",
         rows,
@@ -227,10 +225,51 @@ def weighted_table(
         ],
         2,
         [
-            f"Intervals of {100 * confidence:g} %. Weights cost {kish:.2f} times the respondents"
-            " (Kish); the design effect has that of the noise, too."
+            f"Intervals of {100 * confidence:g} %. Weights cost {n / weighing.kish:.2f} times the"
+            " respondents (Kish); the design effect has that of the noise, too."
         ],
     )
+
+
+def _row(
+    name: str,
+    one: WeightedFigure,
+    weighing: Weighing,
+    margin: Callable[[WeightedFigure, float], Margin | None],
+) -> dict[str, Any] | None:
+    """The row of one figure; None without a margin, and if nobody seems to have a value."""
+    parts = weighing.people / weighing.kish
+    estimate, scores, having = float(parts @ one.scores), one.scores, 1.0
+    if one.among is not None:
+        having = float(parts @ one.among)
+        if not having > 0:
+            return None
+        estimate /= having
+        scores = (scores - estimate * one.among) / having
+    tally, values = weighing.scored(scores)
+    error = sqrt(max(float(tally.variance(values)), 0.0))
+    found = margin(one, estimate)
+    if found is None:
+        return None
+    if error < _ALIKE:
+        error = found.standard_error
+    n = len(scores)
+    plain = max(estimate * (1 - estimate), 0.0) if one.figure == "share" else one.plain
+    plain = None if plain is None else plain / having  # of one person who is asked
+    spread = float(tally.mean((values - tally.mean(values)) ** 2))
+    return {
+        "question": name,
+        "figure": one.figure,
+        "answer": one.answer,
+        "n": n,
+        "estimate": estimate,
+        "standard_error": error,
+        "low": found.low,
+        "high": found.high,
+        "weights_effect": n / weighing.kish,
+        "privacy_effect": spread / plain if plain else None,
+        "design_effect": error**2 * n / plain if plain else None,
+    }
 
 
 _SHOWN = ("estimate", "standard_error", "low", "high")
