@@ -583,12 +583,19 @@ def test_what_counts_cannot_tell_says_so(counted: dn.Study) -> None:
 
 
 def test_more_pairs_than_fit_into_memory_are_refused(counts: TalliedSet, tmp_path: Path) -> None:
-    many = {name: replace(one, counts=10**9 + one.counts) for name, one in counts.tallies.items()}
+    times = 10**9 // N
+    many = {
+        name: replace(one, n=one.n * times, counts=one.counts * times)
+        for name, one in counts.tallies.items()
+    }
     file = tmp_path / "many.json"
-    whole = Counts(counts.n, many, {("stolen", "what"): {(0, 0): 10**9}})
+    both = {pair: count * times for pair, count in counts.strata[0].pairs["what", "stolen"].items()}
+    whole = Counts(counts.n * times, many, {("what", "stolen"): both})
     file.write_bytes(tally_text(replace(counts, strata=(whole,))))
 
-    with pytest.raises(dn.NoFigure, match="at most 20,000,000 pairs of reports, and not 1,000,000"):
+    with pytest.raises(
+        dn.NoFigure, match="at most 20,000,000 pairs of reports, and not 999,999,900"
+    ):
         dn.open(file).crosstab("stolen", "what")
 
 
