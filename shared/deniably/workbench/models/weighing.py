@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -25,7 +25,7 @@ def weighing(
 
 
 @contextmanager
-def of_group(by: str | None, value: str) -> Iterator[None]:
+def of_group(by: str | None, value: str) -> Generator[None]:
     """Names the group whose weights are refused, where there are any."""
     try:
         yield
