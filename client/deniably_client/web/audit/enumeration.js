@@ -17,8 +17,6 @@ import { randomise } from "../mechanisms/mechanism.js";
  * @typedef {Map<bigint, bigint>} Shares
  */
 
-const ENUMERABLE = 1024;
-
 /** The branch is less probable than the cut. One for all: an error that is made knows its stack. */
 const CUT_OFF = new Error("less probable than the cut");
 
@@ -55,14 +53,13 @@ class Replay extends Coins {
   }
 
   /**
-   * Small weights go through the shipped `choose`, draw by draw, so that it is audited too. Large
-   * weights and endless runs have too many branches: one branch for each weight stands for them.
+   * One branch for each weight. That the shipped `choose` has their law another test shows, which
+   * walks it draw by draw.
    * @override
    * @param {readonly number[]} weights
    */
   choose(weights) {
     const total = weights.reduce((sum, weight) => sum + BigInt(weight), 0n);
-    if (!this.ids && total <= ENUMERABLE && this.cut[0] === 0n) return super.choose(weights);
     const possible = [...weights.keys()].filter((index) => weights[index] !== 0);
     const index = possible[this.#branch(possible.length)] ?? 0;
     this.#go(BigInt(weights[index] ?? 0), total);
@@ -140,7 +137,7 @@ export function distributionAbove(run, cut) {
 
 /**
  * The law of whole reports: of all that `send(coins)` sends together, with the `ids` that were
- * drawn for it. What is sent is in the order of the keys; `choose` branches by its weights.
+ * drawn for it. What is sent is in the order of the keys.
  * @param {(coins: Coins) => Promise<readonly string[]>} send
  * @param {readonly string[]} ids some that stand for all
  * @returns {Promise<{sent: readonly string[], drawn: string[], share: string}[]>}
