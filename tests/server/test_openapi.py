@@ -33,22 +33,24 @@ def operations(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]
     }
 
 
-def test_it_is_valid_openapi_3_1(document: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each schema that comes again and again is checked once."""
-    assert document["openapi"].startswith("3.1.")
-    from openapi_schema_validator import OAS31Validator
+def with_equal_parts_as_one(document: dict[str, Any]) -> dict[str, Any]:
+    """The same document, where parts that are equal are one object."""
+    known: dict[str, dict[str, Any]] = {}
+    found: dict[str, Any] = json.loads(
+        json.dumps(document),
+        object_hook=lambda part: known.setdefault(json.dumps(part, sort_keys=True), part),
+    )
+    return found
+
+
+def test_it_is_valid_openapi_3_1(document: dict[str, Any]) -> None:
+    """The validator checks each object once: a schema that comes again and again is one here."""
     from openapi_spec_validator import OpenAPIV31SpecValidator  # takes half a second
 
-    check, right = OAS31Validator.check_schema, set[str]()
-
-    def once(schema: Any, *options: Any, **named: Any) -> None:
-        text = json.dumps(schema, sort_keys=True)
-        if text not in right:
-            check(schema, *options, **named)
-            right.add(text)
-
-    monkeypatch.setattr(OAS31Validator, "check_schema", once)
-    assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+    assert document["openapi"].startswith("3.1.")
+    assert list(OpenAPIV31SpecValidator(with_equal_parts_as_one(document)).iter_errors()) == []
+    wrong = document | {"paths": {}, "components": {"schemas": {"Problem": {"type": "objekt"}}}}
+    assert list(OpenAPIV31SpecValidator(with_equal_parts_as_one(wrong)).iter_errors()) != []
 
 
 def test_it_has_every_route_and_method_of_the_application(
