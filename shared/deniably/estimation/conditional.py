@@ -138,7 +138,7 @@ class _Test:
             # Without + 0.0 a cell of -0.0 would make infinities of the wrong sign.
             nearest = np.clip(np.nan_to_num(self.cell / self.row), 0, 1) + 0.0
         tried = np.stack([*(np.full_like(nearest, one) for one in grid), nearest])
-        away = np.stack([self.away(one) for one in tried])
+        away = self.away(tried)
         # Where every share is rejected, odd reports make none certain.
         best = away.min(axis=0)
         limit = np.where(best > wanted, best + wanted, wanted)
@@ -146,13 +146,12 @@ class _Test:
         low, high = np.nanmin(kept, axis=0), np.nanmax(kept, axis=0)
         step = 1 / (_PLACES - 1)
         below, above = (np.ceil(low / step) - 1) * step, (np.floor(high / step) + 1) * step
-        return (
-            self._last(low, np.maximum(below, 0.0), limit),
-            self._last(high, np.minimum(above, 1.0), limit),
-        )
+        outer = np.stack([np.maximum(below, 0.0), np.minimum(above, 1.0)])
+        low, high = self._last(np.stack([low, high]), outer, limit)
+        return low, high
 
     def _last(self, inner: Floats, outer: Floats, limit: Floats) -> Floats:
-        """The share furthest from ``inner`` towards ``outer`` that is kept."""
+        """The share furthest from ``inner`` towards ``outer`` that is kept; of both ends at once."""
         outer = np.where(self.away(outer) <= limit, inner, outer)
         for _ in range(_HALVINGS):
             middle = (inner + outer) / 2
