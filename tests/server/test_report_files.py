@@ -6,8 +6,6 @@ import json
 import os
 import re
 import secrets
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,6 +38,7 @@ from deniably_server.storage.writing.commit import BatchWrite
 from support.commands import call
 from support.every_type import somebody, survey_of_everything
 from support.material import Server, assert_problem, new_token, signed
+from support.nursery import Nursery
 from support.people import answer
 
 FILES = ("reports.csv", "reports.ndjson", "reports.parquet")
@@ -581,26 +580,26 @@ def test_a_connection_cut_in_the_middle_leaves_nothing_and_says_so(
 
 
 def test_a_bar_on_a_terminal_shows_how_far_it_is_and_elsewhere_nothing(
-    store: Store, database: Path, tmp_path: Path
+    store: Store, database: Path, tmp_path: Path, nursery: Nursery
 ) -> None:
     collected(store)
-    command = [sys.executable, "-m", "deniably_client", "export", "everything", "--database",
-               str(database), "--to"]  # fmt: skip
-    master, slave = os.openpty()
+    command = ["export", "everything", "--database", str(database), "--to"]
+    said, elsewhere = tmp_path / "said", tmp_path / "errors"
+    master, slave = os.openpty()  # takes more than is written, before anybody reads
     with closing(os.fdopen(master, "rb", 0)) as terminal:
-        shown = subprocess.run([*command, tmp_path / "one"], stderr=slave, check=True)
+        shown = nursery.begin([*command, str(tmp_path / "one")], said, Path(os.ttyname(slave)))
+        quiet = nursery.begin([*command, str(tmp_path / "two")], said, elsewhere)
+        assert (shown.wait(60), quiet.wait(60)) == (0, 0)
         os.close(slave)
         text = b""
         with suppress(OSError):  # a terminal that nobody writes to any more
             while more := terminal.read(4096):
                 text += more
-    quiet = subprocess.run([*command, tmp_path / "two"], capture_output=True, check=True)
 
-    assert shown.returncode == 0
     assert b"reading reports" in text
     assert b"100%" in text
     assert b"writing design.json" in text
-    assert quiet.stderr == b""
+    assert elsewhere.read_text() == ""
 
 
 def test_an_export_has_no_trace_of_a_person(store: Store, database: Path, tmp_path: Path) -> None:
