@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, cast
@@ -11,6 +12,9 @@ from typing import Any, cast
 import rfc8785
 
 LARGEST_INTEGER = (1 << 53) - 1
+_BY_CODE_POINTS = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+_OF_TWO_UNITS = re.compile(b"[\xf0-\xf4]")
+"""Where UTF-8 begins a character that UTF-16 writes in two units."""
 
 
 def canonical(value: object) -> bytes:
@@ -24,6 +28,10 @@ def canonical(value: object) -> bytes:
     """
     _refuse(value)
     try:
+        # At a tenth of the time the same, but for the order of keys with such characters.
+        found = _BY_CODE_POINTS.encode(value).encode()
+        if not _OF_TWO_UNITS.search(found):
+            return found
         return rfc8785.dumps(value)  # type: ignore[arg-type]  # checked by _refuse
     except (rfc8785.CanonicalizationError, UnicodeEncodeError):
         raise ValueError("a text holds a lone surrogate, which is no character") from None

@@ -151,7 +151,7 @@ class _Test:
         return low, high
 
     def _last(self, inner: Floats, outer: Floats, limit: Floats) -> Floats:
-        """The share furthest from ``inner`` towards ``outer`` that is kept; of both ends at once."""
+        """The share furthest from ``inner`` towards ``outer`` that is kept, of both ends."""
         outer = np.where(self.away(outer) <= limit, inner, outer)
         for _ in range(_HALVINGS):
             middle = (inner + outer) / 2

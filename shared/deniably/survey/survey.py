@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from functools import cached_property
+from hashlib import sha256
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from deniably.core.canonical import canonical, digest, parse
+from deniably.core.canonical import canonical, parse
 from deniably.core.errors import BadSurvey, Problem
 from deniably.core.loss import Loss, largest
 from deniably.core.steering import steering_problems
@@ -136,7 +137,7 @@ class Survey(Value, frozen=True, dict=True):
     @cached_property
     def digest(self) -> str:
         """The survey's version: SHA-256 of the canonical JSON, 64 hexadecimal digits."""
-        return digest(msgspec.to_builtins(self))
+        return sha256(self.canonical).hexdigest()
 
     @property
     def asked(self) -> int:
