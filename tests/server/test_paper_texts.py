@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from contextlib import closing
 from html import unescape
 from pathlib import Path
@@ -15,6 +16,7 @@ from flask.testing import FlaskClient
 
 from deniably.results.writing.publication import Publication
 from deniably.trust.signing import fingerprint
+from deniably_server.api.kept_documents import keep_documents
 from deniably_server.api.paper_texts import FILES
 from deniably_server.api.results import current_results
 from deniably_server.app import create_app
@@ -43,6 +45,15 @@ def database(tmp_path: Path, filled: Path) -> Path:
     return Path(shutil.copy(filled, tmp_path))
 
 
+@pytest.fixture(scope="module")
+def reading(filled: Path) -> Iterator[Flask]:
+    """For those who only read: the results are worked out once."""
+    app = create_app({"DATABASE": str(filled), "TESTING": True})
+    keep_documents(app)
+    yield app
+    app.extensions["deniably"].close()
+
+
 def publication(app: Flask, confidence: float = 0.95) -> Publication:
     store: Store = app.extensions["deniably"]
     with app.test_request_context("/"):
@@ -56,8 +67,8 @@ def plain(page: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", "", page)).replace("\u00a0", " ").split())
 
 
-def test_the_page_has_every_sentence_and_a_button_for_each(app: Flask, client: FlaskClient) -> None:
-    page, paper = client.get("/surveys/everything").text, publication(app)
+def test_the_page_has_every_sentence_and_a_button_for_each(reading: Flask) -> None:
+    page, paper = reading.test_client().get("/surveys/everything").text, publication(reading)
 
     for question in SURVEY.questions:
         (said,) = re.findall(rf'id="say-{question.name}">([^<]*)</p>', page)
@@ -68,10 +79,8 @@ def test_the_page_has_every_sentence_and_a_button_for_each(app: Flask, client: F
     assert {f'id="{one}"' for one in copied} <= set(re.findall(r'id="[^"]+"', page))
 
 
-def test_methods_references_and_checklist_are_folded_on_the_page(
-    app: Flask, client: FlaskClient
-) -> None:
-    page, paper = client.get("/surveys/everything").text, publication(app)
+def test_methods_references_and_checklist_are_folded_on_the_page(reading: Flask) -> None:
+    page, paper = reading.test_client().get("/surveys/everything").text, publication(reading)
     _, _, rest = page.partition('<details id="for-a-paper">')
     text = plain(rest)
 
@@ -84,13 +93,13 @@ def test_methods_references_and_checklist_are_folded_on_the_page(
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_each_text_is_a_file_of_its_own(app: Flask, client: FlaskClient, file: str) -> None:
-    found = client.get(f"/api/surveys/everything/paper/{file}")
+def test_each_text_is_a_file_of_its_own(reading: Flask, file: str) -> None:
+    found = reading.test_client().get(f"/api/surveys/everything/paper/{file}")
 
     assert found.status_code == 200
     assert found.headers["Content-Disposition"] == f'attachment; filename="everything-{file}"'
     assert found.headers["Content-Type"].startswith("text/plain")
-    assert found.text == FILES[file](publication(app))
+    assert found.text == FILES[file](publication(reading))
     assert SURVEY.digest in found.text
 
 

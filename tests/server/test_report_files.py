@@ -36,23 +36,32 @@ from deniably_server.commands.export import export
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite
 from support.commands import call
-from support.every_type import somebody, survey_of_everything
+from support.every_type import SHAPES, somebody, survey_of_everything
 from support.material import Server, assert_problem, new_token, signed
 from support.nursery import Nursery
 from support.people import answer
 
 FILES = ("reports.csv", "reports.ndjson", "reports.parquet")
 EVERYTHING = {"minimum": 5, "while_open": True}
+SHORT = {"questions": SHAPES[:2]}
+"""For what does not hang on the types of questions: all but a few lines of a file."""
+
+
+def answers_to(survey: Survey, people: int, random: Random) -> list[dict[str, Any]]:
+    """True answers of so many people to the questions that a survey has."""
+    names = {one.name for one in survey.questions}
+    every = [somebody(random) | {"set": "cannabis"} for _ in range(people)]
+    return [{name: said for name, said in one.items() if name in names} for one in every]
 
 
 def collected(
-    store: Store, count: int = 40, *, closed: bool = True, **results: Any
+    store: Store, count: int = 40, *, closed: bool = True, short: bool = False, **results: Any
 ) -> tuple[Survey, dict[str, str]]:
-    """A survey of every type with some reports, and an analyst's headers."""
-    survey = survey_of_everything(results=EVERYTHING | results)
+    """A survey of every type, or a short one, with some reports, and an analyst's headers."""
+    questions = SHORT if short else {}
+    survey = survey_of_everything(results=EVERYTHING | results, **questions)
     store.publish(survey, signed(survey))
-    random = Random(count)
-    answer(store, survey, [somebody(random) for _ in range(count)])
+    answer(store, survey, answers_to(survey, count, Random(count)))
     if closed:
         store.close_survey(survey.name)
     return survey, {"Authorization": f"Bearer {new_token(store, 'analyst')}"}
@@ -109,7 +118,7 @@ def test_other_ids_and_another_order_of_arrival_leave_every_byte_as_it_was(
 def test_without_a_token_analysts_files_are_refused(
     store: Store, client: FlaskClient, file: str
 ) -> None:
-    collected(store)
+    collected(store, short=True)
 
     assert_problem(client.get(at(file)), 401, "unauthorised")
     for role in ("author", "monitor", "operator"):
@@ -121,7 +130,7 @@ def test_without_a_token_analysts_files_are_refused(
 
 @pytest.mark.parametrize("file", FILES)
 def test_public_reports_need_no_token(store: Store, client: FlaskClient, file: str) -> None:
-    collected(store, reports="public")
+    collected(store, short=True, reports="public")
 
     assert client.get(at(file), buffered=True).status_code == 200
 
@@ -139,7 +148,7 @@ def test_public_reports_need_no_token(store: Store, client: FlaskClient, file: s
 def test_nothing_is_given_out_before_its_time_or_against_what_was_said(
     store: Store, client: FlaskClient, file: str, rules: Any, count: int, closed: bool, why: str
 ) -> None:
-    _, analyst = collected(store, count, closed=closed, **rules)
+    _, analyst = collected(store, count, closed=closed, short=True, **rules)
 
     problem = assert_problem(client.get(at(file), headers=analyst, buffered=True), 403, "hidden")
     assert why in problem["detail"]
@@ -149,7 +158,7 @@ def test_nothing_is_given_out_before_its_time_or_against_what_was_said(
 def test_other_methods_and_queries_are_refused(
     store: Store, client: FlaskClient, file: str
 ) -> None:
-    _, analyst = collected(store)
+    _, analyst = collected(store, short=True)
 
     for method in ("POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", "PROPFIND"):
         assert client.open(at(file), method=method, headers=analyst, buffered=True).status_code in (
@@ -170,7 +179,7 @@ def test_other_methods_and_queries_are_refused(
 def test_few_files_are_made_at_once(
     store: Store, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, analyst = collected(store)
+    _, analyst = collected(store, short=True)
     places = BoundedSemaphore(1)
     monkeypatch.setattr(report_files, "_places", places)
 
@@ -196,7 +205,7 @@ def test_a_server_sends_it_in_pieces_and_whole(
 ) -> None:
     server = serve()
     store = Store(str(database))
-    survey, analyst = collected(store, 3_000)
+    survey, analyst = collected(store, 3_000, short=True)
 
     with requests.get(server.url + at("reports.csv"), headers=analyst, stream=True) as table:
         assert table.headers["Transfer-Encoding"] == "chunked"
@@ -218,7 +227,7 @@ def test_a_server_sends_it_in_pieces_and_whole(
 def test_the_results_page_leads_to_the_data_where_there_are_some(
     store: Store, client: FlaskClient, rules: Any, closed: bool, shown: str, hidden: str
 ) -> None:
-    collected(store, closed=closed, **rules)
+    collected(store, closed=closed, short=True, **rules)
 
     page = client.get("/surveys/everything").text
     assert shown in page
@@ -228,16 +237,18 @@ def test_the_results_page_leads_to_the_data_where_there_are_some(
 # --- strata ---------------------------------------------------------------------------------------
 
 
-def of_sites(store: Store, *people: int) -> tuple[Survey, dict[str, str]]:
+def of_sites(store: Store, *people: int, short: bool = False) -> tuple[Survey, dict[str, str]]:
     """A closed survey with so many reports of each site, and an analyst's headers."""
+    questions = SHORT if short else {}
     survey = survey_of_everything(
-        results=EVERYTHING | {"while_open": False}, strata={"site": ["north", "south", "west"]}
-    )
+        results=EVERYTHING | {"while_open": False}, strata={"site": ["north", "south", "west"]},
+        **questions,
+    )  # fmt: skip
     store.publish(survey, signed(survey))
     random = Random(1)
     for stratum, count in zip(survey.every_stratum, people, strict=True):
-        for _ in range(count):
-            store.add(survey, randomise_answers(survey, somebody(random), strata=stratum))
+        for answers in answers_to(survey, count, random):
+            store.add(survey, randomise_answers(survey, answers, strata=stratum))
     store.close_survey(survey.name)
     return survey, {"Authorization": f"Bearer {new_token(store, 'analyst')}"}
 
@@ -269,7 +280,7 @@ def test_reports_leave_with_their_strata_where_each_may_be_seen(
 def test_one_small_stratum_leaves_out_all_and_it_is_said_why(
     store: Store, client: FlaskClient, people: tuple[int, ...]
 ) -> None:
-    survey, analyst = of_sites(store, *people)
+    survey, analyst = of_sites(store, *people, short=True)
 
     for file in FILES:
         one = client.get(at(file), headers=analyst, buffered=True)
@@ -290,7 +301,7 @@ def test_the_command_says_what_became_of_the_strata(
     store: Store, serve: Callable[..., Server], database: Path, tmp_path: Path,
     people: tuple[int, ...], said: str,
 ) -> None:  # fmt: skip
-    _, analyst = of_sites(store, *people)
+    _, analyst = of_sites(store, *people, short=True)
     token = analyst["Authorization"].removeprefix("Bearer ")
 
     one = call("export", "everything", "--to", tmp_path / "one", "--database", database)
@@ -437,7 +448,7 @@ def test_the_command_takes_reports_from_a_server(
 ) -> None:
     server = serve()
     store = Store(str(database))
-    _, analyst = collected(store)
+    _, analyst = collected(store, short=True)
     token = analyst["Authorization"].removeprefix("Bearer ")
     here = ("--server", server.url)
 
@@ -479,7 +490,7 @@ def test_the_command_takes_the_same_from_the_database(
 def test_the_command_keeps_the_rules_of_the_server(
     store: Store, database: Path, tmp_path: Path, rules: Any, count: int, closed: bool, why: str
 ) -> None:
-    collected(store, count, closed=closed, **rules)
+    collected(store, count, closed=closed, short=True, **rules)
 
     done = call("export", "everything", "--to", tmp_path / "out", "--database", database)
     assert (done.returncode, why in done.stderr) == (1, True), done.stderr
@@ -489,7 +500,7 @@ def test_the_command_keeps_the_rules_of_the_server(
 def test_a_fault_leaves_nothing_half_written(
     store: Store, database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    collected(store)
+    collected(store, short=True)
     (tmp_path / "place").mkdir()
     to, there = tmp_path / "place" / "out", tmp_path / "place" / "there"
     there.mkdir()
@@ -563,7 +574,7 @@ def test_a_connection_cut_in_the_middle_leaves_nothing_and_says_so(
 ) -> None:
     server = serve()
     with closing(Store(str(database))) as store:
-        _, analyst = collected(store)
+        _, analyst = collected(store, short=True)
     token = analyst["Authorization"].removeprefix("Bearer ")
     place = tmp_path / "place"
     place.mkdir()
@@ -582,7 +593,7 @@ def test_a_connection_cut_in_the_middle_leaves_nothing_and_says_so(
 def test_a_bar_on_a_terminal_shows_how_far_it_is_and_elsewhere_nothing(
     store: Store, database: Path, tmp_path: Path, nursery: Nursery
 ) -> None:
-    collected(store)
+    collected(store, short=True)
     command = ["export", "everything", "--database", str(database), "--to"]
     said, elsewhere = tmp_path / "said", tmp_path / "errors"
     master, slave = os.openpty()  # takes more than is written, before anybody reads
