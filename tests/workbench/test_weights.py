@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniably as dn
+from deniably.estimation.intervals import population_interval
 from deniably.workbench.models.weights import rake, weighted_shares
 from support import fair
 
@@ -129,6 +130,17 @@ def test_reports_alike_have_the_error_of_their_channel_and_an_interval() -> None
         assert row["standard_error"] > 0.1
         assert 0 <= row["low"] < row["high"] <= 1
     assert yes["high"] == pytest.approx(1 - no["low"])
+
+
+@pytest.mark.parametrize("yes", [0, 9, 14, 50])
+def test_the_interval_of_a_yes_is_that_of_the_results_also_below_0(yes: int) -> None:
+    said = [1] * yes + [0] * (60 - yes)
+    rows = weighted_shares("a", {"a": said}, design=(0.75, 0.25)).rows
+    expected = population_interval(yes, 60, 0.75, 0.25, 0.05)
+    ends = float(expected.low), float(expected.high)
+
+    assert (rows[1]["low"], rows[1]["high"]) == pytest.approx(ends, abs=1e-12)
+    assert (1 - rows[0]["high"], 1 - rows[0]["low"]) == pytest.approx(ends, abs=1e-12)
 
 
 def test_intervals_are_within_what_is_possible_and_hold_where_a_choice_is_rare() -> None:

@@ -12,8 +12,10 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoEstimate
 from deniably.core.table import Table
+from deniably.estimation.estimate import standard_error
+from deniably.estimation.intervals import population_interval
 from deniably.estimation.inversion import Margin, linear
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted import Weighing, WeightedTally
 from deniably.workbench.models.columns import groups_of, read_columns, weights_of
 from deniably.workbench.models.fit import Ints
 from deniably.workbench.models.randomised import Design, Pair, Randomised
@@ -125,6 +127,8 @@ def shares_of(reports: Randomised, weighing: Weighing, confidence: float) -> Tab
     tally = weighing.tally(reports.codes, len(reports.chances))
 
     def margin(one: WeightedFigure, estimate: float) -> Margin:
+        if reports.is_pair and reports.p > reports.q:
+            return _of_pair(reports, tally, one, confidence)
         known = np.isfinite(reports.values).astype(np.float64)
         ratio = one.among is not None
         score = inverse @ (one.target - estimate * known if ratio else one.target)
@@ -140,6 +144,20 @@ def shares_of(reports: Randomised, weighing: Weighing, confidence: float) -> Tab
 
     figures = share_figures(reports, weighing)
     return weighted_table(reports.name, figures, weighing, margin, confidence)
+
+
+def _of_pair(
+    reports: Randomised, tally: WeightedTally, one: WeightedFigure, confidence: float
+) -> Margin:
+    """That of a share in the results of a survey, also where the estimate is below 0."""
+    said = np.array([0.0, 1.0])
+    people, count = float(tally.effective(said)), float(tally.counts(said)[1])
+    found = population_interval(count, people, reports.p, reports.q, 1 - confidence)
+    low, high = float(found.low), float(found.high)
+    if one.target[0]:  # the share of no
+        low, high = 1 - high, 1 - low
+    error = float(standard_error(count, people, reports.p, reports.q))
+    return Margin(error, low, high, bool(found.missed))
 
 
 def check_confidence(confidence: float) -> None:
