@@ -30,6 +30,7 @@ from deniably_server.storage.maintenance.doctor import examine, repair
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite, Outcome
 from deniably_server.web.operation import operation_of
+from support.cases import for_each
 from support.material import assert_problem, new_token, signed
 
 TEXT = """
@@ -524,18 +525,23 @@ def test_of_strata_one_of_which_is_small_none_is_compared(client: FlaskClient, k
     assert "Fewer than two subgroups" in client.get("/surveys/s/strata").text
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def two_sites(kept: Store) -> None:
+    """A closed survey in which both sites have results."""
+    filled(kept, SITES, north=6, south=9)
+    kept.close_survey("s")
+
+
+@for_each(
     "query",
     ["question=a", "by=site", "question=a&by=place", "question=a&by=", "question=q&by=site",
      "question=a&by=site&site=north", "question=a&by=site&by=site",
      *map("question=a&by={}".format, HOSTILE), *map("question={}&by=site".format, HOSTILE)],
 )  # fmt: skip
+@pytest.mark.usefixtures("two_sites")
 def test_a_comparison_that_cannot_be_made_says_how_it_is_asked_for(
-    query: str, client: FlaskClient, kept: Store
+    query: str, client: FlaskClient
 ) -> None:
-    filled(kept, SITES, north=6, south=9)
-    kept.close_survey("s")
-
     assert_problem(client.get(f"/api/surveys/s/strata?{query}"), 400, "bad-parameter")
     page = client.get(f"/surveys/s/strata?{query}")
     assert page.status_code == (200 if query in ("question=a", "by=site") else 400)
