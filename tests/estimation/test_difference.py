@@ -33,6 +33,7 @@ Floats = npt.NDArray[np.float64]
 SHARES = (0.0, 0.02, 0.1, 0.3, 0.5)
 
 
+@cache
 def between_choices_exactly(only_first: int, only_second: int) -> float:
     """The p-value from whole reports: how many of the n support just the one, and just the other.
 

@@ -1,16 +1,26 @@
 """What an analyst may rely on: unbiased estimates, intervals that cover, a consistent display."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from deniably.core.binomial import wilson
-from deniably.estimation.estimate import Estimate, estimate, project, standard_error, variance
+from deniably.estimation.estimate import (
+    Estimate,
+    estimate,
+    project,
+    standard_error,
+    tightened,
+    variance,
+)
+from deniably.estimation.intervals import population_interval
 from deniably.estimation.tally import Tally, tally, tally_packed
 from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection
 from support.textbook import warner, weights_for_epsilon
@@ -23,10 +33,11 @@ def best(k: int, epsilon: str) -> SubsetSelection:
     return subset_selection(k, *weights_for_epsilon(Fraction(epsilon)))
 
 
-def intervals(m: SubsetSelection, n: int) -> list[Estimate]:
+def every_count(m: SubsetSelection, n: int) -> Iterator[tuple[npt.NDArray[np.int64], Estimate]]:
     """The estimates for every possible count 0 .. n, k counts at a time."""
     counts = np.arange(-(-(n + 1) // m.k) * m.k).clip(max=n).reshape(-1, m.k)
-    return [estimate(Tally(n, row), m) for row in counts]
+    for row in counts:
+        yield row, estimate(Tally(n, row), m)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +50,7 @@ def test_the_standard_error_shown_is_about_the_true_one(k: int, epsilon: int, n:
     m = best(k, str(epsilon))
     p, q = float(m.p), float(m.q)
     counts = np.arange(n + 1)
-    shown = np.concatenate([e.standard_error for e in intervals(m, n)])[: n + 1]
+    shown = np.concatenate([e.standard_error for _, e in every_count(m, n)])[: n + 1]
     np.testing.assert_allclose(shown, standard_error(counts, n, p, q))
 
     for share, most in ((0.0, 2.3), (0.02, 1.13), (0.5, 1.01), (0.98, 1.2), (1.0, 2.3)):
@@ -57,15 +68,25 @@ def test_the_interval_covers_as_stated(k: int, epsilon: str) -> None:
     p, q = float(m.p), float(m.q)
     worst = 1.0
     for n in (50, 100, 200, 500, 1000, 2000):
-        found = intervals(m, n)
-        low = np.concatenate([e.low for e in found])[: n + 1]
-        high = np.concatenate([e.high for e in found])[: n + 1]
+        counts = np.arange(n + 1)
+        low, high = population_interval(counts, n, p, q, 0.05).ends
         for share in SHARES:
-            law = stats.binom.pmf(np.arange(n + 1), n, q + (p - q) * share)
+            law = stats.binom.pmf(counts, n, q + (p - q) * share)
             covered = law[(low <= share + 1e-12) & (share - 1e-12 <= high)].sum()
             worst = min(worst, float(covered))
 
     assert worst >= 0.93
+
+
+@pytest.mark.parametrize(("k", "epsilon"), list(product([2, 5, 10], EPSILONS)))
+def test_every_choice_has_the_interval_of_its_own_count(k: int, epsilon: str) -> None:
+    """So that what covers for a count covers for an estimate."""
+    m, n = best(k, epsilon), 200
+    low, high = population_interval(np.arange(n + 1), n, float(m.p), float(m.q), 0.05).ends
+
+    for counts, found in every_count(m, n):
+        np.testing.assert_array_equal(found.low, low[counts])
+        np.testing.assert_array_equal(found.high, high[counts])
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -74,13 +95,18 @@ def test_the_joint_intervals_cover_both_shares_at_once(epsilon: str) -> None:
     m = best(2, epsilon)
     p, q = float(m.p), float(m.q)
     for n in (50, 200, 1000):
-        boxes = [estimate(Tally(n, np.array([c, n - c])), m) for c in range(n + 1)]
-        low = np.array([e.joint_low for e in boxes])
-        high = np.array([e.joint_high for e in boxes])
+        counts = np.arange(n + 1)
+        alone = population_interval(counts, n, p, q, 0.025, exact=True)
+        pairs = [np.stack([ends, ends[::-1]], axis=1) for ends in alone.ends]
+        low, high = np.array([tightened(*both) for both in zip(*pairs, strict=True)]).swapaxes(0, 1)
+        for c in range(0, n + 1, n // 50):
+            box = estimate(Tally(n, np.array([c, n - c])), m)
+            np.testing.assert_allclose(box.joint_low, low[c], atol=1e-12)
+            np.testing.assert_allclose(box.joint_high, high[c], atol=1e-12)
         for share in SHARES:
             truth = np.array([share, 1 - share])
             inside = ((low <= truth + 1e-12) & (truth - 1e-12 <= high)).all(axis=1)
-            law = stats.binom.pmf(np.arange(n + 1), n, q + (p - q) * share)
+            law = stats.binom.pmf(counts, n, q + (p - q) * share)
             assert law[inside].sum() >= 0.93
 
 

@@ -98,12 +98,12 @@ def test_intervals_cover_where_a_bucket_ends_just_at_the_quantile(shape: str, sh
 
 @pytest.mark.parametrize(("n", "widest"), [(200, 8), (1000, 4), (5000, 2)])
 def test_the_interval_of_a_median_is_short(n: int, widest: int) -> None:
-    """Of a hump, epsilon 1, the middle one of 31 surveys; the margins of the shares up to each
+    """Of a hump, epsilon 1, the middle one of 11 surveys; the margins of the shares up to each
     bucket leave 31, 19 and 2.3 buckets."""
     question = asked(1.0)
 
     found = [within(question, tally, [0.5])[0]
-             for tally in surveys(question, SHAPES["hump"], n, 31)]  # fmt: skip
+             for tally in surveys(question, SHAPES["hump"], n, 11)]  # fmt: skip
 
     assert np.median([high - low for low, high in found]) <= widest
 

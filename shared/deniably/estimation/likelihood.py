@@ -44,20 +44,23 @@ def maximum_likelihood(
     """
     seen = _Seen(counts, channel)
     shares = seen.uniform()
-    step = 0
-    while seen.shortfall(shares) > shortfall and step < most_steps:
-        once = seen.step(shares)
+    likely = seen.likely(shares)
+    slope, step = seen.gradient(likely), 0
+    while seen.shortfall(slope) > shortfall and step < most_steps:
+        once = seen.moved(shares, slope)
         twice = seen.step(once)
         first, second = once - shares, twice - 2 * once + shares
         curve = np.linalg.norm(second)
-        shares, step = twice, step + 1
+        shares, likely, step = twice, seen.likely(twice), step + 1
         if curve > 0:
             stretch = max(float(np.linalg.norm(first) / curve), 1.0)
             leap = once - first + 2 * stretch * first + stretch**2 * second
             leap = np.maximum(leap, twice * 1e-3)  # never past a face: a share cannot come back
             leap = seen.step(leap / leap.sum())
-            if seen.log_likelihood(leap) >= seen.log_likelihood(twice):
-                shares = leap
+            beyond = seen.likely(leap)
+            if seen.log_likelihood(beyond) >= seen.log_likelihood(likely):
+                shares, likely = leap, beyond
+        slope = seen.gradient(likely)
     return seen.fit(shares, step)
 
 
@@ -78,11 +81,13 @@ def expectation_maximisation(
     """
     seen = _Seen(counts, channel)
     shares, step = seen.uniform(), 0
-    before, now = -np.inf, seen.log_likelihood(shares)
+    likely = seen.likely(shares)
+    before, now = -np.inf, seen.log_likelihood(likely)
     while abs(now - before) >= change and step < most_steps:
-        shares, step = seen.step(shares), step + 1
+        shares, step = seen.moved(shares, seen.gradient(likely)), step + 1
         shares = _smoothed(shares) if smooth else shares
-        before, now = now, seen.log_likelihood(shares)
+        likely = seen.likely(shares)
+        before, now = now, seen.log_likelihood(likely)
     return seen.fit(shares, step)
 
 
@@ -99,7 +104,7 @@ class _Seen:
         if not tallied.sum() >= 1:
             raise ValueError("a fit needs at least one report")
         seen = tallied > 0
-        self.counts = tallied[seen]
+        self.counts, self.n = tallied[seen], tallied[seen].sum()
         self.columns = matrix[:, seen]
         if not self.columns.any(axis=0).all():
             raise ValueError("no answer can cause one of the reports")
@@ -107,24 +112,35 @@ class _Seen:
     def uniform(self) -> Floats:
         return np.full(len(self.columns), 1 / len(self.columns))
 
-    def gradient(self, shares: Floats) -> Floats:
+    def likely(self, shares: Floats) -> Floats:
+        """(Qf)_y: how likely each output is, from which all others follow."""
+        found: Floats = shares @ self.columns
+        return found
+
+    def gradient(self, likely: Floats) -> Floats:
         """sum_y c_y/n Q(y|x)/(Qf)_y: at most 1 everywhere at the maximum, 1 where shares are."""
-        result: Floats = self.columns @ (self.counts / (shares @ self.columns)) / self.counts.sum()
+        result: Floats = self.columns @ (self.counts / likely) / self.n
         return result
 
     def step(self, shares: Floats) -> Floats:
-        moved: Floats = np.maximum(shares * self.gradient(shares), _NOBODY)
+        return self.moved(shares, self.gradient(self.likely(shares)))
+
+    def moved(self, shares: Floats, slope: Floats) -> Floats:
+        """A step of EM along the gradient at these shares."""
+        moved: Floats = np.maximum(shares * slope, _NOBODY)
         result: Floats = moved / moved.sum()
         return result
 
-    def shortfall(self, shares: Floats) -> float:
-        return float(self.counts.sum() * (self.gradient(shares).max() - 1))
+    def shortfall(self, slope: Floats) -> float:
+        return float(self.n * (slope.max() - 1))
 
-    def log_likelihood(self, shares: Floats) -> float:
-        return float(self.counts @ np.log(shares @ self.columns))
+    def log_likelihood(self, likely: Floats) -> float:
+        return float(self.counts @ np.log(likely))
 
     def fit(self, shares: Floats, steps: int) -> Fit:
-        return Fit(shares, self.log_likelihood(shares), self.shortfall(shares), steps)
+        likely = self.likely(shares)
+        shortfall = self.shortfall(self.gradient(likely))
+        return Fit(shares, self.log_likelihood(likely), shortfall, steps)
 
 
 def _smoothed(shares: Floats) -> Floats:

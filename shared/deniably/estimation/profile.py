@@ -105,44 +105,55 @@ class _Profile:
         ends where the value and the bound on what it may be short of answer the question.
         """
 
+        high, rest = ~low, 1 - q
+
         def split(shares: Floats) -> Floats:
             below = (shares * low).sum(axis=1, keepdims=True)
-            above = (shares * ~low).sum(axis=1, keepdims=True)
-            scaled: Floats = shares * (low * (q / below) + ~low * ((1 - q) / above))
+            above = (shares * high).sum(axis=1, keepdims=True)
+            scaled: Floats = shares * np.where(low, q / below, rest / above)
             return scaled
 
-        def gradient(shares: Floats) -> Floats:
-            found: Floats = (self.counts / (shares @ self.columns)) @ self.columns.T / self.n
+        def likely(shares: Floats) -> Floats:
+            """How likely each output is, from which all others follow."""
+            found: Floats = shares @ self.columns
             return found
 
-        def step(shares: Floats) -> Floats:
-            return split(np.maximum(shares * gradient(shares), _NOBODY))
-
-        def log_likelihood(shares: Floats) -> Floats:
-            found: Floats = np.log(shares @ self.columns) @ self.counts
+        def gradient(likely: Floats) -> Floats:
+            found: Floats = (self.counts / likely) @ self.columns.T / self.n
             return found
 
-        def short(shares: Floats) -> Floats:
+        def step(shares: Floats, slope: Floats) -> Floats:
+            return split(np.maximum(shares * slope, _NOBODY))
+
+        def log_likelihood(likely: Floats) -> Floats:
+            found: Floats = np.log(likely) @ self.counts
+            return found
+
+        def short(slope: Floats) -> Floats:
             """By concavity; q and 1 - q go to where the gradient is largest."""
-            slope = gradient(shares)
             most = q[:, 0] * np.where(low, slope, 0.0).max(axis=1)
-            most = most + (1 - q[:, 0]) * np.where(low, 0.0, slope).max(axis=1)
+            most = most + rest[:, 0] * np.where(low, 0.0, slope).max(axis=1)
             gap: Floats = self.n * np.maximum(most - 1, 0.0)
             return gap
 
         shares = split(np.tile(self._start, (len(q), 1)))
+        slope = gradient(likely(shares))
         for _ in range(_MOST_STEPS):
-            once = step(shares)
-            twice = step(once)
+            once = step(shares, slope)
+            twice = step(once, gradient(likely(once)))
             change, curve = once - shares, twice - 2 * once + shares
-            length = np.linalg.norm(change, axis=1)
-            length /= np.maximum(np.linalg.norm(curve, axis=1), _NOBODY)
-            stretch = np.clip(length, 1.0, 1e4)[:, None]
+            length = np.sqrt((change * change).sum(axis=1))
+            length /= np.maximum(np.sqrt((curve * curve).sum(axis=1)), _NOBODY)
+            stretch = np.minimum(np.maximum(length, 1.0), 1e4)[:, None]
             leap = shares + 2 * stretch * change + stretch**2 * curve
-            leap = step(split(np.maximum(leap, twice * 1e-3)))
-            better = log_likelihood(leap) >= log_likelihood(twice)
-            shares = np.where(better[:, None], leap, twice)
-            found = log_likelihood(shares)
-            if ((found >= threshold) | (found + short(shares) < threshold)).all():
+            leap = split(np.maximum(leap, twice * 1e-3))
+            leap = step(leap, gradient(likely(leap)))
+            of_twice, of_leap = likely(twice), likely(leap)
+            plain, leapt = log_likelihood(of_twice), log_likelihood(of_leap)
+            better = (leapt >= plain)[:, None]
+            shares = np.where(better, leap, twice)
+            slope = gradient(np.where(better, of_leap, of_twice))
+            found = np.where(better[:, 0], leapt, plain)
+            if ((found >= threshold) | (found + short(slope) < threshold)).all():
                 break
-        return log_likelihood(shares) + short(shares) < threshold
+        return found + short(slope) < threshold
