@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from deniably.core.binomial import Floats
 from deniably.estimation import analysis
@@ -287,9 +288,9 @@ def test_every_number_of_a_vector_has_its_own_reports() -> None:
 
 # --- margins cover as they state --------------------------------------------------------------
 
-RUNS, N = 1000, 400
-# 95 % coverage: of 1,000 runs fewer than 914 or more than 983 happen with a chance below 1e-6.
-FEWEST = 914
+RUNS, N = 400, 400
+FEWEST = 356  # at a coverage of 0.95, fewer have a chance below 1e-6
+FEWEST_OF_FEW = 339  # the same at 0.92
 
 
 def coverage(run: Callable[[np.random.Generator], tuple[Mean, float, float]]) -> tuple[int, int]:
@@ -305,6 +306,8 @@ def coverage(run: Callable[[np.random.Generator], tuple[Mean, float, float]]) ->
 
 @pytest.mark.parametrize("question", [NUMBER, LIKERT], ids=["number", "scale"])
 def test_margins_of_means_cover(question: Any) -> None:
+    assert stats.binom.cdf(FEWEST - 1, RUNS, 0.95) < 1e-6
+    assert stats.binom.cdf(FEWEST_OF_FEW - 1, RUNS, 0.92) < 1e-6
     k = question.mechanism.k
     truth = np.arange(1.0, k + 1) / np.arange(1.0, k + 1).sum()
     value = np.arange(k) if question is NUMBER else np.array(question.values)
@@ -358,10 +361,6 @@ def covered(m: SubsetSelection, value: Floats, truth: Floats, n: int) -> tuple[i
         return found, float(truth @ value), float(people @ value / n)
 
     return coverage(run)
-
-
-# Coverage 0.92: of 1,000 runs fewer than 875 happen with a chance below 1e-6.
-FEWEST_OF_FEW = 875
 
 
 @pytest.mark.parametrize(("epsilon", "n"), [soak(6, 50), (8, 50), soak(8, 200)])
@@ -495,24 +494,25 @@ def test_margins_of_a_mean_score_cover_and_are_no_wider_than_they_must_be(epsilo
         claim={"epsilon": str(epsilon + 0.001)},
     )
     assert isinstance(question, Scale)
-    truth, n = np.array([0.3, 0.1, 0.1, 0.1, 0.4]), 4000
+    truth, n, many = np.array([0.3, 0.1, 0.1, 0.1, 0.4]), 4000, 1000
     m = question.mechanism
     channel = float(m.q) + float(m.p - m.q) * np.eye(5)
     rng = np.random.default_rng(20_260_101)
-    people = rng.multinomial(n, truth, size=RUNS)
+    people = rng.multinomial(n, truth, size=many)
     counts = sum(rng.multinomial(c, row) for c, row in zip(people.T, channel, strict=True))
     these = people[:, :4] @ question.values[:4] / people[:, :4].sum(axis=1)
     surveys = [Tally(n, row) for row in np.asarray(counts)]
     ratios = [analysis.mean_of_scored(question, tally) for tally in surveys]
 
     # A mean is within the interval exactly where its deviate is small; and that is quick to find.
-    assert sum(abs(one.deviate(2.0)) <= 1.96 for one in ratios) >= FEWEST
-    held = (abs(one.deviate(mu, 1)) <= 1.96 for one, mu in zip(ratios, these, strict=True))
+    assert sum(abs(one.deviate(2.0)) <= 1.96 for one in ratios[:RUNS]) >= FEWEST
+    told = zip(ratios[:RUNS], these[:RUNS], strict=True)
+    held = (abs(one.deviate(mu, 1)) <= 1.96 for one, mu in told)
     assert sum(held) >= FEWEST
     # The standard deviation of 1,000 runs is within 15 % of the truth but for 1e-6.
     points = np.array([one.estimate for one in ratios])
     really = np.std(points), np.std(points - these)
-    assert np.mean(points) == pytest.approx(2.0, abs=5 * really[0] / RUNS**0.5)
+    assert np.mean(points) == pytest.approx(2.0, abs=5 * really[0] / many**0.5)
     found = [mean for tally in surveys[:8] if (mean := analysis.mean(question, tally))]
     assert len(found) == 8
     assert np.mean([m.population_margin.standard_error for m in found]) == pytest.approx(

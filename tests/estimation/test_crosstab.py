@@ -142,11 +142,11 @@ def test_the_error_of_an_empty_cell_is_not_nothing(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [soak(1.0), 3.0])
 @pytest.mark.parametrize("joint", [((0.4, 0.1), (0.1, 0.4)), ((1.0, 0.0), (0.0, 0.0))])
 def test_a_cell_is_covered(joint: tuple[tuple[float, float], ...], epsilon: float) -> None:
-    """300 surveys of 100 at nominal 95 %. The mean over cells is bounded by 5 standard errors as if
+    """150 surveys of 100 at nominal 95 %. The mean over cells is bounded by 5 standard errors as if
     the four cells of a table were one (a false alarm below 1e-6), as they depend on each other."""
     channel, truth = k_ary(2, epsilon), np.array(joint)
     law = pairs(truth, channel, channel).ravel()
-    tables = np.random.default_rng(1965).multinomial(100, law, size=300)
+    tables = np.random.default_rng(1965).multinomial(100, law, size=150)
 
     covered = 0
     for table, times in zip(*np.unique(tables, axis=0, return_counts=True), strict=True):
@@ -154,7 +154,7 @@ def test_a_cell_is_covered(joint: tuple[tuple[float, float], ...], epsilon: floa
         held = (found.low <= truth + 1e-9) & (truth - 1e-9 <= found.high)
         covered += int(times * held.sum())
 
-    assert covered / 1200 > 0.95 - 5 * (0.05 * 0.95 / 300) ** 0.5
+    assert covered / 600 > 0.95 - 5 * (0.05 * 0.95 / 150) ** 0.5
 
 
 def test_whole_reports_make_the_same_tally_as_their_counts() -> None:

@@ -20,7 +20,7 @@ from support.soak import soak
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-RUNS, ALARMS = 300, 36  # at the level of 0.05, more alarms have a chance below 1e-6
+RUNS, ALARMS = 150, 23  # at the level of 0.05, more alarms have a chance below 1e-6
 FEW, FEW_ALARMS = 100, 18  # the same
 
 

@@ -28,11 +28,11 @@ LINES = [  # the design, the true shares, and the mean width of the exact interv
 def test_joint_intervals_hold_all_shares_in_95_of_100_surveys(
     design: Design, name: str, width: float
 ) -> None:
-    """150 surveys of a fixed seed; by Bonferroni's inequality 95 % hold at least, and where the
+    """100 surveys of a fixed seed; by Bonferroni's inequality 95 % hold at least, and where the
     normal curve was trusted .58 to .94 did."""
     shares = true_shares(name, design.k)
     held, widths = [], []
-    for _, tally in surveys(design, shares, 150, seed=3):
+    for _, tally in surveys(design, shares, 100, seed=3):
         found = estimate(tally, design.mechanism)
         held.append(
             ((found.joint_low <= shares + 1e-12) & (shares - 1e-12 <= found.joint_high)).all()
@@ -103,8 +103,8 @@ def test_a_million_reports_have_an_interval_of_their_group() -> None:
 
 
 def test_shares_through_any_channel_hold_by_chernoffs_bound() -> None:
-    """Every tally of 15 people through a window of three starts, all true shares in tenths."""
-    channel, n = matrix(Window(3, 3, 1, 403, 1)), 15
+    """Every tally of 11 people through a window of three starts, all true shares in tenths."""
+    channel, n = matrix(Window(3, 3, 1, 403, 1)), 11
     tallies = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
     found = [estimate_through(Tally(n, np.array(t)), channel) for t in tallies]
     low, high = np.array([e.joint_low for e in found]), np.array([e.joint_high for e in found])
