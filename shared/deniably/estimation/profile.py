@@ -110,7 +110,10 @@ class _Profile:
         def split(shares: Floats) -> Floats:
             below = (shares * low).sum(axis=1, keepdims=True)
             above = (shares * high).sum(axis=1, keepdims=True)
-            scaled: Floats = shares * np.where(low, q / below, rest / above)
+            of_low: Floats = q / below
+            of_high: Floats = rest / above
+            times: Floats = np.where(low, of_low, of_high)
+            scaled: Floats = shares * times
             return scaled
 
         def likely(shares: Floats) -> Floats:
@@ -137,7 +140,8 @@ class _Profile:
             return gap
 
         shares = split(np.tile(self._start, (len(q), 1)))
-        slope = gradient(likely(shares))
+        of_shares = likely(shares)
+        found, slope = log_likelihood(of_shares), gradient(of_shares)
         for _ in range(_MOST_STEPS):
             once = step(shares, slope)
             twice = step(once, gradient(likely(once)))
