@@ -4,7 +4,8 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable
-from itertools import combinations, product
+from functools import cache
+from itertools import combinations, combinations_with_replacement
 
 import mpmath
 import numpy as np
@@ -187,15 +188,16 @@ def test_the_multiset_of_subset_selection_keeps_delta() -> None:
 
 
 def _worst_multiset(rows: list[tuple[float, ...]], n: int, epsilon: float) -> float:
-    size = len(rows[0])
-    worst = 0.0
-    for others in {tuple(sorted(o)) for o in product(range(len(rows)), repeat=n - 1)}:
-        law: dict[Histogram, float] = {(0,) * size: 1.0}
-        for x in others:
-            law = _with_report(law, rows[x])
-        own, other = _with_report(law, rows[0]), _with_report(law, rows[1])
-        worst = max(worst, surplus(own, other, epsilon))
-    return worst
+    @cache
+    def law(answers: tuple[int, ...]) -> dict[Histogram, float]:
+        if not answers:
+            return {(0,) * len(rows[0]): 1.0}
+        return _with_report(law(answers[:-1]), rows[answers[-1]])
+
+    return max(
+        surplus(law((*others, 0)), law((*others, 1)), epsilon)
+        for others in combinations_with_replacement(range(len(rows)), n - 1)
+    )
 
 
 def _with_report(

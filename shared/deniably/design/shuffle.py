@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -233,9 +234,11 @@ def _fair_mass(n: Floats, x: Floats) -> Floats:
 
 def _stirling_error(n: Floats) -> Floats:
     """ln(n!) less Stirling's formula, for whole n >= 1."""
-    small = np.minimum(n, _STIRLING.size - 1).astype(np.intp)
     square = n * n
-    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / n
+    series: Floats = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / n
+    if n.min(initial=_STIRLING.size) >= _STIRLING.size:
+        return series
+    small = np.minimum(n, _STIRLING.size - 1).astype(np.intp)
     result: Floats = np.where(n < _STIRLING.size, _STIRLING[small], series)
     return result
 
@@ -308,13 +311,19 @@ def _tried(others: int) -> range:
 
 def _yes_law(yes: int, no: int, pair: AnswerPair) -> tuple[Floats, Floats]:
     """P[N = y] and P[N > y] along y, where so many of the others answer "yes" and "no"."""
-    law = np.convolve(_false(yes, pair)[::-1], _false(no, pair))
+    false = _false_of_few if yes + no < PROVED else _false
+    law = np.convolve(false(yes, pair)[::-1], false(no, pair))
     return law, np.append(np.cumsum(law[:0:-1])[::-1], 0.0)
 
 
 def _false(n: int, pair: AnswerPair) -> Floats:
     """The law of the number of false reports among n; where it begins does not matter here."""
     return binomial_window(n, pair.q, _DEVIATIONS)[1]
+
+
+@lru_cache(maxsize=1024)  # all answers of few people are tried: each law of some kilobytes twice
+def _false_of_few(n: int, pair: AnswerPair) -> Floats:
+    return _false(n, pair)
 
 
 def _binary_profile(law: tuple[Floats, Floats], pair: AnswerPair, epsilon: float) -> float:
