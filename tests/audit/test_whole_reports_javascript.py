@@ -20,7 +20,7 @@ from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
 from deniably.survey.survey import as_survey
 from support.whole_faults import PLANTED, Change, Planted
-from support.whole_surveys import SURVEYS
+from support.whole_surveys import MANY_BRANCHES, SURVEYS
 
 HERE = Path(__file__).parent
 
@@ -58,8 +58,8 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fault_of(walk: Walk, folder: Path, name: str, how: str) -> str | None:
     """What is wrong with the law of what the modules in the folder send."""
     surveys = waves_of(as_survey(SURVEYS[name]))
-    waves, several = len(surveys) > 1, len(surveys[0].questions) > 2
-    ids = IDS[-1:] if waves or several else IDS[-3:] if how == "a device" else IDS
+    many = len(surveys) > 1 or name in MANY_BRANCHES
+    ids = IDS[-1:] if many else IDS[-3:] if how == "a device" else IDS
     asked = [{"definition": json.loads(one.canonical), "digest": one.digest} for one in surveys]
     for chosen in combinations_of(surveys[0], every=True):
         said = {

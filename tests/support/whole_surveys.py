@@ -101,3 +101,12 @@ SURVEYS: dict[str, Definition] = {
         yes_no("first"), yes_no("second"), waves={"panel": "people", "count": 2}
     ),
 }  # fmt: skip
+
+MANY_BRANCHES = (
+    "ticks and a number",
+    "three questions",
+    "two of three",
+    "hidden ticks, and what they hide",
+)
+"""Surveys that are walked with a few ids in place of all: what an id is made of is the same for all
+kinds of questions, and the others show that it says nothing of them."""  # fmt: skip
