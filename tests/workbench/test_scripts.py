@@ -35,7 +35,7 @@ PLAIN = [
 ]
 STRATA = {"site": ["north", "south", "west"], "a-shift": ["day", "night"]}
 SURVEYS = {
-    "everything": (survey_of_everything(strata=STRATA), 1_800),
+    "everything": (survey_of_everything(strata=STRATA), 600),
     "some": (survey_of_everything(ask=4, questions=PLAIN), 60),
     "odd": (  # marks that mean something to R, to Python or to Stata
         survey_of_everything(
