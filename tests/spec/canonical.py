@@ -35,15 +35,16 @@ def canonical(value: Json) -> str:
         return str(value)
     if type(value) is str:
         require(not re.search("[\ud800-\udfff]", value), "a lone surrogate is no character")
-        escaped = (
-            ESCAPES.get(char, char if char >= " " else f"\\u{ord(char):04x}") for char in value
-        )
-        return '"' + "".join(escaped) + '"'
+        return '"' + re.sub('["\\\\\x00-\x1f]', _escaped, value) + '"'
     if type(value) is list:
         return "[" + ",".join(canonical(item) for item in value) + "]"
     require(type(value) is dict, "only objects, arrays, strings, booleans and integers")
     keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
     return "{" + ",".join(canonical(key) + ":" + canonical(value[key]) for key in keys) + "}"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}")
 
 
 def digest(value: Json) -> str:

@@ -165,13 +165,20 @@ def sent_law(m: Mechanism, z: int) -> Law:
 
 def waves_law(m: Mechanism, answer: Json, waves: int = 1) -> WavesLaw:
     """{(report, ...): probability} of so many waves, all from one memo."""
-    found: WavesLaw = {}
-    for (z,), probability in law_of(memo_of(m), answer).items():
-        for sent in product(sent_law(m, z).items(), repeat=waves):
-            key = tuple(one for one, _ in sent)
-            share = probability * math.prod((share for _, share in sent), start=Fraction(1))
-            found[key] = found.get(key, Fraction(0)) + share
-    return found
+    memo_law = law_of(memo_of(m), answer)
+    memo_parts, (memo_weights,) = in_whole_parts([memo_law])
+    parts, sent = in_whole_parts([sent_law(m, z) for (z,) in memo_law])
+    found: dict[Any, int] = {}
+    for weight, law in zip(memo_weights.values(), sent, strict=True):
+        for key in product(law, repeat=waves):
+            found[key] = found.get(key, 0) + weight * math.prod(law[one] for one in key)
+    return {key: Fraction(share, memo_parts * parts**waves) for key, share in found.items()}
+
+
+def in_whole_parts(laws: list[Law]) -> tuple[int, list[dict[Any, int]]]:
+    """Of how many parts, and of each law {result: how many}: sums of fractions are slow."""
+    parts = math.lcm(*(share.denominator for law in laws for share in law.values()))
+    return parts, [{key: int(share * parts) for key, share in law.items()} for law in laws]
 
 
 def wave_law(m: Mechanism, answer: Json) -> Law:

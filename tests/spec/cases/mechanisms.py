@@ -276,7 +276,8 @@ def _seeds(arguments: dict[str, Any]) -> Iterator[Any]:
 
 def _doubles_differ(label: str, p: int, q: int) -> bool:
     """Whether arithmetic in doubles, which rounds a square above 2^53, takes another way."""
-    exact, rounded = (Tape(tape_bytes(label, 300)) for _ in range(2))
+    data = tape_bytes(label, 300)
+    exact, rounded = Tape(data), Tape(data)
     t = math.isqrt(p // q) + 1
     found = draw_gaussian(exact, p, q)
     while True:
