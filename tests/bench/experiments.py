@@ -7,7 +7,7 @@ from time import perf_counter
 from sheet import Sheet, duration
 
 from deniably.lab.catalogue import entries
-from deniably.lab.page import handout
+from deniably.lab.experiment import handout
 
 EACH, ALL = 2.0, 20.0
 """Seconds that are promised for one experiment, and for all of them."""

@@ -22,9 +22,9 @@ from deniably import lab
 from deniably.authoring.survey_files import load_survey
 from deniably.lab import inputs
 from deniably.lab.catalogue import Entry, entries, of_survey
-from deniably.lab.experiment import Experiment, plain
+from deniably.lab.experiment import Experiment, fragment, handout, plain
 from deniably.lab.inputs import ExperimentInput
-from deniably.lab.page import fragment, handout
+from deniably.lab.names import EXPERIMENTS
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.graph import LONGEST, Band, Bars, Crowd, Dots, Graph, Mosaic
 from support.every_type import survey_of_everything
@@ -79,8 +79,8 @@ def test_the_library_the_command_and_the_table_have_one_name(name: str) -> None:
     assert function.entry is ENTRIES[name]
     assert function.__doc__
     assert as_it_comes(name).name == name
-    assert list(ENTRIES) == [one.replace("_", "-") for one in lab.EXPERIMENTS]
-    assert set(lab.EXPERIMENTS) <= set(lab.__all__)
+    assert list(ENTRIES) == [one.replace("_", "-") for one in EXPERIMENTS]
+    assert set(EXPERIMENTS) <= set(lab.__all__)
 
 
 def test_it_asks_a_question_and_answers_in_a_sentence(every: list[Experiment]) -> None:

@@ -19,9 +19,8 @@ from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
 from deniably.lab.catalogue import Case, entries
-from deniably.lab.experiment import Experiment
+from deniably.lab.experiment import Experiment, fragment
 from deniably.lab.inputs import OneOf
-from deniably.lab.page import fragment
 from deniably_server.api.computation_queue import ComputationQueue, Job
 from deniably_server.api.costly import answerer, use_queue
 from deniably_server.api.lab import INPUTS

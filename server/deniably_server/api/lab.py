@@ -18,8 +18,7 @@ from markupsafe import Markup, escape
 
 from deniably.core.table import Cell
 from deniably.lab.catalogue import Case, Entry, entries
-from deniably.lab.experiment import Experiment, text_of
-from deniably.lab.page import fragment
+from deniably.lab.experiment import Experiment, fragment, text_of
 from deniably.lab.picture import DrawnRow
 from deniably.survey.readable import cut
 from deniably.survey.survey import Survey

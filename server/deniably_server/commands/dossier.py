@@ -59,7 +59,7 @@ def dossier(file: Path, n: int, seed: int, trials: int, output: Path | None) -> 
     finally:
         show_progress("")
     if output is None:
-        click.echo(printable(as_text(found)))
+        click.echo(printable(as_text(found.signed, found.parts)))
         return
     try:
         output.write_text(found.html(text_of("style/dossier-page.css")), encoding="utf-8")

@@ -207,7 +207,7 @@ def _written(name: str, run: Callable[..., None], about: str) -> click.Command:
 
 
 def _page(title: str, found: Sequence[Experiment]) -> str:
-    from deniably.lab.page import handout
+    from deniably.lab.experiment import handout
     from deniably_server.web.static_files import text_of
 
     return handout(title, found, text_of("style/lab-page.css"))

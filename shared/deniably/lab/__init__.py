@@ -17,6 +17,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from deniably.lab.names import EXPERIMENTS
+
 if TYPE_CHECKING:
     from deniably.lab.board import Dossier as Dossier
     from deniably.lab.board import dossier as dossier
@@ -42,26 +44,6 @@ if TYPE_CHECKING:
         slices_and_households as slices_and_households,
     )
     from deniably.lab.experiments.true_or_false import true_or_false as true_or_false
-
-EXPERIMENTS = (
-    "coins",
-    "one_report",
-    "noise_averages_out",
-    "price_of_privacy",
-    "laplace_or_gauss",
-    "picking_the_winner",
-    "propose_test_release",
-    "groups_on_a_map",
-    "adding_up",
-    "asked_again",
-    "bounds",
-    "ladder_of_trust",
-    "choosing_epsilon",
-    "catastrophe",
-    "slices_and_households",
-    "true_or_false",
-)
-"""Every experiment, in the order of a handout."""
 
 _HOMES = {
     "Dossier": "board",

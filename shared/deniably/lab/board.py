@@ -22,6 +22,7 @@ from deniably.core.loss import Loss
 from deniably.design.counts_alone import counts_notes
 from deniably.design.delta_rule import delta_warning
 from deniably.design.plan_table import Planned, plan_survey
+from deniably.lab.board_page import notebook, page
 from deniably.lab.board_words import (
     DossierPart,
     answers,
@@ -64,14 +65,10 @@ class Dossier:
 
     def html(self, style: str = "") -> str:
         """A page that stands alone and prints on A4: one stylesheet inside, no script."""
-        from deniably.lab.board_page import page
-
-        return page(self, style)
+        return page(self.survey.title, self.signed, self.parts, style)
 
     def _repr_html_(self) -> str:
-        from deniably.lab.board_page import notebook
-
-        return notebook(self)
+        return notebook(self.signed, self.parts)
 
 
 def dossier(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from html import escape
 
 from deniably.core.table import aligned
-from deniably.lab.board import Dossier
 from deniably.lab.board_words import DossierPart
 from deniably.results.drawing.colours import CARD, INK
 from deniably.results.drawing.strip import UNSEEN, Html, scrolling
@@ -20,30 +19,30 @@ _STYLE = f"""
 """
 
 
-def page(dossier: Dossier, style: str) -> str:
-    """A page: nothing is fetched, and there is no script."""
-    title = f"{dossier.survey.title}: dossier for an ethics board"
+def page(survey: str, signed: str, parts: Sequence[DossierPart], style: str) -> str:
+    """A page about a survey of this title: nothing is fetched, and there is no script."""
+    title = f"{survey}: dossier for an ethics board"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{style}</style></head>"
         f'<body><main class="dossier"><h1>{escape(title)}</h1>'
-        f'<p class="small">{escape(dossier.signed)} Below each part stand the commands that print'
-        f" its numbers.</p>{_parts(dossier.parts)}</main></body></html>\n"
+        f'<p class="small">{escape(signed)} Below each part stand the commands that print'
+        f" its numbers.</p>{_parts(parts)}</main></body></html>\n"
     )
 
 
-def notebook(dossier: Dossier) -> Html:
+def notebook(signed: str, parts: Sequence[DossierPart]) -> Html:
     """The parts, with a style of their own."""
     return Html(
         f'<div class="deniably-dossier"><style>{_STYLE}</style>'
-        f"<p>{escape(dossier.signed)}</p>{_parts(dossier.parts)}</div>"
+        f"<p>{escape(signed)}</p>{_parts(parts)}</div>"
     )
 
 
-def as_text(dossier: Dossier) -> str:
+def as_text(signed: str, parts: Sequence[DossierPart]) -> str:
     """The parts for a terminal."""
-    return "\n\n".join([dossier.signed, *map(_text_of, dossier.parts)])
+    return "\n\n".join([signed, *map(_text_of, parts)])
 
 
 def _text_of(part: DossierPart) -> str:

@@ -13,9 +13,9 @@ from functools import cache, wraps
 from importlib import import_module
 from typing import Any, ParamSpec, get_type_hints
 
-from deniably.lab import EXPERIMENTS
 from deniably.lab.experiment import Experiment, ExperimentFindings, Reference
 from deniably.lab.inputs import ExperimentInput
+from deniably.lab.names import EXPERIMENTS
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
