@@ -10,9 +10,9 @@ import numpy as np
 
 from deniably.core.errors import BadModel
 from deniably.core.table import Table
+from deniably.workbench.models.coefficients import p_text
 from deniably.workbench.models.randomised import Design, Pair
 from deniably.workbench.models.regress import design_of
-from deniably.workbench.models.regression import p_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)

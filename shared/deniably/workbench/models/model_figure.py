@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import exp, floor, log10
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from deniably.core.counting import counted
 from deniably.results.drawing import axes, digits
@@ -17,9 +16,7 @@ from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.row import Ends, Row
 from deniably.results.narrative import level_text
 from deniably.results.papers import MOST_ROWS
-
-if TYPE_CHECKING:
-    from deniably.workbench.models.regression import Coefficient, Regression
+from deniably.workbench.models.coefficients import Coefficient, CoefficientTable
 
 CONSTANT = "Intercept"
 _LEVEL = re.compile(r"(?:C\()?(\w+)\)?\[(?:T\.)?([^\]]*)\]")
@@ -33,7 +30,7 @@ _KINDS = {
 }
 
 
-def model_paper(model: Regression) -> Paper:
+def model_paper(model: CoefficientTable) -> Paper:
     """The figure of a model, with a picture and a table for each answer that it is about."""
     blocks = [
         (answer, list(some))
@@ -69,18 +66,18 @@ def model_paper(model: Regression) -> Paper:
     )
 
 
-def _outcome(model: Regression) -> str:
+def _outcome(model: CoefficientTable) -> str:
     """What a logistic model is about: the second of two answers."""
     if model.model == "logistic" and model.answers and model.answers[-1] not in ("1", "True"):
         return f"{model.outcome} “{model.answers[-1]}”"
     return model.outcome
 
 
-def _against(model: Regression, answer: str | None) -> str:
+def _against(model: CoefficientTable, answer: str | None) -> str:
     return f"“{answer}” rather than “{model.answers[0]}”"
 
 
-def _parts(model: Regression, some: Sequence[Coefficient], title: str) -> Iterator[PaperPart]:
+def _parts(model: CoefficientTable, some: Sequence[Coefficient], title: str) -> Iterator[PaperPart]:
     slopes = [one for one in some if one.term != CONSTANT] or list(some)
     rows = [_row(one, model.confidence) for one in slopes[:MOST_ROWS]]
     reach = [0.0, *(end for row in rows for end in row.interval)]
@@ -151,7 +148,7 @@ def _legend(confidence: float, *, odds: bool) -> str:
     )
 
 
-def _left_out(model: Regression) -> Iterator[str]:
+def _left_out(model: CoefficientTable) -> Iterator[str]:
     terms = {one.term for one in model.coefficients} - {CONSTANT}
     if len(terms) > MOST_ROWS:
         yield f"Of {len(terms)} terms, the first {MOST_ROWS}."

@@ -16,6 +16,7 @@ from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
 from deniably.core.extras import install_command
 from deniably.workbench.models import binary, joint
+from deniably.workbench.models.coefficients import Model, coefficient_lines, coefficients
 from deniably.workbench.models.columns import (
     groups_of,
     names_of,
@@ -27,12 +28,7 @@ from deniably.workbench.models.columns import (
 from deniably.workbench.models.fit import KINDS, Collinear, Ints, ModelFit, StandardErrors
 from deniably.workbench.models.multinomial import multinomial
 from deniably.workbench.models.randomised import Design, Pair, Randomised
-from deniably.workbench.models.regression import (
-    Model,
-    Regression,
-    coefficient_lines,
-    coefficients,
-)
+from deniably.workbench.models.regression import Regression
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,27 +17,11 @@ from deniably.core.errors import BadModel, NoFigure
 from deniably.core.table import Table
 from deniably.results.drawing.paper import WIDTHS, Svg, svg
 from deniably.results.drawing.png import Png, png
+from deniably.workbench.models.coefficients import CoefficientTable, p_text
 from deniably.workbench.models.model_figure import model_paper
 
 _LEVEL = re.compile(r"\[[^\[\]]*\](?=:|$)")
 """What the name of a coefficient has besides its term: ``[T.south]``."""
-
-
-@dataclass(frozen=True)
-class Coefficient:
-    """One coefficient: ``estimate`` with its standard error, z, two-sided p-value and interval.
-
-    ``answer`` is the answer whose logit it is about, None in a linear model.
-    """
-
-    term: str
-    answer: str | None
-    estimate: float
-    standard_error: float
-    z: float
-    p_value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,11 +46,8 @@ class ColumnsOf(Protocol):
         ...
 
 
-Model = Literal["logistic", "multinomial", "linear", "linear probability"]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Regression(Table):
+class Regression(CoefficientTable):
     """A regression on randomised answers. In a notebook it shows its table of coefficients.
 
     **Estimator.** ``estimator`` says which, with its source: maximum likelihood through the
@@ -80,20 +61,10 @@ class Regression(Table):
     none. ``rows`` are the coefficients as dicts, ``to_frame()`` as a frame.
     """
 
-    formula: str
-    outcome: str
-    model: Model
-    estimator: str
-    n: int
-    coefficients: tuple[Coefficient, ...]
     covariance: tuple[tuple[float, ...], ...]
-    se: str
-    confidence: float
     log_likelihood: float | None
     sigma: float | None
-    weighted: bool
     randomised: tuple[str, ...]
-    answers: tuple[str, ...]
     columns_of: ColumnsOf
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,61 +201,6 @@ class Regression(Table):
         )
 
 
-def coefficients(
-    terms: list[str],
-    answers: list[str | None],
-    estimates: Floats,
-    covariance: Floats,
-    confidence: float,
-) -> tuple[Coefficient, ...]:
-    """The coefficients with their errors and intervals, in the order of ``estimates``.
-
-    Raises BadModel where an error is not above 0: the numbers are too large to calculate with.
-    """
-    normal = NormalDist()
-    wide = normal.inv_cdf((1 + confidence) / 2)
-    errors = np.sqrt(np.diag(covariance))
-    for term, error in zip(terms, errors, strict=True):
-        if not error > 0:
-            raise BadModel(f"{term} has values too large to calculate with: take another unit")
-    return tuple(
-        Coefficient(
-            term,
-            answer,
-            float(b),
-            float(error),
-            float(b / error),
-            2 * normal.cdf(-abs(b / error)),
-            float(b - wide * error),
-            float(b + wide * error),
-        )
-        for term, answer, b, error in zip(terms, answers, estimates, errors, strict=True)
-    )
-
-
-def coefficient_lines(found: tuple[Coefficient, ...], confidence: float) -> list[list[str]]:
-    """The table of coefficients as texts, with its headings."""
-    several = len({one.answer for one in found}) > 1
-    level = f"{100 * confidence:g} %"
-    heads = ["term", *(["answer"] if several else []), "estimate", "std. error", "z", "p"]
-    return [
-        [*heads, f"{level} from", "to"],
-        *(
-            [
-                one.term,
-                *([str(one.answer)] if several else []),
-                f"{one.estimate:z.5f}",
-                f"{one.standard_error:.5f}",
-                f"{one.z:z.2f}",
-                p_text(one.p_value),
-                f"{one.low:z.4f}",
-                f"{one.high:z.4f}",
-            ]
-            for one in found
-        ),
-    ]
-
-
 def _in_formula(term: str) -> str:
     """The term of a formula that a coefficient belongs to.
 
@@ -296,15 +212,6 @@ def _in_formula(term: str) -> str:
 
 def _share(logit: float) -> float:
     return 1 / (1 + exp(-logit)) if logit > -700 else 0.0
-
-
-def p_text(p: float) -> str:
-    """A p-value for people.
-
-    >>> p_text(0.0321), p_text(0.00001)
-    ('0.032', '<0.001')
-    """
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _predicted(
