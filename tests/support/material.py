@@ -26,7 +26,7 @@ from deniably.survey.survey import Survey, as_survey
 from deniably.trust import blind_rsa
 from deniably.trust.register import NOTHING, Register, RegisterEntry, published_entry
 from deniably.trust.signing import Key, Signature
-from deniably.workbench.source import Provenance, provenance
+from deniably.workbench.provenance import Provenance, provenance
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Role, make

@@ -33,8 +33,8 @@ from deniably.workbench.files.labelled import read_labelled
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.names import LIMITS, shortened
 from deniably.workbench.packing import layout
+from deniably.workbench.provenance import Provenance
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
-from deniably.workbench.source import Provenance
 from support.every_type import QUESTIONS, reports_by_seed, survey_of_everything
 from support.keys import key_of
 from support.material import AUTHOR, source_of

@@ -9,13 +9,13 @@ from threading import BoundedSemaphore
 from flask import Blueprint, Response, request
 
 from deniably.workbench.columns import columns_of, note
+from deniably.workbench.fetching import COUNT
 from deniably.workbench.files.arrow import parquet_of
 from deniably.workbench.files.lines import ndjson_of
 from deniably.workbench.files.needed import NoExport, library
 from deniably.workbench.files.tables import csv_of
 from deniably.workbench.ordering import sorted_blocks
 from deniably.workbench.packing import Layout, Rows, WireBlock
-from deniably.workbench.source import COUNT
 from deniably_server.api.lines import NDJSON
 from deniably_server.api.visibility import RESULTS, given_out_survey, layout_given_out
 from deniably_server.errors import Busy, NotFound

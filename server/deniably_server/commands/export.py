@@ -15,8 +15,8 @@ from deniably_server.commands.audit import show_progress
 from deniably_server.commands.database import store_of
 
 if TYPE_CHECKING:
+    from deniably.workbench.provenance import Provenance
     from deniably.workbench.report_set import ReportSet
-    from deniably.workbench.source import Provenance
 
 
 _OF_WAVES = (
@@ -106,7 +106,7 @@ def _fetched(
     server: str, name: str, token: str | None, read: Callable[[int, int], None]
 ) -> tuple[ReportSet, Provenance]:
     from deniably.results.remote import Remote
-    from deniably.workbench.source import fetch_reports, fetch_survey
+    from deniably.workbench.fetching import fetch_reports, fetch_survey
 
     remote = Remote(server, name, token)
     survey, source = fetch_survey(remote)
@@ -121,8 +121,8 @@ def _from_database(
 
     from deniably.trust.register import read_register
     from deniably.workbench.packing import WireBlock
+    from deniably.workbench.provenance import provenance
     from deniably.workbench.report_set import report_set
-    from deniably.workbench.source import provenance
     from deniably_server.api.visibility import check_given_out, layout_given_out
 
     with closing(store_of(address)) as store:

@@ -18,6 +18,7 @@ from deniably.results.remote import Remote, fetch_results, remote_at
 from deniably.simulation.reports import Reports
 from deniably.survey.survey import Survey
 from deniably.trust.signing import fingerprint
+from deniably.workbench.fetching import fetch_reports, fetch_survey
 from deniably.workbench.files.folder import (
     DEFINITION,
     DESIGN,
@@ -27,8 +28,8 @@ from deniably.workbench.files.folder import (
     read_set,
 )
 from deniably.workbench.files.needed import NoExport
+from deniably.workbench.provenance import Provenance
 from deniably.workbench.report_set import ReportSet, of_simulation
-from deniably.workbench.source import Provenance, fetch_reports, fetch_survey
 from deniably.workbench.study import Study
 
 if TYPE_CHECKING:

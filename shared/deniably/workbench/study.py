@@ -50,8 +50,8 @@ from deniably.workbench.models.columns import nearest
 from deniably.workbench.models.effective import WeightedReports
 from deniably.workbench.models.weighing import of_group, weighing
 from deniably.workbench.models.weights import rake
+from deniably.workbench.provenance import Provenance, publication
 from deniably.workbench.report_set import ReportSet
-from deniably.workbench.source import Provenance, publication
 
 if TYPE_CHECKING:
     from deniably.design.power import Powered, TestOf

@@ -18,8 +18,8 @@ import numpy as np
 from deniably.estimation.estimate import standard_error
 from deniably.trust.signing import fingerprint
 from deniably.workbench.columns import ROW, WARNING, FileColumn, StratumColumn, note, told
+from deniably.workbench.provenance import Provenance
 from deniably.workbench.report_set import ReportSet
-from deniably.workbench.source import Provenance
 
 _NAMESPACE = "ddi:codebook:2_5"
 _SHORT = 9

@@ -30,9 +30,9 @@ from deniably.workbench.files.parts import bare, open_parts, read_parts, write_p
 from deniably.workbench.files.scripts import scripts_of
 from deniably.workbench.files.tables import csv_of, read_csv
 from deniably.workbench.files.whole import whole_folder
+from deniably.workbench.provenance import Provenance, publication, read_provenance
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import script_of
-from deniably.workbench.source import Provenance, publication, read_provenance
 
 DEFINITION, SIGNED, DESIGN = "survey.json", "register.json", "design.json"
 """The definition; what the register says of it, with the author's signature; its p and q."""

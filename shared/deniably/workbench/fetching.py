@@ -1,0 +1,89 @@
+"""Fetches from a server a survey that its register lists, and all reports to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import requests
+
+from deniably.core.errors import DeniablyError, NoResults
+from deniably.results.remote import Remote
+from deniably.survey.survey import Survey, read_survey
+from deniably.trust.register import read_register
+from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.provenance import Provenance, provenance
+from deniably.workbench.report_set import ReportSet
+
+_PATIENCE = 600  # seconds: a server reads and sorts every report before it begins to answer
+_PIECE = 1 << 16
+_EVERY = 1_000
+"""Reports between two signs of progress."""
+COUNT = "Deniably-Reports"
+"""The header with how many reports a server gives out."""
+
+
+def fetch_survey(remote: Remote) -> tuple[Survey, Provenance]:
+    """The definition of a survey on a server, which its author signed and the register lists.
+
+    Raises NoResults, with the reason.
+    """
+    try:
+        survey = read_survey(remote.got(""))
+        found = provenance(read_register(remote.got("/register")), survey)
+        return survey, replace(found, address=f"{remote.base}/surveys/{survey.name}")
+    except NoResults:
+        raise
+    except DeniablyError as error:
+        raise NoResults(f"{remote.host}: {error}") from None
+
+
+def fetch_reports(
+    remote: Remote,
+    survey: Survey,
+    read: Callable[[int, int], None] = lambda done, of: None,
+) -> ReportSet:
+    """The reports of a closed survey on a server, all of them or none.
+
+    ``read`` is called now and then with how many have come, and how many there are. Raises
+    NoResults, with the reason.
+    """
+    try:
+        with (
+            requests.Session() as session,
+            remote.answer(session, "/reports.ndjson", patience=_PATIENCE) as answer,
+        ):
+            count = _count(answer)
+            lines = _counted(answer.iter_lines(_PIECE), lambda done: read(done, count))
+            found = read_ndjson(survey, lines)
+    except requests.RequestException as error:
+        raise NoResults(
+            f"the connection to {remote.host} was cut before all reports had come"
+            f" ({type(error).__name__}); fetch them again"
+        ) from None
+    except NoResults:
+        raise
+    except DeniablyError as error:
+        raise NoResults(f"{remote.host}: {error}") from None
+    if len(found) != count:
+        raise NoResults(
+            f"the connection to {remote.host} was cut after {len(found):,} of {count:,} reports;"
+            " fetch them again"
+        )
+    return found
+
+
+def _count(answer: requests.Response) -> int:
+    count = answer.headers.get(COUNT, "")
+    if not count.isdecimal():
+        raise NoResults(f"the answer lacks the header {COUNT}: this is no Deniably server's")
+    return int(count)
+
+
+def _counted(lines: Iterator[bytes], read: Callable[[int], None]) -> Iterator[bytes]:
+    number = 0
+    for number, line in enumerate(lines, 1):
+        if number % _EVERY == 0:
+            read(number)
+        yield line
+    read(number)
