@@ -104,8 +104,7 @@ def estimate(
     single = law.single if single is None else single
     counts, asked = supports(tally, law)
     p, q = float(law.p), float(law.q)
-    share = counts / asked
-    raw = (share - q) / (p - q)
+    raw = _unbiased(counts, asked, p, q)
     consistent = project(raw) if single else np.clip(raw, 0, 1)
     alpha = 1 - confidence
 
@@ -210,6 +209,23 @@ def of_means(
         suspicious=np.array([mean.population_margin.missed for mean in every]),
         interval_at=population,
     )
+
+
+def unbiased(tally: Tally, mechanism: Pure) -> Floats:
+    """The ``raw`` shares of ``estimate`` by themselves, shape (k,), for whoever needs no errors.
+
+    Raises ValueError where there is no report.
+    """
+    tally.enough_for("an estimate")
+    law = mechanism.law
+    return _unbiased(*supports(tally, law), float(law.p), float(law.q))
+
+
+def _unbiased(
+    counts: npt.NDArray[np.int64], asked: npt.NDArray[np.int64], p: float, q: float
+) -> Floats:
+    shares: Floats = (counts / asked - q) / (p - q)
+    return shares
 
 
 def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -41,15 +42,15 @@ class Draws:
         key = sha256(repr((seed, *words)).encode()).digest()
         stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
         self._stream = stream.update
-        self._pool, self._start = b"", 0
+        self._read = BytesIO().read
         self.coins = Coins(self.take)
 
     def take(self, count: int) -> bytes:
         """The next ``count`` bytes of the stream."""
-        if self._start + count > len(self._pool):
-            self._pool, self._start = self._stream(bytes(max(_POOL, count))), 0
-        self._start += count
-        return self._pool[self._start - count : self._start]
+        if len(found := self._read(count)) < count:
+            self._read = BytesIO(self._stream(bytes(max(_POOL, count)))).read
+            found = self._read(count)
+        return found
 
     def reports(self, mechanism: Randomiser[Law], answers: Iterable[Any]) -> list[tuple[int, ...]]:
         """A report to each answer, as a device makes it."""

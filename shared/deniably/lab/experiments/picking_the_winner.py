@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deniably.core.binomial import Floats
 from deniably.core.table import Cell
 from deniably.design.calibration import k_ary
-from deniably.estimation.estimate import estimate
+from deniably.estimation.estimate import unbiased
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, select, selection_law
 from deniably.lab.draws import Draws
@@ -216,7 +216,7 @@ def _estimated(
     with draws.bulk():
         reports = randomise_many(mechanism, samples.ravel())
     several = np.split(reports, len(samples))
-    return [estimate(tally_many(mechanism, one), law).raw for one in several]
+    return [unbiased(tally_many(mechanism, one), law) for one in several]
 
 
 def _leads(found: npt.NDArray[Any]) -> float:

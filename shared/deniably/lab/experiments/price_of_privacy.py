@@ -21,7 +21,7 @@ from deniably.design.planning import (
     respondents_for,
     share_goal,
 )
-from deniably.estimation.estimate import estimate
+from deniably.estimation.estimate import unbiased
 from deniably.estimation.scores import of_choice, of_target
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.draws import AS_DEVICES, Draws
@@ -258,7 +258,7 @@ def _drawn(k: int, epsilon: float, people: float, seed: int) -> Mapping[str, Cel
     for _ in range(SURVEYS):
         having = int((draws.uniform(_OF_EACH) < share).sum())
         reports = draws.tally(mechanism, {0: having, k - 1: _OF_EACH - having})
-        square += (float(estimate(reports, law).raw[0]) - share) ** 2
+        square += (float(unbiased(reports, law)[0]) - share) ** 2
     found = square / SURVEYS * _OF_EACH
     return {
         "drawn": people * found / score.at(share),

@@ -11,7 +11,7 @@ from deniably.core.counting import counted
 from deniably.core.table import Cell
 from deniably.design.calibration import warner
 from deniably.design.planning import Goal, estimable_groups, margin_for, mechanism_goal
-from deniably.estimation.estimate import estimate
+from deniably.estimation.estimate import unbiased
 from deniably.estimation.scores import of_choice
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.draws import AS_DEVICES, Draws
@@ -156,7 +156,7 @@ def _drawn_slice(
     for _ in range(times):
         having = int((draws.uniform(people) < share).sum())
         tally = draws.tally(mechanism, {0: having, 1: people - having})
-        square += (float(estimate(tally, law).raw[0]) - share) ** 2
+        square += (float(unbiased(tally, law)[0]) - share) ** 2
     error = sqrt(score.at(share) / people)
     margin = value(row, "exact")
     return {
