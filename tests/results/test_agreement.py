@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.authoring.compiling import compile_survey
@@ -98,7 +98,6 @@ def lines(card: Card) -> list[dict[str, Any]]:
     return found
 
 
-@settings(max_examples=60)
 @given(results())
 def test_sentence_table_picture_and_spreadsheet_agree(found: SurveyResult) -> None:
     check_cards(found)

@@ -90,7 +90,7 @@ def map_of(label: str, unit: str, reading: Reading, cells: int) -> PaperMap:
     return PaperMap(AreaMap(sides, cells, areas), PaperStrips(rows, axes.of_shares(rows)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(LABELS, LABELS, LABELS, LABELS, SHARES, st.sampled_from(WIDTHS), st.integers(1, 9))
 def test_no_text_is_cut_off_at_any_length_of_label(
     label: str, title: str, lede: str, unit: str, ends: list[float], millimetres: int, size: int
