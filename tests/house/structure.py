@@ -64,17 +64,21 @@ def structure() -> Structure:
     named: dict[str, frozenset[str]] = {}
     switched: dict[str, tuple[str, ...]] = {}
     lines = 0
-    trees: dict[Path, tuple[str, ast.Module]] = {}
+    texts: dict[Path, str] = {}
     for path in sorted(path for folder in PACKAGES.values() for path in folder.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         lines += len(text.splitlines())
         if "mechanisms" not in path.parts:
-            trees[path] = text, ast.parse(text)
-    known = unions(tree for _, tree in trees.values())
-    for path, (text, tree) in trees.items():
-        # What a text does not have, its tree has not either: to walk through all takes a second.
-        if not any(name in text for name in known):
-            continue
+            texts[path] = text
+    known: Mapping[str, frozenset[str]] = dict.fromkeys(CLASSES, frozenset())
+    trees: dict[Path, ast.Module] = {}
+    for _ in range(3):  # a union can be one of unions
+        # What a text does not have, its tree has not either: to parse all takes a second.
+        for path, text in texts.items():
+            if path not in trees and any(name in text for name in known):
+                trees[path] = ast.parse(text)
+        known = unions(trees.values())
+    for path, tree in sorted(trees.items()):
         place = str(path.relative_to(ROOT))
         if classes := frozenset(_names(tree)) & CLASSES:
             named[place] = classes

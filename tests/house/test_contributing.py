@@ -44,19 +44,27 @@ def section(title: str) -> str:
 def that_name(classes: Iterable[type]) -> set[str]:
     """The modules of the packages that name one of the classes."""
     wanted = {each.__name__ for each in classes}
-    return {path for path, names in names_used().items() if names & wanted}
+    return {
+        path
+        for path, text in texts().items()
+        if any(name in text for name in wanted) and names_used(text) & wanted
+    }
 
 
 @cache
-def names_used() -> Mapping[str, frozenset[str]]:
-    """Every name that a module of the packages uses."""
-    found = dict[str, frozenset[str]]()
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*.py"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            names = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-            found[path.relative_to(ROOT).as_posix()] = frozenset(names)
-    return found
+def texts() -> Mapping[str, str]:
+    """Of every module of the packages."""
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+    }
+
+
+@cache
+def names_used(text: str) -> frozenset[str]:
+    """Every name that a module uses."""
+    return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
 
 
 def test_what_it_names_is_there() -> None:
