@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -29,14 +30,30 @@ from support.material import Server, signed, survey_named
 MANY = 2 * SIZE + 3
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More surveys than two pages have: to publish them takes longer than all that lists them."""
+    path = tmp_path_factory.mktemp("filled") / "deniably.db"
+    with closing(Store(str(path))) as store:
+        for number in range(MANY):
+            survey = survey_named(f"survey-{number:03}", title=f"Title <{number}>")
+            store.publish(survey, signed(survey))
+        store.close_survey("survey-001")
+    return path
+
+
+@pytest.fixture
+def database(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    path = tmp_path / "deniably.db"
+    if "many" in request.fixturenames:
+        shutil.copyfile(request.getfixturevalue("filled"), path)
+    return path
+
+
 @pytest.fixture
 def many(app: Flask) -> list[str]:
-    """More surveys than two pages have."""
+    """Their names; with this a test's application has them all."""
     store: Store = app.extensions["deniably"]
-    for number in range(MANY):
-        survey = survey_named(f"survey-{number:03}", title=f"Title <{number}>")
-        store.publish(survey, signed(survey))
-    store.close_survey("survey-001")
     return store.names()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -269,10 +270,11 @@ def test_what_the_options_do_not_allow_is_a_sentence(tmp_path: Path) -> None:
 # --- an export ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def exported(tmp_path: Path) -> tuple[Path, Path]:
-    """A server's database, and the folder of a closed survey's reports."""
-    database, to = tmp_path / "deniably.db", tmp_path / "out"
+@pytest.fixture(scope="module")
+def exported_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a server's database, and in it the folder of a closed survey's reports."""
+    place = tmp_path_factory.mktemp("exported")
+    database, to = place / "deniably.db", place / "out"
     with closing(Store(str(database))) as store:
         store.publish(SURVEY, signed(SURVEY))
         answer(store, SURVEY, [{"stolen": "yes", "often": "never"}] * 120)
@@ -281,7 +283,14 @@ def exported(tmp_path: Path) -> tuple[Path, Path]:
     done = call("export", "workplace", "--to", to, "--format", "csv,ndjson,parquet,xlsx,sav,dta",
                 "--database", database)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return database, to
+    return place
+
+
+@pytest.fixture
+def exported(tmp_path: Path, exported_once: Path) -> tuple[Path, Path]:
+    """The database and the export, to be changed."""
+    shutil.copytree(exported_once, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "deniably.db", tmp_path / "out"
 
 
 def test_an_export_has_no_traces_of_people(exported: tuple[Path, Path]) -> None:
