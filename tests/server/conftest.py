@@ -20,6 +20,14 @@ from deniably_server.storage.store import Store
 from support.databases import new_database
 from support.material import Server, new_token, signed, survey_named
 from support.nursery import Nursery, the_nursery
+from support.worked_out import worked_out_once
+
+
+@pytest.fixture(scope="package", autouse=True)
+def estimated_once() -> Iterator[None]:
+    """What the reports to a question say is worked out once for all tests of the server."""
+    with worked_out_once():
+        yield
 
 
 @pytest.fixture

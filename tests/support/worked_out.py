@@ -1,0 +1,36 @@
+"""Questions whose counts are the same are estimated once: many tests show the same reports."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import msgspec
+import pytest
+
+from deniably.results import result
+from deniably.results.document import QuestionResult
+
+_KNOWN: dict[tuple[object, ...], QuestionResult] = {}
+
+
+@contextmanager
+def worked_out_once() -> Generator[None]:
+    """Within this, in this process: a document hangs on nothing but the definition, the tally and
+    how it is asked for, and nobody can change it."""
+    work_out = result._question
+
+    def once(asked: result._Asked) -> QuestionResult:
+        tally, counts = asked.tally, asked.tally.counts
+        key = (
+            *(type(asked.question), msgspec.json.encode(asked.question)),
+            *(tally.n, counts.dtype.str, counts.tobytes(), tally.start, tally.endless),
+            *(asked.sampled_fraction, asked.risk, asked.confidence, asked.smooth),
+        )
+        if key not in _KNOWN:
+            _KNOWN[key] = work_out(asked)
+        return _KNOWN[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(result, "_question", once)
+        yield
