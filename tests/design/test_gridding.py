@@ -7,6 +7,7 @@ import pytest
 
 from deniably.authoring.compiling import publish_text
 from deniably.core.binomial import Floats
+from deniably.design import gridding
 from deniably.design.gridding import best_grid, grid_note, map_error, suggested
 from deniably.design.planning import plan_figures
 from deniably.estimation.display import shrunken
@@ -68,6 +69,21 @@ def test_the_suggested_grid_is_near_the_best_and_far_better_than_a_fine_one(
 
     assert min(times(grid, tried) for grid in grids) > 0.75
     assert times(12, tried) > 1.5
+
+
+@pytest.mark.parametrize("areas", [4, 36, 256])
+@pytest.mark.parametrize("noise", [1e-4, 0.02, 3.0])
+def test_the_shift_is_that_of_halving_alone(areas: int, noise: float) -> None:
+    """To the last bit, though most of the halves are told by a few of Newton's steps."""
+    random = np.random.default_rng(areas)
+    shares, deviations = random.dirichlet(np.ones(areas)), noise * random.uniform(1, 2, areas)
+    low, high = -float(deviations.max()), 8 * float(deviations.max()) + 1
+    for _ in range(40):
+        middle = (low + high) / 2
+        mean, *_ = gridding._positive_part(shares - middle, deviations)
+        low, high = (middle, high) if mean.sum() > 1 else (low, middle)
+
+    assert gridding._shift(shares, deviations) == high
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2, 6])

@@ -25,6 +25,7 @@ _SPREADS = (0.08, 0.14)
 _CENTRES = (0.37, 0.45, 0.5, 0.58)
 """Positions of its centre along a side, because a grid may cut it well or badly."""
 _REACH, _HALVINGS = 8, 40  # of the shift: in deviations, and how often its range is halved
+_STEPS, _NEAR = 20, 2.0**-36  # of Newton's, and how near to the shift they come, of its range
 _FINE = 720  # cells of a side, to integrate over
 _TABLE = np.linspace(-8, 8, 1601)
 _NORMAL = np.array([NormalDist().cdf(each) for each in _TABLE])
@@ -77,15 +78,43 @@ def map_error(own: int, other: int, grid: int, n: int) -> float:
 def _projected_error(shares: Floats, deviations: Floats) -> float:
     """The expected squared error, summed, of normal estimates once they are moved to the simplex:
     ``max(estimate - shift, 0)`` with the shift after which they sum to 1 on average."""
-    low, high = -float(deviations.max()), _REACH * float(deviations.max()) + 1
-    for _ in range(_HALVINGS):
-        shift = (low + high) / 2
-        mean, *_ = _positive_part(shares - shift, deviations)
-        low, high = (shift, high) if mean.sum() > 1 else (low, shift)
-    means = shares - high
+    means = shares - _shift(shares, deviations)
     mean, below, density = _positive_part(means, deviations)
     square = (means**2 + deviations**2) * below + means * deviations * density
     return float((square - 2 * shares * mean + shares**2).sum())
+
+
+def _shift(shares: Floats, deviations: Floats) -> float:
+    """The shift after which the estimates sum to 1, by halving its range.
+
+    The sum falls with the shift, and is convex: Newton's steps first tell nearly all of the
+    halvings, and a sum is taken only between the two shifts that are known to be nearest.
+    """
+    low, high = -float(deviations.max()), _REACH * float(deviations.max()) + 1
+    left, right = low, high  # at which the sum is above 1, and at which it is not
+    at, near = low, (high - low) * _NEAR
+
+    def over(shift: float) -> float:
+        """By how much the shift is to grow, to first order."""
+        nonlocal left, right
+        mean, below, _ = _positive_part(shares - shift, deviations)
+        above = float(mean.sum()) - 1
+        left, right = (max(left, shift), right) if above > 0 else (left, min(right, shift))
+        return above / max(float(below.sum()), near)
+
+    for _ in range(_STEPS):
+        step = over(at)
+        at = min(max(at + step, low), high)
+        if abs(step) < near:
+            break
+    for shift in (at - near, at + near):
+        over(shift)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if left < middle < right:
+            over(middle)
+        low, high = (middle, high) if middle <= left else (low, middle)
+    return high
 
 
 def _positive_part(means: Floats, deviations: Floats) -> tuple[Floats, Floats, Floats]:
