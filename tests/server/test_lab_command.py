@@ -86,6 +86,23 @@ def test_a_survey_gives_the_pictures_of_its_own_whole_numbers(tmp_path: Path) ->
     assert "How often?" in text
 
 
+def test_a_handout_is_drawn_with_the_seed_that_is_given_and_else_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two experiments, of which one draws nothing."""
+    few = {name: entries()[name] for name in ("true-or-false", "coins")}
+    assert ["seed" in entry.inputs for entry in few.values()] == [False, True]
+    monkeypatch.setattr("deniably.lab.catalogue.entries", lambda: few)
+    pages = []
+    for number, given in enumerate([(), ("--seed", "1"), ("--seed", "3")]):
+        page = tmp_path / f"{number}.html"
+        assert call("lab", "all", "-o", page, *given).returncode == 0
+        pages.append(page.read_text(encoding="utf-8"))
+
+    assert pages[0] == pages[1] != pages[2]
+    assert all(entry.question in page for entry in few.values() for page in pages)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
