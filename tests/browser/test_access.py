@@ -21,13 +21,13 @@ def form_states(phone: Watched) -> Iterator[str]:
     yield "start"
     phone.click("Practise first")
     phone.wait("practice")
-    phone.page.locator("label:visible").first.click()
+    phone.press(("label", ""))
     yield "practice"
     phone.click("Start the survey")
     yield "question"
     phone.click("Continue")
     yield "error"
-    phone.page.locator("label:visible").first.click()
+    phone.press(("label", ""))
     phone.page.locator("summary:visible").click()
     yield "explained"
     phone.click("Continue")
@@ -35,10 +35,10 @@ def form_states(phone: Watched) -> Iterator[str]:
     yield "check"
     phone.page.route("**/reports", lambda route: route.fulfill(status=503, body="{}"))
     phone.send()
-    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    phone.see("#again")
     yield "again"
     phone.page.unroute("**/reports")
-    phone.page.click("#again")
+    phone.press(("#again", ""))
     phone.wait("receipt")
     yield "receipt"
     phone.tamper("Honesty", "Dishonesty")

@@ -73,9 +73,7 @@ def test_the_link_shows_two_tokens_that_work_and_then_nothing(
         # Chromium reports the document's own address with its fragment, which it does not send.
         assert secret not in request.url or request.is_navigation_request()
 
-    shown = {
-        role: phone.page.inner_text(f'[data-token="{role}"]') for role in ("operator", "author")
-    }
+    shown = {role: phone.words(f'[data-token="{role}"]') for role in ("operator", "author")}
     headers = {"Authorization": f"Bearer {shown['operator']}"}
     listed = requests.get(f"{fresh.url}/api/tokens", headers=headers, timeout=30).json()["tokens"]
     assert {each["id"]: each["role"] for each in listed} == {
@@ -90,7 +88,7 @@ def test_the_link_shows_two_tokens_that_work_and_then_nothing(
     again.open(link)
     press(again)
 
-    assert "This link was used already" in again.page.inner_text("#why")
+    assert "This link was used already" in again.words("#why")
     assert not again.page.is_visible("#tokens")
     assert not again.page.is_visible("#show"), "there is nothing left to press"
     assert phone.console == []
@@ -101,14 +99,14 @@ def test_a_link_without_its_end_says_what_is_missing_and_a_press_without_a_netwo
 ) -> None:
     phone = page_of(fresh)
     phone.open("/admin")
-    assert "behind the #" in phone.page.inner_text("#why")
+    assert "behind the #" in phone.words("#why")
     assert phone.page.is_disabled("#show")
 
     phone.page.goto("about:blank")
     phone.open(link_of(fresh))
     phone.page.route("**/api/admin", lambda route: route.abort())
     press(phone)
-    assert "try again" in phone.page.inner_text("#why")
+    assert "try again" in phone.words("#why")
     phone.page.unroute("**/api/admin")
 
     phone.click("Show the tokens")

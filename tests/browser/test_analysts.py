@@ -65,7 +65,7 @@ def test_a_token_opens_the_results_and_is_left_nowhere(phone: Watched, token: st
     assert "9 people" not in phone.page.content()
     enter(phone, token)
 
-    assert "9 people" in phone.page.inner_text("main").replace("\n", " ")
+    assert "9 people" in phone.words("main").replace("\n", " ")
     assert phone.page.locator("h2.q").count() == 2
     assert phone.page.evaluate("document.activeElement.tagName") == "H1"
     secret = token.split("_", 2)[2]
@@ -90,7 +90,7 @@ def test_links_of_the_results_lead_on_and_back_and_others_get_no_token(
     phone.page.wait_for_selector("h1:text('×')")
     assert phone.page.url == phone.url + TABLE
     phone.page.go_back()
-    phone.page.wait_for_selector("h2.q")
+    phone.see("h2.q")
     assert phone.page.url == phone.url + PATH
 
     with phone.page.expect_download() as saved:
@@ -157,10 +157,10 @@ def test_without_a_network_nothing_is_lost_and_what_fails_later_is_shown_above_t
     phone.page.fill(FIELD, token)
     phone.click("Show the results")
     phone.page.wait_for_selector("#why:visible")
-    assert "try again" in phone.page.inner_text("#why")
+    assert "try again" in phone.words("#why")
     phone.page.context.set_offline(False)
     phone.click("Show the results")
-    phone.page.wait_for_selector(".fig")
+    phone.see(".fig")
 
     with closing(Store(str(server.database))) as store:
         store.revoke_token(token.split("_")[1])
@@ -226,7 +226,7 @@ def test_the_author_opens_the_count_on_the_page_of_the_survey(
         phone.click("Show the count")
         phone.page.get_by_text("The survey is open and has at least").wait_for()
 
-        shown = phone.page.inner_text("main")
+        shown = phone.words("main")
         assert "The survey is open and has at least 20 reports so far." in shown
         assert "23" not in shown
         assert phone.page.evaluate(WIDE) == 0

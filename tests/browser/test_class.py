@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from deniably.authoring.compiling import publish_text
 from support.commands import call
 from support.material import Server
-from support.phone import PHONE
+from support.phone import PHONE, Watched
 from support.soak import soak
 
 pytestmark = pytest.mark.browser
@@ -39,15 +39,12 @@ def results(server: Server, name: str) -> Any:
     return requests.get(f"{server.url}/api/surveys/{name}/results", timeout=30).json()
 
 
-def ready(context: BrowserContext, address: str) -> Page:
+def ready(context: BrowserContext, server: Server, name: str) -> Watched:
     """A phone at the last step of the form, before its answer is sent."""
-    page = context.new_page()
-    page.goto(address)
-    page.wait_for_selector("#survey[data-kept]", state="visible")
-    page.locator("button:visible", has_text="Start").first.click()
-    page.locator("label:visible", has_text="Yes").click()
-    page.locator("button:visible", has_text="Continue").first.click()
-    return page
+    phone = Watched(context.new_page(), server)
+    phone.open(f"/s/{name}")
+    phone.answer("Yes")
+    return phone
 
 
 # The page asks for news every five seconds; a test waits for a twentieth of that.
@@ -81,12 +78,12 @@ def test_a_class_answers_at_once_and_the_wall_shows_it_in_steps(
     wall.fill("#guess", "100")
     contexts = [chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
                 for _ in range(count)]  # fmt: skip
-    phones = [ready(context, form) for context in contexts]
+    phones = [ready(context, server, name) for context in contexts]
 
-    for page in phones:  # all begin to send before any is waited for
-        page.evaluate("document.getElementById('send').click()")
-    for page in phones:
-        page.wait_for_selector('[data-step="receipt"]:not([hidden])', timeout=60_000)
+    for phone in phones:  # all begin to send before any is waited for
+        phone.send()
+    for phone in phones:
+        phone.wait("receipt")
 
     document = results(server, name)  # a step may have more, where several come at once
     assert count - step < document["n"] <= count

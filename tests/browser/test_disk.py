@@ -140,10 +140,10 @@ def used(chromium: Browser, server: Server, tmp_path_factory: pytest.TempPathFac
         for code, path in ((linked, f"/s/invited#{linked}"), (typed, "/s/invited-2")):
             phone = Watched(context.new_page(), server)
             phone.open(path)
-            phone.page.wait_for_selector("#survey[data-settled]", state="attached")
+            phone.see("#survey[data-settled]")
             phone.page.fill("#code", code)
             phone.click("Start")
-            phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+            phone.see("[data-step=question]")
     return folder, linked, typed
 
 

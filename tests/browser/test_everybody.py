@@ -378,7 +378,7 @@ def to_question(phone: Watched, name: str) -> None:
     phone.page.evaluate(
         "n => { for (const step of [n, n]) history.pushState({step}, ''); history.back(); }", number
     )
-    phone.page.wait_for_selector(f'[data-question="{name}"]:not([hidden])')
+    phone.see(f'[data-question="{name}"]')
 
 
 def test_a_screen_reader_hears_an_error_and_where_it_is(
@@ -478,7 +478,7 @@ def test_a_screen_reader_follows_from_the_start_to_the_end(phone: Watched) -> No
     phone.page.route("**/reports", lambda route: held.append(route))
     with phone.page.expect_request("**/reports"):
         phone.send()
-    phone.page.wait_for_selector("#progress:not(:empty)")  # the report is made, and on its way
+    phone.see("#progress:not(:empty)")  # the report is made, and on its way
     in_order(
         phone, "heading “Sending” focused", "status live polite",
         "StaticText “Your device has mixed your answers and is sending.”",

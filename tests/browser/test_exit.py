@@ -25,7 +25,7 @@ NOTHING = {"databases": [], "caches": [], "workers": 0}
 def question(phone: Watched) -> None:
     phone.open()
     phone.click("Start")
-    phone.page.locator("label:visible").first.click()
+    phone.press(("label", ""))
 
 
 def error(phone: Watched) -> None:
@@ -39,28 +39,28 @@ def back_and_forth(phone: Watched) -> None:
     phone.click("Continue")
     phone.click("Back")
     phone.page.go_back()
-    phone.page.wait_for_selector("[data-question=often]:not([hidden])")
+    phone.see("[data-question=often]")
 
 
 def reloaded(phone: Watched) -> None:
     """Back at the start."""
     question(phone)
     phone.page.reload()
-    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.see("#survey[data-kept]")
 
 
 def other_language(phone: Watched) -> None:
     question(phone)
     phone.click("Back")
-    phone.page.click("details.languages summary")
-    phone.page.click("nav.languages a[hreflang=de]")
-    phone.page.wait_for_selector("html[lang=de] #survey[data-kept]")
+    phone.press(("details.languages summary", ""))
+    phone.press(("nav.languages a[hreflang=de]", ""))
+    phone.see("html[lang=de] #survey[data-kept]")
 
 
 def practised(phone: Watched) -> None:
     phone.open()
     phone.click("Practise")
-    phone.page.locator("[data-step=practice] [data-go='1']").click()
+    phone.press(("[data-step=practice] [data-go='1']", ""))
 
 
 BACK_AND_FORTH = """() => {
@@ -180,7 +180,7 @@ def test_without_a_network_the_other_page_stays(chromium: Browser, tmp_path: Pat
         for _ in range(2):
             assert phone.heading() == phone.page.title() == "Weights and measures", plug
             assert phone.page.url == f"{phone.url}/measures"
-            assert phone.page.get_attribute("html", "lang") == "en"
+            assert phone.page.evaluate("document.documentElement.lang") == "en"
             assert phone.page.evaluate(LEFT) == NOTHING
             phone.page.go_back()
         assert phone.page.url == "about:blank"

@@ -48,7 +48,7 @@ def test_a_person_answers_on_a_phone_and_only_the_report_leaves(phone: Watched) 
         phone.page.locator(":is(button, label):visible", has_text=button).first.tap()
         if button in ANSWERS:
             phone.page.locator("button:visible", has_text="Continue").tap()
-    assert phone.page.locator("[data-answer]").all_inner_texts() == list(ANSWERS)
+    assert phone.see("[data-answer]") == list(ANSWERS)
     phone.send()
     phone.wait("receipt")
 
@@ -58,7 +58,7 @@ def test_a_person_answers_on_a_phone_and_only_the_report_leaves(phone: Watched) 
     report.check(DEFINITION)
     assert report.canonical == body, "nothing but the report, in canonical JSON"
     assert report.survey == DEFINITION.digest
-    assert phone.page.text_content("#digest") == hashlib.sha256(body).hexdigest()
+    assert phone.text("#digest") == hashlib.sha256(body).hexdigest()
     assert phone.console == []
 
 
@@ -98,7 +98,8 @@ def test_requests_before_sending_are_the_same_whatever_is_answered(
 def test_after_sending_no_true_answer_is_left_anywhere(sent: Watched) -> None:
     phone = sent
     assert phone.checked() == 0
-    assert phone.page.locator("[data-answer]").all_text_contents() == ["", ""]
+    said = "[...document.querySelectorAll('[data-answer]')].map((one) => one.textContent)"
+    assert phone.page.evaluate(said) == ["", ""]
     stores = phone.page.evaluate(STORES)
     assert stores == {
         "local": {}, "session": {}, "cookies": "",
@@ -126,10 +127,9 @@ def test_a_question_without_an_answer_is_pointed_at_and_coming_back_later_finds_
     phone.click("Start")
     phone.click("Continue")
 
-    error = phone.page.locator(".error:visible")
-    assert "Choose an answer" in error.inner_text()
-    assert error.evaluate("node => node === document.activeElement")
-    error.locator("a").click()
+    assert "Choose an answer" in phone.words(".error")
+    assert phone.page.evaluate("document.activeElement.className") == "error"
+    phone.press((".error a", ""))
     assert phone.page.evaluate("document.activeElement.id") == "q1-1"
     assert phone.checked() == 0, "nothing is preselected"
 
@@ -151,7 +151,7 @@ def test_the_report_is_stored_once_and_the_receipts_agree(sent: Watched, server:
     assert answered.status == 201
     again = server.post(DEFINITION, report)  # a browser need not keep what a page has read
     assert again.status_code == 200
-    assert again.json()["receipt"] == phone.page.text_content("#digest")
+    assert again.json()["receipt"] == phone.text("#digest")
     with closing(sqlite3.connect(server.database)) as database:
         (count,) = database.execute(
             "SELECT count(*) FROM reports WHERE id = ?", [bytes.fromhex(report.id)]
@@ -166,7 +166,7 @@ def test_the_receipt_can_be_kept_and_holds_no_answer(sent: Watched) -> None:
 
     text = kept.value.path().read_text(encoding="utf-8")
     assert DEFINITION.digest in text
-    assert phone.page.text_content("#digest") in text
+    assert phone.text("#digest") in text
     assert not any(answer in text for answer in ANSWERS)
 
 
@@ -189,9 +189,9 @@ def test_a_fault_of_the_network_sends_the_same_bytes_again(phone: Watched) -> No
     phone.page.route("**/reports", fault)
     phone.to_check_page()
     phone.send()
-    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    phone.see("#again")
     assert phone.checked() == 0, "the answers are wiped although the report is not through yet"
-    phone.page.click("#again")
+    phone.press(("#again", ""))
     phone.wait("receipt")
 
     bodies = {request.post_data for request in phone.posts()}
@@ -212,7 +212,7 @@ def test_the_back_button_loses_nothing_an_answer_can_be_changed_and_a_double_cli
     assert phone.heading() == "Have you ever stolen from work"
     phone.choose("No")
 
-    assert phone.page.locator("[data-answer]").all_inner_texts() == ["No", "Weeklyish"]
+    assert phone.see("[data-answer]") == ["No", "Weeklyish"]
     phone.page.dblclick("#send")
     phone.wait("receipt")
     assert len(phone.posts()) == 1, "a double click sends once"
@@ -279,10 +279,10 @@ def test_a_definition_that_was_tampered_with_is_refused(visitor: Watched) -> Non
         phone.open()
 
         phone.wait("refused")
-        assert "does not trust it" in phone.page.inner_text("#why")
-        assert TAMPERED[change] in phone.page.inner_text("#detail")
+        assert "does not trust it" in phone.words("#why")
+        assert TAMPERED[change] in phone.words("#detail")
         assert phone.posts() == []
-        assert phone.page.locator("input:visible").count() == 0, "nobody is asked anything"
+        assert phone.shown("input") == 0, "nobody is asked anything"
     phone.page.context.unroute("**/s/workplace")
 
 
@@ -299,7 +299,7 @@ def test_a_survey_that_closes_meanwhile_is_explained(phone: Watched) -> None:
     phone.send()
     phone.wait("refused")
 
-    assert phone.page.inner_text("#why") == "The survey is closed."
+    assert phone.words("#why") == "The survey is closed."
     assert len(phone.posts()) == 1, "a refusal is not tried again"
     assert phone.checked() == 0
 
@@ -328,7 +328,7 @@ def test_where_the_browser_has_no_cryptography_it_says_so(phone: Watched) -> Non
     phone.open()
 
     phone.wait("refused")
-    assert "https" in phone.page.inner_text("#why")
+    assert "https" in phone.words("#why")
 
 
 def test_the_policy_allows_no_inline_code_and_nothing_from_elsewhere(server: Server) -> None:
@@ -355,7 +355,7 @@ def test_hostile_texts_are_shown_as_texts(phone: Watched) -> None:
     phone.click("Start")
     assert phone.heading() == "</h1><img src=x onerror=alert(2)> how?"
     phone.choose("<b>bold</b>")
-    assert phone.page.locator("[data-answer]").inner_text() == "<b>bold</b>"
+    assert phone.words("[data-answer]") == "<b>bold</b>"
     phone.send()
     phone.wait("receipt")
 

@@ -148,7 +148,7 @@ def test_every_type_is_answered_checked_sent_and_wiped(phone: Watched, server: S
     shown = dict(
         zip(
             [q.name for q in EVERYTHING.questions],
-            phone.page.locator("[data-answer]").all_inner_texts(),
+            phone.see("[data-answer]"),
             strict=True,
         )
     )
@@ -182,7 +182,7 @@ def test_a_part_may_have_a_name_that_every_object_has(phone: Watched) -> None:
     phone.click("Continue")
 
     assert phone.heading() == "Check your answers"
-    assert phone.page.locator("[data-answer]").all_inner_texts() == [
+    assert phone.see("[data-answer]") == [
         "Party: Blue; Member: Yes", "Work: 35; Care: 12",
     ]  # fmt: skip
     assert sorted(sent(phone, odd())) == ["__proto__", "hours"]
@@ -220,8 +220,8 @@ def test_a_question_that_does_not_apply_is_skipped_both_ways_and_still_sent(
     phone.click("Continue")
     answer(phone, stolen="No")
 
-    assert not phone.page.locator('[data-row="what"]').first.is_visible()
-    assert "answered with “Not applicable”, mixed like any other." in phone.page.inner_text("main")
+    assert not phone.shown('[data-row="what"]')
+    assert "answered with “Not applicable”, mixed like any other." in phone.words("main")
     assert "what" in sent(phone, EVERYTHING), "mixed like any other"
 
 
@@ -240,11 +240,11 @@ def test_only_drawn_questions_are_asked(phone: Watched) -> None:
     Six pairs are as likely as each other: two of them alone come 40 times with p < 1e-17.
     """
     phone.open("/s/some")
-    assert "2 of 4 questions, picked by chance" in phone.page.inner_text("main")
+    assert "2 of 4 questions, picked by chance" in phone.words("main")
     phone.click("Start")
-    assert "Question 1 of 2" in phone.page.locator(".progress:visible").inner_text()
+    assert "Question 1 of 2" in phone.words(".progress")
     asked = answer(phone)
-    assert phone.page.locator("[data-answer]:visible").count() == 2
+    assert phone.shown("[data-answer]") == 2
     assert sorted(sent(phone, SOME)) == sorted(asked)
     assert len(asked) == 2
 
@@ -272,18 +272,18 @@ def test_what_is_missing_is_said(
     phone = everything
     number = [q.name for q in EVERYTHING.questions].index(name) + 1
     phone.page.evaluate(JUMP, number)
-    phone.page.wait_for_selector(f'[data-question="{name}"]:not([hidden])')
+    phone.see(f'[data-question="{name}"]')
     do(phone)
     phone.click("Continue")
 
-    assert message in phone.page.locator(".error:visible").inner_text()
+    assert message in phone.words(".error")
     assert question(phone) == name
 
 
 def test_none_of_these_stands_alone(everything: Watched) -> None:
     phone = everything
     phone.page.evaluate(JUMP, 4)
-    phone.page.wait_for_selector('[data-question="drugs"]:not([hidden])')
+    phone.see('[data-question="drugs"]')
     tick(phone, "Cannabis", "Lsd", "None of these")
     assert phone.page.locator("form:visible input:checked").count() == 1
     tick(phone, "Heroin")

@@ -66,9 +66,9 @@ def test_a_link_leads_to_a_receipt_that_stays_and_the_code_is_in_no_address(
     assert phone.page.url == phone.url + PATH
     assert phone.page.input_value(FIELD) == code
     assert phone.posts() == [], "nothing is sent before somebody starts"
-    phone.page.click("details.languages summary")
-    phone.page.click("nav.languages a[lang=en]")
-    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.press(("details.languages summary", ""))
+    phone.press(("nav.languages a[lang=en]", ""))
+    phone.see("html[lang=en] #survey[data-kept]")
     assert phone.page.input_value(FIELD) == code, "the other language has it, too"
     answer(phone)
     phone.wait("receipt")
@@ -88,10 +88,10 @@ def test_a_link_leads_to_a_receipt_that_stays_and_the_code_is_in_no_address(
     phone.page.goto("about:blank")
     phone.open(f"{PATH}#{invite()}")
     assert phone.page.url == phone.url + PATH
-    assert "One invitation gives one report" in phone.page.inner_text("[data-before]")
-    assert phone.page.locator("#changed").is_hidden()
-    assert phone.page.locator("[data-known]").is_hidden()
-    phone.page.click("#same")
+    assert "One invitation gives one report" in phone.words("[data-before]")
+    assert not phone.shown("#changed")
+    assert not phone.shown("[data-known]")
+    phone.press(("#same", ""))
     phone.wait("receipt")
     assert count(server) == before + 1
 
@@ -110,9 +110,9 @@ def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
         phone.page.fill(FIELD, text)
         assert phone.page.locator(ERROR).is_hidden(), "whoever types is not told off any more"
         phone.click("Start")
-        phone.page.wait_for_selector(f"{ERROR}:not([hidden])")
+        phone.see(ERROR)
         assert phone.page.evaluate("document.activeElement.classList.contains('error')")
-        return phone.page.inner_text(f"{ERROR} a")
+        return phone.words(f"{ERROR} a")
 
     for typo in (swapped, "", "ABC"):
         assert "a letter or digit is missing" in told(typo)
@@ -121,7 +121,7 @@ def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
     other = Watched(chromium.new_context(viewport=PHONE).new_page(), server)
     other.open(f"{PATH}#{code}")
     other.click("Start")
-    other.page.wait_for_selector("[data-step=question]:not([hidden])")
+    other.see("[data-step=question]")
     other.page.context.close()
     assert "used already" in told(code)
 
@@ -137,7 +137,7 @@ def test_a_link_that_was_cut_short_says_so_and_a_newer_one_takes_the_place_of_an
     """And leaves the address, too."""
     phone.open(f"{PATH}#{invite()[:-3]}")
 
-    assert "missing" in phone.page.inner_text(f"{ERROR} a")
+    assert "missing" in phone.words(f"{ERROR} a")
     assert phone.page.url == phone.url + PATH
 
     code = invite()
@@ -170,17 +170,17 @@ def test_nobody_gets_past_the_start_without_an_invitation_and_only_they_fetch_wh
     once = dict(sorted(map(tuple, sizes)))
     assert 20_000 < sum(once.values()) < 50_000
 
-    phone.page.click("#practise")
+    phone.press(("#practise", ""))
     phone.wait("practice")
-    phone.page.click("[data-step=practice] [data-go='1']")
+    phone.press(("[data-step=practice] [data-go='1']", ""))
 
     phone.wait("start")
-    phone.page.wait_for_selector(f"{ERROR}:not([hidden])")
-    assert phone.page.locator("[data-step=question]:visible").count() == 0
+    phone.see(ERROR)
+    assert phone.shown("[data-step=question]") == 0
     phone.page.fill(FIELD, invite())
-    phone.page.click("#practise")
-    phone.page.click("[data-step=practice] [data-go='1']")
-    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+    phone.press(("#practise", ""))
+    phone.press(("[data-step=practice] [data-go='1']", ""))
+    phone.see("[data-step=question]")
 
 
 def test_what_was_traded_survives_a_reload_and_is_answered_without_a_network(
@@ -190,19 +190,19 @@ def test_what_was_traded_survives_a_reload_and_is_answered_without_a_network(
     phone.page.add_init_script(IMPATIENT)
     phone.open(f"{PATH}#{invite()}")
     phone.page.reload()
-    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.see("#survey[data-kept]")
     assert phone.page.input_value(FIELD) != "", "the code is kept until it is traded"
     phone.click("Start")
-    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
-    phone.page.wait_for_selector("#survey[data-settled]", state="attached")
+    phone.see("[data-step=question]")
+    phone.see("#survey[data-settled]")
 
     phone.page.context.set_offline(True)
     phone.page.reload()
-    phone.page.wait_for_selector("#survey[data-kept]")
-    assert phone.page.locator("#traded").is_visible()
-    assert phone.page.locator(FIELD).is_hidden()
+    phone.see("#survey[data-kept]")
+    assert phone.shown("#traded")
+    assert not phone.shown(FIELD)
     answer(phone)
-    phone.page.wait_for_selector("#again:visible", timeout=30_000)
+    phone.see("#again")
     assert count(server) == before
     phone.page.context.set_offline(False)
     phone.wait("receipt")
@@ -219,8 +219,8 @@ def test_without_a_network_the_invitation_waits_and_a_lost_answer_costs_none(
     phone.open(f"{PATH}#{code}")
     phone.page.context.set_offline(True)
     phone.click("Start")
-    phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
-    assert "cannot be reached" in phone.page.inner_text(f"{ERROR} a")
+    phone.see(ERROR)
+    assert "cannot be reached" in phone.words(f"{ERROR} a")
 
     phone.page.context.set_offline(False)
     lost: list[bytes] = []
@@ -233,12 +233,12 @@ def test_without_a_network_the_invitation_waits_and_a_lost_answer_costs_none(
     phone.page.fill(FIELD, code)
     assert phone.page.locator(ERROR).is_hidden(), "so that it is the next one that is waited for"
     phone.click("Start")
-    phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
+    phone.see(ERROR)
     phone.page.context.unroute("**/tickets")
     phone.page.reload()
-    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.see("#survey[data-kept]")
     phone.click("Start")
-    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+    phone.see("[data-step=question]")
 
     assert lost
     assert len(set(lost)) == 1
@@ -257,10 +257,10 @@ def test_where_codes_are_guessed_it_is_said_when_to_try_again_and_nothing_is_los
     phone.page.add_init_script(IMPATIENT)
     phone.open(f"{PATH}#{code}")
     phone.click("Start")
-    phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
+    phone.see(ERROR)
 
-    assert "not lost. Please try again in a minute." in phone.page.inner_text(f"{ERROR} a")
-    assert phone.page.inner_text(f"{ERROR} strong") == "Not sent yet"
+    assert "not lost. Please try again in a minute." in phone.words(f"{ERROR} a")
+    assert phone.words(f"{ERROR} strong") == "Not sent yet"
     memory = phone.page.evaluate(READ_INVITED)
     assert (memory["ledger"], memory["reports"]) == ([], {})
     phone.page.set_extra_http_headers({})
@@ -275,7 +275,7 @@ def test_leaving_forgets_an_invitation_that_was_not_traded(
     phone: Watched, invite: Callable[[], str]
 ) -> None:
     phone.open(f"{PATH}#{invite()}")
-    phone.page.wait_for_selector("#survey[data-settled]", state="attached")
+    phone.see("#survey[data-settled]")
     phone.leave()
 
     phone.open(PATH)
@@ -305,7 +305,7 @@ def test_the_code_leaves_the_address_of_a_refused_survey_and_no_other_key_is_tak
     phone.click("Start")
     phone.wait("refused")
 
-    assert "not this key's" in phone.page.inner_text("#detail")
+    assert "not this key's" in phone.words("#detail")
 
 
 def test_two_tabs_trade_one_invitation_once_and_send_one_report(
@@ -317,7 +317,7 @@ def test_two_tabs_trade_one_invitation_once_and_send_one_report(
         tab.open(f"{PATH}#{code}")
     for tab in (phone, other):
         tab.click("Start")
-        tab.page.wait_for_selector("[data-step=question]:not([hidden])")
+        tab.see("[data-step=question]")
     for tab, label in ((phone, "Yes"), (other, "No")):
         tab.choose(label)
         tab.choose("Weeklyish")
@@ -338,26 +338,26 @@ def test_a_ticket_that_a_device_forgot_is_asked_for_in_all_its_tabs(
     code = invite()
     phone.open(f"{PATH}#{code}")
     phone.click("Start")
-    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+    phone.see("[data-step=question]")
     tabs = [Watched(phone.page.context.new_page(), server) for _ in range(2)]
     for tab in tabs:
         tab.open(PATH)
-        assert tab.page.locator("#traded").is_visible()
+        assert tab.shown("#traded")
     tabs[0].page.click("[data-step=start] [data-forget] summary")
-    assert "not answered by is lost" in tabs[0].page.inner_text("[data-step=start] [data-forget]")
+    assert "not answered by is lost" in tabs[0].words("[data-step=start] [data-forget]")
     tabs[0].page.click("[data-step=start] [data-forget] button")
-    tabs[0].page.wait_for_selector(f"{FIELD}:visible")
+    tabs[0].see(FIELD)
     tabs[1].click("Start")
 
-    tabs[1].page.wait_for_selector(f"{ERROR}:not([hidden])")
-    assert tabs[1].page.locator("[data-step=question]:visible").count() == 0
+    tabs[1].see(ERROR)
+    assert tabs[1].shown("[data-step=question]") == 0
     tabs[0].page.fill(FIELD, code)
     tabs[0].click("Start")
-    tabs[0].page.wait_for_selector(f"{ERROR}:not([hidden])")
-    assert "before it forgot" in tabs[0].page.inner_text(f"{ERROR} a")
+    tabs[0].see(ERROR)
+    assert "before it forgot" in tabs[0].words(f"{ERROR} a")
     tabs[0].page.fill(FIELD, invite())
     tabs[0].click("Start")
-    tabs[0].page.wait_for_selector("[data-step=question]:not([hidden])")
+    tabs[0].see("[data-step=question]")
 
 
 def test_how_long_to_wait_is_read_from_whatever_a_server_says(
@@ -385,7 +385,7 @@ def test_the_page_of_another_survey_sends_what_waits_with_its_ticket(
     phone.open(f"{PATH}#{invite()}")
     phone.page.context.route("**/invited/reports", lambda route: route.abort())
     answer(phone)
-    phone.page.wait_for_selector("#again:visible", timeout=30_000)
+    phone.see("#again")
     phone.page.context.unroute("**/invited/reports")
 
     with phone.page.expect_response("**/invited/reports", timeout=30_000) as sent:
@@ -402,7 +402,7 @@ def test_the_start_fits_a_narrow_screen_and_everybody(
     phone = Watched(context.new_page(), server)
     phone.open(PATH)
     phone.click("Start")
-    phone.page.wait_for_selector(f"{ERROR}:not([hidden])")
+    phone.see(ERROR)
 
     assert axe(phone.page) == []
     for width in (320, 390):

@@ -73,25 +73,24 @@ def answered(chromium: Browser, server: Server) -> Iterator[Watched]:
 
 def spending(phone: Watched) -> list[str]:
     phone.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    return [" ".join(text.split()) for text in phone.page.locator(".spending tr").all_inner_texts()]
+    return [" ".join(text.split()) for text in phone.see(".spending tr")]
 
 
 def forget(phone: Watched, step: str) -> None:
-    place = phone.page.locator(f"[data-step={step}] [data-forget]")
-    place.locator("summary").click()
-    place.locator("button").click()
-    phone.page.wait_for_selector(f"[data-step={step}] [role=status]:text('Forgotten')")
+    place = f"[data-step={step}] [data-forget]"
+    phone.press((f"{place} summary", ""), (f"{place} button", ""))
+    phone.see(f"[data-step={step}] [role=status]", "Forgotten")
 
 
 def leaves_no_database(phone: Watched, step: str) -> None:
     """To forget, at this step of the form."""
-    assert "no longer count" in phone.page.text_content(f"[data-step={step}] [data-forget]")  # type: ignore[operator]
+    assert "no longer count" in phone.text(f"[data-step={step}] [data-forget]")
     forget(phone, step)
 
     names = phone.page.evaluate("async () => (await indexedDB.databases()).map((d) => d.name)")
     assert names == ["deniably-offline"]
     phone.open()
-    assert phone.page.locator("[data-first] [data-go]").is_visible()
+    assert phone.shown("[data-first] [data-go]")
 
 
 def test_what_it_costs_is_shown_before_anything_is_asked_and_kept_before_a_byte_is_sent(
@@ -123,7 +122,7 @@ def test_a_report_that_did_not_get_through_is_sent_at_the_next_visit_and_may_be_
     phone.page.context.route("**/reports", lambda route: route.abort())
     phone.to_check_page()
     phone.send()
-    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    phone.see("#again")
     made = memory(phone)["reports"][DEFINITION.digest]["text"]
     before = len(phone.posts())
     phone.page.context.unroute("**/reports")
@@ -143,8 +142,8 @@ def test_a_survey_answered_before_can_be_sent_again_asked_where_it_changed_or_fo
 ) -> None:
     answer(phone)
     phone.open()
-    assert not phone.page.locator("[data-first] [data-go]").is_visible()
-    assert "has answered this survey before" in phone.page.inner_text("[data-before]")
+    assert not phone.shown("[data-first] [data-go]")
+    assert "has answered this survey before" in phone.words("[data-before]")
     assert spending(phone)[1] == "This survey 32 % 32 %"
 
     phone.click("Send the same again")
@@ -155,12 +154,11 @@ def test_a_survey_answered_before_can_be_sent_again_asked_where_it_changed_or_fo
     assert len(memory(phone)["ledger"]) == 2
 
     phone.open()
-    phone.page.locator("[data-known] summary").click()
-    phone.page.locator("#changed label", has_text="How often").click()
+    phone.press(("[data-known] summary", ""), ("#changed label", "How often"))
     phone.click("Ask these again")
-    phone.page.wait_for_selector("[data-question=often]:not([hidden])")
+    phone.see("[data-question=often]")
     phone.choose("Zilch")
-    assert phone.page.locator("[data-step=check] [data-row]:visible").count() == 1
+    assert phone.shown("[data-step=check] [data-row]") == 1
     phone.send()
     phone.wait("receipt")
 
@@ -168,7 +166,7 @@ def test_a_survey_answered_before_can_be_sent_again_asked_where_it_changed_or_fo
     assert first["id"] != second["id"]
     assert first["values"]["stolen"] == second["values"]["stolen"]
     assert [each["question"] for each in memory(phone)["ledger"]] == ["stolen", "often", "often"]
-    assert "2 mixed answers" in phone.page.inner_text(".receipt")
+    assert "2 mixed answers" in phone.words(".receipt")
 
     phone.open()
     leaves_no_database(phone, "start")
@@ -195,12 +193,11 @@ TRACES = """async () => {
 def asked_again_alone(phone: Watched) -> None:
     """A question that was seen can change without the one before it."""
     phone.open("/s/hiding")
-    phone.page.locator("[data-known] summary").click()
-    phone.page.locator("#changed label", has_text="What was it").click()
+    phone.press(("[data-known] summary", ""), ("#changed label", "What was it"))
     phone.click("Ask these again")
-    phone.page.wait_for_selector("[data-question=what]:not([hidden])")
+    phone.see("[data-question=what]")
     phone.choose("Time")
-    assert phone.page.locator("[data-step=check] [data-row]:visible").count() == 1
+    assert phone.shown("[data-step=check] [data-row]") == 1
     phone.send()
     phone.wait("receipt")
 
@@ -244,7 +241,7 @@ def test_above_a_limit_the_form_refuses_and_says_why(phone: Watched) -> None:
     phone.page.goto(f"{phone.url}/s/other2")
     phone.wait("refused")
 
-    assert " ".join(phone.page.inner_text("#why").split()) == (
+    assert " ".join(phone.words("#why").split()) == (
         "In surveys by this author this device has used 96 % of what it allows to give away about"
         " you, and this would add 16 %. So it does not answer."
     )
@@ -260,7 +257,7 @@ def test_promises_that_may_fail_too_often_together_are_refused(visitor: Watched)
     phone.page.goto(f"{phone.url}/s/rare")
     phone.wait("refused")
 
-    assert " ".join(phone.page.inner_text("#why").split()) == (
+    assert " ".join(phone.words("#why").split()) == (
         "In this survey this device has used 0 % of what it allows to give away about you, and this"
         " would add 110 %. So it does not answer. What is counted here is the chance that a promise"
         " does not hold."
@@ -327,14 +324,14 @@ def test_two_tabs_at_once_lose_nothing_of_each_other_and_make_one_report(
 
 def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) -> None:
     phone.open("/s/wave-1")
-    assert not phone.page.locator("[data-wave]").first.is_visible()
+    assert not phone.shown("[data-wave]")
     phone.answer("Yes", "No")
     phone.send()
     phone.wait("receipt")
     drawn = memory(phone)["memos"]
 
     phone.open("/s/wave-2")
-    assert "in an earlier wave" in phone.page.locator("[data-wave]").first.inner_text()
+    assert "in an earlier wave" in phone.see("[data-wave]")[0]
     assert spending(phone)[2] == "All surveys by its author 20 % 20 %"
     phone.click("Start")
     assert phone.heading() == "Check your answers"
@@ -343,10 +340,9 @@ def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) 
     assert memory(phone)["memos"] == drawn
 
     phone.open("/s/wave-3")
-    phone.page.locator("[data-known] summary").click()
-    phone.page.locator("#changed label", has_text="late").click()
+    phone.press(("[data-known] summary", ""), ("#changed label", "late"))
     phone.click("Ask these again")
-    phone.page.wait_for_selector("[data-question=late]:not([hidden])")
+    phone.see("[data-question=late]")
     phone.choose("Yes")
     phone.send()
     phone.wait("receipt")
@@ -371,8 +367,8 @@ def test_no_more_waves_are_answered_than_were_stated(phone: Watched) -> None:
     phone.page.goto(f"{phone.url}/s/wave-few-3")
     phone.wait("refused")
 
-    assert "all the answers to these questions that were announced" in phone.page.inner_text("#why")
-    assert phone.page.locator("input:visible").count() == 0
+    assert "all the answers to these questions that were announced" in phone.words("#why")
+    assert phone.shown("input") == 0
     assert len(phone.posts()) == 2
 
 
@@ -391,8 +387,8 @@ def test_what_cannot_be_read_is_not_taken_for_empty(phone: Watched) -> None:
         phone.page.goto(f"{phone.url}/s/workplace")
         phone.wait("refused")
 
-        assert "cannot be read" in phone.page.inner_text("#why"), how
-        assert phone.page.locator("input:visible").count() == 0
+        assert "cannot be read" in phone.words("#why"), how
+        assert phone.shown("input") == 0
         forget(phone, "refused")
     answer(phone)
 
@@ -435,7 +431,7 @@ def test_nothing_that_is_kept_can_be_read(answered: Watched) -> None:
 def test_a_browser_that_keeps_nothing_says_so_and_still_answers(phone: Watched) -> None:
     phone.page.add_init_script("delete window.indexedDB; delete Window.prototype.indexedDB")
     phone.open()
-    assert "lets the page keep nothing" in phone.page.inner_text("[data-transient]")
+    assert "lets the page keep nothing" in phone.words("[data-transient]")
     phone.page.reload()
     answer(phone)
 

@@ -113,13 +113,13 @@ def test_pages_that_were_loaded_once_work_without_a_network_and_again_with_one(
     phone = plugged.new_tab()
     phone.open("/s/everything")
     phone.open()
-    assert "works without a network" in (phone.page.text_content("#kept") or "")
+    assert "works without a network" in phone.text("#kept:not([hidden])")
     plugged.pull()
 
     phone.click("Start")
     phone.choose(ANSWERS[0])
     phone.page.reload()
-    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.see("#survey[data-kept]")
     assert phone.heading() == "Honesty at work"
     assert phone.checked() == 0, "a reload forgets what was answered"
     phone.page.close()
@@ -132,7 +132,7 @@ def test_pages_that_were_loaded_once_work_without_a_network_and_again_with_one(
         True
     ]
     again.to_check_page()
-    assert again.page.locator("[data-answer]").all_inner_texts() == list(ANSWERS)
+    assert again.see("[data-answer]") == list(ANSWERS)
     assert again.console == []
 
     plugged.plug_in()
@@ -170,15 +170,15 @@ def test_the_last_language_and_the_policy_of_a_page_are_kept_and_no_page_that_wa
     answer = phone.page.goto(f"{phone.url}/s/workplace")
     assert answer
     before = {name: value for name, value in answer.headers.items() if name in POLICIES}
-    phone.page.wait_for_selector("#survey[data-kept]")
-    phone.page.click("details.languages summary")
-    phone.page.click("nav.languages a[hreflang=de]")
-    phone.page.wait_for_selector("html[lang=de] #survey[data-kept]")
+    phone.see("#survey[data-kept]")
+    phone.press(("details.languages summary", ""))
+    phone.press(("nav.languages a[hreflang=de]", ""))
+    phone.see("html[lang=de] #survey[data-kept]")
     plugged.pull()
     again = phone.page.goto(f"{phone.url}/s/workplace")
-    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.see("#survey[data-kept]")
 
-    assert phone.page.get_attribute("html", "lang") == "de"
+    assert phone.page.evaluate("document.documentElement.lang") == "de"
     assert again
     assert again.from_service_worker
     assert len(before) == len(POLICIES)
@@ -204,7 +204,7 @@ def test_a_server_in_trouble_counts_as_no_network_and_else_the_network_comes_fir
     for trouble in (bad_gateway, silence):
         plugged.context.route("**/s/*", trouble)
         phone.page.reload()
-        phone.page.wait_for_selector("#survey[data-kept]")
+        phone.see("#survey[data-kept]")
         assert phone.heading() == "Honesty at work", trouble
         plugged.context.unroute("**/s/*")
 
@@ -220,7 +220,7 @@ def test_a_browser_that_keeps_nothing_still_answers(chromium: Browser, plugged: 
     phone = Watched(context.new_page(), plugged.server)
     phone.page.add_init_script("delete Navigator.prototype.serviceWorker")
     phone.to_check_page()
-    assert not phone.page.locator("#kept").is_visible()
+    assert phone.text("#kept[hidden]"), "not even where details are unfolded"
     phone.send()
     phone.wait("receipt")
     assert phone.console == []
@@ -243,7 +243,7 @@ def answer_unplugged(plugged: Plugged) -> Watched:
     plugged.pull()
     phone.answer(*ANSWERS)
     phone.send()
-    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    phone.see("#again")
     return phone
 
 
@@ -253,10 +253,10 @@ def test_a_report_waits_for_the_network_and_goes_out_by_itself(plugged: Plugged)
     pauses = phone.page.evaluate("patience")
     assert [500 * 2**n <= pause < 1000 * 2**n for n, pause in enumerate(pauses)] == [True] * 3
     assert len(phone.posts()) == 4
-    waiting = phone.page.inner_text("#progress")
+    waiting = phone.words("#progress")
     assert "kept here, encrypted" in waiting
     assert phone.heading() == "Not sent yet"
-    assert phone.page.locator("#progress").get_attribute("role") == "status"
+    assert phone.shown("#progress[role=status]")
     assert phone.checked() == 0, "the answers are wiped"
     assert DEFINITION.digest not in "".join(phone.page.evaluate(KEPT))
     assert reports(plugged) == 0
@@ -268,7 +268,7 @@ def test_a_report_waits_for_the_network_and_goes_out_by_itself(plugged: Plugged)
     bodies = {request.post_data for request in phone.posts()}
     assert len(bodies) == 1, "the coins are thrown once"
     digest = hashlib.sha256((bodies.pop() or "").encode()).hexdigest()
-    assert phone.page.text_content("#digest") == digest
+    assert phone.text("#digest") == digest
 
 
 def test_a_page_that_is_seen_again_sends_what_waits(plugged: Plugged) -> None:
@@ -277,7 +277,7 @@ def test_a_page_that_is_seen_again_sends_what_waits(plugged: Plugged) -> None:
     phone.to_check_page()
     plugged.server.kill()
     phone.send()
-    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    phone.see("#again")
 
     plugged.plug_in()
     phone.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
@@ -291,7 +291,7 @@ def test_a_tab_that_was_closed_sends_what_waits_when_it_is_opened_again(plugged:
 
     unplugged = plugged.new_tab()
     unplugged.page.goto(f"{unplugged.url}/s/workplace")
-    unplugged.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    unplugged.see("#again")
     unplugged.page.close()
     assert reports(plugged) == 0
 
@@ -315,7 +315,7 @@ def hurried(
 
 def wait_for_others(phone: Watched) -> None:
     """What waits from other surveys is sent, or was not taken."""
-    phone.page.wait_for_selector("#survey[data-settled]", timeout=20_000)
+    phone.see("#survey[data-settled]")
 
 
 def kept_report(phone: Watched) -> dict[str, object]:
@@ -347,7 +347,7 @@ def test_the_page_of_any_other_survey_of_the_server_sends_what_waits(hurried: Pl
     assert kept_report(phone) == {"text": made, "sent": True}
     before = len(phone.posts())
     phone.open()
-    assert "has answered this survey before" in phone.page.inner_text("[data-before]")
+    assert "has answered this survey before" in phone.words("[data-before]")
     assert len(phone.posts()) == before
 
 
@@ -423,7 +423,7 @@ def test_a_report_whose_answer_was_lost_counts_once(plugged: Plugged) -> None:
     phone.page.route("**/reports", lose)
     phone.to_check_page()
     phone.send()
-    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    phone.see("#again")
     phone.page.close()
     assert reports(plugged) == 1
 
@@ -440,7 +440,7 @@ def test_leaving_keeps_what_waits_and_says_nothing(plugged: Plugged) -> None:
     phone.to_check_page()
     phone.page.route("**/reports", lambda route: route.abort())
     phone.send()
-    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    phone.see("#again")
     phone.leave()
     phone.page.unroute("**/reports")
 

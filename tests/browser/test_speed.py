@@ -48,7 +48,7 @@ def test_the_start_is_two_ways_to_the_server_away_and_the_form_weighs_less_than_
     answer = phone.page.goto(phone.url + path)
     assert answer
     named = {phone.url + path for path in re.findall(r'(?:href|src)="([^"]+)"', answer.text())}
-    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.see("#survey[data-kept]")
 
     fetched = [request.url for request in phone.requests][1:]
     assert set(fetched) <= named
@@ -73,6 +73,6 @@ def test_on_the_next_visit_only_the_page_comes_over_the_wire(new_phone: Watched,
 
     line.on("Network.responseReceived", received)
     phone.page.reload()
-    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.see("#survey[data-kept]")
 
     assert {url for url in seen if "/web/" in url} == set()

@@ -86,7 +86,7 @@ def test_one_device_is_in_the_group_of_its_first_link_and_no_other(
 def test_without_a_network_the_page_is_for_the_group_of_the_link(new_phone: Watched) -> None:
     phone = new_phone
     phone.open("/s/workplace?site=north&shift=night")
-    phone.page.wait_for_selector("#survey[data-kept=true]")
+    phone.see("#survey[data-kept=true]")
     phone.page.wait_for_function("navigator.serviceWorker.controller !== null")
     phone.page.context.set_offline(True)
 

@@ -57,25 +57,23 @@ def phone(handed_on: BrowserContext, proxy: InterceptingProxy) -> Iterator[Watch
 def refusal(phone: Watched) -> str:
     """Why the form does not go on; and nobody can have answered anything."""
     phone.wait("refused")
-    assert phone.page.locator("form:visible").count() == 0
+    assert phone.shown("form") == 0
     assert phone.posts() == []
-    assert "Your device has checked the survey and does not trust it." in phone.page.inner_text(
-        "#why"
-    )
-    return phone.page.inner_text("#detail")
+    assert "Your device has checked the survey and does not trust it." in phone.words("#why")
+    return phone.words("#detail")
 
 
 def test_who_asks_and_the_seal_of_the_register_are_on_the_start_page_and_the_receipt(
     phone: Watched, proxy: InterceptingProxy, server: Server
 ) -> None:
     phone.open("/s/w")
-    phone.page.locator("summary", has_text="Is everybody asked the same?").click()
+    phone.press(("summary", "Is everybody asked the same?"))
     head = phone.page.evaluate("async () => (await (await fetch('/register')).json()).head")
-    shown = phone.page.locator("[data-step=start] code").all_inner_texts()
+    shown = phone.see("[data-step=start] code")
     assert shown == [fingerprint(AUTHOR.author), head]
 
     answer(phone, "w")
-    receipt = phone.page.text_content("[data-step=receipt]")
+    receipt = phone.text("[data-step=receipt]")
     assert fingerprint(AUTHOR.author) in receipt
     assert head in receipt
     kept = memory(phone)
@@ -170,7 +168,7 @@ def test_a_phone_that_cannot_verify_signatures_itself_answers(phone: Watched) ->
 
     answer(phone, "w")
 
-    assert fingerprint(AUTHOR.author) in phone.page.text_content("[data-step=receipt]")
+    assert fingerprint(AUTHOR.author) in phone.text("[data-step=receipt]")
 
 
 def test_a_phone_that_cannot_verify_signatures_itself_is_not_lied_to(
@@ -228,7 +226,7 @@ def test_a_survey_that_changes_while_the_page_is_open_gets_no_answer(
     phone.send()
     phone.wait("refused")
 
-    assert "The survey was changed while this page was open." in phone.page.inner_text("#why")
+    assert "The survey was changed while this page was open." in phone.words("#why")
     assert phone.posts() == []
     assert not proxy.posted
     assert phone.checked() == 0
@@ -251,9 +249,9 @@ def test_another_author_at_a_known_server_is_shown_and_known_once_a_report_was_m
 
     assert phone.heading() == "Another author than before"
     assert phone.page.evaluate("document.activeElement.tagName") == "H1"
-    assert phone.page.locator("#before").inner_text() == fingerprint(AUTHOR.author)
-    assert phone.page.locator("#asks").inner_text() == fingerprint(STRANGER.author)
-    assert phone.page.locator("form:visible").count() == 0
+    assert phone.words("#before") == fingerprint(AUTHOR.author)
+    assert phone.words("#asks") == fingerprint(STRANGER.author)
+    assert phone.shown("form") == 0
     assert not proxy.posted
     assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author]}
 
@@ -272,7 +270,7 @@ def test_another_author_at_a_known_server_is_shown_and_known_once_a_report_was_m
     phone.send()
     phone.wait("receipt")
 
-    assert fingerprint(STRANGER.author) in phone.page.text_content("[data-step=receipt]")
+    assert fingerprint(STRANGER.author) in phone.text("[data-step=receipt]")
     assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author, STRANGER.author]}
     phone.open("/s/w")
-    assert phone.page.locator("[data-before]").is_visible(), "answered, and trusted"
+    assert phone.shown("[data-before]"), "answered, and trusted"

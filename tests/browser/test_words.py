@@ -215,25 +215,25 @@ def test_practice_shows_what_would_be_sent_with_the_odds_of_the_survey_and_sends
 ) -> None:
     phone = visitor
     phone.open("/s/truth")
-    phone.page.wait_for_selector("#survey[data-settled]", state="attached")
+    phone.see("#survey[data-settled]")
     before = len(phone.requests)
     phone.click("Practise first")
     phone.wait("practice")
     assert phone.heading() == "Do you prefer tea or coffee?"
     assert phone.page.evaluate("document.activeElement.tagName") == "H1"
-    assert "90 of 100 times what you choose" in phone.page.inner_text("#practice-text")
-    phone.page.locator("label:visible", has_text="Tea").click()
+    assert "90 of 100 times what you choose" in phone.words("#practice-text")
+    phone.press(("label", "Tea"))
 
-    said = SENDS.fullmatch(phone.page.locator("#sends").inner_text())
+    said = SENDS.fullmatch(phone.words("#sends"))
     assert said
     tea, coffee = int(said[1]), int(said[2])
     assert tea + coffee == 20
-    rows = phone.page.locator("#icons").inner_text().split("\n")[:2]
+    rows = phone.words("#icons").split("\n")[:2]
     assert [len(row) for row in rows] == [10, 10], "narrow enough for every phone"
     icons = "".join(rows)
     assert (icons.count("●"), icons.count("○")) == (tea, coffee)
-    assert phone.page.locator("#icons").get_attribute("aria-hidden") == "true"
-    assert phone.page.locator("#sends").get_attribute("role") == "status"
+    assert phone.shown("#icons[aria-hidden=true]")
+    assert phone.shown("#sends[role=status]")
 
     # 2,000 draws at odds 9: a share of 0.9, within 5.2 standard errors (p < 2e-7).
     shown = phone.page.evaluate(
@@ -252,7 +252,7 @@ def test_practice_shows_what_would_be_sent_with_the_odds_of_the_survey_and_sends
     assert len(set(shown)) > 1
 
     phone.click("Show 20 others")
-    phone.page.locator("label:visible", has_text="Coffee").click()
+    phone.press(("label", "Coffee"))
     assert len(phone.requests) == before, "nothing is fetched and nothing is sent"
     assert phone.console == []
 
@@ -278,24 +278,28 @@ def test_practice_shows_what_would_be_sent_with_the_odds_of_the_survey_and_sends
 def test_the_language_is_changed_on_the_start_page(visitor: Watched) -> None:
     phone = visitor
     phone.open("/s/truth")
-    phone.page.click("details.languages summary")
-    phone.page.click("text=Deutsch")
-    phone.page.wait_for_selector("text=Niemand erhält Ihre wahren Antworten.")
-    phone.page.locator("button:visible", has_text="Beginnen").click()
-    phone.page.locator("button:visible", has_text="Weiter").click()
+    phone.press(("details.languages summary", ""))
+    phone.press((".languages a", "Deutsch"))
+    phone.see(".promise b", "Niemand erhält Ihre wahren Antworten.")
+    phone.press(("button", "Beginnen"), ("button", "Weiter"))
 
-    assert "Wählen Sie eine Antwort" in phone.page.locator(".error:visible").inner_text()
+    assert "Wählen Sie eine Antwort" in phone.words(".error")
     assert phone.page.evaluate("document.documentElement.lang") == "de"
-    assert phone.page.locator("h1:visible").get_attribute("lang") is None
-    assert phone.page.locator("fieldset:visible").get_attribute("lang") == "en"
+    assert phone.shown("h1:not([lang])") == phone.shown("h1") == 1
+    assert phone.shown("fieldset[lang=en]") == phone.shown("fieldset") == 1
 
 
 ORDER = (
     ".languages > summary", "h1", ".by", ".promise", ".cues", ".guess h2", ".guess dl",
     ".guess summary", "[data-go='1']", "#practise", ".later",
 )  # fmt: skip
-LINES = """(one) => Math.round(one.getBoundingClientRect().height
-  / parseFloat(getComputedStyle(one).lineHeight))"""
+BOXES = """(all) => all.map((one) =>
+  document.querySelector(one).getBoundingClientRect().toJSON())"""
+LINES = """() => {
+  const one = document.querySelector("[data-step=start] h1");
+  return Math.round(one.getBoundingClientRect().height
+    / parseFloat(getComputedStyle(one).lineHeight));
+}"""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -306,22 +310,19 @@ def test_a_phone_shows_the_start_without_scrolling_with_a_title_of_three_lines(
     phone = visitor
     server.publish(publish_text(LONG.format(language=language, title=TITLES[language])))
     phone.open(f"/s/long-{language}")
-    start = phone.page.locator("[data-step=start]")
-    tops = [start.locator(one).first.bounding_box() for one in ORDER]
+    *tops, leave = phone.page.evaluate(
+        BOXES, [*(f"[data-step=start] {one}" for one in ORDER), "#exit"]
+    )
 
-    assert start.locator("h1").evaluate(LINES) >= 3
-    assert [box["y"] for box in tops if box] == sorted(box["y"] for box in tops if box)
-    assert all(tops)
+    assert phone.page.evaluate(LINES) >= 3
+    assert [box["y"] for box in tops] == sorted(box["y"] for box in tops)
+    assert all(box["height"] for box in tops)
     go = tops[ORDER.index("[data-go='1']")]
-    assert go
     assert go["y"] + go["height"] <= PHONE["height"]
-    row = [start.locator(".languages > summary"), phone.page.locator("#exit")]
-    first, last = [one.bounding_box() for one in row]
-    assert first
-    assert last
-    assert first["height"] == last["height"] == 44
-    assert abs(first["y"] - last["y"]) <= 1, "language and Exit stand in one row"
-    assert phone.page.locator("#exit").inner_text() == Words(language)("exit.link")
+    first = tops[ORDER.index(".languages > summary")]
+    assert first["height"] == leave["height"] == 44
+    assert abs(first["y"] - leave["y"]) <= 1, "language and Exit stand in one row"
+    assert phone.words("#exit") == Words(language)("exit.link")
 
 
 def test_the_guessing_scale_shows_the_rates_of_the_survey_in_order(
@@ -333,7 +334,7 @@ def test_the_guessing_scale_shows_the_rates_of_the_survey_in_order(
     rates = guessing(survey)
     phone.open("/s/scale-en")
 
-    labels = phone.page.locator(".guess dl > div").all_inner_texts()
+    labels = phone.see(".guess dl > div")
     assert [set(text.split("\n")) for text in labels] == [
         {f"{rate_text(rates.lowest)}–{rate_text(rates.highest)}", "one answer"},
         {str(rate_text(rates.together)), "all 6"},
@@ -378,13 +379,13 @@ def red(phone: Watched) -> list[list[str]]:
 def test_nothing_is_red_before_an_error(visitor: Watched) -> None:
     phone = visitor
     phone.open("/s/weak")
-    assert "can often guess them" in phone.page.inner_text(".promise b")
+    assert "can often guess them" in phone.words(".promise b")
     phone.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert red(phone) == [[], []]
     phone.click("Practise first")
     phone.wait("practice")
-    phone.page.locator("label:visible", has_text="Tea").click()
-    assert "may still guess well" in phone.page.inner_text("#meaning"), "no more is promised"
+    phone.press(("label", "Tea"))
+    assert "may still guess well" in phone.words("#meaning"), "no more is promised"
     assert red(phone) == [[], []]
     phone.click("Start the survey")
     assert red(phone) == [[], []]

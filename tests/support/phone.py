@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page, Request, Route, ViewportSize
+from playwright.sync_api import BrowserContext, Error, Page, Request, Route, ViewportSize
 
 from support.intercepting_proxy import InterceptingProxy
 from support.material import Server
@@ -124,6 +124,28 @@ PRESS = """async (all) => {
 }"""
 
 
+# Waits until one of these is shown with this text, and gives the words of all that are. What
+# Playwright's own selectors bring to each page is heavier than the form: a sixth of a visit.
+SEEN = """([which, text]) => new Promise((resolve, reject) => {
+  const plain = (words) => words.replace(/\\s+/g, " ").toLowerCase();
+  const shown = (one) => one.checkVisibility({ visibilityProperty: true })
+    && plain(one.textContent).includes(plain(text));
+  const look = () => {
+    const found = [...document.querySelectorAll(which)].filter(shown);
+    if (!found.length) return;
+    watch.disconnect();
+    resolve(found.map((one) => one.innerText));
+  };
+  const watch = new MutationObserver(look);
+  const all = { attributes: true, characterData: true, childList: true, subtree: true };
+  watch.observe(document, all);
+  AbortSignal.timeout(30_000).onabort = () => reject(new Error(`nobody sees ${which} “${text}”`));
+  look();
+})"""
+SHOWN = """(which) => [...document.querySelectorAll(which)].filter((one) =>
+  one.checkVisibility({ visibilityProperty: true })).length"""
+
+
 _WATCHING: dict[BrowserContext, list[Watched]] = {}
 """Who watches the requests of a browser."""
 
@@ -169,7 +191,7 @@ class Watched:
         if path.startswith("/s/"):
             # All that the page does of itself is done, also what comes after its first sight.
             ended = "#survey[data-kept], :is([data-step=refused], [data-step=author]):not([hidden])"
-            self.page.wait_for_selector(ended, state="visible")
+            self.see(ended)
 
     def tamper(self, old: str, new: str, name: str = "workplace") -> None:
         """From now on, somebody on the way changes the definition within the form's page."""
@@ -183,6 +205,33 @@ class Watched:
             route.fulfill(response=answer, body=page)
 
         self.page.context.route(f"**/s/{name}", change)
+
+    def see(self, which: str, text: str = "") -> list[str]:
+        """The words of each of these elements that is shown with this text, once there is one: on
+        this page, or on another that comes in its place meanwhile."""
+        while True:
+            try:
+                seen: list[str] = self.page.evaluate(SEEN, [which, text])
+                return seen
+            except Error as error:
+                if "Execution context was destroyed" not in str(error):
+                    raise
+
+    def words(self, which: str) -> str:
+        """Those of the one element that is shown of these, once it is."""
+        (words,) = self.see(which)
+        return words
+
+    def text(self, which: str) -> str:
+        """That of the first of these elements, whether it is shown or not."""
+        return str(
+            self.page.evaluate("(which) => document.querySelector(which).textContent", which)
+        )
+
+    def shown(self, which: str) -> int:
+        """How many of these are shown now."""
+        shown: int = self.page.evaluate(SHOWN, which)
+        return shown
 
     def press(self, *all_of: tuple[str, str]) -> None:
         """Press the first of these elements that is shown with this text, one after the other."""
@@ -211,24 +260,25 @@ class Watched:
         self.press(("#send", ""))
 
     def wait(self, step: str) -> None:
-        self.page.wait_for_selector(f'[data-step="{step}"]:not([hidden])', timeout=20_000)
+        self.see(f'[data-step="{step}"]')
 
     def leave(self) -> None:
         """Exit, until the other page is there in place of the copy that the form shows at once."""
-        self.page.click("#exit")
+        self.press(("#exit", ""))
         self.left()
 
     def left(self) -> None:
-        self.page.wait_for_selector("html:not(:has(script)) h1:text('Weights and measures')")
+        self.see("html:not(:has(script)) h1", "Weights and measures")
 
     def heading(self) -> str:
-        return self.page.locator("h1:visible").inner_text()
+        return self.words("h1")
 
     def posts(self) -> list[Request]:
         return [request for request in self.requests if request.method != "GET"]
 
     def checked(self) -> int:
-        return self.page.locator("input:checked").count()
+        checked: int = self.page.evaluate("document.querySelectorAll('input:checked').length")
+        return checked
 
 
 def answer(phone: Watched, name: str = "workplace") -> None:
