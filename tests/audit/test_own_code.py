@@ -21,6 +21,7 @@ from deniably.core.coins import Coins
 from deniably.mechanisms import Laplace, SubsetSelection, Unary
 from deniably.survey.privacy import Privacy
 from deniably_server.commands.audit import audit
+from support.soak import soak
 
 YES_NO = ("yes", "no")
 
@@ -169,7 +170,7 @@ def test_too_many_branches_are_counted_and_nothing_is_certified_of_equal_reports
     assert "too many branches" in found.not_walked
 
 
-@pytest.mark.parametrize("rare", [100, 1000])
+@pytest.mark.parametrize("rare", [100, 300, soak(1000)])
 def test_counting_sees_a_catastrophe_from_about_eighty_over_delta_trials_on(rare: int) -> None:
     trials = trials_to_see(1 / rare, log(3))
 
