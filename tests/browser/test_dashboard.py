@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import pytest
 import requests
+from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, Route, expect
 
 from deniably.authoring.compiling import compile_survey, publish_text
@@ -37,27 +37,33 @@ def respondents(server: Server) -> None:
             Device(f"{server.url}/s/workplace", session=connections).answer(answers)
 
 
-@pytest.fixture
-def results_page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
-    """The results of a survey of six questions and 1,400 people whose coins are seeded."""
-    app = create_app({"DATABASE": str(tmp_path / "deniably.db"), "TESTING": True})
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    """A server with six questions to 1,400 people, whose coins are seeded."""
+    database = tmp_path_factory.mktemp("study") / "deniably.db"
+    app = create_app({"DATABASE": str(database), "TESTING": True})
     store: Store = app.extensions["deniably"]
     survey = compile_survey(WORKPLACE)
     store.publish(survey, signed(survey))
     answer(store, survey, workers(1400), Coins(Random(survey.name).randbytes))
     store.close_survey(survey.name)
-    client = app.test_client()
+    yield app.test_client()
+    store.close()
+
+
+@pytest.fixture
+def results_page(chromium: Browser, study: FlaskClient) -> Iterator[Page]:
+    """Its results."""
 
     def fulfil(route: Route) -> None:
-        found = client.get(route.request.url.removeprefix("http://localhost"))
+        found = study.get(route.request.url.removeprefix("http://localhost"))
         route.fulfill(status=found.status_code, headers=dict(found.headers), body=found.data)
 
     page = chromium.new_page()
     page.route("**/*", fulfil)
-    page.goto(f"http://localhost/surveys/{survey.name}")
+    page.goto(f"http://localhost/surveys/{WORKPLACE['name']}")
     yield page
     page.close()
-    store.close()
 
 
 HEIGHT = "() => document.documentElement.scrollHeight"
