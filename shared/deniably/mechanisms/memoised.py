@@ -15,7 +15,7 @@ from deniably.core.loss import Loss
 from deniably.mechanisms.cells import Cells
 from deniably.mechanisms.channel import Channel
 from deniably.mechanisms.law import Finite, Supporting
-from deniably.mechanisms.parameters import Parameters
+from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.mechanisms.ticks import SetResponse
 from deniably.mechanisms.window import Window
@@ -68,7 +68,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
             )
         _ = self.fresh
 
-    @property
+    @kept
     def memo(self) -> SubsetSelection | Window | SetResponse:
         """The first round: its report is the memo, one number."""
         single = self.single_report_mechanism
@@ -80,7 +80,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
             case SetResponse(k=k, most=most):
                 return SetResponse(k, most, 1, self.own, self.other)
 
-    @property
+    @kept
     def fresh(self) -> SubsetSelection | None:
         """The second round, in each wave; None where the report is one output, drawn by ``row``."""
         single = self.single_report_mechanism
@@ -144,10 +144,10 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         Raises BadReport before any draw where ``memo`` is not one that ``draw_memo`` can return.
         """
         self.memo.check(memo)
-        (kept,) = memo
+        (first,) = memo
         if fresh := self.fresh:
-            return fresh.randomise(kept, coins)
-        return (coins.choose(self.row(kept)),)
+            return fresh.randomise(first, coins)
+        return (coins.choose(self.row(first)),)
 
     def randomise(self, answer: Any, coins: Coins) -> Cells:
         """A report from a fresh memo, which is not kept. Raises BadAnswer before any draw."""
