@@ -98,10 +98,7 @@ def tick(phone: Watched, *labels: str) -> None:
 
 
 def write(phone: Watched, *numbers: str) -> None:
-    fields = phone.page.locator("form.step:visible input[type=text]")
-    assert fields.count() == len(numbers)
-    for index, number in enumerate(numbers):
-        fields.nth(index).fill(number)
+    phone.write("form.step input[type=text]", *numbers)
 
 
 def answer(phone: Watched, *, stolen: str = "Yes") -> list[str]:
@@ -165,10 +162,9 @@ def test_every_type_is_answered_checked_sent_and_wiped(phone: Watched, server: S
     assert set(values) == {q.name for q in EVERYTHING.questions}
     assert phone.console == []
     assert phone.checked() == 0, "every field is empty"
-    fields = phone.page.locator("input[type=text]")
-    assert fields.count()
-    assert set(fields.evaluate_all("all => all.map(({ value }) => value)")) == {""}
-    assert set(phone.page.locator("[data-answer]").all_text_contents()) == {""}
+    for which, what in (("input[type=text]", "value"), ("[data-answer]", "textContent")):
+        all_of = f"[...document.querySelectorAll('{which}')].map((one) => one.{what})"
+        assert set(phone.page.evaluate(all_of)) == {""}, which
     with closing(Store(str(server.database))) as store:
         assert store.tally("everything") == store.recount("everything")
 
@@ -280,14 +276,17 @@ def test_what_is_missing_is_said(
     assert question(phone) == name
 
 
+TICKED = "document.querySelectorAll('form:not([hidden]) input:checked').length"
+
+
 def test_none_of_these_stands_alone(everything: Watched) -> None:
     phone = everything
     phone.page.evaluate(JUMP, 4)
     phone.see('[data-question="drugs"]')
     tick(phone, "Cannabis", "Lsd", "None of these")
-    assert phone.page.locator("form:visible input:checked").count() == 1
+    assert phone.page.evaluate(TICKED) == 1
     tick(phone, "Heroin")
-    assert phone.page.locator("form:visible input:checked").count() == 1
+    assert phone.page.evaluate(TICKED) == 1
 
 
 # Every question as it is where its answer is missing, one below the other, and the check page.

@@ -64,12 +64,12 @@ def test_a_link_leads_to_a_receipt_that_stays_and_the_code_is_in_no_address(
     phone.open(f"{PATH}#{code}")
 
     assert phone.page.url == phone.url + PATH
-    assert phone.page.input_value(FIELD) == code
+    assert phone.written(FIELD) == code
     assert phone.posts() == [], "nothing is sent before somebody starts"
     phone.press(("details.languages summary", ""))
     phone.press(("nav.languages a[lang=en]", ""))
     phone.see("html[lang=en] #survey[data-kept]")
-    assert phone.page.input_value(FIELD) == code, "the other language has it, too"
+    assert phone.written(FIELD) == code, "the other language has it, too"
     answer(phone)
     phone.wait("receipt")
 
@@ -107,8 +107,8 @@ def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
         swapped = ("1" if code[0] != "1" else "2") + code[1:]
 
     def told(text: str) -> str:
-        phone.page.fill(FIELD, text)
-        assert phone.page.locator(ERROR).is_hidden(), "whoever types is not told off any more"
+        phone.write(FIELD, text)
+        assert not phone.shown(ERROR), "whoever types is not told off any more"
         phone.click("Start")
         phone.see(ERROR)
         assert phone.page.evaluate("document.activeElement.classList.contains('error')")
@@ -125,7 +125,7 @@ def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
     other.page.context.close()
     assert "used already" in told(code)
 
-    phone.page.fill(FIELD, f" {invite().lower().replace('0', 'O').replace('-', ' ')} ")
+    phone.write(FIELD, f" {invite().lower().replace('0', 'O').replace('-', ' ')} ")
     answer(phone)
     phone.wait("receipt")
     assert count(server) == before + 1
@@ -177,7 +177,7 @@ def test_nobody_gets_past_the_start_without_an_invitation_and_only_they_fetch_wh
     phone.wait("start")
     phone.see(ERROR)
     assert phone.shown("[data-step=question]") == 0
-    phone.page.fill(FIELD, invite())
+    phone.write(FIELD, invite())
     phone.press(("#practise", ""))
     phone.press(("[data-step=practice] [data-go='1']", ""))
     phone.see("[data-step=question]")
@@ -191,7 +191,7 @@ def test_what_was_traded_survives_a_reload_and_is_answered_without_a_network(
     phone.open(f"{PATH}#{invite()}")
     phone.page.reload()
     phone.see("#survey[data-kept]")
-    assert phone.page.input_value(FIELD) != "", "the code is kept until it is traded"
+    assert phone.written(FIELD) != "", "the code is kept until it is traded"
     phone.click("Start")
     phone.see("[data-step=question]")
     phone.see("#survey[data-settled]")
@@ -230,8 +230,8 @@ def test_without_a_network_the_invitation_waits_and_a_lost_answer_costs_none(
         route.abort()  # type: ignore[attr-defined]
 
     phone.page.context.route("**/tickets", lose)
-    phone.page.fill(FIELD, code)
-    assert phone.page.locator(ERROR).is_hidden(), "so that it is the next one that is waited for"
+    phone.write(FIELD, code)
+    assert not phone.shown(ERROR), "so that it is the next one that is waited for"
     phone.click("Start")
     phone.see(ERROR)
     phone.page.context.unroute("**/tickets")
@@ -279,7 +279,7 @@ def test_leaving_forgets_an_invitation_that_was_not_traded(
     phone.leave()
 
     phone.open(PATH)
-    assert phone.page.input_value(FIELD) == ""
+    assert phone.written(FIELD) == ""
     assert "trades" not in phone.page.evaluate(READ_INVITED)
 
 
@@ -293,7 +293,7 @@ def test_the_code_leaves_the_address_of_a_refused_survey_and_no_other_key_is_tak
 
     phone.page.context.unroute("**/register")
     phone.open(PATH)
-    assert phone.page.input_value(FIELD) != "", "and is kept for another try"
+    assert phone.written(FIELD) != "", "and is kept for another try"
 
     def change(route: object, request: Request) -> None:
         answer = route.fetch()  # type: ignore[attr-defined]
@@ -343,19 +343,19 @@ def test_a_ticket_that_a_device_forgot_is_asked_for_in_all_its_tabs(
     for tab in tabs:
         tab.open(PATH)
         assert tab.shown("#traded")
-    tabs[0].page.click("[data-step=start] [data-forget] summary")
+    tabs[0].press(("[data-step=start] [data-forget] summary", ""))
     assert "not answered by is lost" in tabs[0].words("[data-step=start] [data-forget]")
-    tabs[0].page.click("[data-step=start] [data-forget] button")
+    tabs[0].press(("[data-step=start] [data-forget] button", ""))
     tabs[0].see(FIELD)
     tabs[1].click("Start")
 
     tabs[1].see(ERROR)
     assert tabs[1].shown("[data-step=question]") == 0
-    tabs[0].page.fill(FIELD, code)
+    tabs[0].write(FIELD, code)
     tabs[0].click("Start")
     tabs[0].see(ERROR)
     assert "before it forgot" in tabs[0].words(f"{ERROR} a")
-    tabs[0].page.fill(FIELD, invite())
+    tabs[0].write(FIELD, invite())
     tabs[0].click("Start")
     tabs[0].see("[data-step=question]")
 
@@ -374,7 +374,7 @@ def test_how_long_to_wait_is_read_from_whatever_a_server_says(
     for text, told in waits.items():
         says["Retry-After"] = text
         phone.click("Start")
-        phone.page.wait_for_selector(f"{ERROR} a:text('try again in {told}.')")
+        phone.see(f"{ERROR} a", f"try again in {told}.")
 
 
 def test_the_page_of_another_survey_sends_what_waits_with_its_ticket(

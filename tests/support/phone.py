@@ -142,6 +142,16 @@ SEEN = """([which, text]) => new Promise((resolve, reject) => {
   AbortSignal.timeout(30_000).onabort = () => reject(new Error(`nobody sees ${which} “${text}”`));
   look();
 })"""
+WRITE = """([which, texts]) => {
+  const all = [...document.querySelectorAll(which)].filter((one) => one.checkVisibility());
+  if (all.length !== texts.length) throw new Error(`${all.length} of ${which} are shown`);
+  all.forEach((one, at) => {
+    one.focus();
+    one.select();
+    document.execCommand(texts[at] ? "insertText" : "delete", false, texts[at]);
+    if (one.value !== texts[at]) throw new Error(`${which} does not take “${texts[at]}”`);
+  });
+}"""
 SHOWN = """(which) => [...document.querySelectorAll(which)].filter((one) =>
   one.checkVisibility({ visibilityProperty: true })).length"""
 
@@ -227,6 +237,15 @@ class Watched:
         return str(
             self.page.evaluate("(which) => document.querySelector(which).textContent", which)
         )
+
+    def write(self, which: str, *texts: str) -> None:
+        """Write these into all fields of these that are shown, in place of what is there."""
+        self.see(which)
+        self.page.evaluate(WRITE, [which, texts])
+
+    def written(self, which: str) -> str:
+        """What is in the first of these fields."""
+        return str(self.page.evaluate("(which) => document.querySelector(which).value", which))
 
     def shown(self, which: str) -> int:
         """How many of these are shown now."""
