@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.bisection import smallest
+from deniably.core.bisection import smallest_within
 from deniably.core.counting import EVERYBODY
 from deniably.design.composition import AnswerPair, binomial_window
 
@@ -158,7 +158,7 @@ def shuffled_epsilon(clones: Clones, n: int, delta: float) -> float:
     most = (1 + _RELATIVE) * math.log(clones.p / clones.q)
     _check(n, most, delta)
     guess = most / math.sqrt(n)
-    found = smallest(lambda one: shuffled_delta(clones, n, one) <= delta, guess, _PRECISION)
+    found = smallest_within(lambda one: shuffled_delta(clones, n, one), delta, guess, _PRECISION)
     return min(found, most)
 
 
@@ -292,11 +292,11 @@ def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
     for no in (*tried[:: max(1, len(tried) // _TRY)], *tried):
         law = _yes_law(others - no, no, pair)
 
-        def keeps(epsilon: float, law: tuple[Floats, Floats] = law) -> bool:
-            return _binary_profile(law, pair, epsilon) <= delta
+        def spent(epsilon: float, law: tuple[Floats, Floats] = law) -> float:
+            return _binary_profile(law, pair, epsilon)
 
-        if not found or not keeps(found):
-            found = smallest(keeps, found or epsilon0, _PRECISION)
+        if not found or spent(found) > delta:
+            found = smallest_within(spent, delta, found or epsilon0, _PRECISION)
     return found
 
 
