@@ -55,9 +55,9 @@ def token(token_of: Callable[..., str]) -> str:
 
 def enter(phone: Watched, token: str, path: str = PATH) -> None:
     phone.open(path)
-    phone.page.fill(FIELD, token)
+    phone.write(FIELD, token)
     phone.click("Show the results")
-    phone.page.wait_for_selector(".fig, h2.q, #why:visible")
+    phone.see(".fig, h2.q, #why")
 
 
 def test_a_token_opens_the_results_and_is_left_nowhere(phone: Watched, token: str) -> None:
@@ -77,7 +77,7 @@ def test_a_token_opens_the_results_and_is_left_nowhere(phone: Watched, token: st
     assert phone.console == []
 
     phone.page.reload()
-    assert phone.page.input_value(FIELD) == ""
+    assert phone.written(FIELD) == ""
     assert phone.page.locator(".fig").count() == 0
 
 
@@ -87,7 +87,7 @@ def test_links_of_the_results_lead_on_and_back_and_others_get_no_token(
     enter(phone, token)
     phone.page.click("summary:text('Pairs of questions')")
     phone.page.click(f'a[href="{TABLE}"]')
-    phone.page.wait_for_selector("h1:text('×')")
+    phone.see("h1", "×")
     assert phone.page.url == phone.url + TABLE
     phone.page.go_back()
     phone.see("h2.q")
@@ -111,20 +111,20 @@ def test_links_of_the_results_lead_on_and_back_and_others_get_no_token(
 def test_who_chooses_two_questions_needs_no_token_again(phone: Watched, token: str) -> None:
     chooser = f"{PATH}/crosstab"
     phone.open(chooser)
-    phone.page.fill(FIELD, token)
+    phone.write(FIELD, token)
     phone.click("Show the results")
     phone.page.select_option("#columns", "stolen")
     phone.page.click("text=Show the table")
 
-    phone.page.wait_for_selector(".flag:text('the same question')")
+    phone.see(".flag", "the same question")
     phone.page.select_option("#columns", "often")
     phone.page.click("text=Show the table")
 
-    phone.page.wait_for_selector("h1:text('×')")
+    phone.see("h1", "×")
     assert phone.page.url == phone.url + TABLE
     phone.page.go_back()
-    phone.page.wait_for_selector(".flag:text('the same question')")
-    assert phone.page.locator("#why:visible").count() == 0
+    phone.see(".flag", "the same question")
+    assert phone.shown("#why") == 0
 
 
 def test_what_is_no_token_for_it_is_refused_and_another_may_be_tried(
@@ -139,14 +139,14 @@ def test_what_is_no_token_for_it_is_refused_and_another_may_be_tried(
     }
     phone.open(TABLE)
     for wrong, why in refused.items():
-        phone.page.fill(FIELD, wrong)
+        phone.write(FIELD, wrong)
         phone.click("Show the results")
-        phone.page.wait_for_selector(f"#why:visible:text({why!r})")
+        phone.see("#why", why)
         assert phone.page.evaluate("document.activeElement.id") == "token"
         assert phone.page.locator("h1:text('×')").count() == 0
-    phone.page.fill(FIELD, token)
+    phone.write(FIELD, token)
     phone.click("Show the results")
-    phone.page.wait_for_selector("h1:text('×')")
+    phone.see("h1", "×")
 
 
 def test_without_a_network_nothing_is_lost_and_what_fails_later_is_shown_above_the_results(
@@ -154,9 +154,9 @@ def test_without_a_network_nothing_is_lost_and_what_fails_later_is_shown_above_t
 ) -> None:
     phone.open(PATH)
     phone.page.context.set_offline(True)
-    phone.page.fill(FIELD, token)
+    phone.write(FIELD, token)
     phone.click("Show the results")
-    phone.page.wait_for_selector("#why:visible")
+    phone.see("#why")
     assert "try again" in phone.words("#why")
     phone.page.context.set_offline(False)
     phone.click("Show the results")
@@ -165,7 +165,7 @@ def test_without_a_network_nothing_is_lost_and_what_fails_later_is_shown_above_t
     with closing(Store(str(server.database))) as store:
         store.revoke_token(token.split("_")[1])
     phone.page.click("a:text('CSV')")
-    phone.page.wait_for_selector("#why:visible:text('revoked')")
+    phone.see("#why", "revoked")
 
     assert phone.page.locator("h2.q").count() == 2
 
@@ -217,12 +217,12 @@ def test_the_author_opens_the_count_on_the_page_of_the_survey(
         phone.open(f"/surveys/{name}")
         phone.page.get_by_text("For the author: how many have answered?").click()
         if name == "shown":
-            phone.page.fill(FIELD, token)
+            phone.write(FIELD, token)
             phone.click("Show the count")
-            phone.page.wait_for_selector("#why:visible:text('author')")
+            phone.see("#why", "author")
         else:
-            assert phone.page.locator("#why").is_hidden()
-        phone.page.fill(FIELD, own)
+            assert not phone.shown("#why")
+        phone.write(FIELD, own)
         phone.click("Show the count")
         phone.page.get_by_text("The survey is open and has at least").wait_for()
 
