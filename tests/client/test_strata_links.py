@@ -22,6 +22,7 @@ from deniably_client import Device, Storage
 from deniably_client.rehearsal import rehearse
 from deniably_client.terminal import answer
 from deniably_server.storage.store import Store
+from support import whole_faults
 from support.material import Server
 
 SURVEY = publish_text(
@@ -127,7 +128,7 @@ def leaking(survey: Survey, said: object, *rest: object, **more: object) -> obje
     return make_report(survey, said, *rest, **more | {"strata": {"site": told}})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("respond", [whole_reports.reports(), whole_reports.device()])
+@pytest.mark.parametrize("respond", [whole_reports.reports(), whole_faults.device()])
 def test_an_audit_takes_the_stratum_of_the_link_and_no_other(respond: whole_reports.Send) -> None:
     given = {"a": 0, "b": 1}
     for send, right in ((respond, True), (whole_reports.reports(leaking), False)):  # type: ignore[arg-type]
