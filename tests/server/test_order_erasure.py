@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from deniably_server.commands import maintenance
 from deniably_server.errors import Unavailable
+from deniably_server.storage.engines import postgres as on_postgres
 from deniably_server.storage.engines import sqlite
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store
@@ -29,6 +30,12 @@ SURVEY, OTHER = survey_named(), survey_named("other")
 @pytest.fixture
 def closed(address: str) -> Iterator[Store]:
     """A survey that was closed, and not more than that."""
+    with closed_at(address) as store:
+        yield store
+
+
+@contextmanager
+def closed_at(address: str) -> Iterator[Store]:
     with closing(Store(address)) as store:
         for survey in (SURVEY, OTHER):
             store.publish(survey, signed(survey))
@@ -110,7 +117,8 @@ def test_nothing_is_left_beside_the_file(database: Path) -> None:
 def test_while_somebody_sees_what_was_before_it_is_not_done(
     closed: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniably_server.storage.engines.sqlite._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite, "_BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(on_postgres, "_BUSY_SECONDS", 0.1)
     with closing(closed.engine.connect()) as reader:
         reader.begin_reading()
         reader.execute("SELECT count(*) FROM reports").fetchone()
@@ -121,6 +129,20 @@ def test_while_somebody_sees_what_was_before_it_is_not_done(
 
     closed.erase_order()
     assert order_is_erased(closed.engine.address)
+
+
+def test_on_postgres_somebody_who_reads_just_then_is_waited_for(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not a minute until the next try."""
+    with closed_at(postgres) as store, closing(store.engine.connect()) as reader:
+        reader.begin_reading()
+        reader.execute("SELECT count(*) FROM reports").fetchone()
+        monkeypatch.setattr(on_postgres, "sleep", lambda _: reader.rollback())
+
+        store.erase_order()
+
+        assert store.revealing_order() == []
 
 
 _KEEPER = """

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
+from time import monotonic, sleep
 from typing import Any
 
 import psycopg
@@ -31,6 +32,8 @@ from deniably_server.storage.engines.schema_migration import Steps, migrate
 _AT_ONCE = 2_000
 """Rows that ``each`` fetches at a time."""
 _CONNECT_SECONDS = 10
+_BUSY_SECONDS = 10
+_AGAIN_SECONDS = 0.1
 _WRITERS = 0x64656E69
 """The number of the advisory lock of writers."""
 _REWRITERS = _WRITERS + 1
@@ -224,12 +227,16 @@ class PostgresConnection:
             self.execute(f"DROP TABLE {kept}")
 
     def clean(self, surveys: Collection[str], /) -> None:
-        """Vacuum the tables. Raises TimeoutError where a transaction still sees the old rows."""
+        """Vacuum the tables, again and again while a transaction still sees the old rows."""
+        until = monotonic() + _BUSY_SECONDS
         self.execute(f"VACUUM {', '.join(_KEPT)}")
-        if any(map(self._shown_before, surveys)):
-            raise TimeoutError(
-                "another connection still reads the rows from before the rewrite; end it"
-            )
+        while any(map(self._shown_before, surveys)):
+            if monotonic() > until:
+                raise TimeoutError(
+                    "another connection still reads the rows from before the rewrite; end it"
+                )
+            sleep(_AGAIN_SECONDS)
+            self.execute(f"VACUUM {', '.join(_KEPT)}")
 
     def _shown_before(self, survey: str) -> bool:
         """Whether a transaction still sees the rows from before the rewrite; VACUUM keeps those."""
