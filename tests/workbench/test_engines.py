@@ -20,7 +20,7 @@ from deniably.workbench.columns import columns_of
 from deniably.workbench.engines.counting import counters
 from deniably.workbench.engines.duck import DuckDB, duckdb
 from deniably.workbench.engines.tally_file import read_tally, tally_text
-from deniably.workbench.engines.tallying import ASKED, tally_set
+from deniably.workbench.engines.tallying import ASKED, TalliedSet, tally_set
 from deniably.workbench.files.folder import write_folder
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.parts import bare, open_parts, read_parts, together, write_parts
@@ -57,6 +57,12 @@ def folder(reports: ReportSet, tmp_path_factory: pytest.TempPathFactory) -> Path
     return written(reports, tmp_path_factory.mktemp("set") / "parts")
 
 
+@pytest.fixture(scope="module")
+def counted(folder: Path, engine: DuckDB) -> TalliedSet:
+    """The set of the folder, tallied."""
+    return tally_set(open_parts(folder), engine, [("stolen", "what")])
+
+
 def written(reports: ReportSet, to: Path) -> Path:
     write_parts(to, reports.layout, [reports.rows], rows=100)
     return to
@@ -83,8 +89,8 @@ def test_the_order_of_arrival_is_in_no_byte(reports: ReportSet, tmp_path: Path) 
         assert file.read_bytes() == (tmp_path / "other" / file.name).read_bytes(), file.name
 
 
-def test_the_tally_is_that_of_a_server(reports: ReportSet, folder: Path, engine: DuckDB) -> None:
-    found = tally_set(open_parts(folder), engine)
+def test_the_tally_is_that_of_a_server(reports: ReportSet, counted: TalliedSet) -> None:
+    found = counted
 
     assert same(found.tallies, reports.tally())
     assert (found.n, found.left_out, found.unfit) == (N, 0, {})
@@ -132,14 +138,13 @@ def test_sets_of_several_surveys_are_not_counted_as_one(tmp_path: Path) -> None:
         together(sets)
 
 
-def test_a_tally_file_is_read_back_whole(folder: Path, engine: DuckDB) -> None:
-    found = tally_set(open_parts(folder), engine)
-    text = tally_text(found)
+def test_a_tally_file_is_read_back_whole(counted: TalliedSet) -> None:
+    text = tally_text(counted)
 
     back = read_tally(text)
 
-    assert same(back.tallies, found.tallies)
-    assert back.survey == found.survey
+    assert same(back.tallies, counted.tallies)
+    assert back.survey == counted.survey
     assert tally_text(back) == text
 
 
@@ -158,14 +163,13 @@ def test_a_folder_whose_name_is_a_pattern_is_that_folder_alone(
 
 
 def test_pairs_of_questions_are_counted_as_whole_reports_have_them(
-    reports: ReportSet, folder: Path, engine: DuckDB
+    reports: ReportSet, counted: TalliedSet
 ) -> None:
     one, other = reports.answered("stolen"), reports.answered("what")
     asked = one.asked & other.asked
     pairs = zip(one.cells[asked, 0].tolist(), other.cells[asked, 0].tolist(), strict=True)
 
-    found = tally_set(open_parts(folder), engine, [("stolen", "what")])
-    counts = read_tally(tally_text(found)).pairs["stolen", "what"]
+    counts = read_tally(tally_text(counted)).pairs["stolen", "what"]
 
     assert sum(counts.values()) == asked.sum()
     for pair in pairs:
@@ -294,6 +298,18 @@ FEW = {
 }
 
 
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report set with one question, in three parts."""
+    reports = of_simulation(randomise(simulate_people(compile_survey(FEW), N)))
+    return written(reports, tmp_path_factory.mktemp("few") / "parts")
+
+
+@pytest.fixture(scope="module")
+def tally_of_few(few: Path, engine: DuckDB) -> bytes:
+    return tally_text(tally_set(open_parts(few), engine))
+
+
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
@@ -309,9 +325,10 @@ FEW = {
         (outside, "which is no file of the folder"),
     ],
 )
-def test_a_set_that_is_not_whole_is_refused(spoil: object, why: str, tmp_path: Path) -> None:
-    reports = of_simulation(randomise(simulate_people(compile_survey(FEW), N)))
-    parts = written(reports, tmp_path / "parts")
+def test_a_set_that_is_not_whole_is_refused(
+    spoil: object, why: str, few: Path, tmp_path: Path
+) -> None:
+    parts = copytree(few, tmp_path / "parts")
     spoil(parts)  # type: ignore[operator]
 
     with pytest.raises(NoExport, match=why):
@@ -393,30 +410,26 @@ def test_what_is_no_tally_file_is_refused(text: bytes, why: str) -> None:
     ],
 )
 def test_counts_that_do_not_fit_the_survey_are_refused(
-    old: bytes, new: bytes, why: str, tmp_path: Path, engine: DuckDB
+    old: bytes, new: bytes, why: str, tally_of_few: bytes
 ) -> None:
-    reports = of_simulation(randomise(simulate_people(compile_survey(FEW), N)))
-    text = tally_text(tally_set(open_parts(written(reports, tmp_path / "parts")), engine))
-
     with pytest.raises(NoExport, match=why):
-        read_tally(text.replace(old, new, 1))
+        read_tally(tally_of_few.replace(old, new, 1))
 
 
-@pytest.mark.parametrize("question", [one["name"] for one in QUESTIONS])
-def test_counts_of_a_report_more_are_refused_for_every_question(
-    folder: Path, engine: DuckDB, question: str
-) -> None:
-    file = json.loads(tally_text(tally_set(open_parts(folder), engine)))
-    own = file["strata"][0]["tallies"][question]
-    more = own | {"counts": [own["n"] + 1, *own["counts"][1:]]}
-    file["strata"][0]["tallies"][question] = more
+def test_counts_of_a_report_more_are_refused_for_every_question(counted: TalliedSet) -> None:
+    file = json.loads(tally_text(counted))
+    tallies = file["strata"][0]["tallies"]
+    assert {*tallies} == {one["name"] for one in QUESTIONS}
+    for question, own in tallies.items():
+        more = own | {"counts": [own["n"] + 1, *own["counts"][1:]]}
+        spoilt = file | {"strata": [{**file["strata"][0], "tallies": tallies | {question: more}}]}
 
-    with pytest.raises(NoExport, match=f"the counts of {question} are none of its"):
-        read_tally(json.dumps(file).encode())
+        with pytest.raises(NoExport, match=f"the counts of {question} are none of its"):
+            read_tally(json.dumps(spoilt).encode())
 
 
-def test_counts_of_numbers_that_no_noise_makes_are_refused(folder: Path, engine: DuckDB) -> None:
-    file = json.loads(tally_text(tally_set(open_parts(folder), engine)))
+def test_counts_of_numbers_that_no_noise_makes_are_refused(counted: TalliedSet) -> None:
+    file = json.loads(tally_text(counted))
     tallies = file["strata"][0]["tallies"]
     endless = next(own for own in tallies.values() if own["start"])
     endless["start"] = 10**12
@@ -425,8 +438,8 @@ def test_counts_of_numbers_that_no_noise_makes_are_refused(folder: Path, engine:
         read_tally(json.dumps(file).encode())
 
 
-def test_pairs_that_are_there_twice_are_refused(folder: Path, engine: DuckDB) -> None:
-    file = json.loads(tally_text(tally_set(open_parts(folder), engine, [("stolen", "what")])))
+def test_pairs_that_are_there_twice_are_refused(counted: TalliedSet) -> None:
+    file = json.loads(tally_text(counted))
     stratum = file["strata"][0]
     [pair] = stratum["pairs"]
 

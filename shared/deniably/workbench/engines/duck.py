@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any
 
 from deniably.workbench.engines.engine import Groups, Key, Source
 from deniably.workbench.files.needed import NoExport, library
+
+_COLUMN = re.compile(r"\bc(\d+)\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +42,12 @@ class DuckDB:
         return {tuple(row[:-1]): int(row[-1]) for row in rows}
 
     def _asked(self, source: Source, what: str, where: str | None, rest: str = "") -> list[Any]:
-        named = ", ".join(
-            f'"{name.replace(chr(34), chr(34) * 2)}" as c{place}'
-            for place, name in enumerate(source.names)
-        )
         condition = f" where {where}" if where else ""
+        # Columns that nothing asks for are not named: DuckDB would look each of them up.
+        used = {int(place) for place in _COLUMN.findall(f"{what}{condition}")} or {0}
+        named = ", ".join(
+            f'"{source.names[place].replace(chr(34), chr(34) * 2)}" as c{place}' for place in used
+        )
         query = (
             f"select {what} from (select {named} from read_parquet(?))"  # noqa: S608  # our own SQL
             f"{condition}{rest}"
