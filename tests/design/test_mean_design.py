@@ -68,7 +68,7 @@ def test_no_window_is_better_than_the_best(k: int) -> None:
 
 
 @for_each("k", [2, 3, 4, 5, 7, 10, 11, 50])
-@for_each("epsilon", ["0.3", "1", "2.5"])
+@for_each("epsilon", ["0.5", "1", "2"])
 def test_every_design_is_unbiased_and_as_accurate_as_it_says(k: int, epsilon: str) -> None:
     """By enumeration of all positions."""
     found = best_for_mean(k, *weights(epsilon))
@@ -105,7 +105,7 @@ def test_numbers_with_different_bounds_share_their_programmes() -> None:
 
 
 @settings(deadline=None, max_examples=8)
-@given(st.integers(2, 40), st.fractions("1.05", 500, max_denominator=1000))
+@given(st.integers(2, 12), st.fractions("1.05", 500, max_denominator=1000))
 def test_any_odds_are_kept_exactly(k: int, odds: Fraction) -> None:
     found = best_channel(k, odds.numerator, odds.denominator)
 

@@ -26,7 +26,7 @@ from deniably.survey.survey import Survey
 from support.every_type import QUESTIONS, survey_of_everything
 
 Z = NormalDist().inv_cdf(0.975)
-PARTS = [{"name": name, "label": name, "minimum": 0, "maximum": 40} for name in ("x", "y")]
+PARTS = [{"name": name, "label": name, "minimum": 0, "maximum": 8} for name in ("x", "y")]
 
 # Binary, worst case, five points at 95 %, with z^2 = 3.84 instead of 3.8415.
 BINARY = [(0.5, 6402), (1, 1798), (2, 662), (3, 469)]
@@ -91,7 +91,7 @@ def test_a_mean_is_planned_in_parts_of_its_range() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 2, 6, 10])
 def test_protection_never_saves_respondents(epsilon: float) -> None:
-    for goal in (planning.mean_goal(101), planning.share_goal(2), planning.share_goal(9, 0.1)):
+    for goal in (planning.mean_goal(9), planning.share_goal(2), planning.share_goal(9, 0.1)):
         found = planning.respondents_for(goal, epsilon, 0.05)
         assert found.direct <= found.n
 
@@ -118,11 +118,11 @@ FIGURES = {
 
 
 def coarse(question: dict[str, Any]) -> dict[str, Any]:
-    """With nine positions where several numbers are designed for again and again."""
+    """With three positions where several numbers are designed for again and again."""
     if question["type"] != "vector":
         return question
-    parts = [part | {"range": part["range"] | {"maximum": "8"}} for part in question["parts"]]
-    windows = [window | {"k": 9} for window in question["mechanism"]["parts"]]
+    parts = [part | {"range": part["range"] | {"maximum": "2"}} for part in question["parts"]]
+    windows = [window | {"k": 3} for window in question["mechanism"]["parts"]]
     return question | {"parts": parts, "mechanism": question["mechanism"] | {"parts": windows}}
 
 
@@ -268,13 +268,13 @@ def test_the_plan_of_a_distribution_is_what_the_results_show() -> None:
         {"type": "scale", "choices": list("abcde"), "aim": "mean"},
         {"type": "scale", "choices": list("abcde"), "mechanism": "window"},
         {"type": "scale", "choices": list("abcde"), "aim": "mean", "mechanism": "exponential"},
-        {"type": "number", "minimum": 0, "maximum": 40, "mechanism": "window"},
-        {"type": "number", "minimum": 0, "maximum": 40, "mechanism": "bounded_laplace"},
-        {"type": "number", "minimum": 0, "maximum": 40, "mechanism": "gaussian", "delta": 1e-5},
-        {"type": "number", "minimum": 0, "maximum": 40, "aim": "distribution"},
-        {"type": "number", "minimum": 0, "maximum": 40, "aim": "distribution",
+        {"type": "number", "minimum": 0, "maximum": 8, "mechanism": "window"},
+        {"type": "number", "minimum": 0, "maximum": 8, "mechanism": "bounded_laplace"},
+        {"type": "number", "minimum": 0, "maximum": 8, "mechanism": "gaussian", "delta": 1e-5},
+        {"type": "number", "minimum": 0, "maximum": 8, "aim": "distribution"},
+        {"type": "number", "minimum": 0, "maximum": 8, "aim": "distribution",
          "mechanism": "subset_selection"},
-        {"type": "number", "minimum": 0, "maximum": 40, "aim": "distribution", "buckets": 4,
+        {"type": "number", "minimum": 0, "maximum": 8, "aim": "distribution", "buckets": 4,
          "mechanism": "laplace"},
         {"type": "vector", "parts": PARTS, "mechanism": "laplace"},
         {"type": "vector", "parts": PARTS},

@@ -78,21 +78,23 @@ def asked(survey: Survey, yes: float, seed: int, people: int = 300) -> dict[str,
     }
 
 
-SURVEY = survey_of(*QUESTIONS)
+@cache
+def everything() -> Survey:
+    return survey_of(*QUESTIONS)
 
 
 @cache
 def tallies() -> dict[str, dict[str, Tally]]:
     """Of each site."""
-    return {site: asked(SURVEY, yes, seed) for seed, (site, yes) in enumerate(
+    return {site: asked(everything(), yes, seed) for seed, (site, yes) in enumerate(
         zip(SITES, (0.2, 0.2, 0.7), strict=True), 5)}  # fmt: skip
 
 
 @cache
 def of(name: str, sites: tuple[str, ...] = SITES, confidence: float = 0.95) -> ByStratumResult:
-    question = next(one for one in SURVEY.questions if one.name == name)
+    question = next(one for one in everything().questions if one.name == name)
     shown = {site: tallies()[site] for site in sites}
-    return by_stratum(SURVEY, question, "site", shown, confidence=confidence)
+    return by_stratum(everything(), question, "site", shown, confidence=confidence)
 
 
 @pytest.mark.parametrize("name", ["hit", "sleep", "hours", "two"])
@@ -100,9 +102,11 @@ def test_every_figure_is_that_of_its_stratum_alone_and_every_test_that_of_two_gr
     name: str,
 ) -> None:
     found = of(name, confidence=0.9)
-    question = next(one for one in SURVEY.questions if one.name == name)
+    question = next(one for one in everything().questions if one.name == name)
     alone = {
-        site: result(SURVEY, "closed", tallies()[site], confidence=0.9, only=name).questions[0]
+        site: result(everything(), "closed", tallies()[site], confidence=0.9, only=name).questions[
+            0
+        ]
         for site in SITES
     }
     means = [figure for figure in found["figures"] if figure["name"] is None]
@@ -123,7 +127,7 @@ def test_every_figure_is_that_of_its_stratum_alone_and_every_test_that_of_two_gr
         part = {"Work": "work", "Rest": "rest"}.get(figure["label"])
         for one in figure["differences"]:
             first, second = (
-                Side(SURVEY, question, tallies()[one[side]][name], part)
+                Side(everything(), question, tallies()[one[side]][name], part)
                 for side in ("first", "second")
             )
             name_ = figure["name"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,29 @@ import deniably as dn
 from deniably.core.binomial import Floats
 from support.soak import soak
 
-SURVEY = dn.load_survey(
-    {
-        "name": "work", "title": "Work", "strata": {"site": ["north", "south"]},
-        "questions": [
-            {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 9},
-            {"name": "often", "type": "scale", "label": "How often?", "odds": 9,
-             "choices": ["Never", "Once", "Often"]},
-            {"name": "which", "type": "select_one", "label": "Which?", "epsilon": 0.5,
-             "choices": [f"c{number}" for number in range(8)]},
-            {"name": "drinks", "type": "number", "label": "Drinks?", "minimum": 0, "maximum": 9,
-             "aim": "distribution", "epsilon": 3},
-            {"name": "pay", "type": "number", "label": "Pay?", "minimum": 0, "maximum": 100,
-             "epsilon": 1},
-            {"name": "what", "type": "select_multiple", "label": "What?", "epsilon": 1,
-             "choices": ["Money", "Time", "Tools"], "most": 2},
-        ],
-    }
-)  # fmt: skip
+
+@cache
+def survey() -> dn.Survey:
+    return dn.load_survey(
+        {
+            "name": "work", "title": "Work", "strata": {"site": ["north", "south"]},
+            "questions": [
+                {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 9},
+                {"name": "often", "type": "scale", "label": "How often?", "odds": 9,
+                 "choices": ["Never", "Once", "Often"]},
+                {"name": "which", "type": "select_one", "label": "Which?", "epsilon": 0.5,
+                 "choices": [f"c{number}" for number in range(8)]},
+                {"name": "drinks", "type": "number", "label": "Drinks?", "minimum": 0, "maximum": 9,
+                 "aim": "distribution", "epsilon": 3},
+                {"name": "pay", "type": "number", "label": "Pay?", "minimum": 0, "maximum": 100,
+                 "epsilon": 1},
+                {"name": "what", "type": "select_multiple", "label": "What?", "epsilon": 1,
+                 "choices": ["Money", "Time", "Tools"], "most": 2},
+            ],
+        }
+    )  # fmt: skip
+
+
 SAMPLED = dn.load_survey(
     {
         "name": "some", "title": "Some", "strata": {"site": ["north", "south"]},
@@ -46,13 +52,13 @@ def people() -> Any:
     """In the north nobody steals and all are never late; in the south all do, and are often."""
     north = ("north", "no", "never", "c0", "1", "10", "")
     south = ("south", "yes", "often", "c7", "8", "90", "money;time")
-    head = ("site", *(question.name for question in SURVEY.questions))
-    return dn.read_people(SURVEY, [head, *[north] * (N * 2 // 3), *[south] * (N // 3)])
+    head = ("site", *(question.name for question in survey().questions))
+    return dn.read_people(survey(), [head, *[north] * (N * 2 // 3), *[south] * (N // 3)])
 
 
 @pytest.fixture(scope="module")
 def study() -> dn.Study:
-    return dn.open((SURVEY, dn.randomise(people())))
+    return dn.open((survey(), dn.randomise(people())))
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +152,7 @@ def test_weights_are_those_of_people_who_were_asked_both() -> None:
 @pytest.fixture(scope="module")
 def later() -> dn.Study:
     """The next wave, of the same survey."""
-    return dn.open((SURVEY, dn.randomise(people())))
+    return dn.open((survey(), dn.randomise(people())))
 
 
 @pytest.mark.parametrize("question", ["stolen", "often", "which", "drinks", "what"])

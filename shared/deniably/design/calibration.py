@@ -291,15 +291,21 @@ def laplace_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
 
 def sampled_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
     """The best number of sampled parts: every one is tried, until several in a row are worse."""
-    found: list[Vector] = []
+    found: list[tuple[float, Vector]] = []
     for s in range(1, len(sizes) + 1):
         own, other = privacy.weights(parts=s)
         if own <= other:
             break
-        found.append(Vector(s, tuple(_design(k, own, other).mechanism for k in sizes)))
-        if min(found, key=mean_variance) not in found[-_PATIENCE - 1 :]:
+        designs = {k: _design(k, own, other).mechanism for k in dict.fromkeys(sizes)}
+        vector = Vector(s, tuple(designs[k] for k in sizes))
+        found.append((mean_variance(vector), vector))
+        if min(found, key=_variance) not in found[-_PATIENCE - 1 :]:
             break
-    return min(found, key=mean_variance)
+    return min(found, key=_variance)[1]
+
+
+def _variance(found: tuple[float, Vector]) -> float:
+    return found[0]
 
 
 def is_of_noise(mechanism: Vector) -> bool:

@@ -29,8 +29,10 @@ def mean_variance(mechanism: HasLaw[Law]) -> float:
     """n times the worst variance of an estimated mean on [-1, 1]; averaged over several numbers."""
     law = mechanism.law
     if isinstance(law, Several):
-        each = [mean_variance(part) for part in law.parts]
-        return float(np.mean(each)) / float(law.sampled_fraction)
+        # Parts with equal ranges mostly share their law, whose variance is found once.
+        of_law = {id(part): part for part in law.parts}
+        each = {key: mean_variance(part) for key, part in of_law.items()}
+        return float(np.mean([each[id(part)] for part in law.parts])) / float(law.sampled_fraction)
     if isinstance(law, Supporting):
         return 4 * float(of_target(law).noise.max())
     if isinstance(law, Noise):
