@@ -195,7 +195,6 @@ def test_a_page_is_for_everybody(
 ) -> None:
     page = tab
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    page.set_viewport_size({"width": WIDTHS[0], "height": 780})
     said: list[str] = []
 
     def note(line: ConsoleMessage) -> None:
