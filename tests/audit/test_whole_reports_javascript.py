@@ -19,7 +19,8 @@ from deniably.audit.whole_reports import combinations_of, inputs, law, waves_of
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
 from deniably.survey.survey import as_survey
-from support.whole_faults import PLANTED, Change, Planted
+from support.modules import PACKAGE, ModuleFolder
+from support.whole_faults import PLANTED, Planted
 from support.whole_surveys import MANY_BRANCHES, SURVEYS
 
 HERE = Path(__file__).parent
@@ -48,11 +49,14 @@ def walk() -> Iterator[Walk]:
 
 
 @pytest.fixture(scope="module")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> ModuleFolder:
     """A folder of the modules as they are."""
-    folder = tmp_path_factory.mktemp("shipped")
-    write_modules(folder, None)
-    return folder
+    folder = tmp_path_factory.mktemp("whole") / "shipped"
+    for module in WEB.glob("*/*.js"):
+        (folder / module.parent.name).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(module, folder / module.parent.name / module.name)
+    (folder / PACKAGE).write_text('{"type": "module"}')
+    return ModuleFolder(folder)
 
 
 def fault_of(walk: Walk, folder: Path, name: str, how: str) -> str | None:
@@ -79,41 +83,29 @@ def fault_of(walk: Walk, folder: Path, name: str, how: str) -> str | None:
     return None
 
 
-def write_modules(folder: Path, change: Change | None) -> None:
-    changed, *texts = change or ("",)
-    for module in WEB.glob("*/*.js"):
-        source = module.read_text(encoding="utf-8")
-        for text, other in texts if module.name == changed else ():
-            assert source.count(text) == 1, f"not exactly once in {module.name}: {text}"
-            source = source.replace(text, other)
-        (folder / module.parent.name).mkdir(exist_ok=True)
-        (folder / module.parent.name / module.name).write_text(source, encoding="utf-8")
-    (folder / "package.json").write_text('{"type": "module"}')
-
-
 WALKED = [(name, "make_report") for name in SURVEYS if name != "by invitation"]
 KEPT = ("two questions", "one of two", "a hidden question", "by invitation", "by site", "two waves")
 
 
 @pytest.mark.parametrize(("name", "how"), WALKED + [(name, "a device") for name in KEPT])
 def test_a_whole_report_has_the_product_of_the_laws_of_its_questions(
-    name: str, how: str, walk: Walk, shipped: Path
+    name: str, how: str, walk: Walk, shipped: ModuleFolder
 ) -> None:
     """Every answer, every branch; with both waves of a panel, and what a device sends again."""
-    assert fault_of(walk, shipped, name, how) is None
+    assert fault_of(walk, shipped.folder, name, how) is None
 
 
 @pytest.mark.parametrize(
     "planted", [one for one in PLANTED if one.javascript], ids=lambda one: one.name
 )
 def test_what_is_planted_between_the_questions_is_found(
-    planted: Planted, walk: Walk, tmp_path: Path
+    planted: Planted, walk: Walk, shipped: ModuleFolder
 ) -> None:
     assert planted.javascript
     how = "a device" if planted.javascript[0] == "memory.js" else "make_report"
 
-    write_modules(tmp_path, planted.javascript)
-    assert fault_of(walk, tmp_path, planted.survey, how)
+    with shipped.planted(*planted.javascript) as folder:
+        assert fault_of(walk, folder, planted.survey, how)
 
 
 def test_an_id_is_made_of_the_same_bytes_in_both_languages(tmp_path: Path) -> None:

@@ -30,51 +30,37 @@ def importers(imports: Mapping[Path, Set[Path]], module: Path) -> set[Path]:
     return found
 
 
-class Modules:
-    """One process for many questions."""
+class ModuleFolder:
+    """A folder of modules, and beside it others with a mistake."""
 
-    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
-        self._process, self._folder = process, folder.resolve()
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
         self._changed = 0
 
-    def run(self, body: str, given: object = None) -> Any:
-        """The value of an async function of ``given``, or the error's name and text."""
-        return self._ask(folder=str(self._folder), body=body, given=given)
-
-    def compute(self, body: str, given: object = None) -> Any:
-        """Like ``run``, but quicker, in a shared thread: for a body that changes nothing."""
-        return self._ask(folder=str(self._folder), body=body, given=given, computes=True)
-
-    def vectors(
-        self, path: Path, folder: Path | None = None, most: int | None = None, first: int = 0
-    ) -> Any:
-        """[how many cases ran, what failed]; stops at ``most`` failures. The case of the id
-        ``first`` then runs before the others."""
-        limit = {} if most is None else {"most": most, "first": first}
-        return self._ask(folder=str(folder or self._folder), vectors=str(path), **limit)
-
     @contextmanager
-    def planted(self, module: str, text: str, replacement: str) -> Iterator[Path]:
-        """A folder of the same modules with a mistake in one of them.
+    def planted(self, module: str, *changes: tuple[str, str]) -> Iterator[Path]:
+        """A folder of the same modules, one of them with changes: (a text, its replacement).
 
         Those that do not import it, nor what imports it, are links: Node has them already.
         """
         self._changed += 1
-        folder = self._folder.with_name(f"changed{self._changed}")
-        (changed,) = self._folder.glob(f"*/{module}")
+        folder = self.folder.with_name(f"changed{self._changed}")
+        (changed,) = self.folder.glob(f"*/{module}")
         source = changed.read_text(encoding="utf-8")
-        assert source.count(text) == 1, f"not exactly once in {module}"
+        for text, replacement in changes:
+            assert source.count(text) == 1, f"not exactly once in {module}: {text}"
+            source = source.replace(text, replacement)
         anew = importers(self._imports, changed)
         for old in self._imports:
-            new = folder / old.relative_to(self._folder)
+            new = folder / old.relative_to(self.folder)
             new.parent.mkdir(parents=True, exist_ok=True)
             if old == changed:
-                new.write_text(source.replace(text, replacement), encoding="utf-8")
+                new.write_text(source, encoding="utf-8")
             elif old in anew:
                 new.hardlink_to(old)
             else:
                 new.symlink_to(old)
-        (folder / PACKAGE).hardlink_to(self._folder / PACKAGE)
+        (folder / PACKAGE).hardlink_to(self.folder / PACKAGE)
         yield folder
         shutil.rmtree(folder)
 
@@ -83,9 +69,33 @@ class Modules:
         """Each module, and what it imports, at once or when it is needed."""
         return {
             module: {(module.parent / found).resolve() for found in _IMPORTED.findall(text)}
-            for module in self._folder.rglob("*.js")
+            for module in self.folder.rglob("*.js")
             for text in [_COMMENT.sub("", module.read_text(encoding="utf-8"))]
         }
+
+
+class Modules(ModuleFolder):
+    """One process for many questions."""
+
+    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
+        super().__init__(folder)
+        self._process = process
+
+    def run(self, body: str, given: object = None) -> Any:
+        """The value of an async function of ``given``, or the error's name and text."""
+        return self._ask(folder=str(self.folder), body=body, given=given)
+
+    def compute(self, body: str, given: object = None) -> Any:
+        """Like ``run``, but quicker, in a shared thread: for a body that changes nothing."""
+        return self._ask(folder=str(self.folder), body=body, given=given, computes=True)
+
+    def vectors(
+        self, path: Path, folder: Path | None = None, most: int | None = None, first: int = 0
+    ) -> Any:
+        """[how many cases ran, what failed]; stops at ``most`` failures. The case of the id
+        ``first`` then runs before the others."""
+        limit = {} if most is None else {"most": most, "first": first}
+        return self._ask(folder=str(folder or self.folder), vectors=str(path), **limit)
 
     def _ask(self, **question: Any) -> Any:
         assert self._process.stdin

@@ -1211,7 +1211,7 @@ def test_every_planted_mistake_fails_the_vectors(name: str, modules: Modules) ->
     unnoticed = []
     for mutant in MUTANTS:
         if mutant.noticed_by == name:
-            with modules.planted(mutant.module, mutant.text, mutant.replacement) as folder:
+            with modules.planted(mutant.module, (mutant.text, mutant.replacement)) as folder:
                 file = VECTORS / f"{name}.json"
                 _, failures = modules.vectors(file, folder, most=1, first=mutant.case)
             if [failure[:5] for failure in failures] != ["case "]:
