@@ -162,10 +162,10 @@ def test_no_request_brings_the_server_to_a_fault(app: Flask, examples: int) -> N
 
 @pytest.mark.slow
 def test_what_is_drawn_from_the_description_is_answered_as_described(app: Flask) -> None:
-    """A short ``make fuzz``."""
+    """A short ``make fuzz``. More right requests are others' tests; here each address has one."""
     before = contents(Path(app.config["DATABASE"]))
 
-    found = draw(app, 4, {})
+    found = draw(app, 1, 2, {})
 
     assert found.total() > 100
     assert contents(Path(app.config["DATABASE"])) == before

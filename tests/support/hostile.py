@@ -30,8 +30,8 @@ Tally = Counter[int]
 # --- drawn from the description -----------------------------------------------------------------
 
 
-def draw(app: Flask, each: int, headers: Mapping[str, str]) -> Tally:
-    """``each`` requests of every operation, right ones and wrong ones, by who has these headers.
+def draw(app: Flask, right: int, wrong: int, headers: Mapping[str, str]) -> Tally:
+    """So many right requests of every operation and so many wrong ones, by who has these headers.
 
     To draw costs more than to answer, and HEAD asks for what GET does: it gets the same ones.
 
@@ -47,14 +47,16 @@ def draw(app: Flask, each: int, headers: Mapping[str, str]) -> Tally:
     for operation in every:
         if operation.method == "head" and operation.path in asked:
             continue
-        wrong = [GenerationMode.NEGATIVE] if _can_be_wrong(operation) else []
-        for mode in (GenerationMode.POSITIVE, *wrong):
+        counts = {GenerationMode.POSITIVE: right}
+        if _can_be_wrong(operation):
+            counts[GenerationMode.NEGATIVE] = wrong
+        for mode, count in counts.items():
             # Where there is nothing to draw, there is nothing to be said of it.
             with (
                 with_reporter(lambda _: None),
                 suppress(schemathesis.errors.SchemathesisError, Unsatisfiable),
             ):
-                _run(operation.as_strategy(generation_mode=mode), each // 2, headers, found)
+                _run(operation.as_strategy(generation_mode=mode), count, headers, found)
     return found
 
 
