@@ -23,6 +23,7 @@ from deniably.estimation.analysis import roots
 from deniably.estimation.channels import matrix, position_scores
 from deniably.estimation.distribution import density
 from deniably.estimation.profile import quantile_intervals
+from deniably.mechanisms import Channel, Window
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy
 
@@ -42,18 +43,19 @@ def measure(sheet: Sheet, peers: Peers | None) -> None:
     sheet.section("Variance of a mean, worst value, against what any channel can do")
     settings = {1.0: POSSIBLE[1.0]} if sheet.quick else POSSIBLE
     added = noise_of(peers, list(settings), 1000 if sheet.quick else 100_000)
+    steps = 101 if sheet.quick else 1001
     for epsilon, least in settings.items():
         weights = weights_for_epsilon(Fraction(str(epsilon)))
-        ours = best_for_mean(1001, *weights)
+        ours = best_for_mean(steps, *weights)
         ratio, goal = ours.variance / least, 1.20 if epsilon < 1.5 else 1.10
-        window = best_window(1001, *weights).variance
+        window = best_window(steps, *weights).variance
         name = f"epsilon {epsilon:<3g} ours / possible"
         sheet.figure(name, f"{ratio:.3f}", f"<= {goal}", ratio <= goal)
         sheet.note(
             f"   variance {ours.variance:.4g}; window {window:.4g}; Laplace noise by formula"
             f" {8 / epsilon**2:.4g} ({8 / epsilon**2 / ours.variance:.1f} times ours)"
         )
-        real(sheet, epsilon, 2_000 if sheet.quick else 1_000_000)
+        real(sheet, ours.mechanism, 2_000 if sheet.quick else 1_000_000)
         for method, variance, error in added.get(epsilon, []):
             name = f"            diffprivlib {method} / ours"
             ratio = variance / ours.variance
@@ -120,12 +122,12 @@ def asked(epsilon: float) -> dict[str, object]:
     return {"name": "s", "title": "T", "questions": [question]}
 
 
-def real(sheet: Sheet, epsilon: float, n: int) -> None:
+def real(sheet: Sheet, mechanism: Channel | Window, n: int) -> None:
     """Measures a mean from reports of the running code, with all answers in mid-range."""
-    mechanism = best_for_mean(1001, *weights_for_epsilon(Fraction(str(epsilon)))).mechanism
-    score = position_scores(mechanism) / 500 - 1
-    seen = score[randomise_many(mechanism, np.full(n, 500))]
-    expected = float(matrix_row(mechanism, 500) @ score**2)
+    middle = mechanism.k // 2
+    score = position_scores(mechanism) / middle - 1
+    seen = score[randomise_many(mechanism, np.full(n, middle))]
+    expected = float(matrix_row(mechanism, middle) @ score**2)
     sheet.note(
         f"   of {n:,} reports to 0: mean {seen.mean():+.4f}, variance {seen.var():.4g}"
         f" (by formula {expected:.4g})"

@@ -45,6 +45,9 @@ _KINDS = {
     ),
 }  # fmt: skip
 
+_READABLE = re.compile(rb"[ -~]{5,}")
+"""Where traces can be: all have five characters or more. Most of a small database is nothing."""
+
 _DIGEST = re.compile(rb"(?=[0-9]*[a-f])[0-9a-f]{32,}")
 """A hexadecimal word. One SHA-256 digest in 250 has ten digits in it that look like a Unix time."""
 
@@ -92,7 +95,12 @@ def in_file(file: Path) -> list[Trace]:
 
 def _matches(pattern: re.Pattern[bytes], text: bytes) -> list[re.Match[bytes]]:
     """The matches that are no part of a digest."""
-    return [found for found in pattern.finditer(text) if not _in_digest(found, text)]
+    return [
+        found
+        for readable in _READABLE.finditer(text)
+        for found in pattern.finditer(text, *readable.span())
+        if not _in_digest(found, text)
+    ]
 
 
 def _in_digest(found: re.Match[bytes], text: bytes) -> bool:
