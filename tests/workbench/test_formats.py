@@ -85,7 +85,7 @@ def source() -> Provenance:
 
 @pytest.fixture(scope="module")
 def sites() -> ReportSet:
-    return simulated(SITES)
+    return simulated(SITES, 100)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def of_sites(
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same without strata."""
     to = tmp_path_factory.mktemp("bare") / "out"
-    write_folder(to, without_strata(simulated(SITES)), source_of(SITES), [*FORMATS])
+    write_folder(to, without_strata(simulated(SITES, 100)), source_of(SITES), [*FORMATS])
     return to
 
 
@@ -125,8 +125,8 @@ TYPES = [one["name"] for one in PLAIN]
     n=st.integers(1, 40),
     seed=st.integers(0, 2**32),
 )
-@example(names=TYPES, ask=99, sites=False, n=200, seed=1)
-@example(names=TYPES, ask=4, sites=True, n=200, seed=1)
+@example(names=TYPES, ask=99, sites=False, n=60, seed=1)
+@example(names=TYPES, ask=4, sites=True, n=60, seed=1)
 def test_every_format_gives_the_same_set_back(
     names: list[str], ask: int, sites: bool, n: int, seed: int
 ) -> None:
