@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import requests
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
 
 from deniably.authoring.compiling import publish_text
 from support.material import Server
-from support.phone import ANSWERS, SURVEY, Watched
+from support.phone import ANSWERS, SURVEY, Watched, as_new
 
 pytestmark = pytest.mark.browser
 
@@ -79,7 +79,7 @@ def sixty_steps(phone: Watched) -> None:
 
 def sending(phone: Watched) -> None:
     phone.to_check_page()
-    phone.page.route("**/reports", lambda route: None)
+    phone.page.context.route("**/reports", lambda route: None)
     phone.send()
     phone.wait("sending")
 
@@ -117,10 +117,19 @@ def assert_forgotten(phone: Watched) -> None:
     assert phone.page.url == "about:blank"
 
 
+@pytest.fixture
+def first_tab(handed_on: BrowserContext, server: Server) -> Iterator[Watched]:
+    """A phone that was never here, in the one tab of its browser that is never closed: each test
+    leaves it where it was before."""
+    yield Watched(handed_on.pages[0], server)
+    as_new(handed_on, server.url)
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_can_be_left_and_the_tab_forgets_it(
-    phone: Watched, step: Callable[[Watched], None]
+    first_tab: Watched, step: Callable[[Watched], None]
 ) -> None:
+    phone = first_tab
     phone.page.goto("about:blank")
     step(phone)
     phone.leave()
