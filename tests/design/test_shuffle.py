@@ -142,7 +142,7 @@ def test_delta_is_that_of_all_counts(n: int, k: int, epsilon0: float, part: floa
     assert exact <= delta <= exact * (1 + 1e-7) + 1e-7
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [2, 3, 4])
 @pytest.mark.parametrize(("epsilon0", "epsilon"), [(1.5, 0.7), (0.5, 0.1), (4, 1)])
 def test_the_multiset_of_six_k_ary_reports_keeps_delta(
     k: int, epsilon0: float, epsilon: float
@@ -288,7 +288,7 @@ def test_the_number_of_yes_gives_away_less_than_the_reports(n: int, epsilon0: fl
 
 
 @settings(max_examples=6, deadline=None)
-@given(st.integers(2, 10**4), st.floats(0.1, 6), st.floats(1e-10, 0.1), st.integers(2, 20))
+@given(st.integers(2, 2000), st.floats(0.1, 6), st.floats(1e-10, 0.1), st.integers(2, 20))
 def test_epsilon_is_the_smallest_that_keeps_delta(
     n: int, epsilon0: float, delta: float, k: int
 ) -> None:

@@ -17,7 +17,7 @@ from deniably.audit import whole_reports
 from deniably.lab.board import PRIORS, Dossier
 from deniably.lab.board_words import DossierPart
 from deniably.survey.report import read_report
-from support.commands import call, in_a_process
+from support.commands import call
 from support.whole_faults import PLANTED, send_with
 
 SURVEY = """
@@ -222,7 +222,7 @@ def test_the_verdict_is_the_audits(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_the_page_stands_alone_and_says_the_same(folder: Path, tmp_path: Path) -> None:
     file = folder / "honesty.yaml"
-    done = in_a_process(
+    done = call(
         "dossier", file, "--n", str(N), "--trials", str(TRIALS), "-o", tmp_path / "dossier.html"
     )
     page = (tmp_path / "dossier.html").read_text(encoding="utf-8")
