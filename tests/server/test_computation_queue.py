@@ -422,9 +422,11 @@ def test_a_real_server_answers_what_the_application_alone_does(
     server = serve_at(address, "--workers", "2" if address.startswith("postgres") else "1")
     alone = create_app({"DATABASE": address})
     client = alone.test_client()
+    asked = [*PATHS, *REFUSED]
+    wanted = {path: client.get(path, headers={"Accept": "text/html"}) for path in asked}
 
-    for path in [*PATHS, *REFUSED, *PATHS]:
-        expected = client.get(path, headers={"Accept": "text/html"})
+    for path in [*asked, *PATHS]:
+        expected = wanted[path]
         for encoding in ("gzip", "identity"):
             headers = {"Accept-Encoding": encoding, "Accept": "text/html"}
             answer = requests.get(server.url + path, headers=headers, timeout=60)
