@@ -158,9 +158,9 @@ def _draws(m: Mechanism) -> int:
     if m["name"] == "vector":
         return len(m["parts"]) + sum(_draws(part) for part in m["parts"])
     if m["name"] in ("laplace", "bounded_laplace"):
-        return 600
+        return 300
     if m["name"] == "gaussian":
-        return 1500 * m["d"]
+        return 200 * m["d"]
     return 24 + 2 * m["k"] + m.get("size", 0) if m["k"] < 2000 else 16
 
 
@@ -260,7 +260,7 @@ def _noise() -> Iterator[Case]:
             assert labels
         tests = []
         for label in labels:
-            coins = Tape(tape_bytes(label, 3000))
+            coins = Tape(tape_bytes(label, 400))
             found = SAMPLERS[name](coins, *arguments.values())
             value = found if isinstance(found, int) else bool(found)
             data = coins.data[: coins.consumed + 7]
@@ -276,7 +276,7 @@ def _seeds(arguments: dict[str, Any]) -> Iterator[Any]:
 
 def _doubles_differ(label: str, p: int, q: int) -> bool:
     """Whether arithmetic in doubles, which rounds a square above 2^53, takes another way."""
-    data = tape_bytes(label, 300)
+    data = tape_bytes(label, 200)
     exact, rounded = Tape(data), Tape(data)
     t = math.isqrt(p // q) + 1
     found = draw_gaussian(exact, p, q)
