@@ -288,7 +288,7 @@ def test_the_number_of_yes_gives_away_less_than_the_reports(n: int, epsilon0: fl
 
 
 @settings(max_examples=6, deadline=None)
-@given(st.integers(2, 2000), st.floats(0.1, 6), st.floats(1e-10, 0.1), st.integers(2, 20))
+@given(st.integers(2, 10**4), st.floats(0.1, 6), st.floats(1e-10, 0.1), st.integers(2, 20))
 def test_epsilon_is_the_smallest_that_keeps_delta(
     n: int, epsilon0: float, delta: float, k: int
 ) -> None:
