@@ -296,13 +296,14 @@ def _log_faults(form: Form, *, by_thread: bool = False) -> None:
     terminal is stopped, the line of one fault would hold up every answer."""
     logging.raiseExceptions = False  # if the log is not writable, neither is an error about it
     handler: logging.Handler = logging.StreamHandler()
-    handler.setFormatter(Faults(form))
     if by_thread:
         lines = Queue[object](_LINES)
         listener = QueueListener(lines, handler)
         listener.start()
         Finalize(None, listener.stop, exitpriority=0)
         handler = QueueHandler(lines)
+    # Before the queue: that makes a text of what it takes, with what an exception says in it.
+    handler.setFormatter(Faults(form))
     log = logging.getLogger("deniably")
     log.handlers = [handler]
     log.propagate = False

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import requests
 
+from deniably_server import serving
+from support.crowd import until
 from support.material import Process, Server, a_report, survey_named
 from support.nursery import the_nursery
 
@@ -40,3 +45,24 @@ def test_a_fault_that_cannot_be_logged_holds_up_no_answer(database: Path, tmp_pa
     finally:
         server.kill()
         os.close(pipe)
+
+
+@pytest.mark.parametrize("by_thread", [False, True])
+def test_what_an_exception_says_stays_out_of_the_log(
+    by_thread: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold what a client sent. By a thread or not, a line is what the server calls it."""
+    log, written = logging.getLogger("deniably"), io.StringIO()
+    for name in ("handlers", "propagate"):
+        monkeypatch.setattr(log, name, getattr(log, name))
+    monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
+    monkeypatch.setattr(sys, "stderr", written)
+    serving._log_faults("text", by_thread=by_thread)
+
+    try:
+        raise ValueError("what a client sent")
+    except ValueError:
+        log.exception("%s", "a fault")
+    until(lambda: written.getvalue().endswith("\n"))
+
+    assert written.getvalue() == "ERROR a fault\n"
