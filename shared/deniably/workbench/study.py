@@ -66,6 +66,17 @@ _MOST_CELLS = 10_000
 _BLOCK = 10_000
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """Results that are asked for: those of a ``question``, or of all; ``strata`` is a key and its
+    value."""
+
+    question: str | None
+    confidence: float
+    smooth: bool
+    strata: tuple[str, str] | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Table):
     """A survey and what it collected, as ``deniably.open`` found it.
@@ -91,6 +102,9 @@ class Study(Table):
     _remote: Remote | None = None
     _served: SurveyResult | None = None
     _tallied: TalliedSet | None = None
+    _kept: dict[_Wanted, SurveyResult] = field(
+        init=False, default_factory=dict[_Wanted, SurveyResult]
+    )
 
     @property
     def reports(self) -> ReportSet:
@@ -658,16 +672,27 @@ class Study(Table):
             self._question(question)
         served = self._served
         if self._has_tallies:
-            found = result(
-                self.survey, self.state, self._tallies, smooth=smooth, confidence=confidence,
-                invited=served.invited if served else None, only=question,
-            )  # fmt: skip
+            found = self._estimated(_Wanted(question, confidence, smooth), self._tallies)
             return found if served is None else structs.replace(found, subgroups=served.subgroups)
         assert served is not None
         assert self._remote is not None
         if (confidence, smooth) != (served.confidence, False):
             served = fetch_results(self._remote, confidence=confidence, smooth=smooth)
         return _only(question, served)
+
+    def _estimated(self, wanted: _Wanted, tallies: Mapping[str, Tally]) -> SurveyResult:
+        """What is wanted from these tallies, which takes long and is worked out once."""
+        every = self._kept.get(replace(wanted, question=None))
+        if every is not None:
+            return _only(wanted.question, every)
+        if wanted not in self._kept:
+            strata = wanted.strata and dict([wanted.strata])
+            invited = self._served.invited if self._served and not strata else None
+            self._kept[wanted] = result(
+                self.survey, self.state, tallies, smooth=wanted.smooth,
+                confidence=wanted.confidence, invited=invited, only=wanted.question, strata=strata,
+            )  # fmt: skip
+        return self._kept[wanted]
 
     def _values(self, key: str) -> Sequence[str]:
         """The values of a key of the strata."""
@@ -687,12 +712,9 @@ class Study(Table):
             self._question(question)
         if self._served is None or self._remote is None:
             return {
-                value: result(
-                    self.survey, self.state, tallies, smooth=smooth, confidence=confidence,
-                    only=question, strata={by: value},
-                )
+                value: self._estimated(_Wanted(question, confidence, smooth, (by, value)), tallies)
                 for value, tallies in self._tallies_by(by).items()
-            }  # fmt: skip
+            }
         shown = [value for value in values if {by: value} in (self._served.subgroups or [])]
         if not shown:
             raise NoResults(f"{self.survey.name}: no value of {by} has results of its own")
