@@ -80,8 +80,8 @@ FEATURES = (
     "CrossOriginOpenerPolicy",
 )
 
-# The browser talks to the test's own server and to nobody else. Its pages do not share a process:
-# with one for all, a page now and then waited for another without end.
+# The browser talks to the test's own server and to nobody else. Pages at work at once do not share
+# a process: with one for all, a page now and then waited for another without end.
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from deniably.authoring.compiling import publish_text
 from support.material import Server
-from support.phone import PHONE, SURVEY, Watched, as_new
+from support.phone import PHONE, SURVEY, Watched, as_new, new_tab
 
 HOSTILE = """
 name: hostile
@@ -58,7 +58,7 @@ def handed_on(chromium: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def phone(handed_on: BrowserContext, server: Server) -> Iterator[Watched]:
     """A phone that was never here, but for files in its browser's cache."""
-    yield Watched(handed_on.new_page(), server)
+    yield Watched(new_tab(handed_on), server)
     as_new(handed_on, server.url)
 
 
@@ -74,7 +74,7 @@ def been_here(chromium: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def visitor(been_here: BrowserContext, server: Server) -> Iterator[Watched]:
     """A phone that may have opened forms before, for tests that send nothing."""
-    visitor = Watched(been_here.new_page(), server)
+    visitor = Watched(new_tab(been_here), server)
     yield visitor
     assert visitor.posts() == [], "who sends is no visitor"
     visitor.unwatch()

@@ -17,7 +17,7 @@ from deniably.trust.signing import fingerprint
 from support.intercepting_proxy import Entries, InterceptingProxy, rechained
 from support.material import AUTHOR, Server, register_of, register_text
 from support.modules import Modules
-from support.phone import SURVEY, Watched, answer, as_new, memory
+from support.phone import SURVEY, Watched, answer, as_new, memory, new_tab
 from support.register_attacks import (
     FIRST_CONTACT_ATTACKS,
     LATER_ATTACKS,
@@ -50,7 +50,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def phone(handed_on: BrowserContext, proxy: InterceptingProxy) -> Iterator[Watched]:
     """A phone that was never here, on whose way somebody may stand."""
-    yield Watched(handed_on.new_page(), proxy)
+    yield Watched(new_tab(handed_on), proxy)
     as_new(handed_on, proxy.url)
 
 
