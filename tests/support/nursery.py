@@ -1,4 +1,4 @@
-"""Server processes in a moment: a process that has imported everything, and forks.
+"""Server processes in a moment: a process that has imported what they use, and forks.
 
 What runs in the fork is the command ``deniably`` with its arguments, whole and unchanged, or a
 program of a test's own; only what imports, templates and routes cost, seconds of CPU, is spent
@@ -252,9 +252,10 @@ def _run(program: str | None, arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    import scipy.optimize
-    import scipy.stats  # noqa: F401
-    import sklearn.cluster  # noqa: F401
+    # Every fork pays for all that is there, so only what most of them use is. sqlite-utils imports
+    # pandas where that is installed, which it is not with a server.
+    sys.modules["pandas"] = None  # type: ignore[assignment]
+    import scipy.optimize  # noqa: F401
     import uvicorn.protocols.http.httptools_impl  # noqa: F401
     from compiled import compile_all, compile_once
     from jumping import jump
@@ -266,6 +267,7 @@ if __name__ == "__main__":
         for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not each.name.endswith(".__main__"):
                 importlib.import_module(each.name)
+    del sys.modules["pandas"]
     compile_once()
     compile_all()
     gc.collect()
