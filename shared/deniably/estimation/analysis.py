@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from math import ceil, comb
 from statistics import NormalDist
 from typing import TypeGuard
@@ -38,6 +38,7 @@ from deniably.estimation.inversion import (
     Mean,
     Uncertain,
     as_mean,
+    is_share,
     least_step,
     linear,
     scores,
@@ -271,7 +272,7 @@ def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncerta
         return found
 
     seems, error = (within + spread) / tally.n, ((within + spread) / tally.n) ** 0.5
-    if np.allclose(value * (1 - value), 0):  # a share: half a report, see standard_error
+    if is_share(value):  # half a report, see standard_error
         half = (tally.n * estimate + (0.5 - q) / (p - q)) / (tally.n + 1)
         error = float(np.sqrt(variance_at(np.clip(half, *ends))))
     within /= tally.n
@@ -399,10 +400,15 @@ def position_line(question: Number) -> PositionLine:
     Buckets of unequal width differ by one number, and their middles are less than one step of the
     grid from a line.
     """
-    if question.mechanism.law.domain.count == question.range.positions:
-        grid = question.range
+    grid = question.range
+    if question.mechanism.law.domain.count == grid.positions:
         return PositionLine(*_unit(grid), (float(grid.minimum), float(grid.maximum)))
-    middles = bucket_middles(question)
+    return _middle_line(grid, question.mechanism.k)
+
+
+@lru_cache(maxsize=16)  # asked for with every tally
+def _middle_line(grid: Range, buckets: int) -> PositionLine:
+    middles = [(low + high) / 2 for low, high in _bucket_ends(grid, buckets)]
     first, last = middles[0], middles[-1]
     step = (last - first) / (len(middles) - 1)
     apart = [middle - first - step * x for x, middle in enumerate(middles)]
@@ -513,12 +519,15 @@ def roots(mechanism: HasLaw[Law]) -> float | None:
 
 def bucket_ends(question: Number) -> list[tuple[Fraction, Fraction]]:
     """The first and the last number of every bucket, in the unit of the question."""
-    n, k = question.range.positions, question.mechanism.k
-    first = [-(-bucket * n // k) for bucket in range(k + 1)]
-    return [
-        (question.range.value(first[bucket]), question.range.value(first[bucket + 1] - 1))
-        for bucket in range(k)
-    ]
+    return list(_bucket_ends(question.range, question.mechanism.k))
+
+
+@lru_cache(maxsize=16)  # asked for with every tally
+def _bucket_ends(grid: Range, buckets: int) -> tuple[tuple[Fraction, Fraction], ...]:
+    first = [-(-bucket * grid.positions // buckets) for bucket in range(buckets + 1)]
+    return tuple(
+        (grid.value(first[bucket]), grid.value(first[bucket + 1] - 1)) for bucket in range(buckets)
+    )
 
 
 def bucket_middles(question: Number) -> list[Fraction]:

@@ -259,7 +259,9 @@ def _by_rows(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floa
         return _of_pairs(one, other, both)
 
     shuffled = [
-        statistics(np.array([generator.permutation(n) for _ in range(min(most, shuffles - done))]))
+        statistics(
+            generator.permuted(np.tile(np.arange(n), (min(most, shuffles - done), 1)), axis=1)
+        )
         for done in range(0, shuffles, most)
     ]
     return float(statistics(np.arange(n))), np.concatenate(shuffled)

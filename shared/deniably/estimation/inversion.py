@@ -260,7 +260,7 @@ class _Scored:
             return (spread(mu, likeliest(mu, 0)) - (mu - mean) ** 2) / n
 
         shown = np.array(mean)
-        if np.allclose(target * (1 - target), 0):  # a share
+        if is_share(target):
             shown = (n * mean + (score.min() + score.max()) / 2) / (n + 1)
         error = float(np.sqrt(variance_at(np.clip(shown, *ends))))
         within = float(here(np.clip(mean, *ends))) / n
@@ -357,6 +357,14 @@ def half_step(step: float, variance: float) -> float:
     return step / 2 * min(1.0, step**2 / variance) if variance > 0 else step / 2
 
 
+def is_share(values: Floats) -> bool:
+    """Whether all values are 0 or 1, but for rounding."""
+    return bool((np.abs(values * (1 - values)) <= _ROUNDING).all())
+
+
+_ROUNDING = 1e-8
+
+
 def least_step(values: Floats) -> float:
     """The smallest gap between two different values, 0 where all are the same."""
     gaps = np.diff(np.sort(values))
@@ -378,13 +386,14 @@ def tilted(
     value = np.asarray(values, dtype=np.float64)
     apart = x - weight @ x / weight.sum()
     wanted = np.stack([np.ones_like(x), x, *value])
-    seen, ends = weight > 0, (wanted[:, [x.argmin()]], wanted[:, [x.argmax()]])
-    parts: list[Floats] = []
-    for end, steps in ((apart.min(), _STEPS), (apart.max(), _STEPS[::-1])):
+    seen, first, last = weight > 0, x.argmin(), x.argmax()
+    weight, away, at_seen = weight[seen], apart[seen], wanted[:, seen]
+    parts: list[Floats] = [wanted[:, first, None]]
+    for end, rest in ((apart[first], _RESTS), (apart[last], _RESTS[::-1])):
         if end:
-            law = weight[seen] / (1 - (1 - steps[:, None]) * (apart[seen] / end))
-            parts.append(wanted[:, seen] @ law.T)
-    total, means, *sums = np.hstack([ends[0], *parts, ends[1]])
+            parts.append(at_seen @ (weight / (1 - rest * (away / end))).T)
+    parts.append(wanted[:, last, None])
+    total, means, *sums = np.concatenate(parts, axis=1)
     at, known = means / total, sums / total
 
     def likeliest(mu: npt.ArrayLike, kind: int) -> Floats:
@@ -394,8 +403,8 @@ def tilted(
     return likeliest
 
 
-_STEPS = 1 / (1 + np.exp(np.linspace(14, -14, 141)))
-"""What 1 + s (position - mean) is at the end of the scale: from nearly nothing to nearly 1."""
+_RESTS = (1 - 1 / (1 + np.exp(np.linspace(14, -14, 141))))[:, None]
+"""1 less what 1 + s (position - mean) is at the end of the scale: from nearly 1 to nearly 0."""
 
 
 def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.ArrayLike], Floats]:
