@@ -110,58 +110,59 @@ def _below(cut: tuple[int, int], share: int, whole: int) -> bool:
     return share * under < over * whole
 
 
-Turn = tuple[int, int, int, int, Sequence[tuple[int, int]]]
-"""A draw that has branches still to be explored: how many draws came before it, the share and the
-whole of the path until then, the sum of its weights, and these branches, each with its weight."""
+Turn = tuple[int, int, int, int, int, Sequence[int] | None]
+"""A draw whose other branches are still to be explored: how many draws came before it, the branch
+that it took, the share and the whole of the path until then, the sum of its weights, and these;
+None where all weigh 1."""
 
 
 class _Stem(Coins):
     """Coins that repeat the beginning of a path and then take the likeliest branch of every draw.
 
-    Every draw branches by its weights. ``turns`` holds the draws from the last of the beginning on
-    that have more branches; ``draws`` counts all of them. The path's probability is
-    ``share / whole``, not in lowest terms. An id is one of ``ids``; ``drawn`` lists the ids that
-    were drawn.
+    Every draw branches by its weights. ``turns`` holds the draws after the beginning that have more
+    branches; ``draws`` counts all of them. The path's probability is ``share / whole``, not in
+    lowest terms; those of its beginning are given. An id is one of ``ids``; ``drawn`` lists the ids
+    that were drawn.
     """
 
     __slots__ = ("drawn", "draws", "given", "ids", "path", "share", "turns", "whole")
 
-    def __init__(self, path: list[int], ids: Sequence[str]) -> None:
-        super().__init__(lambda _: b"")
+    def __init__(self, path: Sequence[int], share: int, whole: int, ids: Sequence[str]) -> None:
+        self._source = _no_bytes
         self.ids = ids
         self.drawn: list[str] = []
         self.given = len(path)
-        self.path = path
+        self.path = list(path)
         self.draws = 0
-        self.share = self.whole = 1
+        self.share = share
+        self.whole = whole
         self.turns: list[Turn] = []
 
     def below(self, n: int) -> int:
         at = self.draws
         if at < self.given:
             self.draws = at + 1
-            branch = self.path[at]
-        else:
-            branch = self._first(0)
-        if branch + 1 < n and at + 1 >= self.given:
-            # Equally likely branches are queued one at a time, for n may be 2**53.
-            self.turns.append((at, self.share, self.whole, n, ((branch + 1, 1),)))
-        self.whole *= n
-        return branch
+            return self.path[at]
+        self._take(0)
+        if n > 1:
+            self.turns.append((at, 0, self.share, self.whole, n, None))
+            self.whole *= n
+        return 0
 
     def choose(self, weights: Sequence[int]) -> int:
-        total, at = sum(weights), self.draws
+        at = self.draws
         if at < self.given:
             self.draws = at + 1
-            branch = self.path[at]
-        else:
-            branch = self._first(weights.index(max(weights)))
-            if weights[branch] < total:
-                more = [(i, w) for i, w in enumerate(weights) if w and i != branch]
-                self.turns.append((at, self.share, self.whole, total, more))
-        self.share *= weights[branch]
+            return self.path[at]
+        total, most = sum(weights), max(weights)
+        likeliest = weights.index(most)
+        self._take(likeliest)
+        if most < total:
+            turn = at, likeliest, self.share, self.whole, total, tuple(weights)
+            self.turns.append(turn)
+        self.share *= most
         self.whole *= total
-        return branch
+        return likeliest
 
     def draw_id(self) -> str:
         self.drawn.append(self.ids[self.choose((1,) * len(self.ids))])
@@ -170,12 +171,15 @@ class _Stem(Coins):
     def chance(self, n: int, d: int) -> bool:
         return self.choose(_chance(n, d)) == 1
 
-    def _first(self, likeliest: int) -> int:
+    def _take(self, branch: int) -> None:
         if self.draws == _MOST_DRAWS:
             raise _CutOff
         self.draws += 1
-        self.path.append(likeliest)
-        return likeliest
+        self.path.append(branch)
+
+
+def _no_bytes(_: int) -> bytes:
+    return b""
 
 
 @lru_cache(maxsize=4096)
@@ -282,10 +286,14 @@ def explore(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:])
     likelier than one that was taken. An id is drawn from ``ids``, equally likely.
     """
     shares: PathShares[R] = _shares()
-    waiting: list[tuple[float, tuple[int, ...]]] = [(-1.0, ())]
+    waiting: list[_Waiting] = [(-1.0, (), 1, 1, 1)]
     paths, draws = 0, _MOST_DRAWS
     while waiting and paths < most:
-        coins = _Stem(list(heappop(waiting)[1]), ids)
+        place, path, share, whole, alike = heappop(waiting)
+        if alike > 1:
+            # Equally likely branches wait one at a time, for there may be 2**53.
+            heappush(waiting, (place, (*path[:-1], path[-1] + 1), share, whole, alike - 1))
+        coins = _Stem(path, share, whole, ids)
         paths += 1
         try:
             result = run(coins)
@@ -293,11 +301,27 @@ def explore(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:])
         except _CutOff:
             pass
         draws = min(draws, coins.draws)
-        for depth, share, whole, total, branches in coins.turns:
-            stem = tuple(coins.path[:depth])
-            for branch, weight in branches:
-                heappush(waiting, (-(share / whole) * (weight / total), (*stem, branch)))
+        for turn in coins.turns:
+            _wait(waiting, coins.path, turn)
     return Exploration(_law(shares), paths, draws)
+
+
+_Waiting = tuple[float, tuple[int, ...], int, int, int]
+"""The beginning of a path: the negative of its probability, its branches, its share and whole, and
+how many branches from the last one on are as likely."""
+
+
+def _wait(waiting: list[_Waiting], path: list[int], turn: Turn) -> None:
+    """Put the other branches of a draw of this path among those that wait."""
+    depth, taken, share, whole, total, weights = turn
+    stem, likely, over = tuple(path[:depth]), -(share / whole), whole * total
+    if weights is None:
+        heappush(waiting, (likely * (1 / total), (*stem, 1), share, over, total - 1))
+        return
+    for branch, weight in enumerate(weights):
+        if weight and branch != taken:
+            place = likely * (weight / total)
+            heappush(waiting, (place, (*stem, branch), share * weight, over, 1))
 
 
 def worst_odds(laws: Iterable[Mapping[R, Fraction]]) -> Fraction | None:
