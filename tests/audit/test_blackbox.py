@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections.abc import Callable, Hashable
@@ -12,16 +11,9 @@ import pytest
 from deniably.audit.blackbox import certify, lower_bound
 from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection, Unary
+from support.tape import tape
 
 TRIALS = 20_000
-
-
-def tape() -> Callable[[], Coins]:
-    """Bytes that look random and are the same on every run."""
-    blocks = (hashlib.sha256(str(i).encode()).digest()[:28] for i in itertools.count())
-    stream = (block[i : i + 7] for block in blocks for i in range(0, 28, 7))
-    coins = Coins(lambda _: next(stream))
-    return lambda: coins
 
 
 def in_turn(*reports: Hashable) -> Callable[[Coins], Hashable]:
@@ -68,7 +60,7 @@ def test_an_event_that_is_given_is_counted_where_none_promises_more() -> None:
         lambda c: mechanism.randomise(63, c),
         TRIALS,
         event=first,
-        coins=coins,
+        coins=lambda: coins,
     )
 
     assert 0.9 < found.epsilon < math.log(3)
@@ -82,7 +74,7 @@ def test_rare_reports_do_not_promise_what_they_cannot_keep() -> None:
         lambda c: (c.choose((1, 3)), c.below(1000)),
         TRIALS,
         event=lambda report: report[0] == 0,  # type: ignore[index]
-        coins=coins,
+        coins=lambda: coins,
     )
 
     assert found.epsilon == pytest.approx(1.02, abs=0.05)
@@ -96,7 +88,7 @@ def test_several_ticks_prove_more_than_one() -> None:
         lambda c: mechanism.randomise((0, 1, 2, 3), c),
         lambda c: mechanism.randomise((), c),
         TRIALS,
-        coins=coins,
+        coins=lambda: coins,
     )
 
     assert 2.6 < found.epsilon < math.log(81)
@@ -104,7 +96,7 @@ def test_several_ticks_prove_more_than_one() -> None:
 
 def test_what_is_the_same_for_both_answers_proves_nothing() -> None:
     coins = tape()
-    found = certify(lambda c: c.below(50), lambda c: c.below(50), TRIALS, coins=coins)
+    found = certify(lambda c: c.below(50), lambda c: c.below(50), TRIALS, coins=lambda: coins)
 
     assert found.epsilon < 0.05
 

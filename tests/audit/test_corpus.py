@@ -7,8 +7,6 @@ The faults of single questions are in ``planted``, those between the questions o
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import json
 import math
 from collections.abc import Callable
@@ -44,6 +42,7 @@ from support.planted import (
     number,
 )
 from support.soak import soak
+from support.tape import tape
 from support.whole_faults import PLANTED as BETWEEN
 from support.whole_faults import send_with
 from support.whole_surveys import SURVEYS
@@ -57,14 +56,6 @@ MORE = {
     "a_new_memo_now_and_then_select_one": 4000,
     "a_new_memo_now_and_then_ticks": 4000,
 }
-
-
-def tape(start: int = 0) -> Coins:
-    """Bytes that look random and are the same on every run."""
-    counter = itertools.count(start)
-    blocks = (hashlib.sha256(str(i).encode()).digest()[:28] for i in counter)
-    stream = (block[i : i + 7] for block in blocks for i in range(0, 28, 7))
-    return Coins(lambda _: next(stream))
 
 
 def verdict_on(fault: Planted) -> Verdict:
@@ -141,7 +132,7 @@ def test_fresh_noise_on_retry_proves_more_than_the_claim() -> None:
 @pytest.mark.parametrize("survey", [every_type, soak(survey_of_everything)])
 def test_no_type_of_question_is_accused(survey: Callable[[], Survey]) -> None:
     """On a fixed tape; live, each question is wrongly accused with a chance below 1e-6."""
-    coins = tape()
+    coins = tape(2)
     verdicts = audit(survey(), 1000, coins=lambda: coins)
 
     assert [(one.question, one.fault) for one in verdicts if one.fault] == []

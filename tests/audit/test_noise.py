@@ -6,8 +6,6 @@ many, that mass stays at some percent; what it could hide is left to a test of f
 and to the shared vectors, which hold every byte.
 """
 
-import hashlib
-import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -28,6 +26,7 @@ from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from support.cases import for_each
 from support.exact_laws import distribution
 from support.soak import soak
+from support.tape import tape
 
 CUT = Fraction(1, 10**4)
 
@@ -174,14 +173,6 @@ def test_a_gaussian_that_does_not_keep_its_promise_is_refused() -> None:
     with pytest.raises(ValueError, match="too small"):
         Gaussian(11, 1, "100", "1", "0.00001")
     Gaussian(11, 1, "1400", "1", "0.00001")
-
-
-def tape() -> Coins:
-    """Bytes that look random and are the same on every run: SHA-256 of a counter."""
-    counter = itertools.count()
-    blocks = (hashlib.sha256(str(i).encode()).digest()[:28] for i in counter)
-    stream = (block[i : i + 7] for block in blocks for i in range(0, 28, 7))
-    return Coins(lambda _: next(stream))
 
 
 @pytest.mark.parametrize(
