@@ -218,17 +218,21 @@ def _fair_mass(n: Floats, x: Floats) -> Floats:
 
     Source: Loader 2000, "Fast and accurate computation of binomial probabilities".
     """
-    n, x = np.asarray(n, dtype=np.float64), np.asarray(x, dtype=np.float64)
     rest = n - x
     inside = (x > 0) & (rest > 0)
-    safe_x, safe_rest = np.where(inside, x, 1.0), np.where(inside, rest, 1.0)
-    both = safe_x + safe_rest
-    skew = (safe_x - safe_rest) / both
-    deviance = safe_x * np.log1p(skew) + safe_rest * np.log1p(-skew)
-    correction = _stirling_error(both) - _stirling_error(safe_x) - _stirling_error(safe_rest)
-    log_mass = correction - deviance - np.log(2 * np.pi * safe_x * safe_rest / both) / 2
-    at_an_end = np.where((x == 0) | (rest == 0), -n * math.log(2), -np.inf)
-    result: Floats = np.exp(np.where(inside, log_mass, at_an_end))
+    if inside.all():
+        return _mass_inside(x, rest)
+    mass: Floats = np.where((x == 0) | (rest == 0), np.exp(-n * math.log(2)), 0.0)
+    mass[inside] = _mass_inside(x[inside], rest[inside])
+    return mass
+
+
+def _mass_inside(x: Floats, rest: Floats) -> Floats:
+    both = x + rest
+    skew = (x - rest) / both
+    deviance = x * np.log1p(skew) + rest * np.log1p(-skew)
+    correction = _stirling_error(both) - _stirling_error(x) - _stirling_error(rest)
+    result: Floats = np.exp(correction - deviance - np.log(2 * np.pi * x * rest / both) / 2)
     return result
 
 
