@@ -31,6 +31,13 @@ def test_lines_find_what_halves_find(
     assert falling(found) <= most
 
 
+@pytest.mark.parametrize("falling", FALLING[1:4])
+def test_a_bound_may_be_next_to_nothing(falling: Callable[[float], float]) -> None:
+    found = smallest_within(falling, 1e-300, 1.0)
+
+    assert found == smallest(lambda x: falling(x) <= 1e-300, 1.0)
+
+
 def test_where_logarithms_fall_smoothly_half_of_the_looks_are_saved() -> None:
     looks = {"halves": 0, "lines": 0}
 

@@ -65,7 +65,7 @@ def smallest_within(
             if width <= 8 * precision * high:
                 return
             rise = math.log(above / most)
-            part = rise / (rise - math.log(max(below, most * _TINY) / most))
+            part = rise / (rise - math.log(max(below / most, _TINY)))
             # A little towards the middle, so that both ends move.
             aside = min(0.2 * width / high + precision * high / width, abs(part - 0.5))
             looked(low + width * (part + math.copysign(aside, 0.5 - part)))

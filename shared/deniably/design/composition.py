@@ -15,11 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.bisection import smallest
+from deniably.core.bisection import smallest_within
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,9 +70,7 @@ def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
     if not _check_delta(delta):
         return everything
     losses, weights = _binary_law(k, epsilon)
-    return min(
-        everything, smallest(lambda whole: _profile(losses, weights, whole) <= delta, everything)
-    )
+    return min(everything, smallest_within(partial(_profile, losses, weights), delta, everything))
 
 
 def kairouz_list(k: int, epsilon: float) -> list[tuple[float, float]]:
@@ -184,9 +183,7 @@ def composed_epsilon(pairs: Sequence[AnswerPair], delta: float) -> float:
     losses, weights = _law(pairs)
     if not _check_delta(delta):
         return everything
-    return min(
-        everything, smallest(lambda whole: _profile(losses, weights, whole) <= delta, everything)
-    )
+    return min(everything, smallest_within(partial(_profile, losses, weights), delta, everything))
 
 
 def _law(pairs: Sequence[AnswerPair]) -> tuple[Floats, Floats]:
@@ -295,7 +292,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         )
     if zcdp_delta(rho, 0.0) <= delta:
         return 0.0
-    return smallest(lambda epsilon: zcdp_delta(rho, epsilon) <= delta, rho + math.sqrt(rho))
+    return smallest_within(partial(zcdp_delta, rho), delta, rho + math.sqrt(rho))
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
@@ -306,7 +303,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     _check_answers(1, epsilon)
     if not _check_delta(delta):
         raise ValueError("delta is 0, which no rho keeps; use one above 0, such as 1e-6")
-    inverse = smallest(lambda inverse: zcdp_delta(1 / inverse, epsilon) <= delta, 1.0)
+    inverse = smallest_within(lambda inverse: zcdp_delta(1 / inverse, epsilon), delta, 1.0)
     return 1 / (inverse * _UP)
 
 

@@ -9,6 +9,7 @@ Su, Cao, Li, Bertino and Jin 2016 (CODASPY, "Differentially private k-means clus
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,7 +121,6 @@ def _lloyd(
     few points are not faster for it, and one request would hold up all others.
     """
     from sklearn import cluster
-    from threadpoolctl import threadpool_limits
 
     make: Any = cluster.KMeans
 
@@ -129,7 +129,7 @@ def _lloyd(
         # Fewer places than groups: every group still needs one.
         usable = positive if positive.sum() >= count else np.ones_like(positive)
         mass = np.where(positive, weights, 1e-9)[usable]
-        with threadpool_limits(1):
+        with _thread_pools().limit(limits=1):
             found: Any = make(count, n_init=_STARTS, random_state=0).fit(
                 points[usable], sample_weight=mass
             )
@@ -138,6 +138,15 @@ def _lloyd(
         return centres, labels, float(found.inertia_ / mass.sum())
 
     return fit
+
+
+@cache
+def _thread_pools() -> Any:
+    """Those of the libraries that scikit-learn has loaded: to look for them takes longer than to
+    group a map."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _again(law: Supporting, shares: Floats, n: int, generator: np.random.Generator) -> Floats:

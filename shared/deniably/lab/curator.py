@@ -399,7 +399,8 @@ def spread(points: Floats, centres: Floats) -> float:
 
 def _apart(points: Floats, centres: Floats) -> Floats:
     """Squared distances, a row for each point."""
-    return np.asarray(((points[:, None] - centres) ** 2).sum(axis=2))
+    across, along = (points[:, [axis]] - centres[:, axis] for axis in (0, 1))
+    return np.asarray(across**2 + along**2)
 
 
 # --- below --------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from deniably.core.bisection import smallest
+from deniably.core.bisection import smallest_within
 from deniably.core.exponential import exp_bounds
 
 BITS = 160
@@ -61,7 +61,9 @@ def analytic_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
     """
     _check_positive(sensitivity=sensitivity, epsilon=epsilon)
     _check_delta(delta)
-    return smallest(lambda sigma: analytic_delta(sensitivity, sigma, epsilon) <= delta, sensitivity)
+    return smallest_within(
+        lambda sigma: analytic_delta(sensitivity, sigma, epsilon), delta, sensitivity
+    )
 
 
 def _scaled_tail(x: float) -> float:
