@@ -46,10 +46,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.kill()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def handed_on(chromium: Browser) -> Iterator[BrowserContext]:
     """The browser of a phone that goes from one test to the next: a quarter cheaper than a new."""
     context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    context.new_page()
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def desktop(chromium: Browser) -> Iterator[BrowserContext]:
+    """The browser of somebody at a desk, for pages that keep nothing. Tests open tabs in it, and
+    close them."""
+    context = chromium.new_context()
     context.new_page()
     yield context
     context.close()
@@ -62,13 +72,21 @@ def phone(handed_on: BrowserContext, server: Server) -> Iterator[Watched]:
     as_new(handed_on, server.url)
 
 
-@pytest.fixture(scope="module")
-def been_here(chromium: Browser) -> Iterator[BrowserContext]:
-    """The browser of a phone that comes back, which takes half as long as the first time."""
+@pytest.fixture(scope="session")
+def comes_back(chromium: Browser) -> Iterator[BrowserContext]:
+    """The browser of a phone that visits one server after the other."""
     context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     context.new_page()
     yield context
     context.close()
+
+
+@pytest.fixture(scope="module")
+def been_here(comes_back: BrowserContext, server: Server) -> Iterator[BrowserContext]:
+    """The browser of a phone that comes back to this server, which takes half as long as the first
+    time. The next server may have the same port, and meets a stranger."""
+    yield comes_back
+    as_new(comes_back, server.url)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from deniably.authoring.compiling import publish_text
 from support.commands import call
 from support.material import Server
-from support.phone import PHONE, Watched
+from support.phone import PHONE, Watched, new_tab
 from support.soak import soak
 
 pytestmark = pytest.mark.browser
@@ -58,7 +58,7 @@ globalThis.setInterval = (then, milliseconds) => {
 
 @pytest.mark.parametrize("count", [3, soak(30)])
 def test_a_class_answers_at_once_and_the_wall_shows_it_in_steps(
-    chromium: Browser, server: Server, count: int
+    chromium: Browser, desktop: BrowserContext, server: Server, count: int
 ) -> None:
     name, step = f"class-of-{count}", 2 if count < 10 else 10
     done = call(
@@ -67,7 +67,7 @@ def test_a_class_answers_at_once_and_the_wall_shows_it_in_steps(
         "--token", server.token,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    wall = chromium.new_page(viewport={"width": 1280, "height": 720})
+    wall = new_tab(desktop)
     wall.add_init_script(IMPATIENT)
     (address,) = (line.split()[1] for line in done.stdout.splitlines() if line.startswith("class "))
     wall.goto(address)
@@ -111,10 +111,10 @@ def test_a_class_answers_at_once_and_the_wall_shows_it_in_steps(
     wall.close()
 
 
-def test_a_guess_is_drawn_and_goes_nowhere(chromium: Browser, server: Server) -> None:
+def test_a_guess_is_drawn_and_goes_nowhere(desktop: BrowserContext, server: Server) -> None:
     server.publish(publish_text(TEXT.format(name="guessing", step=STEP, shown="true")))
-    context = chromium.new_context(viewport={"width": 390, "height": 780})
-    page, asked = context.new_page(), list[str]()
+    page, asked = new_tab(desktop), list[str]()
+    page.set_viewport_size(PHONE)
     page.add_init_script(IMPATIENT)
     page.goto(f"{server.url}/surveys/guessing/class")
     page.wait_for_selector("#guess + input[type=range]")
@@ -147,7 +147,7 @@ def test_a_guess_is_drawn_and_goes_nowhere(chromium: Browser, server: Server) ->
     assert json.loads(kept) == [{}, {}, "", [], [], None]
     page.reload()
     expect(page.locator("#guess")).to_have_value("")
-    context.close()
+    page.close()
 
 
 def test_without_a_script_everything_but_the_comparison_is_there(
@@ -180,9 +180,10 @@ def test_without_a_script_everything_but_the_comparison_is_there(
 
 
 def test_the_wall_is_read_from_the_last_row_and_at_four_times_its_size(
-    chromium: Browser, server: Server, axe_light_and_dark: Callable[[Page], list[str]]
+    desktop: BrowserContext, server: Server, axe_light_and_dark: Callable[[Page], list[str]]
 ) -> None:
-    page = chromium.new_page(viewport={"width": 1920, "height": 1080})
+    page = new_tab(desktop)
+    page.set_viewport_size({"width": 1920, "height": 1080})
     server.publish(publish_text(TEXT.format(name="wall", step=STEP, shown="false")))
     page.goto(f"{server.url}/surveys/wall/class")
     size = "(one) => parseFloat(getComputedStyle(one).fontSize) * (one.currentCSSZoom ?? 1)"

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 import requests
 from flask.testing import FlaskClient
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.core.coins import Coins
@@ -19,7 +19,7 @@ from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from support.material import Server, signed
 from support.people import answer
-from support.phone import SURVEY
+from support.phone import SURVEY, new_tab
 from support.studies import WORKPLACE, workers
 
 pytestmark = pytest.mark.browser
@@ -52,14 +52,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
 
 
 @pytest.fixture
-def results_page(chromium: Browser, study: FlaskClient) -> Iterator[Page]:
+def results_page(desktop: BrowserContext, study: FlaskClient) -> Iterator[Page]:
     """Its results."""
 
     def fulfil(route: Route) -> None:
         found = study.get(route.request.url.removeprefix("http://localhost"))
         route.fulfill(status=found.status_code, headers=dict(found.headers), body=found.data)
 
-    page = chromium.new_page()
+    page = new_tab(desktop)
     page.route("**/*", fulfil)
     page.goto(f"http://localhost/surveys/{WORKPLACE['name']}")
     yield page

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.survey.report import randomise_answers
@@ -21,7 +21,7 @@ from deniably_server.storage.store import Store
 from deniably_server.web.operation import operation_of
 from support.every_type import somebody, survey_of_everything
 from support.material import Server, a_report
-from support.phone import SURVEY
+from support.phone import PHONE, SURVEY, new_tab
 
 pytestmark = pytest.mark.browser
 
@@ -178,12 +178,21 @@ def inline(page: Page) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def tab(chromium: Browser) -> Iterator[Page]:
+def tab(desktop: BrowserContext) -> Iterator[Page]:
     """One tab in which everything is read, with axe from the start."""
-    page = chromium.new_page()
+    page = new_tab(desktop)
     page.add_init_script(path=AXE)
     yield page
-    page.context.close()
+    page.close()
+
+
+@pytest.fixture
+def small(desktop: BrowserContext) -> Iterator[Page]:
+    """A tab as large as a phone."""
+    page = new_tab(desktop)
+    page.set_viewport_size(PHONE)
+    yield page
+    page.close()
 
 
 @pytest.mark.parametrize("path", EVERY)
@@ -221,8 +230,8 @@ def test_a_page_is_for_everybody(
     assert [one for one in said if "status of 404" not in one] == []
 
 
-def test_what_is_wrong_would_be_found(chromium: Browser, server: Server) -> None:
-    page = chromium.new_page(viewport={"width": 390, "height": 780})
+def test_what_is_wrong_would_be_found(small: Page, server: Server) -> None:
+    page = small
     page.goto(f"{server.url}/how")
     page.evaluate("""() => {
       const main = document.querySelector("main");
@@ -236,7 +245,6 @@ def test_what_is_wrong_would_be_found(chromium: Browser, server: Server) -> None
     assert len(page.evaluate(TINY)) == 2
     for look in (WIDE, SMALL, CLEAR):
         assert page.evaluate(look), look
-    page.close()
 
 
 DIM = """() => {
@@ -255,9 +263,9 @@ DIM = """() => {
 
 
 def test_what_cannot_be_read_in_the_dark_would_be_found(
-    chromium: Browser, server: Server, axe_light_and_dark: Callable[[Page], list[str]]
+    small: Page, server: Server, axe_light_and_dark: Callable[[Page], list[str]]
 ) -> None:
-    page = chromium.new_page(viewport={"width": 390, "height": 780})
+    page = small
     page.goto(f"{server.url}/handbook/none")
     page.evaluate(DIM)
 
@@ -265,13 +273,10 @@ def test_what_cannot_be_read_in_the_dark_would_be_found(
     planted = ("<b class", "<td class", '".put"', 'link-in-text-block: [[".apart"]]')
     assert [each for each in planted if each not in "".join(found).replace("\\", "")] == []
     assert "Nobody" not in "".join(found)
-    page.close()
 
 
-def test_the_picture_falls_once_and_rests_on_the_still_one(
-    chromium: Browser, server: Server
-) -> None:
-    page = chromium.new_page(viewport={"width": 390, "height": 780})
+def test_the_picture_falls_once_and_rests_on_the_still_one(small: Page, server: Server) -> None:
+    page = small
     page.goto(f"{server.url}/how")
     moving = page.evaluate(RUNNING)
     assert len(moving) > 30
@@ -287,7 +292,6 @@ def test_the_picture_falls_once_and_rests_on_the_still_one(
     page.emulate_media(media="print", reduced_motion="no-preference")
     assert page.evaluate(RUNNING) == []
     assert page.locator(".f").first.is_hidden()
-    page.close()
 
 
 def test_without_scripts_a_page_is_the_same(chromium: Browser, server: Server) -> None:
@@ -307,8 +311,9 @@ LINES = """(which) => [...document.querySelectorAll(which)].map((one) =>
   getComputedStyle(one)[one.matches(".fig *") ? "fill" : "stroke"])"""
 
 
-def test_pictures_are_seen_in_forced_colours(chromium: Browser, server: Server) -> None:
-    page = chromium.new_page(forced_colors="active", reduced_motion="reduce")
+def test_pictures_are_seen_in_forced_colours(small: Page, server: Server) -> None:
+    page = small
+    page.emulate_media(forced_colors="active", reduced_motion="reduce")
     for path in ("/", "/how"):
         page.goto(server.url + path)
         grounds: set[str] = set()
@@ -324,4 +329,3 @@ def test_pictures_are_seen_in_forced_colours(chromium: Browser, server: Server) 
                 assert ground not in drawn, which
                 assert "none" not in drawn, which
         assert len(grounds) == 2
-    page.close()

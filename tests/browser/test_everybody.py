@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import BrowserContext, Page, Route
 
 from deniably.authoring.compiling import publish_text
 from support.every_type import survey_within_limits
 from support.material import Server
-from support.phone import ANSWERS, PHONE, SURVEY, Watched
+from support.phone import ANSWERS, PHONE, SURVEY, Watched, new_tab
 
 pytestmark = pytest.mark.browser
 
@@ -54,19 +54,17 @@ AS_OPENED = """() => {
 
 
 @pytest.fixture(scope="module")
-def pages(chromium: Browser, server: Server) -> Iterator[Callable[[str], Watched]]:
+def pages(been_here: BrowserContext, server: Server) -> Callable[[str], Watched]:
     """A form that tests only look at is opened once. After a name and a space, why."""
-    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     opened: dict[str, Watched] = {}
 
     def page(name: str) -> Watched:
         if name not in opened:
-            opened[name] = Watched(context.new_page(), server)
+            opened[name] = Watched(new_tab(been_here), server)
             opened[name].open(f"/s/{name.split()[0]}")
         return opened[name]
 
-    yield page
-    context.close()
+    return page
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from contextlib import closing
 
 import pytest
 import requests
-from playwright.sync_api import Browser, Route
+from playwright.sync_api import Browser, BrowserContext, Route
 
 from deniably.authoring.compiling import publish_text
 from deniably.survey.report import read_report
 from deniably_server.web.static_files import BUILD
 from support.material import Server
 from support.modules import Modules
-from support.phone import ANSWERS, IMPATIENT, PHONE, SURVEY, Watched
+from support.phone import ANSWERS, IMPATIENT, PHONE, SURVEY, Watched, as_new, new_tab
 
 pytestmark = pytest.mark.browser
 
@@ -75,12 +75,11 @@ def test_no_request_goes_elsewhere_or_carries_an_answer(sent: Watched) -> None:
 
 
 def test_requests_before_sending_are_the_same_whatever_is_answered(
-    chromium: Browser, server: Server
+    handed_on: BrowserContext, server: Server
 ) -> None:
     seen: list[set[tuple[str, str]]] = []
     for answers in (("Yes", "Zilch"), ("No", "Hourlyish")):
-        context = chromium.new_context(viewport=PHONE)
-        phone = Watched(context.new_page(), server)
+        phone = Watched(new_tab(handed_on), server)
         phone.open()
         loading = len(phone.requests)
         phone.click("Start")
@@ -89,7 +88,7 @@ def test_requests_before_sending_are_the_same_whatever_is_answered(
         assert phone.requests[loading:] == [], "answering asks the network for nothing"
         # A set: whether a browser asks twice for a file that it has is its own affair.
         seen.append({(request.method, request.url) for request in phone.requests})
-        context.close()
+        as_new(handed_on, server.url)
 
     assert seen[0] == seen[1]
     assert all(method == "GET" for method, _ in seen[0])

@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import cache
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import BrowserContext, Page
 
 from deniably.authoring.compiling import publish_text
 from deniably.survey.report import read_report
@@ -16,7 +16,7 @@ from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from support.every_type import survey_within_limits
 from support.material import Server
-from support.phone import PHONE, Watched
+from support.phone import Watched, new_tab
 
 pytestmark = pytest.mark.browser
 
@@ -72,12 +72,10 @@ RESET = "for (const form of document.forms) form.reset();"
 
 
 @pytest.fixture(scope="module")
-def opened(chromium: Browser, server: Server) -> Iterator[Watched]:
-    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
-    phone = Watched(context.new_page(), server)
+def opened(been_here: BrowserContext, server: Server) -> Watched:
+    phone = Watched(new_tab(been_here), server)
     phone.open("/s/everything")
-    yield phone
-    context.close()
+    return phone
 
 
 @pytest.fixture
@@ -325,10 +323,10 @@ EACH = """() => {
 
 
 def test_no_type_has_a_violation_that_axe_finds(
-    chromium: Browser, server: Server, axe_light_and_dark: Callable[[Page], list[str]]
+    visitor: Watched, axe_light_and_dark: Callable[[Page], list[str]]
 ) -> None:
-    context = chromium.new_context(viewport={"width": 320, "height": 640}, color_scheme="light")
-    phone = Watched(context.new_page(), server)
+    phone = visitor
+    phone.page.set_viewport_size({"width": 320, "height": 640})
     phone.open("/s/everything")
     phone.click("Start")
     seen = phone.page.evaluate(EACH)
@@ -338,7 +336,6 @@ def test_no_type_has_a_violation_that_axe_finds(
     assert phone.page.evaluate(wide) <= 0, "the check page"
     assert phone.page.evaluate(ERRORS) == len(seen)
     assert axe_light_and_dark(phone.page) == [], "every question with its error, and the check page"
-    context.close()
 
 
 def test_what_happens_to_numbers_out_of_bounds_is_said_before_they_are_written(

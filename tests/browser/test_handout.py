@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import BrowserContext, Page
 
 from deniably.lab.catalogue import entries
 from support.commands import call
+from support.phone import new_tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -44,7 +45,7 @@ ASTRAY = """() => [...document.querySelectorAll(".graph")].filter((one) =>
 
 
 def test_a_handout_is_for_everybody_on_any_screen_and_on_paper(
-    chromium: Browser, axe_light_and_dark: Callable[[Page], list[str]], tmp_path: Path
+    desktop: BrowserContext, axe_light_and_dark: Callable[[Page], list[str]], tmp_path: Path
 ) -> None:
     """It has every experiment, and needs nothing else."""
     assert call("lab", "all", "-o", tmp_path / "handout.html").returncode == 0
@@ -54,7 +55,7 @@ def test_a_handout_is_for_everybody_on_any_screen_and_on_paper(
     assert text.count("<style>") == 1
     assert "var(--mark)" in text
     assert not any(one in text for one in ("<script", "<link", "src=", "@import", "url("))
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page = new_tab(desktop)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto((tmp_path / "handout.html").as_uri())
@@ -78,7 +79,7 @@ def test_a_handout_is_for_everybody_on_any_screen_and_on_paper(
 
 
 def test_a_dossier_is_for_everybody_on_any_screen_and_prints_on_a4(
-    chromium: Browser, axe_light_and_dark: Callable[[Page], list[str]], tmp_path: Path
+    desktop: BrowserContext, axe_light_and_dark: Callable[[Page], list[str]], tmp_path: Path
 ) -> None:
     survey, file = tmp_path / "survey.yaml", tmp_path / "dossier.html"
     survey.write_text(
@@ -87,7 +88,7 @@ def test_a_dossier_is_for_everybody_on_any_screen_and_prints_on_a4(
     )
     made = call("dossier", survey, "--n", "800", "--trials", "10", "-o", file)
     assert made.returncode == 0
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page = new_tab(desktop)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(file.as_uri())

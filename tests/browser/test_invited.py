@@ -396,10 +396,10 @@ def test_the_page_of_another_survey_sends_what_waits_with_its_ticket(
 
 
 def test_the_start_fits_a_narrow_screen_and_everybody(
-    chromium: Browser, server: Server, axe: Callable[[Page], list[str]]
+    visitor: Watched, axe: Callable[[Page], list[str]]
 ) -> None:
-    context = chromium.new_context(viewport={"width": 320, "height": 700})
-    phone = Watched(context.new_page(), server)
+    phone = visitor
+    phone.page.set_viewport_size({"width": 320, "height": 700})
     phone.open(PATH)
     phone.click("Start")
     phone.see(ERROR)
@@ -408,4 +408,3 @@ def test_the_start_fits_a_narrow_screen_and_everybody(
     for width in (320, 390):
         phone.page.set_viewport_size({"width": width, "height": 700})
         assert phone.page.evaluate("document.documentElement.scrollWidth") <= width
-    context.close()

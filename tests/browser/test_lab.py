@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from deniably.lab.catalogue import entries
 from support.material import Server
+from support.phone import PHONE, new_tab
 
 pytestmark = pytest.mark.browser
 
 
 def test_a_slider_shows_the_new_picture_in_place_and_a_form_does_without(
-    chromium: Browser, server: Server
+    chromium: Browser, desktop: BrowserContext, server: Server
 ) -> None:
     entry = entries()["one-report"]
-    page = chromium.new_page(viewport={"width": 390, "height": 780})
+    page = new_tab(desktop)
+    page.set_viewport_size(PHONE)
     page.goto(f"{server.url}/lab/one-report")
     slider, field = page.locator("input[type=range]").first, page.locator("#i-epsilon")
     shown, said = page.locator("#found .finding"), page.locator("#said")

@@ -7,12 +7,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
 
 from deniably.authoring.compiling import publish_text
 from deniably.survey.report import read_report
 from support.material import Server
-from support.phone import ANSWERS, IMPATIENT, KEPT, MODULE, SPOIL, SURVEY, Watched, answer, memory
+from support.phone import (
+    ANSWERS,
+    IMPATIENT,
+    KEPT,
+    MODULE,
+    SPOIL,
+    SURVEY,
+    Watched,
+    answer,
+    as_new,
+    memory,
+    new_tab,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -206,14 +218,13 @@ def asked_again_alone(phone: Watched) -> None:
 
 
 def test_neither_page_nor_history_tells_which_questions_were_seen(
-    chromium: Browser, server: Server
+    handed_on: BrowserContext, server: Server
 ) -> None:
     """Whether the second question was shown is the answer to the first."""
     checked: list[Any] = []
     sent: list[Any] = []
     for labels in (["No"], ["Yes", "Money"]):
-        context = chromium.new_context()
-        phone = Watched(context.new_page(), server)
+        phone = Watched(new_tab(handed_on), server)
         phone.open("/s/hiding")
         phone.click("Start")
         for label in labels:
@@ -226,7 +237,7 @@ def test_neither_page_nor_history_tells_which_questions_were_seen(
         sent.append(phone.page.evaluate(TRACES))
         if len(labels) == 2:
             asked_again_alone(phone)
-        context.close()
+        as_new(handed_on, server.url)
 
     assert checked[0] == checked[1]
     assert len(checked[0]) > 2

@@ -38,9 +38,8 @@ def counts(server: Server) -> list[int]:
 
 
 def test_one_device_is_in_the_group_of_its_first_link_and_no_other(
-    new_phone: Watched, server: Server, axe: Callable[[Page], list[str]]
+    phone: Watched, server: Server, axe: Callable[[Page], list[str]]
 ) -> None:
-    phone = new_phone
     phone.open("/s/workplace?site=north&shift=night")
     assert told(phone).endswith("beside your mixed answers: shift night, site north")
     assert axe(phone.page) == []
@@ -83,8 +82,7 @@ def test_one_device_is_in_the_group_of_its_first_link_and_no_other(
     assert [line for line in phone.console if "Failed to load" not in line] == []
 
 
-def test_without_a_network_the_page_is_for_the_group_of_the_link(new_phone: Watched) -> None:
-    phone = new_phone
+def test_without_a_network_the_page_is_for_the_group_of_the_link(phone: Watched) -> None:
     phone.open("/s/workplace?site=north&shift=night")
     phone.see("#survey[data-kept=true]")
     phone.page.wait_for_function("navigator.serviceWorker.controller !== null")

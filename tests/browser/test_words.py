@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from deniably.authoring.compiling import publish_text
 from deniably.survey.guessing_rates import guessing, rate_text
@@ -435,17 +435,16 @@ def test_what_is_wrong_with_a_number_and_what_it_counts_as_is_announced_in_the_l
 
 
 def test_a_survey_written_from_right_to_left_keeps_its_layout(
-    chromium: Browser, server: Server, axe: Callable[[Page], list[str]]
+    visitor: Watched, axe: Callable[[Page], list[str]]
 ) -> None:
-    context = chromium.new_context()
-    phone = Watched(context.new_page(), server)
+    phone = visitor
 
     def is_right() -> None:
         wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         for width in (1000, 320):
             phone.page.set_viewport_size({"width": width, "height": 640})
             assert phone.page.evaluate(wide) <= 0, width
-            assert axe(phone.page) == [], width
+        assert axe(phone.page) == []
 
     phone.open("/s/arabic")
     is_right()
@@ -467,4 +466,3 @@ def test_a_survey_written_from_right_to_left_keeps_its_layout(
         assert ways == ["rtl", "ltr", "ltr"], "the survey's texts, and ours"
         label.click()
         phone.click("Continue")
-    context.close()
