@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -37,14 +36,6 @@ questions:
 """
 )
 ANSWERS = {"stolen": "yes", "often": "never"}
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path / "deniably.db")
-    server.publish(SURVEY)
-    yield server
-    server.kill()
 
 
 @pytest.fixture
@@ -203,24 +194,24 @@ def test_the_cost_is_known_before_anything_is_asked(url: str, storage: Storage) 
 
 
 def test_what_did_not_get_through_is_sent_by_the_next_run(
-    url: str, server: Server, storage: Storage
+    own_server: Server, storage: Storage
 ) -> None:
     with session(retries=0) as connections:
-        device = Device(url, memory=storage, session=connections)
+        device = Device(f"{own_server.url}/s/w", memory=storage, session=connections)
         assert device.survey == SURVEY
-        server.kill()
+        own_server.kill()
         with pytest.raises(Unreachable):
             device.answer(ANSWERS)
     kept = storage.read().reports[SURVEY.digest]
     assert not kept.sent
 
-    again = Server(server.database)
+    again = Server(own_server.database)
     try:
         Device(f"{again.url}/s/w", memory=Storage(storage.folder)).resend()
     finally:
         again.kill()
 
-    assert len(reports(server)) == 1
+    assert len(reports(own_server)) == 1
     assert storage.read().reports[SURVEY.digest].text == kept.text
     assert storage.read().reports[SURVEY.digest].sent
 
@@ -314,15 +305,19 @@ questions:
 NEW = "  - {name: late, type: yes_no, label: Late, epsilon: 0.25}\n"
 
 
-def test_all_waves_together_cost_what_one_memo_gives_away(server: Server, storage: Storage) -> None:
+def test_all_waves_together_cost_what_one_memo_gives_away(
+    own_server: Server, storage: Storage
+) -> None:
     """Twelve waves: one charge of each question's history, and one memo, whatever is sent."""
     sent = set()
     memos: list[object] = []
     with session() as connections:
         for number in range(1, 13):
             survey = publish_text(WAVE % number)
-            server.publish(survey)
-            device = Device(f"{server.url}/s/wave-{number}", memory=storage, session=connections)
+            own_server.publish(survey)
+            device = Device(
+                f"{own_server.url}/s/wave-{number}", memory=storage, session=connections
+            )
             assert [each.name for each in device.fresh()] == ([] if sent else ["stolen", "often"])
             device.answer({} if sent else ANSWERS)
             assert device.kept
@@ -340,15 +335,15 @@ def test_all_waves_together_cost_what_one_memo_gives_away(server: Server, storag
 
 
 def test_in_a_later_wave_only_what_is_new_or_has_changed_is_asked_and_charged(
-    server: Server, storage: Storage
+    own_server: Server, storage: Storage
 ) -> None:
     for number, text in enumerate((WAVE, WAVE, WAVE + NEW), start=1):
-        server.publish(publish_text(text % number))
-    Device(f"{server.url}/s/wave-1", memory=storage).answer(ANSWERS)
+        own_server.publish(publish_text(text % number))
+    Device(f"{own_server.url}/s/wave-1", memory=storage).answer(ANSWERS)
 
-    second = Device(f"{server.url}/s/wave-2", memory=storage)
+    second = Device(f"{own_server.url}/s/wave-2", memory=storage)
     second.answer({"often": "often"}, changed={"often"})
-    third = Device(f"{server.url}/s/wave-3", memory=storage)
+    third = Device(f"{own_server.url}/s/wave-3", memory=storage)
     assert [each.name for each in third.known] == ["stolen", "often"]
     third.answer({"late": "no"})
 
@@ -361,12 +356,14 @@ def test_in_a_later_wave_only_what_is_new_or_has_changed_is_asked_and_charged(
 COUNTED = WAVE.replace("history: 2", "count: 3")
 
 
-def test_no_more_waves_are_answered_than_were_stated(server: Server, storage: Storage) -> None:
+def test_no_more_waves_are_answered_than_were_stated(own_server: Server, storage: Storage) -> None:
     """Each is asked, drawn afresh and paid for; the fourth is refused before anything is drawn."""
     with session() as connections:
         for number in range(1, 5):
-            server.publish(publish_text(COUNTED % number))
-            device = Device(f"{server.url}/s/wave-{number}", memory=storage, session=connections)
+            own_server.publish(publish_text(COUNTED % number))
+            device = Device(
+                f"{own_server.url}/s/wave-{number}", memory=storage, session=connections
+            )
             assert [each.name for each in device.fresh()] == ["stolen", "often"]
             if number < 4:
                 receipt = device.answer(ANSWERS)
@@ -376,7 +373,7 @@ def test_no_more_waves_are_answered_than_were_stated(server: Server, storage: St
                 with pytest.raises(WavesSent, match="answered 3 waves"):
                     device.answer(ANSWERS)
 
-    assert len(reports(server)) == 3
+    assert len(reports(own_server)) == 3
     memory = storage.read()
     assert not memory.memos, "nothing is kept of an answer"
     assert list((memory.waves or {}).values()) == [Rounds(3, 3)] * 2

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import requests
@@ -30,26 +28,18 @@ questions:
 )
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path / "deniably.db")
-    server.publish(SURVEY)
-    yield server
-    server.kill()
-
-
 def rehearse(*arguments: str, keys: str | None = None) -> Result:
     return CliRunner().invoke(rehearsal.rehearse, arguments, input=keys)
 
 
-def test_after_a_rehearsal_and_a_closing_there_are_results(server: Server) -> None:
-    done = rehearse(f"{server.url}/s/w", "--people", "60")
-    server.close(SURVEY)
+def test_after_a_rehearsal_and_a_closing_there_are_results(own_server: Server) -> None:
+    done = rehearse(f"{own_server.url}/s/w", "--people", "60")
+    own_server.close(SURVEY)
 
     assert done.exit_code == 0, done.output
-    results = requests.get(f"{server.url}/api/surveys/w/results", timeout=30).json()
+    results = requests.get(f"{own_server.url}/api/surveys/w/results", timeout=30).json()
     assert results["n"] == 60
-    assert f"{server.url}/surveys/w" in done.stdout
+    assert f"{own_server.url}/surveys/w" in done.stdout
     shares = [float(share) for share in re.findall(r"([\d.]+)%", done.stdout)]
     assert len(shares) == 5
     assert sum(shares) == pytest.approx(200, abs=0.3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -37,14 +36,6 @@ questions:
 """
 )
 ANSWERS = {"a": "yes", "b": "no"}
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path / "deniably.db")
-    server.publish(SURVEY)
-    yield server
-    server.kill()
 
 
 def counts(server: Server) -> list[int]:
@@ -105,13 +96,13 @@ def test_the_terminal_says_the_group_before_it_asks(
     assert "right link" in wrong.output
 
 
-def test_a_rehearsal_uses_every_link_and_results_come_by_group(server: Server) -> None:
-    done = CliRunner().invoke(rehearse, [f"{server.url}/s/w", "--people", "20"])
+def test_a_rehearsal_uses_every_link_and_results_come_by_group(own_server: Server) -> None:
+    done = CliRunner().invoke(rehearse, [f"{own_server.url}/s/w", "--people", "20"])
     assert done.exit_code == 0, done.output
-    assert counts(server) == [10, 10]
+    assert counts(own_server) == [10, 10]
 
-    server.close(SURVEY)
-    study = dn.open(f"{server.url}/surveys/w")
+    own_server.close(SURVEY)
+    study = dn.open(f"{own_server.url}/surveys/w")
     assert study.estimate().document.subgroups == [{"site": "north"}, {"site": "south"}]
     found = study.estimate("a", by="site", confidence=0.9)
     assert [*found.parts] == ["north", "south"]

@@ -43,11 +43,8 @@ SURVEY = publish_text(SURVEY_TEXT)
 
 
 @pytest.fixture
-def url(tmp_path: Path):  # type: ignore[no-untyped-def]
-    server = Server(tmp_path / "deniably.db")
-    server.publish(SURVEY)
-    yield f"{server.url}/s/w"
-    server.kill()
+def url(server: Server) -> str:
+    return f"{server.url}/s/w"
 
 
 @pytest.fixture(autouse=True)
@@ -75,18 +72,18 @@ def test_the_odds_come_before_each_answer_and_the_receipt_at_the_end(url: str) -
     assert "Often" not in receipt
 
 
-def test_one_valid_report_reaches_the_server(url: str, tmp_path: Path) -> None:
+def test_one_valid_report_reaches_the_server(url: str, server: Server) -> None:
     in_a_process("answer", url, keys="2\n1\ny\n")
 
-    stored = contents(tmp_path / "deniably.db")["reports"]
+    stored = contents(server.database)["reports"]
     assert len(stored) == 1
 
 
-def test_a_no_at_the_end_sends_nothing(url: str, tmp_path: Path) -> None:
+def test_a_no_at_the_end_sends_nothing(url: str, server: Server) -> None:
     done = answer(url, "1\n1\nn\n")
 
     assert "Nothing was sent" in done.stdout
-    assert contents(tmp_path / "deniably.db")["reports"] == []
+    assert contents(server.database)["reports"] == []
 
 
 def test_a_number_that_is_no_choice_is_asked_again(url: str) -> None:
@@ -132,12 +129,12 @@ def test_the_screen_is_cleared_after_sending(url: str) -> None:
 
 @pytest.mark.parametrize(("keys", "why"), [(b"1\n1\ny\n", b"closed"), (b"1\n\x04", b"Aborted")])
 def test_the_screen_is_cleared_also_where_nothing_could_be_sent(
-    url: str, tmp_path: Path, keys: bytes, why: bytes
+    own_server: Server, keys: bytes, why: bytes
 ) -> None:
-    with closing(Store(str(tmp_path / "deniably.db"))) as store:
+    with closing(Store(str(own_server.database))) as store:
         store.close_survey("w")
 
-    status, shown = on_a_terminal(url, keys)
+    status, shown = on_a_terminal(f"{own_server.url}/s/w", keys)
 
     before, wiped, after = shown.rpartition(b"\x1b[3J")
     assert status == 1
@@ -241,7 +238,7 @@ def test_only_drawn_questions_are_asked(tmp_path: Path) -> None:
     assert report[2].count("null") == 1
 
 
-def test_another_author_than_the_one_that_is_named_is_refused(url: str, tmp_path: Path) -> None:
+def test_another_author_than_the_one_that_is_named_is_refused(url: str, server: Server) -> None:
     """The fingerprint may come from paper, and is written as there."""
     own = signed(SURVEY).fingerprint.upper()
 
@@ -252,7 +249,7 @@ def test_another_author_than_the_one_that_is_named_is_refused(url: str, tmp_path
     assert f"has the fingerprint {own.lower()}, not 0123 4567" in refused.stderr
     assert taken.returncode == 0
     assert f"Author’s fingerprint: {own.lower()}" in taken.stdout
-    assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
+    assert len(contents(server.database)["reports"]) == 1
 
 
 # --- what the device remembers ------------------------------------------------------------------
@@ -269,7 +266,7 @@ def test_the_cost_is_shown_before_anything_is_asked(url: str) -> None:
     assert "any guess about you at most 8.2 times as likely." in shown
 
 
-def test_a_survey_answered_before_can_be_sent_again_as_it_was(url: str, tmp_path: Path) -> None:
+def test_a_survey_answered_before_can_be_sent_again_as_it_was(url: str, server: Server) -> None:
     first = answer(url, "1\n1\ny\n").stdout
     again = answer(url, "1\n")
 
@@ -279,14 +276,14 @@ def test_a_survey_answered_before_can_be_sent_again_as_it_was(url: str, tmp_path
     said_again = said("en", "receipt.again") + "\n"
     assert said_again in again.stdout
     assert receipt(again.stdout).replace(said_again, "") == receipt(first)
-    assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
+    assert len(contents(server.database)["reports"]) == 1
 
 
 def receipt(shown: str) -> str:
     return shown[shown.index("Sent. Your receipt") :]
 
 
-def test_of_answers_that_have_changed_only_those_are_asked(url: str, tmp_path: Path) -> None:
+def test_of_answers_that_have_changed_only_those_are_asked(url: str, server: Server) -> None:
     answer(url, "1\n1\ny\n")
     again = answer(url, "2\n7\n2\n3\ny\n")
 
@@ -295,28 +292,28 @@ def test_of_answers_that_have_changed_only_those_are_asked(url: str, tmp_path: P
     assert "How often" in again.stdout[again.stdout.index("Of what this device") :]
     assert "Ever stolen" not in again.stdout[again.stdout.index("Of what this device") :]
     assert "so far 42\u00a0%, after this 62\u00a0%" in again.stdout
-    assert len(contents(tmp_path / "deniably.db")["reports"]) == 2
+    assert len(contents(server.database)["reports"]) == 2
 
 
-def test_saying_that_nothing_has_changed_sends_the_same(url: str, tmp_path: Path) -> None:
+def test_saying_that_nothing_has_changed_sends_the_same(url: str, server: Server) -> None:
     answer(url, "1\n1\ny\n")
     assert "Sent." in answer(url, "2\n0\n").stdout
     assert "Nothing was sent." in answer(url, "3\n").stdout
 
-    assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
+    assert len(contents(server.database)["reports"]) == 1
 
 
-def test_above_a_limit_nobody_is_asked_and_it_says_why(url: str, tmp_path: Path) -> None:
+def test_above_a_limit_nobody_is_asked_and_it_says_why(url: str, server: Server) -> None:
     done = answer(url, "", "--limit-overall", "2")
 
     assert done.returncode == 1
     assert "Over all surveys this device has used 0\u00a0%" in done.stderr
     assert "this would add 105\u00a0%" in done.stderr
     assert "Your answer" not in done.stdout
-    assert contents(tmp_path / "deniably.db")["reports"] == []
+    assert contents(server.database)["reports"] == []
 
 
-def test_a_report_that_did_not_get_through_is_sent_next_time(url: str, tmp_path: Path) -> None:
+def test_a_report_that_did_not_get_through_is_sent_next_time(url: str, server: Server) -> None:
     assert answer(url, "1\n1\ny\n").returncode == 0
     storage = Storage()
     storage.update(unsent)
@@ -326,7 +323,7 @@ def test_a_report_that_did_not_get_through_is_sent_next_time(url: str, tmp_path:
     assert "did not get through. It is sending it now, unchanged." in done.stdout
     assert "Sent. Your receipt" in done.stdout
     assert storage.read().reports[SURVEY.digest].sent
-    assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
+    assert len(contents(server.database)["reports"]) == 1
 
 
 def unsent(memory: Memory) -> Memory:
@@ -569,7 +566,7 @@ def test_a_damaged_memory_is_explained_in_the_language_of_the_respondent(
 
 
 def test_a_survey_that_is_not_trusted_is_refused_in_the_language_and_with_the_reason(
-    url: str, tmp_path: Path
+    url: str, server: Server
 ) -> None:
     with intercepting_proxy(url.removesuffix("/s/w")) as proxy:
         proxy.register(lambda entries: entries.clear())
@@ -580,7 +577,7 @@ def test_a_survey_that_is_not_trusted_is_refused_in_the_language_and_with_the_re
     assert told == said("fr", "script.untrusted")
     assert why == "this survey cannot be trusted: the register does not list the survey w"
     assert done.stdout == ""
-    assert contents(tmp_path / "deniably.db")["reports"] == []
+    assert contents(server.database)["reports"] == []
 
 
 def test_free_text_is_refused_before_anything_is_asked(url: str) -> None:

@@ -8,11 +8,11 @@ of fixed size and does not identify anybody. A hash collision can only make a li
 from __future__ import annotations
 
 import secrets
-from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import ceil
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from threading import Lock
 from time import monotonic, time
 from typing import TYPE_CHECKING
@@ -68,7 +68,7 @@ class Limit:
     def _forget(self) -> None:
         self._day: float = self._wall() // _DAY
         self._salt = secrets.token_bytes(32)
-        self._full = array("d", bytes(8 * _PLACES))  # when each bucket is full again
+        self._full = memoryview(mmap(-1, 8 * _PLACES, flags=MAP_PRIVATE | MAP_ANONYMOUS)).cast("d")
 
 
 @dataclass(frozen=True)
