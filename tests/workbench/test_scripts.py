@@ -30,6 +30,7 @@ from support.material import source_of
 from support.nursery import the_nursery
 
 Rows = dict[tuple[str, str, str], dict[str, str]]
+Figures = dict[tuple[str, str, str], Any]
 PLAIN = [
     {"claim": {"epsilon": "2"}} | {key: one[key] for key in one if key != "show_if"}
     for one in QUESTIONS
@@ -68,6 +69,18 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return reports, folder
 
 
+@pytest.fixture(scope="module")
+def expected(exported: Any) -> dict[str, tuple[int, Figures]]:
+    """How many reports there are of all and of each value of a key, and their figures."""
+    reports, _ = exported
+    some = {
+        stratum_text(stratum): reports.among(stratum)
+        for stratum in every_subgroup(reports.survey.strata or {})
+        if len(stratum) == 1
+    }
+    return {name: (len(one), dict(unrounded(one))) for name, one in ({"": reports} | some).items()}
+
+
 def rows(text: str, strata: str = "") -> Rows:
     """The printed figures of a subgroup, or of all."""
     found = csv.DictReader(io.StringIO(text))
@@ -78,26 +91,25 @@ def rows(text: str, strata: str = "") -> Rows:
     }
 
 
-def assert_results(reports: ReportSet, printed: str) -> None:
+def assert_results(expected: dict[str, tuple[int, Figures]], printed: str) -> None:
     """All figures of the results are printed, but for a mean among some people (a ratio)."""
-    expected, found = dict(unrounded(reports)), rows(printed)
+    (_, of_all), found = expected[""], rows(printed)
     for key, row in found.items():
-        wanted = expected[key]
+        wanted = of_all[key]
         assert float(row["estimate"]) == pytest.approx(wanted.estimate, abs=1e-6), key
         assert float(row["standard_error"]) == pytest.approx(wanted.standard_error, abs=1e-6), key
-    assert set(expected) - set(found) <= {("happy", "", "mean")}
-    for stratum in every_subgroup(reports.survey.strata or {}):
-        if len(stratum) == 1:
-            assert_subgroup(reports.among(stratum), rows(printed, stratum_text(stratum)), found)
+    assert set(of_all) - set(found) <= {("happy", "", "mean")}
+    for name, (n, figures) in expected.items():
+        if name:
+            assert_subgroup(n, figures, rows(printed, name), found)
 
 
-def assert_subgroup(reports: ReportSet, found: Rows, of_all: Rows) -> None:
+def assert_subgroup(n: int, expected: Figures, found: Rows, of_all: Rows) -> None:
     """The same figures of a subgroup; its means have no bounds of their own for their errors."""
     assert found.keys() == of_all.keys()
-    expected = dict(unrounded(reports))
     for key, row in found.items():
         wanted = expected[key]
-        assert int(row["n"]) <= len(reports) < int(of_all["stolen", "", "Yes"]["n"])
+        assert int(row["n"]) <= n < int(of_all["stolen", "", "Yes"]["n"])
         assert float(row["estimate"]) == pytest.approx(wanted.estimate, abs=1e-6), key
         if not (key[1] or key[2] == "mean"):
             error = float(row["standard_error"])
@@ -156,13 +168,13 @@ def assert_regressions(reports: ReportSet, printed: str, near: float) -> None:
         assert np.array(table) == pytest.approx(np.array(ours), abs=near)
 
 
-def test_r_prints_the_results_and_fits_the_example(exported: Any) -> None:
+def test_r_prints_the_results_and_fits_the_example(exported: Any, expected: Any) -> None:
     reports, folder = exported
     rscript = shutil.which("Rscript")
     assert rscript, "make test installs R; else, as root: apt-get install r-base-core"
 
     printed = run(rscript, "--vanilla", "analyse.R", "--csv", folder=folder)
-    assert_results(reports, printed)
+    assert_results(expected, printed)
     assert_regressions(reports, printed, 1e-6)
 
 
@@ -174,7 +186,7 @@ def forked(script: Path) -> str:
 
 
 def test_python_prints_the_results_and_fits_the_example(
-    exported: Any, request: pytest.FixtureRequest
+    exported: Any, expected: Any, request: pytest.FixtureRequest
 ) -> None:
     """One of them as a user runs it: to import what models need takes a second."""
     reports, folder = exported
@@ -183,7 +195,7 @@ def test_python_prints_the_results_and_fits_the_example(
         printed = run(sys.executable, "-I", "analyse.py", folder=folder)
     else:
         printed = forked(folder / "analyse.py")
-    assert_results(reports, printed)
+    assert_results(expected, printed)
     assert_regressions(reports, printed, 6e-6)
 
 
