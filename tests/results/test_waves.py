@@ -8,10 +8,10 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from deniably.authoring.compiling import compile_survey
-from deniably.core.coins import Coins
 from deniably.core.errors import Incomparable
 from deniably.estimation.difference import holm, trend_of_shares
 from deniably.estimation.tally import tally
@@ -19,7 +19,8 @@ from deniably.results.comparison import Side, choice_apart, mean_apart
 from deniably.results.result import result
 from deniably.results.wave_drawing import card, change_text, finding, numbers, visible_change
 from deniably.results.waves import Wave, WaveQuestion, WavesResult, wave_rows, waves_result
-from deniably.survey.report import randomise_answers
+from deniably.simulation.bulk import randomise_many, tally_many
+from deniably.simulation.bulk.uniform import drawn_from
 
 TREND = re.compile(r"\b(rise|rises|rose|fall|falls|fell|grow|grows|increase|decrease|trend)", re.I)
 QUESTIONS: list[dict[str, Any]] = [
@@ -36,21 +37,13 @@ def wave(number: int, yes: float, seed: int, people: int = 400) -> Wave:
     """A wave in which this share says yes; all else is as in every wave."""
     head = {"name": f"w{number}", "title": "Home", "waves": {"panel": "home"}}
     survey = compile_survey(head | {"questions": QUESTIONS})
-    random = Random(seed)
-    coins = Coins(random.randbytes)
-    reports = []
-    for index in range(people):
-        answers = {
-            "hit": "yes" if index < yes * people else "no",
-            "sleep": ["badly", "so_so", "well"][index % 3],
-            "help": "abc"[index % 3],
-            "hours": index % 11,
+    index = np.arange(people)
+    answers = [np.where(index < yes * people, 0, 1), index % 3, index % 3, index % 11]  # yes is 0
+    with drawn_from(Random(seed).randbytes):
+        tallies = {
+            one.name: tally_many(one.report_mechanism, randomise_many(one.report_mechanism, given))
+            for one, given in zip(survey.questions, answers, strict=True)
         }
-        reports.append(randomise_answers(survey, answers, coins).values)
-    tallies = {
-        one.name: tally([made[one.name] for made in reports], one.mechanism.law.cell_count)
-        for one in survey.questions
-    }
     return Wave(number, survey, "closed", tallies)
 
 

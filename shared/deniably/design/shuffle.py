@@ -191,6 +191,20 @@ def _crowd_delta(clones: Clones, n: int, epsilon: float) -> tuple[float, float]:
 
 def _likely(n: int, share: float) -> tuple[Floats, Floats]:
     """The counts of the binomial law that matter here, and their probabilities."""
+    return _likely_of_few(n, share) if n < _FEW else _counted(n, share)
+
+
+_FEW = 100_000
+
+
+@lru_cache(
+    maxsize=128
+)  # a search for epsilon asks for the same dozens of laws, some kilobytes each
+def _likely_of_few(n: int, share: float) -> tuple[Floats, Floats]:
+    return _counted(n, share)
+
+
+def _counted(n: int, share: float) -> tuple[Floats, Floats]:
     first, weights = binomial_window(n, share, _DEVIATIONS)
     likely = weights > 1e-20  # the rest is less than _ABSOLUTE
     counts = first + np.arange(weights.size, dtype=np.float64)

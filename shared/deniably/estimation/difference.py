@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from math import copysign, inf, sqrt
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.binomial import upper_tail
+from deniably.core.binomial import Floats, upper_tail
 from deniably.estimation.estimate import standard_error
 from deniably.estimation.inversion import allowed, least_step, tilted
 
@@ -328,9 +328,14 @@ def _worst_together(variances: Sequence[float], weights: Sequence[float]) -> flo
     """The largest variance of a sum of terms with these variances and the signs of their weights,
     if terms have a correlation r**d where their weights are d apart."""
     terms = np.sqrt(variances) * np.sign(weights)
-    apart = abs(np.subtract.outer(weights, weights))
-    ways = np.linspace(0, 1, _CORRELATIONS)[:, None, None] ** apart
-    return float(np.einsum("i,rij,j->r", terms, ways, terms).max())
+    return float(np.einsum("i,rij,j->r", terms, _correlations(tuple(weights)), terms).max())
+
+
+@lru_cache(maxsize=4)  # every figure of the same groups asks for them
+def _correlations(places: tuple[float, ...]) -> Floats:
+    apart = abs(np.subtract.outer(places, places))
+    found: Floats = np.linspace(0, 1, _CORRELATIONS)[:, None, None] ** apart
+    return found
 
 
 _CORRELATIONS = 201
