@@ -256,29 +256,36 @@ def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncerta
     """The two uncertain means from which ``weighted_mean`` computes its margins."""
     tally.enough_for("an estimate")
     law, value = mechanism.law, np.asarray(values, dtype=np.float64)
-    p, q = float(law.p), float(law.q)
     raw = _supported(law, tally.counts / tally.n)
+    step = least_step(value) / (float(law.p) - float(law.q)) / tally.n
+    return _sums_of(law, tally.n, raw, project(raw), value, step)
+
+
+def _sums_of(
+    law: Supporting, n: int, raw: Floats, answered: Floats, value: Floats, step: float
+) -> tuple[Uncertain, Uncertain]:
+    """``_sums`` from the ``raw`` shares, and from them as they were ``answered``."""
+    p, q = float(law.p), float(law.q)
     estimate = float(raw @ value)
-    answered, apart = project(raw), value - estimate
+    apart = value - estimate
     noise = noise_of_sum(law, apart)  # of one report, by the true choice
     spread = float(answered @ apart**2 - (answered @ apart) ** 2)
     within = float(answered @ noise)
     likeliest = tilted(answered, value, np.stack([noise + apart**2, noise]))
-    step = least_step(value) / (p - q) / tally.n
     ends = float(value.min()), float(value.max())
 
     def variance_at(mu: npt.ArrayLike) -> Floats:
-        found: Floats = (likeliest(mu, 0) - (np.asarray(mu) - estimate) ** 2) / tally.n
+        found: Floats = (likeliest(mu, 0) - (np.asarray(mu) - estimate) ** 2) / n
         return found
 
-    seems, error = (within + spread) / tally.n, ((within + spread) / tally.n) ** 0.5
+    seems, error = (within + spread) / n, ((within + spread) / n) ** 0.5
     if is_share(value):  # half a report, see standard_error
-        half = (tally.n * estimate + (0.5 - q) / (p - q)) / (tally.n + 1)
+        half = (n * estimate + (0.5 - q) / (p - q)) / (n + 1)
         error = float(np.sqrt(variance_at(np.clip(half, *ends))))
-    within /= tally.n
+    within /= n
     return (
         Uncertain(estimate, seems, variance_at, step, ends, error),
-        Uncertain(estimate, within, lambda mu: likeliest(mu, 1) / tally.n, step, ends, within**0.5),
+        Uncertain(estimate, within, lambda mu: likeliest(mu, 1) / n, step, ends, within**0.5),
     )
 
 
@@ -640,16 +647,20 @@ def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
     """Estimates the mean score among people on the scale. Raises ValueError without a report."""
     values = np.array(question.values, dtype=np.float64)
     scored = np.array(has_score(question), dtype=np.float64)
-    shares = project(_each_share(question, tally))
+    raw = _each_share(question, tally)
+    shares = project(raw)
     having = float(shares @ scored)
     law = question.mechanism.law
+    # One step for all mu: between a score and having none it would jump at every score.
     step = 0.0
     if isinstance(law, Supporting):
         step = least_step(values[scored > 0]) / float(law.p - law.q) / tally.n
 
     def about(mu: float) -> tuple[Uncertain, Uncertain]:
-        population, respondents = _total(question, tally, scored * (values - mu))
-        # One step for all mu: between a score and having none it would jump at every score.
+        apart = scored * (values - mu)
+        if isinstance(law, Supporting):
+            return _sums_of(law, tally.n, raw, shares, apart, step)
+        population, respondents = _total(question, tally, apart)
         return replace(population, step=step), replace(respondents, step=step)
 
     return Ratio(
