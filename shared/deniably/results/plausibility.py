@@ -46,8 +46,8 @@ def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
     found = np.zeros(law.k, dtype=np.bool_)
     for v in np.flatnonzero((counts > asked * p) | (counts < asked * q)):  # others are likely
         count, n = int(counts[v]), int(asked[v])
-        tails = upper_tail([count], n, p), upper_tail([n - count], n, 1 - q)
-        found[v] = min(float(tail[0]) for tail in tails) < each
+        tail = upper_tail(count, n, p) if count > n * p else upper_tail(n - count, n, 1 - q)
+        found[v] = tail < each  # on the other side it is a half or more
     return found
 
 
