@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from importlib.metadata import version
 from math import ceil
 from pathlib import Path
 from shlex import quote
@@ -19,6 +18,7 @@ from deniably.audit.question_audit import TRIALS
 from deniably.audit.survey_audit import Audited, audit_survey, of_whole
 from deniably.authoring.checking import Checked, check_survey, fake_text
 from deniably.core.loss import Loss
+from deniably.core.own_version import own_version
 from deniably.design.counts_alone import counts_notes
 from deniably.design.delta_rule import delta_warning
 from deniably.design.plan_table import Planned, plan_survey
@@ -129,7 +129,7 @@ class _Board:
 
     def signed(self, today: date) -> str:
         return (
-            f"Made on {today.isoformat()} by deniably {version('deniably')} from the survey with"
+            f"Made on {today.isoformat()} by deniably {own_version()} from the survey with"
             f" the digest {self.survey.digest}, for {self.n:,} respondents."
         )
 
@@ -393,7 +393,7 @@ class _Board:
         return DossierPart(
             "Verdict of the audit",
             [
-                f"{verdict}. On {today.isoformat()} version {version('deniably')} walked the code"
+                f"{verdict}. On {today.isoformat()} version {own_version()} walked the code"
                 " that devices run, and compared it with the integers of the survey with the digest"
                 f" {self.survey.digest}."
             ],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 
 from msgspec import UNSET
 
 from deniably.core.counting import counted
+from deniably.core.own_version import own_version
 from deniably.estimation.analysis import UNSCORED
 from deniably.results.document import (
     MeanResult,
@@ -66,7 +66,7 @@ def methods(result: SurveyResult, survey: Survey, days: Iterable[str], signed: s
         _estimated(draft, result),
         _limits(draft, result),
         f"The survey's definition has the SHA-256 digest {result.digest}{signed}. Software:"
-        f" Deniably {version('deniably')}.",
+        f" Deniably {own_version()}.",
     )
     paragraphs = (some if isinstance(some, str) else " ".join(some) for some in found)
     texts = tuple(one.replace(digits.NARROW, "\u00a0") for one in paragraphs)

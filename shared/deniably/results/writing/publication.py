@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 
 from deniably.core.markup import markdown, markdown_table
+from deniably.core.own_version import own_version
 from deniably.results.document import SurveyResult
 from deniably.results.writing import methods as section
 from deniably.results.writing import sentences
@@ -88,7 +88,7 @@ class Publication:
         survey, day = self.survey, self.closed or self.published
         return Citation(
             survey=survey.name, title=self.result.title, digest=self.result.digest,
-            version=version("deniably"), day=day, signed=self.signed, url=self.url,
+            version=own_version(), day=day, signed=self.signed, url=self.url,
             warning=self.warning,
         )  # fmt: skip
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
+from deniably.core.own_version import own_version
 from deniably.mechanisms.law import Finite, Law, Several, Supporting
 from deniably.survey.questions import Question
 from deniably.workbench.columns import RANDOMISED, FileColumn, FileColumns, StratumColumn, told
@@ -25,7 +25,7 @@ def design_of(columns: FileColumns, n: int) -> dict[str, Any]:
     survey = columns.layout.survey
     return {
         "note": told(columns.layout),
-        "software": f"deniably {version('deniably')}",
+        "software": f"deniably {own_version()}",
         "survey": survey.name,
         "title": survey.title,
         "digest": survey.digest,

@@ -11,10 +11,10 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from deniably.core.own_version import own_version
 from deniably.workbench.files.folder import DEFINITION, DESIGN, FORMATS, read_export, write_folder
 from deniably.workbench.files.needed import NoExport
 
@@ -49,7 +49,7 @@ def leftovers(folder: Path) -> list[Leftover]:
         whole = Leftover(folder, f"it cannot be read and written again: {error}")
         return [whole, *(one for file in files for one in _words(file, b""))]
     wrote = json.loads((folder / DESIGN).read_bytes())["software"]
-    if wrote != (mine := f"deniably {version('deniably')}"):
+    if wrote != (mine := f"deniably {own_version()}"):
         raise NoExport(f"{folder} is of {wrote}, and this is {mine}: take that to look into it")
     formats = [name for name, one in FORMATS.items() if (folder / one.file).exists()]
     with TemporaryDirectory() as beside:
