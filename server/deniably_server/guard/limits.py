@@ -68,6 +68,8 @@ class Limit:
     def _forget(self) -> None:
         self._day: float = self._wall() // _DAY
         self._salt = secrets.token_bytes(32)
+        # When each bucket is full again. Of such memory only pages with a bucket that was used take
+        # room, and nothing is written at the start.
         self._full = memoryview(mmap(-1, 8 * _PLACES, flags=MAP_PRIVATE | MAP_ANONYMOUS)).cast("d")
 
 
