@@ -192,23 +192,27 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Modules]:
         yield modules
 
 
-@pytest.fixture
-def failing_vectors(page: Page) -> Callable[[str, str], list[str]]:
+CONSUME = """async (text) =>
+  (await import('/test/vectors/consume.js')).consume(JSON.parse(text))"""
+
+
+@pytest.fixture(scope="session")
+def failing_vectors(chromium: Browser) -> Iterator[Callable[[str, str], list[str]]]:
     """(address, vector file) -> what fails in the modules there, each with its case's id.
 
     Asserts that as many cases ran as the file says it has.
     """
+    page = chromium.new_page()
 
     def run(url: str, name: str) -> list[str]:
-        file = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))
+        text = (VECTORS / f"{name}.json").read_text(encoding="utf-8")
         page.goto(url)
-        ran, failures = page.evaluate(
-            "async (file) => (await import('/test/vectors/consume.js')).consume(file)", file
-        )
-        assert ran == file["numberOfTests"] > 0
+        ran, failures = page.evaluate(CONSUME, text)
+        assert ran == json.loads(text)["numberOfTests"] > 0
         return list(failures)
 
-    return run
+    yield run
+    page.close()
 
 
 class _Web(SimpleHTTPRequestHandler):
