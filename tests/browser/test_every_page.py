@@ -21,7 +21,7 @@ from deniably_server.storage.store import Store
 from deniably_server.web.operation import operation_of
 from support.every_type import somebody, survey_of_everything
 from support.material import Server, a_report
-from support.phone import PHONE, SURVEY, new_tab
+from support.phone import ALIKE, PHONE, SURVEY, new_tab
 
 pytestmark = pytest.mark.browser
 
@@ -224,6 +224,7 @@ def test_a_page_is_for_everybody(
         ]
 
     assert page.evaluate(RUNNING) == [], "nothing moves for who asked for that"
+    page.evaluate(ALIKE)
     found += axe_light_and_dark(page)
     assert found == []
     page.remove_listener("console", note)

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page
 
 from deniably.lab.catalogue import entries
 from support.commands import call
-from support.phone import new_tab
+from support.phone import ALIKE, new_tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -70,6 +70,7 @@ def test_a_handout_is_for_everybody_on_any_screen_and_on_paper(
         astray = page.evaluate(ASTRAY)
         assert len(astray) > 9
         assert max(astray) < 1, "lines are off their axis"
+    page.evaluate(ALIKE)
     assert axe_light_and_dark(page) == []
     page.emulate_media(media="print")
     page.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = 0; }")
