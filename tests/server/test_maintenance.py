@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
+from threading import Timer
 from time import sleep
 
 import click
@@ -284,7 +285,7 @@ def test_what_a_server_runs_on_is_not_moved_away_from_under_it(
     assert "a server is running on the database, and what it takes meanwhile" in refused.output
     assert not (tmp_path / "copy.db").exists()
     assert (anyway.exit_code, kept.exit_code) == (0, 0), anyway.output + kept.output
-    for _ in range(100):  # PostgreSQL notices within moments that a process was killed
+    for _ in range(100):  # its other processes notice within moments that it was killed
         moved = run(maintenance.migrate, address, tmp_path / "copy.db")
         if moved.exit_code == 0:
             break
@@ -308,6 +309,15 @@ def test_several_servers_may_share_a_database(filled: str) -> None:
         pass
     with engine_at(filled).alone(), pytest.raises(Conflict), engine_at(filled).serving():
         pass
+
+
+def test_a_server_that_is_just_leaving_is_waited_for(postgres: str) -> None:
+    """PostgreSQL lists a connection for some moments after its client has closed it."""
+    leaving = engine_at(postgres).connect()
+    gone = Timer(0.5, leaving.close)
+    gone.start()
+    with engine_at(postgres).alone():
+        gone.join()
 
 
 @pytest.mark.parametrize("command", [maintenance.restore, maintenance.migrate])

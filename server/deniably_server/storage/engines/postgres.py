@@ -33,6 +33,8 @@ _AT_ONCE = 2_000
 """Rows that ``each`` fetches at a time."""
 _CONNECT_SECONDS = 10
 _BUSY_SECONDS = 10
+_LEAVING_SECONDS = 5
+"""How long PostgreSQL may still list a connection, and hold its locks, after its client went."""
 _AGAIN_SECONDS = 0.1
 _WRITERS = 0x64656E69
 """The number of the advisory lock of writers."""
@@ -128,15 +130,15 @@ class Postgres:
     def alone(self) -> Generator[None]:
         """Hold that lock exclusively. Raises Conflict while a server runs.
 
-        A restart of PostgreSQL drops a server's lock, so the server's other connections count too.
+        A restart of PostgreSQL drops a server's lock, so the server's other connections count too;
+        those of one that has just stopped are waited for.
         """
         with closing(self.connect()) as database:
-            if not database.has(f"pg_try_advisory_lock({_SERVERS})") or database.has(
-                "EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
-                " AND application_name = ? AND pid <> pg_backend_pid())",
-                [_NAME],
-            ):
-                raise Conflict(SERVED)
+            until = monotonic() + _LEAVING_SECONDS
+            while not _is_alone(database):
+                if monotonic() > until:
+                    raise Conflict(SERVED)
+                sleep(_AGAIN_SECONDS)
             yield
 
     def migrate(self) -> None:
@@ -152,6 +154,14 @@ class Postgres:
                     " CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
                 )
             migrate(database, self.steps)
+
+
+def _is_alone(database: PostgresConnection) -> bool:
+    return database.has(f"pg_try_advisory_lock({_SERVERS})") and not database.has(
+        "EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
+        " AND application_name = ? AND pid <> pg_backend_pid())",
+        [_NAME],
+    )
 
 
 class PostgresConnection:
