@@ -121,11 +121,12 @@ def test_a_mean_that_noise_hides_is_said_to_be_unknown(app: Flask, client: Flask
 def test_the_mean_of_gaussian_noise_on_buckets_is_shown_and_compared(
     app: Flask, client: FlaskClient
 ) -> None:
-    """The shape is hidden, the mean is not: everywhere with one interval."""
+    """The shape is hidden, the mean is not: everywhere with one interval. By chance the mean is
+    more than 6 standard errors away, and this fails, once in 10^9 runs."""
     store: Store = app.extensions["deniably"]
     noisy = publish_text(AGE + ", mechanism: gaussian, delta: 0.00001}]}")
     store.publish(noisy, signed(noisy))
-    answer(store, noisy, [{"age": 98}] * 400)
+    answer(store, noisy, [{"age": 55}] * 400)
 
     (shown,) = client.get("/api/surveys/h/results").get_json()["questions"]
     low, high = shown["mean"]["interval"]
@@ -133,12 +134,12 @@ def test_the_mean_of_gaussian_noise_on_buckets_is_shown_and_compared(
     (row,) = [one for one in rows if one["figure"] == "mean"]
     test = client.get(f"/api/surveys/h/difference?question=age&value={low}").get_json()
 
-    assert shown["mean"]["estimate"] == pytest.approx(98, abs=5.5 * 5)  # standard errors
-    assert 50 < low < high <= 99
+    assert shown["mean"]["estimate"] == pytest.approx(55, abs=6 * 5.4)  # standard errors
+    assert 1.5 < low < high < 99
     assert [float(row["low"]), float(row["high"])] == [low, high]
     assert test["p_value"] == pytest.approx(0.05, abs=0.001)
     assert shown["sentence"].startswith("The mean is")
-    assert shown["sentence"] in client.get("/surveys/h").text
+    assert shown["sentence"] in client.get("/surveys/h").text.replace("\xa0", " ")
 
 
 def test_results_of_a_survey_that_is_not_there_are_not_found(client: FlaskClient) -> None:

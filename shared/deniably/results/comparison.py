@@ -58,9 +58,12 @@ class DifferenceResult(TypedDict):
 
     ``interval`` has ``confidence`` and inverts the test of ``p_value``: it leaves out 0 exactly if
     the p-value is below 1 - confidence. ``interval_80`` and ``interval_50`` do so at 80 and 50 %;
-    None unless that is below the confidence. ``labels`` are those of the compared choices, and
-    ``names`` their names in the definition; of a mean there are none. ``note`` qualifies the test
-    where the two surveys are waves of one panel, else it is None.
+    None unless that is below the confidence. Where no possible mean explains the reports, the mean
+    differs from every value, and the interval is that of the nearest possible mean.
+
+    ``labels`` are those of the compared choices, and ``names`` their names in the definition; of a
+    mean there are none. ``note`` qualifies the test where the two surveys are waves of one panel,
+    else it is None.
     """
 
     compared: str
