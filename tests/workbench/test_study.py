@@ -44,6 +44,7 @@ from deniably_server.storage.writing.commit import BatchWrite
 from support.every_type import somebody, survey_of_everything
 from support.material import Server, new_token, signed
 from support.people import answer
+from support.tape import tape
 
 SURVEY = survey_of_everything(results={"minimum": 5, "while_open": False})
 N = 300
@@ -66,12 +67,12 @@ SITES = compile_survey({
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A closed survey with a question of every type, and reports that devices drew."""
+    """Closed surveys, one with a question of every type; the same reports in every run."""
     database = tmp_path_factory.mktemp("study") / "deniably.db"
     with closing(Store(str(database))) as store:
         store.publish(SURVEY, signed(SURVEY))
-        random = Random(18)
-        answer(store, SURVEY, [somebody(random) for _ in range(N)])
+        random, coins = Random(18), tape()
+        answer(store, SURVEY, [somebody(random) for _ in range(N)], coins)
         store.close_survey(SURVEY.name)
         store.publish(SITES, signed(SITES))
         batch = BatchWrite(SITES)
@@ -81,7 +82,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
                 "late": random.choice(["never", "often"]), "drinks": random.randrange(10),
             }  # fmt: skip
             site = {"site": "north" if number % 3 else "south"}
-            batch.add(make_report(SITES, answers, strata=site).report)
+            batch.add(make_report(SITES, answers, coins, strata=site).report)
         store.begin(batch)
         batch.wait()
         store.close_survey(SITES.name)
