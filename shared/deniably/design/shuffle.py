@@ -195,11 +195,10 @@ def _likely(n: int, share: float) -> tuple[Floats, Floats]:
 
 
 _FEW = 100_000
+"""Smaller crowds have laws of some kilobytes; a search for epsilon asks for the same dozens."""
 
 
-@lru_cache(
-    maxsize=128
-)  # a search for epsilon asks for the same dozens of laws, some kilobytes each
+@lru_cache(maxsize=128)
 def _likely_of_few(n: int, share: float) -> tuple[Floats, Floats]:
     return _counted(n, share)
 
