@@ -203,12 +203,15 @@ def failing_vectors(chromium: Browser) -> Iterator[Callable[[str, str], list[str
     Asserts that as many cases ran as the file says it has.
     """
     page = chromium.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
 
     def run(url: str, name: str) -> list[str]:
         text = (VECTORS / f"{name}.json").read_text(encoding="utf-8")
         page.goto(url)
         ran, failures = page.evaluate(CONSUME, text)
         assert ran == json.loads(text)["numberOfTests"] > 0
+        assert errors == []
         return list(failures)
 
     yield run

@@ -444,7 +444,7 @@ def test_a_survey_written_from_right_to_left_keeps_its_layout(
         for width in (1000, 320):
             phone.page.set_viewport_size({"width": width, "height": 640})
             assert phone.page.evaluate(wide) <= 0, width
-        assert axe(phone.page) == []
+            assert axe(phone.page) == [], width
 
     phone.open("/s/arabic")
     is_right()

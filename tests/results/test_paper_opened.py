@@ -46,8 +46,8 @@ FIGURE = Paper(
     ],
     ["A note."],
 )
-ACROSS = {85: 1004, 180: 2126}
-"""Pixels of each width, in millimetres, at 300 to the inch."""
+ACROSS = {85: 2008, 180: 4252}
+"""Pixels of each width, in millimetres, at 600 to the inch."""
 LATEX = r"""\documentclass{article}\usepackage{graphicx}\begin{document}
 \includegraphics{figure85.pdf}\includegraphics{figure180.pdf}\end{document}"""
 
@@ -84,13 +84,13 @@ def size_of(picture: bytes) -> tuple[int, int]:
 def test_rsvg_draws_it_and_latex_sets_it(folder: Path) -> None:
     for width in WIDTHS:
         file, picture = f"figure{width}.svg", f"figure{width}.png"
-        run(folder, "rsvg-convert", "--dpi-x=300", "--dpi-y=300", file, "-o", picture)
+        run(folder, "rsvg-convert", "--dpi-x=600", "--dpi-y=600", file, "-o", picture)
         run(folder, "rsvg-convert", "-f", "pdf", file, "-o", f"figure{width}.pdf")
 
         drawn = (folder / picture).read_bytes()
         across, down = size_of(drawn)
         assert across == ACROSS[width]
-        assert 300 < down < 4500
+        assert 600 < down < 9000
         assert len(drawn) > 20_000  # it is not blank
     (folder / "paper.tex").write_text(LATEX, encoding="ascii")
     run(folder, "pdflatex", "-interaction=batchmode", "-halt-on-error", "paper.tex")
@@ -102,7 +102,7 @@ def test_inkscape_opens_it(folder: Path) -> None:
     run(folder, "inkscape", *files, "--export-type=png", "--export-dpi=300")
 
     for width in WIDTHS:
-        assert size_of((folder / f"figure{width}.png").read_bytes())[0] == ACROSS[width]
+        assert size_of((folder / f"figure{width}.png").read_bytes())[0] == ACROSS[width] / 2
 
 
 def test_bibtex_and_latex_set_the_references(tmp_path: Path) -> None:
