@@ -11,7 +11,7 @@ import pytest
 from deniably.audit.blackbox import certify, lower_bound
 from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection, Unary
-from support.tape import tape
+from support.seeded import seeded_coins
 
 TRIALS = 20_000
 
@@ -50,7 +50,7 @@ def test_200_against_0_proves_more_than_15000_against_5000(
 
 def test_an_event_that_is_given_is_counted_where_none_promises_more() -> None:
     """Of 64 options no report comes twice: nothing can be learnt there."""
-    mechanism, coins = SubsetSelection(64, 20, 3, 1), tape()
+    mechanism, coins = SubsetSelection(64, 20, 3, 1), seeded_coins()
 
     def first(report: Hashable) -> bool:
         return 0 in report and 63 not in report  # type: ignore[operator]
@@ -68,7 +68,7 @@ def test_an_event_that_is_given_is_counted_where_none_promises_more() -> None:
 
 def test_rare_reports_do_not_promise_what_they_cannot_keep() -> None:
     """1,000 reports, each of them seldom: what came twice in 1,000 by chance proves nothing."""
-    coins = tape()
+    coins = seeded_coins()
     found = certify(
         lambda c: (c.choose((3, 1)), c.below(1000)),
         lambda c: (c.choose((1, 3)), c.below(1000)),
@@ -82,7 +82,7 @@ def test_rare_reports_do_not_promise_what_they_cannot_keep() -> None:
 
 def test_several_ticks_prove_more_than_one() -> None:
     """One tick alone has odds of 3, which is 1.1; it is learnt that several tell more."""
-    mechanism, coins = Unary(4, 4, 3, 1, 6), tape()
+    mechanism, coins = Unary(4, 4, 3, 1, 6), seeded_coins()
 
     found = certify(
         lambda c: mechanism.randomise((0, 1, 2, 3), c),
@@ -95,7 +95,7 @@ def test_several_ticks_prove_more_than_one() -> None:
 
 
 def test_what_is_the_same_for_both_answers_proves_nothing() -> None:
-    coins = tape()
+    coins = seeded_coins()
     found = certify(lambda c: c.below(50), lambda c: c.below(50), TRIALS, coins=lambda: coins)
 
     assert found.epsilon < 0.05

@@ -41,8 +41,8 @@ from support.planted import (
     kept,
     number,
 )
+from support.seeded import seeded_coins
 from support.soak import soak
-from support.tape import tape
 from support.whole_faults import PLANTED as BETWEEN
 from support.whole_faults import send_with
 from support.whole_surveys import SURVEYS
@@ -59,7 +59,7 @@ MORE = {
 
 
 def verdict_on(fault: Planted) -> Verdict:
-    coins = tape()
+    coins = seeded_coins()
     return audit_question(
         fault.question,
         fault.randomise,
@@ -118,7 +118,7 @@ def test_fresh_noise_on_retry_proves_more_than_the_claim() -> None:
     """No fault of one question, whose every report is right: what both reports give away together
     is walked and certified by the same engines. (That a device sends one report again is
     tests/client's.)"""
-    coins = tape()
+    coins = seeded_coins()
     odds = worst_odds([distribution(lambda c, a=a: twice(a, c)) for a in range(4)])
     found = certify(lambda c: twice(0, c), lambda c: twice(3, c), 4000, coins=lambda: coins)
 
@@ -132,8 +132,8 @@ def test_fresh_noise_on_retry_proves_more_than_the_claim() -> None:
 @pytest.mark.parametrize("survey", [every_type, soak(survey_of_everything)])
 def test_no_type_of_question_is_accused(survey: Callable[[], Survey]) -> None:
     """On a fixed tape; live, each question is wrongly accused with a chance below 1e-6."""
-    coins = tape(2)
-    verdicts = audit(survey(), 1000, coins=lambda: coins)
+    coins = seeded_coins()
+    verdicts = audit(survey(), 3000, coins=lambda: coins)
 
     assert [(one.question, one.fault) for one in verdicts if one.fault] == []
     for one in verdicts:
@@ -148,7 +148,7 @@ def test_no_type_of_question_is_accused(survey: Callable[[], Survey]) -> None:
 
 @pytest.mark.parametrize("name", CLASSICS)
 def test_no_classic_is_accused(name: str) -> None:
-    question, coins = CLASSICS[name], tape(10**6)
+    question, coins = CLASSICS[name], seeded_coins(10**6)
     verdict = audit_question(question, question.mechanism.randomise, 200, coins=lambda: coins)
 
     assert verdict.fault is None
@@ -206,7 +206,7 @@ def test_the_published_figures_of_dp_sniper_come_out(
 ) -> None:
     """Between two inputs that differ in six bits they found .5998 and .2951 by search: the audit
     of the definition walks to the figures."""
-    six_bits, coins = Unary(6, 3, own, other, total), tape()
+    six_bits, coins = Unary(6, 3, own, other, total), seeded_coins()
 
     verdict = audit_question(
         asked(six_bits, epsilon="1"), six_bits.randomise, TRIALS, coins=lambda: coins
@@ -254,7 +254,7 @@ def test_a_million_reports_prove_nearly_all_of_epsilon(
 
 def test_an_event_is_learnt_where_none_is_known() -> None:
     m = SubsetSelection(6, 2, 3, 1)
-    coins = tape()
+    coins = seeded_coins()
 
     found = certify(
         lambda c: m.randomise(0, c), lambda c: m.randomise(5, c), 20_000, coins=lambda: coins

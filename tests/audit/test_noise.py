@@ -25,8 +25,8 @@ from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from support.cases import for_each
 from support.exact_laws import distribution
+from support.seeded import seeded_coins
 from support.soak import soak
-from support.tape import tape
 
 CUT = Fraction(1, 10**4)
 
@@ -188,7 +188,7 @@ def test_a_gaussian_that_does_not_keep_its_promise_is_refused() -> None:
 @pytest.mark.parametrize("n", [5_000, soak(20_000)])
 def test_many_reports_fit_the_law(mechanism: Laplace | BoundedLaplace | Gaussian, n: int) -> None:
     """A fixed tape, so this cannot fail by chance; a fit worse than 1 in 10,000 is a fault."""
-    answer, coins = 1, tape()
+    answer, coins = 1, seeded_coins()
     seen = Counter(mechanism.randomise(answer, coins)[0] for _ in range(n))
     if isinstance(mechanism, BoundedLaplace):
         law = dict(enumerate(matrix(mechanism)[answer]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from random import Random
 
 import pytest
 import requests
@@ -12,7 +11,6 @@ from flask.testing import FlaskClient
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from deniably.authoring.compiling import compile_survey, publish_text
-from deniably.core.coins import Coins
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_server.app import create_app
@@ -20,6 +18,7 @@ from deniably_server.storage.store import Store
 from support.material import Server, signed
 from support.people import answer
 from support.phone import SURVEY, new_tab
+from support.seeded import seeded_coins
 from support.studies import WORKPLACE, workers
 
 pytestmark = pytest.mark.browser
@@ -45,7 +44,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     store: Store = app.extensions["deniably"]
     survey = compile_survey(WORKPLACE)
     store.publish(survey, signed(survey))
-    answer(store, survey, workers(1400), Coins(Random(survey.name).randbytes))
+    answer(store, survey, workers(1400), seeded_coins(survey.name))
     store.close_survey(survey.name)
     yield app.test_client()
     store.close()

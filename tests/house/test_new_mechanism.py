@@ -56,6 +56,7 @@ from deniably.survey.report import randomise_answers
 from deniably.survey.survey import ResultsRule, Survey, as_survey
 from deniably.wording.explain import describe_sending, icon_arrays
 from support.leverage import leverages
+from support.seeded import seeded_coins
 
 N = 2_000
 
@@ -270,7 +271,7 @@ def people() -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def tallies(people: list[dict[str, Any]]) -> dict[str, Tally]:
     """Of the reports that devices make of these answers, with coins of a fixed seed."""
-    new, coins = survey(), Coins(Random(11).randbytes)
+    new, coins = survey(), seeded_coins(11)
     made = [randomise_answers(new, one, coins).values for one in people]
     return {
         one.name: tally([report[one.name] for report in made], one.mechanism.law.cell_count)
@@ -440,7 +441,7 @@ def test_the_worst_report_of_all_moves_a_figure_by_its_leverage(mechanism: Any) 
     (leverage,) = leverages(question)
     assert leverage is not None
     answer = question.encode(some_answer(mechanism))
-    coins = Coins(Random(5).randbytes)
+    coins = seeded_coins(5)
     honest = [mechanism.randomise(answer, coins) for _ in range(50)]
 
     before, moved = figures_of(question, honest), list[float]()

@@ -3,14 +3,12 @@ a product question that the same people answer."""
 
 from __future__ import annotations
 
-from random import Random
 from statistics import median
 from typing import Any
 
 import pytest
 
 from deniably.authoring.compiling import compile_survey
-from deniably.core.coins import Coins
 from deniably.estimation.tally import tally
 from deniably.results.as_product import AsProduct, as_product
 from deniably.results.crosstabs import CrosstabResult, crosstab_result
@@ -18,6 +16,7 @@ from deniably.results.document import ProductResult
 from deniably.results.result import result
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
+from support.seeded import seeded_coins
 
 CHOICES = {"stolen": ["Never", "Once", "Often"], "caught": ["No", "Yes", "Nearly", "Twice"]}
 PEOPLE = [
@@ -36,7 +35,7 @@ def apart(epsilon: float, **rest: Any) -> Survey:
 
 
 def crossed(survey: Survey, people: list[dict[str, str]]) -> CrosstabResult:
-    coins = Coins(Random(5).randbytes)
+    coins = seeded_coins(5)
     reports = [randomise_answers(survey, person, coins) for person in people]
     rows = [[report.values.get(name) for name in CHOICES] for report in reports]
     return crosstab_result(survey, [0, 1], [rows], 0.95)
@@ -52,7 +51,7 @@ def test_a_product_question_is_as_precise_as_is_said(epsilon: float) -> None:
 
     said = as_product(survey, [0, 1], crossed(survey, PEOPLE))
 
-    coins = Coins(Random(6).randbytes)
+    coins = seeded_coins(6)
     values = [randomise_answers(product, {"both": one}, coins).values["both"] for one in PEOPLE]
     (question,) = product.questions
     reports = {"both": tally(values, question.mechanism.law.cell_count)}

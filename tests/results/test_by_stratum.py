@@ -6,7 +6,6 @@ from collections import Counter
 from functools import cache
 from itertools import combinations, combinations_with_replacement, permutations
 from math import comb, prod
-from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.authoring.compiling import compile_survey
-from deniably.core.coins import Coins
 from deniably.core.errors import Incomparable
 from deniably.estimation.difference import holm
 from deniably.estimation.tally import Tally, from_cells, tally
@@ -32,6 +30,7 @@ from deniably.results.result import result
 from deniably.results.stratum_drawing import apart_rows, cards, differences, finding
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
+from support.seeded import seeded_coins
 
 SITES = ("east", "north", "south")
 QUESTIONS: list[dict[str, Any]] = [
@@ -56,7 +55,7 @@ def survey_of(*questions: dict[str, Any], sites: tuple[str, ...] = SITES) -> Sur
 
 def asked(survey: Survey, yes: float, seed: int, people: int = 300) -> dict[str, Tally]:
     """The tallies of a site in which this share says yes, sleeps well and works long."""
-    coins = Coins(Random(seed).randbytes)
+    coins = seeded_coins(seed)
     reports = [
         randomise_answers(
             survey,

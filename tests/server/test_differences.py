@@ -7,7 +7,6 @@ import io
 import json
 import secrets
 from itertools import combinations
-from random import Random
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
-from deniably.core.coins import Coins
 from deniably.estimation.analysis import moments_of_mean
 from deniably.estimation.difference import between_means, holm
 from deniably.survey.report import Report
@@ -23,6 +21,7 @@ from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from support.material import assert_problem, signed, survey_named
 from support.people import answer
+from support.seeded import seeded_coins
 
 RULES = {"minimum": 10, "while_open": True}
 NUMBER: dict[str, Any] = {
@@ -83,7 +82,7 @@ def test_a_mean_is_compared_with_a_value_and_with_another_survey(
     for name, said in (("here", low), ("there", high)):
         survey = survey_of(name, question)
         store.publish(survey, signed(survey))
-        answer(store, survey, [{"q": said}] * 500, Coins(Random(kind + name).randbytes))
+        answer(store, survey, [{"q": said}] * 500, seeded_coins(kind + name))
     part = "&part=x" if kind == "vector" else ""
 
     shown = client.get("/api/surveys/here/results").get_json()["questions"][0]

@@ -14,13 +14,13 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
-from deniably.core.coins import Coins
 from deniably.design.counts_alone import counts_alone
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from support.every_type import somebody, survey_of_everything
 from support.material import a_report, signed, survey_named
 from support.people import answer
+from support.seeded import seeded_coins
 from support.studies import TOWN, WORKPLACE, townspeople, workers
 
 
@@ -33,7 +33,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     for document, people in ((WORKPLACE, workers(1400)), (TOWN, townspeople(600))):
         survey = compile_survey(document)
         store.publish(survey, signed(survey))
-        answer(store, survey, people, Coins(Random(survey.name).randbytes))
+        answer(store, survey, people, seeded_coins(survey.name))
         store.close_survey(survey.name)
     yield app
     store.close()
@@ -260,7 +260,7 @@ def test_few_respondents_get_a_page_that_claims_nothing(app: Flask, people: int)
     store.publish(survey, signed(survey))
     random = Random(people)
     crowd = [somebody(random) for _ in range(people)]
-    answer(store, survey, crowd, Coins(Random(survey.name).randbytes))
+    answer(store, survey, crowd, seeded_coins(survey.name))
 
     page = app.test_client().get(f"/surveys/{survey.name}").text
 
@@ -280,7 +280,7 @@ def test_many_choices_are_folded_but_those_that_stand_out(app: Flask) -> None:
          "questions": [asked]}
     )  # fmt: skip
     store.publish(survey, signed(survey))
-    answer(store, survey, [{"word": "word_7"}] * 500, Coins(Random(1).randbytes))
+    answer(store, survey, [{"word": "word_7"}] * 500, seeded_coins(1))
 
     page = app.test_client().get("/surveys/words").text
 

@@ -7,6 +7,6 @@ from random import Random
 from deniably.core.coins import Coins
 
 
-def tape(name: object = 0) -> Coins:
-    """Coins whose bytes look random; each name has its own."""
-    return Coins(Random(f"the tape {name}").randbytes)
+def seeded_coins(seed: int | str = 0) -> Coins:
+    """Coins whose bytes look random; each seed has its own."""
+    return Coins(Random(seed).randbytes)

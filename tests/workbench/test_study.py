@@ -44,7 +44,7 @@ from deniably_server.storage.writing.commit import BatchWrite
 from support.every_type import somebody, survey_of_everything
 from support.material import Server, new_token, signed
 from support.people import answer
-from support.tape import tape
+from support.seeded import seeded_coins
 
 SURVEY = survey_of_everything(results={"minimum": 5, "while_open": False})
 N = 300
@@ -71,7 +71,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     database = tmp_path_factory.mktemp("study") / "deniably.db"
     with closing(Store(str(database))) as store:
         store.publish(SURVEY, signed(SURVEY))
-        random, coins = Random(18), tape()
+        random, coins = Random(18), seeded_coins()
         answer(store, SURVEY, [somebody(random) for _ in range(N)], coins)
         store.close_survey(SURVEY.name)
         store.publish(SITES, signed(SITES))
