@@ -20,6 +20,17 @@ def test_nobody_knows_whom_they_must_not() -> None:
     assert done.returncode == 0, done.stdout
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     assert f"{len(contracts['contracts'])} kept, 0 broken" in done.stdout
+    assert [one["name"] for one in contracts["contracts"] if "ignore_imports" in one] == []
+
+
+def test_a_report_set_loads_its_models_only_when_they_are_asked_for() -> None:
+    code = "import sys, deniably.workbench.files.folder; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert "deniably.workbench.report_set" in loaded
+    assert not {"scipy", "pandas", "deniably.workbench.models.regress"} & set(loaded)
 
 
 def test_the_store_leaves_statements_to_the_tables() -> None:

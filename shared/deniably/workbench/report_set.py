@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from deniably.core.errors import BadModel, BadReport
+from deniably.core.errors import BadReport
 from deniably.core.table import Table
-from deniably.estimation.tally import Tally
 from deniably.simulation.bulk.any_law import named
 from deniably.simulation.reports import Reports, Some
-from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import FileColumns, Filled, columns_of, note
 from deniably.workbench.ordering import in_order
-from deniably.workbench.packing import Answered, Layout, PackedField, Rows, WireBlock, layout
+from deniably.workbench.packing import Layout, PackedField, Rows, WireBlock, layout
+from deniably.workbench.report_rows import ReportRows
 
 if TYPE_CHECKING:
     from deniably.core.binomial import Floats
@@ -28,84 +24,12 @@ if TYPE_CHECKING:
     from deniably.workbench.models.regression import Regression
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ReportSet:
+class ReportSet(ReportRows):
     """The reports to a ``survey``, sorted by content: all that leaves a server besides counts.
 
-    ``rows`` are packed as the ``layout`` says. Two sets are equal exactly if they have the same
-    survey and the same reports, whoever sent them and whenever. Everything in it but ``strata`` is
-    randomised: estimates read its ``tally()``, and models its ``column()``.
+    It has what ``ReportRows`` have, and fits models, whose modules are loaded when they are asked
+    for: an export needs none of them.
     """
-
-    layout: Layout
-    rows: Rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ReportSet):
-            return NotImplemented
-        same = self.survey.digest == other.survey.digest
-        same = same and self.layout.stratified is other.layout.stratified
-        return same and np.array_equal(self.rows, other.rows)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"<{len(self):,} randomised reports to {self.survey.name}>"
-
-    @property
-    def survey(self) -> Survey:
-        """The definition."""
-        return self.layout.survey
-
-    @cached_property
-    def columns(self) -> FileColumns:
-        """The columns of an export, with their names and what they mean."""
-        return columns_of(self.layout)
-
-    @cached_property
-    def strata(self) -> dict[str, list[str]]:
-        """What the links said, by key: a value for each row. Empty where strata were left out."""
-        numbers = [self.columns.one(one.name, self.rows).values for one in self.columns.strata]
-        return {
-            one.key: np.array(one.categories, object)[values].tolist()
-            for one, values in zip(self.columns.strata, numbers, strict=True)
-        }
-
-    def tally(self) -> dict[str, Tally]:
-        """The tally of every question, by name: the same counts as the server's."""
-        return {name: field.tally(self.rows) for name, field in self.layout.fields.items()}
-
-    def answered(self, question: str) -> Answered:
-        """The reports to a question: who was asked, and the cells of each. Raises KeyError."""
-        return self.layout.fields[question].unpack(self.rows)
-
-    def column(self, name: str) -> Filled:
-        """The integers of an exported column, in the order of the rows. Raises KeyError."""
-        return self.columns.one(name, self.rows)
-
-    def among(self, stratum: Stratum) -> ReportSet:
-        """The reports of a subgroup, such as ``{"site": "north"}``, as a set with all methods.
-
-        Raises BadModel where strata were left out, and for a key or value that the survey does not
-        have.
-        """
-        self._needs_strata()
-        try:
-            wanted = members(self.survey.strata or {}, stratum)
-        except ValueError as error:
-            raise BadModel(str(error)) from None
-        return ReportSet(self.layout, self.rows[np.isin(self.layout.strata(self.rows), wanted)])
-
-    def by(self, key: str) -> dict[str, ReportSet]:
-        """The reports of each value of a key of the strata, in the definition's order.
-
-        Raises BadModel as ``among`` does.
-        """
-        self._needs_strata(key)
-        return {value: self.among({key: value}) for value in (self.survey.strata or {})[key]}
 
     def shares(
         self,
@@ -138,7 +62,7 @@ class ReportSet:
         """
         from deniably.workbench.models.weights import rake
 
-        self._needs_strata(*margins)
+        self.need_strata(*margins)
         return rake(self.strata, margins)
 
     def regress(
@@ -162,21 +86,6 @@ class ReportSet:
         return regress_reports(
             self, formula, weights=weights, strata=strata, link=link, se=se, confidence=confidence
         )
-
-    def _needs_strata(self, *keys: str) -> None:
-        """Raise BadModel where strata were left out, or there is none of such a key."""
-        known = sorted(self.survey.strata or {})
-        for key in keys:
-            if any(question.name == key for question in self.survey.questions):
-                raise BadModel(
-                    f"{key} is a question, and randomised: nobody knows who gave which answer;"
-                    " only strata are known"
-                )
-            if key not in known:
-                there = f"there are {', '.join(known)}" if known else "the survey has none"
-                raise BadModel(f"there is no stratum {key}; {there}")
-        if not self.layout.stratified:
-            raise BadModel(note(self.layout) or "the survey has no strata")
 
 
 def report_set(places: Layout, blocks: Iterable[WireBlock]) -> ReportSet:

@@ -33,7 +33,7 @@ from deniably.estimation.tally import Tally, from_cells
 from deniably.mechanisms.law import Finite, Law, Noise, Several, Supporting
 from deniably.survey.questions import Question
 from deniably.workbench.columns import FileColumn
-from deniably.workbench.report_set import ReportSet
+from deniably.workbench.report_rows import ReportRows
 
 _LARGEST = 4_096
 """Outputs of a column whose scores are written one by one."""
@@ -80,7 +80,7 @@ class Script:
     left_out: list[str]
 
 
-def script_of(reports: ReportSet) -> Script:
+def script_of(reports: ReportRows) -> Script:
     """What a script can work out again of the results of a report set."""
     tallies, found, left = reports.tally(), list[Scripted](), list[str]()
     for question in reports.survey.questions:
@@ -193,7 +193,7 @@ def _estimates(group: Group, tally: Tally) -> list[float | None]:
     return [None if one is None else one.estimate for one in group.found(tally)]
 
 
-def _agreeing(scripted: Scripted, reports: ReportSet, expected: Found) -> Scripted | None:
+def _agreeing(scripted: Scripted, reports: ReportRows, expected: Found) -> Scripted | None:
     """The figure with the bounds of its variance; None where it is not that of the results."""
     found = worked_out(scripted, reports)
     if expected.estimate is None or expected.standard_error is None or not found.n:
@@ -220,7 +220,7 @@ class WorkedOut(NamedTuple):
     variance: float
 
 
-def worked_out(scripted: Scripted, reports: ReportSet) -> WorkedOut:
+def worked_out(scripted: Scripted, reports: ReportRows) -> WorkedOut:
     """A figure from its column, as a script works it out; nan without a value."""
     column = reports.column(scripted.column)
     values: npt.NDArray[np.int64] = column.values[column.there]

@@ -35,7 +35,7 @@ from deniably.workbench.models.weights import (
     shares_of,
     weighted_table,
 )
-from deniably.workbench.report_set import ReportSet
+from deniably.workbench.report_rows import ReportRows
 
 Key = tuple[str, str | None]
 """A share and its choice, or a mean and its part."""
@@ -50,7 +50,7 @@ class WeightedReports:
     or None for the mean.
     """
 
-    reports: ReportSet
+    reports: ReportRows
     question: Question
     weighing: Weighing
     part: str | None = None
@@ -214,7 +214,7 @@ class WeightedReports:
 
 
 def shares_of_reports(
-    reports: ReportSet,
+    reports: ReportRows,
     name: str,
     *,
     weights: Sequence[float] | Floats | None = None,
@@ -238,7 +238,7 @@ def shares_of_reports(
     return _beside(by, found)
 
 
-def _shares(reports: ReportSet, name: str, every: Weighing, confidence: float) -> Table:
+def _shares(reports: ReportRows, name: str, every: Weighing, confidence: float) -> Table:
     figures, there = figures_of(reports, name)
     own = every.among(there)
     known = _known(reports, name, every, confidence)
@@ -256,7 +256,7 @@ def _shares(reports: ReportSet, name: str, every: Weighing, confidence: float) -
 
 
 def _known(
-    reports: ReportSet, name: str, every: Weighing, confidence: float
+    reports: ReportRows, name: str, every: Weighing, confidence: float
 ) -> dict[tuple[str, str], Found] | None:
     """The figures of a question, or of one of several numbers; the mean is under no name."""
     for question in reports.survey.questions:

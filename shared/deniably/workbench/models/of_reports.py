@@ -31,7 +31,7 @@ from deniably.workbench.models.regress import Link, fitted, parsed
 from deniably.workbench.models.regression import Regression
 from deniably.workbench.models.weighing import checked_weights, strata_of
 from deniably.workbench.models.weights import WeightedFigure, share_figures
-from deniably.workbench.report_set import ReportSet
+from deniably.workbench.report_rows import ReportRows
 from deniably.workbench.scripted import Scored, scores_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _MOST_KINDS = 100_000
 
 
 def regress_reports(
-    reports: ReportSet,
+    reports: ReportRows,
     formula: str,
     *,
     public: Mapping[str, Sequence[object]] | None = None,
@@ -89,7 +89,7 @@ Figures = Callable[[Weighing], list[WeightedFigure]]
 """The figures of the people who were asked, with their weights."""
 
 
-def figures_of(reports: ReportSet, name: str) -> tuple[Figures, Asked]:
+def figures_of(reports: ReportRows, name: str) -> tuple[Figures, Asked]:
     """What each report adds to the figures of a question, and who was asked."""
     for question in reports.survey.questions:
         figures = groups(question)
@@ -112,7 +112,7 @@ def _mean_name(question: Question, group: SingleMean) -> str:
     return f"{question.name}__{group.part.name}" if group.part else question.name
 
 
-def _figures_of_mean(reports: ReportSet, scored: Scored) -> tuple[Figures, Asked]:
+def _figures_of_mean(reports: ReportRows, scored: Scored) -> tuple[Figures, Asked]:
     column, method, (numbers,) = scored
     filled = reports.column(column.name)
     values = filled.values[filled.there]
@@ -122,7 +122,7 @@ def _figures_of_mean(reports: ReportSet, scored: Scored) -> tuple[Figures, Asked
     return lambda _: [WeightedFigure("mean", "", scores, np.zeros(0))], filled.there
 
 
-def _support_scores(reports: ReportSet, name: str, there: Asked) -> Floats | None:
+def _support_scores(reports: ReportRows, name: str, there: Asked) -> Floats | None:
     """The unbiased score of each choice where a report names several, or padding; else None."""
     question = next((one for one in reports.survey.questions if one.name == name), None)
     law = question.report_mechanism.law if question is not None else None
@@ -138,7 +138,7 @@ def _support_scores(reports: ReportSet, name: str, there: Asked) -> Floats | Non
     return found[:, ::-1] if isinstance(question, YesNo) else found
 
 
-def randomised(reports: ReportSet, name: str) -> tuple[Randomised, Asked]:
+def randomised(reports: ReportRows, name: str) -> tuple[Randomised, Asked]:
     """The column of a question, or of an option of a question with several choices, and who was
     asked. Raises BadModel for another name, and for numbers, vectors and products."""
     for question in reports.survey.questions:
@@ -154,7 +154,7 @@ def randomised(reports: ReportSet, name: str) -> tuple[Randomised, Asked]:
     raise BadModel(f"there is no question {name}{nearest(name, known)}")
 
 
-def _of_question(reports: ReportSet, question: Question) -> tuple[Randomised, Asked]:
+def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, Asked]:
     if isinstance(question, SelectMultiple):
         options = ", ".join(f"{question.name}__{one}" for one in question.names)
         raise BadModel(f"{question.name} has several answers a person: take one of {options}")
@@ -196,7 +196,9 @@ def _whole(question: OfChoices, law: Supporting, cells: Any) -> tuple[Ints, Floa
     return codes.ravel().astype(np.int64), np.array(chances)
 
 
-def _of_option(reports: ReportSet, question: SelectMultiple, name: str) -> tuple[Randomised, Asked]:
+def _of_option(
+    reports: ReportRows, question: SelectMultiple, name: str
+) -> tuple[Randomised, Asked]:
     for column in reports.columns.of(question.name):
         if column.name == name and column.p is not None and column.q is not None:
             filled = reports.column(name)

@@ -13,11 +13,11 @@ from deniably.estimation.weighted import Weighing
 from deniably.workbench.columns import note
 from deniably.workbench.models.columns import groups_of, nearest, numbers, weights_of
 from deniably.workbench.models.fit import Ints
-from deniably.workbench.report_set import ReportSet
+from deniably.workbench.report_rows import ReportRows
 
 
 def weighing(
-    reports: ReportSet, weights: Sequence[float] | Floats, strata: str | Sequence[str] | None
+    reports: ReportRows, weights: Sequence[float] | Floats, strata: str | Sequence[str] | None
 ) -> Weighing:
     """The weights of all reports, one each. Raises BadModel where they do not fit."""
     groups = None if strata is None else strata_of(reports, reports.strata, strata)
@@ -44,7 +44,7 @@ def checked_weights(given: Sequence[float] | Floats, n: int) -> Floats:
 
 
 def strata_of(
-    reports: ReportSet, public: Mapping[str, Sequence[object]], names: str | Sequence[str]
+    reports: ReportRows, public: Mapping[str, Sequence[object]], names: str | Sequence[str]
 ) -> Ints:
     """Number the different values of some columns together. Raises BadModel."""
     wanted = [names] if isinstance(names, str) else list(names)
