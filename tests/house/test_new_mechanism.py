@@ -557,7 +557,7 @@ def test_results_fail_loudly_of_a_mechanism_that_nobody_described(
 
 SHIPPED = {
     "the twin in JavaScript": "client/deniably_client/web/mechanisms/mechanism.js",
-    "the independent reference": "tests/spec/mechanisms.py",
+    "the independent reference": "shared/deniably/reference/mechanisms.py",
     "the specification": "shared/SPEC.md",
     "the vectors": "shared/vectors/*.json",
 }

@@ -1,5 +1,4 @@
-"""A slow, obvious reference of shared/SPEC.md, and the maker of shared/vectors.
+"""The maker of shared/vectors, from the independent reference in shared/deniably/reference.
 
-Written from the specification alone; it imports nothing of Deniably, so that an agreement with
-it says something.
+What no device needs, the register and report sets, has its reference here.
 """

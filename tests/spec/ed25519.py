@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 
-from spec.refusal import require
+from deniably.reference.refusal import require
 
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493

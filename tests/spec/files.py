@@ -23,7 +23,7 @@ from spec.cases import (
     subsets,
     waves,
 )
-from spec.values import Made
+from spec.vector_types import Made
 
 MAKERS: dict[str, Callable[[], Made]] = {
     "coins": coins.cases,

@@ -9,15 +9,15 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from spec.canonical import canonical, digest
-from spec.claims import at_most_exp
-from spec.definition import total, whole_history
+from deniably.reference.canonical import canonical, digest
+from deniably.reference.claims import at_most_exp
+from deniably.reference.definition import total, whole_history
+from deniably.reference.invitations import read_modulus
+from deniably.reference.losses import loss
+from deniably.reference.refusal import Invalid, require
+from deniably.reference.values import Definition, Document, Json, Loss, Mechanism
+from deniably.reference.waves import memoised_loss
 from spec.ed25519 import check_signature
-from spec.invitations import read_modulus
-from spec.losses import loss
-from spec.refusal import Invalid, require
-from spec.values import Definition, Document, Json, Loss, Mechanism
-from spec.waves import memoised_loss
 
 NOTHING = "0" * 64
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, NamedTuple
 
-from spec.canonical import canonical, parse
-from spec.definition import check_definition, memoised
-from spec.parameters import reach
-from spec.refusal import require
-from spec.strata import numbered
-from spec.values import Definition, Json, Mechanism, Question
+from deniably.reference.canonical import canonical, parse
+from deniably.reference.definition import check_definition, memoised
+from deniably.reference.parameters import reach
+from deniably.reference.refusal import require
+from deniably.reference.strata import numbered
+from deniably.reference.values import Definition, Json, Mechanism, Question
 
 Row = list[int | None]
 Given = dict[str, Any]

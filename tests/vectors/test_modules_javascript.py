@@ -14,12 +14,12 @@ from playwright.sync_api import Page
 
 from deniably.device.memory import Memory, read_memory
 from deniably.device.tickets import finish_trade, is_ticket
+from deniably.reference.canonical import canonical, digest, parse
+from deniably.reference.definition import check_definition
 from deniably.survey.report import read_report
 from deniably.survey.survey import as_survey
 from deniably.trust.blind_rsa import new_key
-from spec.canonical import canonical, digest, parse
 from spec.cases.definitions import party, stolen, workplace
-from spec.definition import check_definition
 from support.cases import for_each
 from support.modules import Modules
 

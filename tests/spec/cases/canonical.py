@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.canonical import canonical, digest, parse
-from spec.refusal import Invalid
-from spec.values import Case, Made
+from deniably.reference.canonical import canonical, digest, parse
+from deniably.reference.refusal import Invalid
+from spec.vector_types import Case, Made
 
 CANONICAL_NOTES = {
     "KeyOrder": "keys are sorted by UTF-16 code units: U+10000 and up before U+E000 to U+FFFF",

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from deniably.reference.claims import check_claim, floor_exp
+from deniably.reference.refusal import Invalid
+from deniably.reference.values import Json
 from spec.cases.tapes import LIMIT
-from spec.claims import check_claim, floor_exp
-from spec.refusal import Invalid
-from spec.values import Case, Json, Made
+from spec.vector_types import Case, Made
 
 CLAIM_NOTES = {
     "Honest": "the weights that a publisher takes: other = 2^32, own = floor(2^32 e^epsilon)",

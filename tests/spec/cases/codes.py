@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from deniably.reference.codes import ALPHABET, check_character, read_code
+from deniably.reference.refusal import Invalid
 from spec.cases.tapes import label_bytes
-from spec.codes import ALPHABET, check_character, read_code
-from spec.refusal import Invalid
-from spec.values import Case, Made
+from spec.vector_types import Case, Made
 
 CODE_NOTES = {
     "Alike": "characters that look or sound alike stand for the one that is in the alphabet",

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from deniably.reference.coins import Tape, pick
 from spec.cases.tapes import LIMIT, draw_bytes, strings, tape_bytes
-from spec.coins import Tape, pick
-from spec.values import Case, Made
+from spec.vector_types import Case, Made
 
 COIN_NOTES = {
     "Reject": "draws at or above 2^53 - (2^53 mod bound) come first and must be thrown away",

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from spec.canonical import parse
+from deniably.reference.canonical import parse
+from deniably.reference.claims import floor_exp
+from deniably.reference.definition import FreeText, check_definition
+from deniably.reference.refusal import Invalid
+from deniably.reference.values import Definition, Json
 from spec.cases.questions import more_definitions
-from spec.claims import floor_exp
-from spec.definition import FreeText, check_definition
-from spec.refusal import Invalid
-from spec.values import Case, Definition, Json, Made
+from spec.vector_types import Case, Made
 
 NOTES = {
     "Text": "the JSON text itself is what is wrong or unusual: a parser must not hide it",

@@ -7,10 +7,20 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from deniably.reference.invitations import (
+    E,
+    blind,
+    check,
+    encoded,
+    finalise,
+    read_modulus,
+    sign,
+    written,
+)
+from deniably.reference.refusal import Invalid, require
+from deniably.reference.values import Json
 from spec.cases.tapes import label_bytes
-from spec.invitations import E, blind, check, encoded, finalise, read_modulus, sign, written
-from spec.refusal import Invalid, require
-from spec.values import Case, Json, Made
+from spec.vector_types import Case, Made
 
 NOTES = {
     "Published": "RFC 9474, appendix A",

@@ -7,7 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from spec.canonical import canonical, digest, parse
+from deniably.reference.canonical import canonical, digest, parse
+from deniably.reference.definition import check_definition
+from deniably.reference.ledger import Over, Spent, charge, memo_key, read_document
+from deniably.reference.losses import loss_texts
+from deniably.reference.refusal import Invalid
+from deniably.reference.values import Definition, Json
 from spec.cases.mechanisms import laplace, sampled_ticks, vector
 from spec.cases.questions import (
     GAUSS,
@@ -24,11 +29,7 @@ from spec.cases.questions import (
     survey,
 )
 from spec.cases.waves import memoised, subset
-from spec.definition import check_definition
-from spec.ledger import Over, Spent, charge, memo_key, read_document
-from spec.losses import loss_texts
-from spec.refusal import Invalid
-from spec.values import Case, Definition, Json, Made
+from spec.vector_types import Case, Made
 
 ANN, BEN = "a1" * 32, "b2" * 32
 LIMITS = {"survey": "5", "author": "10", "overall": "20"}

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+from deniably.reference.coins import Tape, chance
+from deniably.reference.coins import fall as draw_fall
+from deniably.reference.coins import gaussian as draw_gaussian
+from deniably.reference.coins import laplace as draw_laplace
+from deniably.reference.laws import law
+from deniably.reference.losses import loss as loss_of
+from deniably.reference.losses import loss_texts
+from deniably.reference.mechanisms import check_answer, check_report, report
+from deniably.reference.parameters import check, ratio, reach
+from deniably.reference.refusal import Invalid
+from deniably.reference.values import Json, Mechanism
 from spec.cases.tapes import LIMIT, OWN_E, tape_bytes
-from spec.coins import Tape, chance
-from spec.coins import fall as draw_fall
-from spec.coins import gaussian as draw_gaussian
-from spec.coins import laplace as draw_laplace
-from spec.laws import law
-from spec.losses import loss as loss_of
-from spec.losses import loss_texts
-from spec.mechanisms import check_answer, check_report, report
-from spec.parameters import check, ratio, reach
-from spec.refusal import Invalid
-from spec.values import Case, Json, Made, Mechanism
+from spec.vector_types import Case, Made
 
 OTHER = 2**32
 

@@ -7,7 +7,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from spec.answers import settle
+from deniably.reference.answers import settle
+from deniably.reference.definition import check_definition, total
+from deniably.reference.losses import loss_texts
+from deniably.reference.refusal import Invalid
+from deniably.reference.values import Definition, Mechanism, Question
 from spec.cases.mechanisms import (
     bounded,
     channel,
@@ -19,10 +23,7 @@ from spec.cases.mechanisms import (
     vector,
     window,
 )
-from spec.definition import check_definition, total
-from spec.losses import loss_texts
-from spec.refusal import Invalid
-from spec.values import Case, Definition, Made, Mechanism, Question
+from spec.vector_types import Case, Made
 
 RANGE = {"minimum": "0", "maximum": "10", "step": "1"}
 

@@ -7,17 +7,18 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from spec.canonical import digest
+from deniably.reference.canonical import digest
+from deniably.reference.definition import check_definition
+from deniably.reference.refusal import Invalid
+from deniably.reference.values import Definition, Document, Json
 from spec.cases.invitations import KEYS, modulus
 from spec.cases.questions import GAUSS, LAPLACE, ONE, SCALE, YES_NO, survey
 from spec.cases.waves import TYPES, WAVE, panel
-from spec.definition import check_definition
 from spec.ed25519 import L, P, check_point, check_signature, public
 from spec.ed25519 import sign as sign_with
-from spec.refusal import Invalid
 from spec.register import NOTHING, OtherAuthor, check_author, check_register, fingerprint, published
 from spec.register import message as signed_text
-from spec.values import Case, Definition, Document, Json, Made
+from spec.vector_types import Case, Made
 
 # --- signatures ---
 

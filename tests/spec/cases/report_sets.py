@@ -6,7 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from spec.canonical import canonical
+from deniably.reference.canonical import canonical
+from deniably.reference.definition import check_definition
+from deniably.reference.mechanisms import check_report
+from deniably.reference.refusal import Invalid
+from deniably.reference.values import Definition, Json
 from spec.cases.mechanisms import (
     bounded,
     channel,
@@ -37,11 +41,8 @@ from spec.cases.questions import (
     survey,
 )
 from spec.cases.waves import memoised
-from spec.definition import check_definition
-from spec.mechanisms import check_report
-from spec.refusal import Invalid
 from spec.report_sets import columns, mechanism, read_tally_file, rows, tally_file
-from spec.values import Case, Definition, Group, Json, Made
+from spec.vector_types import Case, Group, Made
 
 NOTES = {
     "Noise": "a number plus noise, which may be negative",

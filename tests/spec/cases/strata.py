@@ -6,14 +6,15 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from spec.canonical import canonical, digest, parse
+from deniably.reference.canonical import canonical, digest, parse
+from deniably.reference.definition import check_definition
+from deniably.reference.ledger import read_document
+from deniably.reference.refusal import Invalid
+from deniably.reference.strata import of_link, of_report
+from deniably.reference.values import Definition, Json
 from spec.cases.definitions import workplace
 from spec.cases.ledger import EMPTY
-from spec.definition import check_definition
-from spec.ledger import read_document
-from spec.refusal import Invalid
-from spec.strata import of_link, of_report
-from spec.values import Case, Definition, Json, Made
+from spec.vector_types import Case, Made
 
 NOTES = {
     "Names": "keys and values are spelt as the name of a survey",

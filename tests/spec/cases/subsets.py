@@ -8,12 +8,20 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from deniably.reference.claims import floor_exp
+from deniably.reference.coins import Tape
+from deniably.reference.refusal import Invalid
+from deniably.reference.subsets import (
+    best_omega,
+    channel,
+    check_subset,
+    estimate,
+    randomise,
+    support,
+)
+from deniably.reference.values import Json
 from spec.cases.tapes import LIMIT, OWN_E, draw_bytes, strings, tape_bytes
-from spec.claims import floor_exp
-from spec.coins import Tape
-from spec.refusal import Invalid
-from spec.subsets import best_omega, channel, check_subset, estimate, randomise, support
-from spec.values import Case, Json, Made
+from spec.vector_types import Case, Made
 
 # --- subset selection ---
 

@@ -8,6 +8,21 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+from deniably.reference.coins import Tape
+from deniably.reference.definition import check_definition, total, whole_history
+from deniably.reference.losses import loss_texts
+from deniably.reference.refusal import Invalid
+from deniably.reference.values import Definition, Json, Mechanism, Question
+from deniably.reference.waves import (
+    check_memoised,
+    history,
+    law_of,
+    memoised_loss,
+    memos,
+    respond,
+    wave_law,
+    worst_odds,
+)
 from spec.cases.mechanisms import OTHER, channel, set_response, unary, window
 from spec.cases.questions import (
     GAUSS,
@@ -24,21 +39,7 @@ from spec.cases.questions import (
     survey,
 )
 from spec.cases.tapes import LIMIT, OWN_E, tape_bytes
-from spec.coins import Tape
-from spec.definition import check_definition, total, whole_history
-from spec.losses import loss_texts
-from spec.refusal import Invalid
-from spec.values import Case, Definition, Json, Made, Mechanism, Question
-from spec.waves import (
-    check_memoised,
-    history,
-    law_of,
-    memoised_loss,
-    memos,
-    respond,
-    wave_law,
-    worst_odds,
-)
+from spec.vector_types import Case, Made
 
 NOTES = {
     "Draws": "the same draws are made for every memo",

@@ -6,9 +6,9 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from spec.definition import cell, size
-from spec.refusal import Invalid, require
-from spec.values import Definition, Json, Question
+from deniably.reference.definition import cell, size
+from deniably.reference.refusal import Invalid, require
+from deniably.reference.values import Definition, Json, Question
 
 
 def given(text: Json) -> Fraction:

@@ -21,8 +21,3 @@ Law = dict[tuple[int, ...], Fraction]
 
 WavesLaw = dict[tuple[tuple[int, ...], ...], Fraction]
 """{(report of the first wave, ...): probability}."""
-
-Case = dict[str, Any]
-Group = dict[str, Any]
-Made = tuple[dict[str, str], list[Group]]
-"""(notes, groups) of one vector file."""

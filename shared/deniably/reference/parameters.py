@@ -6,10 +6,10 @@ import math
 import re
 from fractions import Fraction
 
-from spec.calibration import delta_bound
-from spec.refusal import Invalid, require
-from spec.subsets import check_subset
-from spec.values import Json, Mechanism
+from deniably.reference.calibration import delta_bound
+from deniably.reference.refusal import Invalid, require
+from deniably.reference.subsets import check_subset
+from deniably.reference.values import Json, Mechanism
 
 LIMIT = 2**53
 

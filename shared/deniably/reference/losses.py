@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from spec.claims import at_most_exp
-from spec.parameters import decimal, ratio
-from spec.values import Loss, Mechanism
+from deniably.reference.claims import at_most_exp
+from deniably.reference.parameters import decimal, ratio
+from deniably.reference.values import Loss, Mechanism
 
 NOTHING = Fraction(0)
 

@@ -8,14 +8,14 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from spec.canonical import digest
-from spec.claims import check_promise
-from spec.losses import added, largest, loss
-from spec.parameters import check
-from spec.refusal import Invalid, require
-from spec.strata import check_strata
-from spec.values import Json, Loss, Mechanism, Question
-from spec.waves import check_memoised, history, memoised_loss
+from deniably.reference.canonical import digest
+from deniably.reference.claims import check_promise
+from deniably.reference.losses import added, largest, loss
+from deniably.reference.parameters import check
+from deniably.reference.refusal import Invalid, require
+from deniably.reference.strata import check_strata
+from deniably.reference.values import Json, Loss, Mechanism, Question
+from deniably.reference.waves import check_memoised, history, memoised_loss
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 ONE_ANSWER = ("subset_selection", "channel", "unary")

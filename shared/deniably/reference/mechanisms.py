@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from spec.coins import Tape, gaussian, knot, laplace, pick
-from spec.parameters import check, ratio, reach, set_weights
-from spec.refusal import require
-from spec.subsets import randomise
-from spec.values import Json, Mechanism
+from deniably.reference.coins import Tape, gaussian, knot, laplace, pick
+from deniably.reference.parameters import check, ratio, reach, set_weights
+from deniably.reference.refusal import require
+from deniably.reference.subsets import randomise
+from deniably.reference.values import Json, Mechanism
 
 
 def check_answer(m: Mechanism, answer: Json) -> None:

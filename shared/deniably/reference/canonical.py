@@ -7,8 +7,8 @@ import json
 import re
 from typing import Any
 
-from spec.refusal import Invalid, require
-from spec.values import Json
+from deniably.reference.refusal import Invalid, require
+from deniably.reference.values import Json
 
 
 def parse(text: str) -> Json:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-from spec.coins import Tape
-from spec.refusal import require
-from spec.values import Json, Law
+from deniably.reference.coins import Tape
+from deniably.reference.refusal import require
+from deniably.reference.values import Json, Law
 
 
 def check_subset(k: Json, omega: Json, own: Json, other: Json) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from mpmath import iv
 
-from spec.parameters import decimal
-from spec.refusal import require
-from spec.values import Json, Loss
+from deniably.reference.parameters import decimal
+from deniably.reference.refusal import require
+from deniably.reference.values import Json, Loss
 
 
 def exp_interval(x: Fraction, digits: int = 120) -> Any:

@@ -7,8 +7,8 @@ import re
 from typing import Any
 from urllib.parse import unquote_plus
 
-from spec.refusal import require
-from spec.values import Definition, Json
+from deniably.reference.refusal import require
+from deniably.reference.values import Definition, Json
 
 SHORT = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
 

@@ -7,14 +7,14 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from spec.coins import Tape
-from spec.laws import law as finite_law
-from spec.losses import loss
-from spec.mechanisms import check_answer, report
-from spec.parameters import LIMIT, check, integers, only, set_weights
-from spec.refusal import Invalid, require
-from spec.subsets import channel
-from spec.values import Json, Law, Loss, Mechanism, WavesLaw
+from deniably.reference.coins import Tape
+from deniably.reference.laws import law as finite_law
+from deniably.reference.losses import loss
+from deniably.reference.mechanisms import check_answer, report
+from deniably.reference.parameters import LIMIT, check, integers, only, set_weights
+from deniably.reference.refusal import Invalid, require
+from deniably.reference.subsets import channel
+from deniably.reference.values import Json, Law, Loss, Mechanism, WavesLaw
 
 KEPT = ("subset_selection", "window", "channel", "set_response")
 

@@ -6,8 +6,8 @@ import itertools
 import math
 from fractions import Fraction
 
-from spec.losses import NOTHING
-from spec.values import Json, Law, Mechanism
+from deniably.reference.losses import NOTHING
+from deniably.reference.values import Json, Law, Mechanism
 
 
 def rounded(x: int, k: int, knots: int) -> dict[int, Fraction]:

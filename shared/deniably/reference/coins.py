@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from spec.refusal import require
+from deniably.reference.refusal import require
 
 
 class Tape:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.refusal import require
+from deniably.reference.refusal import require
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
 ALIKE = {"O": "0", "I": "1", "L": "1", "Z": "2", "U": "V"}

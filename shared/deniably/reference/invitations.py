@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-from spec.refusal import require
-from spec.values import Json
+from deniably.reference.refusal import require
+from deniably.reference.values import Json
 
 E = 65537
 

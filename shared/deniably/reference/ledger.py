@@ -6,13 +6,13 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from spec.canonical import canonical, digest, parse
-from spec.claims import at_most_exp
-from spec.definition import NAME, keys
-from spec.losses import added, loss, loss_texts
-from spec.refusal import Invalid, require
-from spec.values import Definition, Document, Json, Loss, Question
-from spec.waves import history
+from deniably.reference.canonical import canonical, digest, parse
+from deniably.reference.claims import at_most_exp
+from deniably.reference.definition import NAME, keys
+from deniably.reference.losses import added, loss, loss_texts
+from deniably.reference.refusal import Invalid, require
+from deniably.reference.values import Definition, Document, Json, Loss, Question
+from deniably.reference.waves import history
 
 SURVEY = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
 HASH = r"[0-9a-f]{64}"
