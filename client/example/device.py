@@ -167,10 +167,17 @@ NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 STEERING = "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
 
 
-def texts(value, *keys):
+def prose(value, *keys):
+    """Texts that may have paragraphs."""
     for key in keys:
         must(type(value.get(key, "")) is str, f"{key} is a text")
         must(not re.search(STEERING, value.get(key, "")), f"{key} holds what nobody would see")
+
+
+def texts(value, *keys):
+    prose(value, *keys)
+    for key in keys:
+        must(not re.search("[\n\r\u2028\u2029]", value.get(key, "")), f"{key} has a line break")
 
 
 def exactly(value, needed, optional=()):
@@ -210,7 +217,8 @@ def check_definition(survey):
         survey["spec"] == 1 and type(survey["spec"]) is int, "another version of the specification"
     )
     must(type(survey["name"]) is str and re.fullmatch(SURVEY_NAME, survey["name"]), "a bad name")
-    texts(survey, "title", "language", "intro", "contact")
+    texts(survey, "title", "language")
+    prose(survey, "intro", "contact")
     exactly(survey["results"], {"minimum", "while_open"}, {"to", "reports"})
     minimum = survey["results"]["minimum"]
     must(type(minimum) is int and minimum >= 1, "minimum is a whole number from 1 on")

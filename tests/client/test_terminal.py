@@ -11,13 +11,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
 from deniably.device.ledger import ledger_entry
 from deniably.device.memory import Memory, StoredReport, replace
-from deniably.survey.survey import as_survey
+from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client import ledger_cli, refusals
 from deniably_client.device import Device, session
@@ -171,7 +172,7 @@ def test_a_survey_that_would_steer_the_terminal_is_refused(tmp_path: Path) -> No
     document = json.loads(SURVEY.canonical)
     document["questions"][0]["label"] = "Ever\x1b[8m"
     document["intro"] = "Nothing \u202ewrong"
-    server.publish(as_survey(document))  # which our own servers refuse authors
+    server.publish(convert(document, Survey))  # which our own servers refuse authors
 
     done = answer(f"{server.url}/s/w", "1\ny\n")
 
@@ -180,9 +181,10 @@ def test_a_survey_that_would_steer_the_terminal_is_refused(tmp_path: Path) -> No
     assert done.stderr.splitlines() == [
         said("en", "script.untrusted"),
         "this survey's definition cannot be trusted: $.intro: character 9 is U+202E (right-to-left"
-        " override), which nobody sees and which changes how the rest is shown; leave it out",
+        " override), which nobody sees and which changes how the rest is shown; leave it out;"
+        r' found "Nothing \u202ewrong"',
         "$.questions[0].label: character 5 is U+001B (a control character), which nobody sees and"
-        " which changes how the rest is shown; leave it out",
+        r' which changes how the rest is shown; leave it out; found "Ever\u001b[8m"',
     ]
     assert "Ever" not in done.stdout
 

@@ -103,7 +103,7 @@ def test_the_first_page_waits_for_no_computation_and_reads_no_definition(
         raise WorkerFailed
 
     use_queue(app, ComputationQueue(fails, 30, 50))
-    monkeypatch.setattr(module, "as_survey", never)
+    monkeypatch.setattr(module, "stored_survey", never)
 
     pages = followed(client, "/")
 

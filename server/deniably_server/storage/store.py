@@ -16,7 +16,7 @@ from deniably.core.canonical import parse
 from deniably.estimation.tally import Tally
 from deniably.survey.parts import SURVEY_NAME
 from deniably.survey.report import Report
-from deniably.survey.survey import Survey, Waves, as_survey
+from deniably.survey.survey import Survey, Waves, stored_survey
 from deniably.trust.blind_rsa import PrivateKey, PublicKey, new_key
 from deniably.trust.codes import new_code
 from deniably.trust.signing import Signature, verify
@@ -227,7 +227,7 @@ class Store:
         found = self._surveys.get(name)
         if found is None:
             text = self._of_survey(find_definition, name)
-            found = as_survey(parse(text))  # ``publish`` verified it
+            found = stored_survey(parse(text))  # ``publish`` verified it
             # A definition never changes, so what is kept stays right.
             with self._lock:
                 if len(self._surveys) >= _MOST_SURVEYS:

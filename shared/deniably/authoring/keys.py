@@ -81,7 +81,9 @@ SurveyName = Annotated[
     says("a short name for addresses: lower-case letters, digits and hyphens, at most 64"),
 ]
 Title = Annotated[_Text, says("the heading that respondents see: a text of 1 to 500 characters")]
-Intro = Annotated[_Prose | None, says("a text of 1 to 5000 characters for the first page")]
+Intro = Annotated[
+    _Prose | None, says("a text of 1 to 5000 characters for the first page; it may have paragraphs")
+]
 Contact = Annotated[
     _Prose | None, says("who asks and how to reach them: a text of 1 to 5000 characters")
 ]

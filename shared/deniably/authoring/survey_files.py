@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from deniably.authoring.compiling import compile_survey, load
-from deniably.core.errors import BadSurvey
-from deniably.core.steering import steering_problems
 from deniably.survey.survey import Survey, as_survey
 
 
@@ -30,8 +28,6 @@ def load_survey(source: str | Path | Mapping[str, object]) -> Survey:
     document = read_document(source)
     if not _is_published(document):
         return compile_survey(document)
-    if problems := list(steering_problems(document)):
-        raise BadSurvey(problems)
     return as_survey(document)
 
 

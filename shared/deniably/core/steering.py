@@ -1,11 +1,13 @@
-"""Control characters and direction overrides, which change how a text is shown.
+"""Characters that change how a text is shown: controls, direction overrides, and line breaks.
 
 A control character can wipe the odds off a terminal. A direction override can show a text in
-another order than it has (Boucher and Anderson 2021, "Trojan Source").
+another order than it has (Boucher and Anderson 2021, "Trojan Source"). A line break in a title can
+end a comment, so that what follows is a command of the language in which the title was written.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -17,6 +19,12 @@ from deniably.core.errors import Problem
 # isolates. The marks U+200E, U+200F and U+061C are allowed: right-to-left texts need them, and
 # they move only the punctuation and the digits beside them.
 _STEERING = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
+_LINE_BREAK = re.compile("\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+"""All that ``str.splitlines``, or a program that reads a written file, takes for a line's end."""
+LONGEST_FOUND = 64
+"""Characters of a wrong value that a refusal shows, so that it does not flood a terminal."""
+_SEVERAL_LINES = ("$.intro", "$.contact")
+"""The texts of a definition that may have paragraphs."""
 
 
 def printable(text: str) -> str:
@@ -25,24 +33,55 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """``printable`` text on one line, so that no part of it looks like the program's own output."""
-    return " ".join(printable(text).split("\n"))
+    """``printable`` text on one line: line breaks of every kind, and tabs, become spaces.
+
+    So no part of it looks like the program's own output, or like code where it is in a comment.
+
+    >>> one_line("Health\\r\\nsystem('touch x')\\u2028#\\x85")
+    "Health system('touch x') # "
+    """
+    return printable(_LINE_BREAK.sub(" ", text)).replace("\t", " ")
 
 
-def steering_problems(value: object, path: str = "$") -> Iterator[Problem]:
-    """A problem for every text of a JSON value that has such a character."""
+def steering_problems(value: object) -> Iterator[Problem]:
+    """A problem for every text of a definition that has such a character.
+
+    Line breaks are allowed in ``intro`` and ``contact`` alone.
+    """
+    for path, text in _texts(value, "$"):
+        if why := _what_steers(path, text):
+            yield Problem(path, why)
+
+
+def refused_texts(value: object) -> Iterator[Problem]:
+    """The same problems, each with the first characters of the text, in ASCII."""
+    for path, text in _texts(value, "$"):
+        if why := _what_steers(path, text):
+            yield Problem(path, f"{why}; found {json.dumps(text)[:LONGEST_FOUND]}")
+
+
+def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Every text of a JSON value, with its path."""
     match value:
         case str():
-            if found := _STEERING.search(value):
-                yield Problem(path, _why(found[0], found.start() + 1))
+            yield path, value
         case dict():
             for key, item in cast("dict[str, object]", value).items():
-                yield from steering_problems(item, f"{path}.{key}")
+                yield from _texts(item, f"{path}.{key}")
         case list():
             for index, item in enumerate(cast("list[object]", value)):
-                yield from steering_problems(item, f"{path}[{index}]")
+                yield from _texts(item, f"{path}[{index}]")
         case _:
             pass
+
+
+def _what_steers(path: str, text: str) -> str:
+    """What is wrong with a text, and how to mend it; empty where nothing is."""
+    if found := _STEERING.search(text):
+        return _why(found[0], found.start() + 1)
+    if path not in _SEVERAL_LINES and (found := _LINE_BREAK.search(text)):
+        return _why_one_line(text, found)
+    return ""
 
 
 def _why(char: str, place: int) -> str:
@@ -50,4 +89,12 @@ def _why(char: str, place: int) -> str:
     return (
         f"character {place} is U+{ord(char):04X} ({what}), which nobody sees and which changes how"
         " the rest is shown; leave it out"
+    )
+
+
+def _why_one_line(text: str, found: re.Match[str]) -> str:
+    mend = "leave it out" if not text[found.end() :].strip() else "put a space there"
+    return (
+        f"character {found.start() + 1} is a line break (U+{ord(found[0][0]):04X}); this text is"
+        f" on one line: {mend} (in YAML, begin a long text with >- instead of > or |)"
     )

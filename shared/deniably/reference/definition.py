@@ -47,6 +47,10 @@ ALSO = {
 }
 
 
+LINE_BREAKS = {0x0A, 0x0D, 0x2028, 0x2029}
+"""What breaks a line and is no control character that is refused anyway."""
+
+
 FREE_TEXT = (
     "text", "string", "str", "note", "comment", "open", "sentence", "essay", "paragraph",
     "freetext", "opentext", "longtext", "shorttext", "openended", "openquestion", "textarea",
@@ -73,6 +77,15 @@ def named(items: list[dict[str, Any]], pattern: str = NAME) -> None:
 
 
 def texts(value: Json, *names: str) -> None:
+    """Texts on one line."""
+    prose(value, *names)
+    for name in names:
+        breaks = any(ord(char) in LINE_BREAKS for char in value.get(name, ""))
+        require(not breaks, f"{name} is on one line")
+
+
+def prose(value: Json, *names: str) -> None:
+    """Texts that may have paragraphs."""
     for name in names:
         text = value.get(name, "")
         require(type(text) is str, f"{name} is a text")
@@ -257,7 +270,8 @@ def check_definition(value: Json) -> str:
     keys(value, needed, ("intro", "contact", "ask", "waves", "invited", "strata"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     named([value], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
-    texts(value, "title", "language", "intro", "contact")
+    texts(value, "title", "language")
+    prose(value, "intro", "contact")
     keys(value["results"], ("minimum", "while_open"), ("to", "reports"))
     minimum = value["results"]["minimum"]
     require(type(minimum) is int and minimum >= 1, "results.minimum is at least 1")

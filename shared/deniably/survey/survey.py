@@ -13,7 +13,7 @@ import msgspec
 from deniably.core.canonical import canonical, parse
 from deniably.core.errors import BadSurvey, Problem
 from deniably.core.loss import Loss, largest
-from deniably.core.steering import steering_problems
+from deniably.core.steering import LONGEST_FOUND, refused_texts
 from deniably.mechanisms import Memoised
 from deniably.survey.free_text import WHY, is_free_text
 from deniably.survey.parts import Label, Prose, ShowIf, SurveyName, Value, unique
@@ -206,10 +206,7 @@ def read_survey(text: str | bytes) -> Survey:
     Raises BadSurvey, with the path of what is wrong.
     """
     try:
-        value = parse(text)
-        if problems := list(steering_problems(value)):
-            raise BadSurvey(problems)
-        return as_survey(value)
+        return as_survey(parse(text))
     except (ValueError, UnicodeDecodeError) as error:
         if isinstance(error, BadSurvey):
             raise
@@ -218,6 +215,16 @@ def read_survey(text: str | bytes) -> Survey:
 
 def as_survey(value: Any) -> Survey:
     """The survey of a parsed JSON definition, verified. Raises BadSurvey."""
+    if problems := list(refused_texts(value)):
+        raise BadSurvey(problems)
+    return stored_survey(value)
+
+
+def stored_survey(value: Any) -> Survey:
+    """The survey of a definition whose texts were verified when it was published.
+
+    A server goes on showing a survey whose texts a later release would refuse. Raises BadSurvey.
+    """
     try:
         survey = msgspec.convert(value, Survey, strict=True)
         # Also refuses lone surrogates, and missing keys that have defaults.
@@ -240,7 +247,6 @@ def what_is_wrong(error: msgspec.ValidationError) -> Problem:
 
 
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
-_LONGEST_FOUND = 64  # characters
 
 
 def _found(value: Any, problem: Problem) -> str:
@@ -253,7 +259,7 @@ def _found(value: Any, problem: Problem) -> str:
     named = problem.path.partition("[...]")[0]  # msgspec leaves out the keys of a dict
     for key, index in _STEP.findall(named):
         value = value[key] if key else value[int(index)]
-    return f"; found {json.dumps(value, default=str)[:_LONGEST_FOUND]}"
+    return f"; found {json.dumps(value, default=str)[:LONGEST_FOUND]}"
 
 
 def _unknown(value: Any, path: str) -> str | None:

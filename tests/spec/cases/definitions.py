@@ -18,6 +18,7 @@ from spec.vector_types import Case, Made
 NOTES = {
     "Text": "the JSON text itself is what is wrong or unusual: a parser must not hide it",
     "Steering": "characters that steer a screen or the direction of a text",
+    "Lines": "line breaks, which only an introduction and a contact may have",
     "Claim": "the mechanism or the claim breaks section 2.2",
     "Names": "names of surveys, questions and choices",
     "Prototype": "names that every JavaScript object has already",
@@ -148,9 +149,9 @@ def _valid() -> Iterator[tuple[Any, ...]]:
         "not English",
         [],
         "valid",
-        workplace(title="\u00dcber \u4f60 \U0001f600 \u2028", language="de"),
+        workplace(title="\u00dcber \u4f60 \U0001f600 \u2027", language="de"),
     )
-    yield "an escaped title", [], "valid", workplace(title='"\\/\n\r\n\t\u00ad')
+    yield "an escaped title", [], "valid", workplace(title='"\\/\t\u00ad')
     yield "results at once", [], "valid", workplace(results={"minimum": 1, "while_open": True})
     largest = {"minimum": 2**53 - 1, "while_open": False}
     yield "the largest minimum", [], "valid", workplace(results=largest)
@@ -324,6 +325,7 @@ def _short() -> Iterator[tuple[Any, ...]]:
         yield "a short label is no text", ["Short"], "invalid", _asking(stolen(short=value))
     text = json.dumps(_asking(stolen(short="Theft")))
     yield "U+202e in a short label", ["Short"], "invalid", text.replace("Th", r"Th\u202e")
+    yield "U+000a in a short label", ["Short", "Lines"], "invalid", text.replace("Th", r"Th\n")
 
 
 def _free_text() -> Iterator[tuple[Any, ...]]:
@@ -351,13 +353,18 @@ def _texts() -> Iterator[tuple[Any, ...]]:
         "intro": "Optional text", "contact": "Optional: who", "choice": "Yes",
     }  # fmt: skip
     bad = ("0000", "0008", "000b", "001f", "007f", "009f", "202a", "202e", "2066", "2069", "000d")
-    good = ("0009", "000a", r"000d\u000a", "00a0", "200f", "200e", "061c", "200d", "2065")
+    good = ("0009", "00a0", "200f", "200e", "061c", "200d", "2065", "2027", "202f")
+    breaks = ("000a", r"000d\u000a", "2028", "2029")
     for where, old in places.items():
         assert text.count(old) == 1
         for codes, result in ((bad, "invalid"), (good, "valid")):
             for code in codes if where == "title" else codes[-2:]:
                 new = rf"{old[:2]}\u{code}{old[2:]}"
                 yield f"U+{code} in a {where}", ["Steering"], result, text.replace(old, new)
+        paragraphs = "valid" if where in ("intro", "contact") else "invalid"
+        for code in breaks:
+            new = rf"{old[:2]}\u{code}{old[2:]}"
+            yield f"U+{code} in a {where}", ["Lines"], paragraphs, text.replace(old, new)
     pieces = (
         ("a fraction", '"minimum": 100', '"minimum": 100.0'),
         ("an exponent", '"minimum": 100', '"minimum": 1e2'),

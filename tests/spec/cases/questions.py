@@ -236,6 +236,11 @@ def _wrong() -> Iterator[tuple[Any, ...]]:
         changed(BUCKETS, range=RANGE | {"maximum": "1048577"}, mechanism=window(4, 5, 2)),
     )
     yield "a unit that is none", changed(NUMBER, range=RANGE | {"unit": 3})
+    yield "a line break in a unit", changed(NUMBER, range=RANGE | {"unit": "h\n"})
+    yield (
+        "a line break in a part",
+        changed(VECTOR, parts=[one | {"label": "U\u2028"}, number_part("v", maximum="20")]),
+    )
     yield "an unknown key of a range", changed(NUMBER, range=RANGE | {"x": "1"})
     yield "fewer cells for a mean", changed(NUMBER, mechanism=window(10, 3, 1))
     yield "more cells than positions", changed(BUCKETS, mechanism=window(16, 5, 2))

@@ -9,12 +9,17 @@ export const anything = () => {};
 /** Control characters: they steer a screen or the direction of a text. */
 const STEERING = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)/;
 
-/** @type {Check} */
-export const text = (value, path) => {
+/** @type {(refused: RegExp) => Check} */
+const without = (refused) => (value, path) => {
   must(typeof value === "string", path, "is not a text", value);
-  const at = value.search(STEERING);
-  must(at < 0, path, `has U+${value.charCodeAt(at).toString(16)} at ${at + 1}`);
+  const at = value.search(refused);
+  must(at < 0, path, `has U+${value.charCodeAt(at).toString(16)} at ${at + 1}`, value);
 };
+
+/** A text that may have paragraphs. */
+export const prose = without(STEERING);
+/** A text on one line. What else breaks a line steers. */
+export const text = without(RegExp(`[\n\u2028\u2029]|${STEERING.source}`));
 
 /** @type {Check} */
 export const integer = (value, path) =>

@@ -3,7 +3,7 @@
 import { digest } from "../core/canonical.js";
 import { must } from "../core/errors.js";
 import {
-  SURVEY_NAME, anything, between, integer, named, object, text,
+  SURVEY_NAME, anything, between, integer, named, object, prose, text,
 } from "../core/validators.js";
 import { checkQuestion } from "./questions.js";
 import { STRATA } from "./strata.js";
@@ -66,6 +66,6 @@ const SURVEY = object(
     questions: named(anything, 1, 100),
   },
   {
-    intro: text, contact: text, ask: integer, waves: WAVES, invited: either(true), strata: STRATA,
+    intro: prose, contact: prose, ask: integer, waves: WAVES, invited: either(true), strata: STRATA,
   },
 );
