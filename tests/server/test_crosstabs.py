@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import secrets
 from itertools import product
@@ -14,6 +15,7 @@ from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
 from deniably.estimation.crosstab import count_pairs, crosstab, likeliest
+from deniably.estimation.display_table import shrunken_table
 from deniably.estimation.estimate import project
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
@@ -114,6 +116,37 @@ def test_bits_one_by_one_have_the_likelihood_that_they_have(
     assert found["fit"] == "maximum_likelihood"
     expected = by_plain_em([times for *_, times in made], columns)
     np.testing.assert_allclose(consistent(found), expected, atol=0.02)
+
+
+def test_a_large_table_is_shrunk_alike_as_json_as_csv_and_on_the_page(
+    app: Flask, client: FlaskClient
+) -> None:
+    """5 by 5 cells of two questions whose reports name 2 of 5 choices."""
+    often = json.loads(survey_named().canonical)["questions"][1]
+    store, survey = published(app, questions=[often, often | {"name": "again"}])
+    made = [(one, other) for one, other in product(SUBSETS, SUBSETS) if set(one) & set(other)]
+    for one, other in made:
+        add(store, survey, {"often": one, "again": other}, 1 + 2 * (4 in one and 4 in other))
+    store.close_survey("workplace")
+    query = "crosstab{}?rows=often&columns=again"
+
+    found = client.get("/api/surveys/workplace/" + query.format("")).get_json()
+
+    bits = [
+        np.array([[b in pair for b in range(5)] for pair in side]).repeat(
+            [1 + 2 * (4 in one and 4 in other) for one, other in made], axis=0
+        )
+        for side in zip(*made, strict=True)
+    ]
+    mechanism = survey.questions[0].mechanism
+    rates = float(mechanism.p), float(mechanism.q)  # type: ignore[union-attr]
+    expected = shrunken_table(count_pairs(bits[0], bits[1]).kinds, (rates, rates))
+    assert found["fit"] == "shrinkage"
+    np.testing.assert_allclose(consistent(found), expected, atol=1e-6)
+    sheet = client.get("/api/surveys/workplace/" + query.format(".csv")).text.splitlines()
+    shown = [row["consistent"] for row in csv.DictReader(sheet) if row["consistent"]]
+    np.testing.assert_allclose([float(one) for one in shown], consistent(found).ravel())
+    assert "empirical Bayes" in client.get("/surveys/workplace/" + query.format("")).text
 
 
 def test_names_stand_beside_labels_so_that_programs_need_no_definition(

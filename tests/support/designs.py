@@ -81,12 +81,28 @@ def supports(
     mechanism: SubsetSelection, people: npt.NDArray[np.int64], generator: np.random.Generator
 ) -> npt.NDArray[np.int64]:
     """How many reports of these people support each choice, drawn by the law of the mechanism."""
+    named = _named(mechanism, people, generator)
+    return np.bincount(named.ravel(), minlength=mechanism.k)
+
+
+def support_bits(
+    mechanism: SubsetSelection, people: npt.NDArray[np.int64], generator: np.random.Generator
+) -> npt.NDArray[np.bool_]:
+    """Which choices the report of each person supports, shape (n, k)."""
+    bits = np.zeros((len(people), mechanism.k), dtype=np.bool_)
+    np.put_along_axis(bits, _named(mechanism, people, generator), True, axis=1)
+    return bits
+
+
+def _named(
+    mechanism: SubsetSelection, people: npt.NDArray[np.int64], generator: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """The choices that each report supports, shape (n, omega)."""
     n, k, omega = len(people), mechanism.k, mechanism.omega
     own = generator.random(n) < float(mechanism.p)
     if omega == 1:
         others = (people + 1 + generator.integers(k - 1, size=n)) % k
-        return np.bincount(np.where(own, people, others), minlength=k)
+        return np.where(own, people, others)[:, None]
     order = generator.random((n, k), dtype=np.float32)
     order[np.arange(n), people] = np.where(own, -1, 2)
-    named = np.argpartition(order, omega - 1, axis=1)[:, :omega]
-    return np.bincount(named.ravel(), minlength=k)
+    return np.argpartition(order, omega - 1, axis=1)[:, :omega]

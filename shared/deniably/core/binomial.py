@@ -47,7 +47,9 @@ def wilson(successes: npt.ArrayLike, n: float, alpha: float) -> tuple[Floats, Fl
     return low, high
 
 
-def clopper_pearson(successes: npt.ArrayLike, n: float, alpha: float) -> tuple[Floats, Floats]:
+def clopper_pearson(
+    successes: npt.ArrayLike, n: npt.ArrayLike, alpha: float
+) -> tuple[Floats, Floats]:
     """The exact interval of Clopper and Pearson 1934 (Biometrika 26:404), never below 1 - alpha.
 
     Its ends are quantiles of beta distributions: the shares at which the tail beyond the count has
@@ -55,7 +57,7 @@ def clopper_pearson(successes: npt.ArrayLike, n: float, alpha: float) -> tuple[F
     """
     from scipy import special
 
-    count = np.asarray(successes, dtype=np.float64)
+    count, n = np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
     quantile: Any = special.betaincinv  # pyright: ignore[reportUnknownMemberType]
     none, every = count == 0, count == n
     low = np.where(none, 0.0, quantile(count + none, n - count + 1, alpha / 2))

@@ -45,6 +45,11 @@ class Crossing(Protocol):
         """How many were asked both."""
         ...
 
+    @property
+    def kinds(self) -> Floats:
+        """As of ``PairTally``; with weights, of the effective people by Kish."""
+        ...
+
     def cells(self, confidence: float) -> Crosstab:
         """The shares of all pairs of answers."""
         ...
@@ -69,6 +74,11 @@ class CountedPairs:
     def n(self) -> int:
         """How many were asked both."""
         return self.tally.n
+
+    @property
+    def kinds(self) -> Floats:
+        """Those of the tally."""
+        return self.tally.kinds
 
     def cells(self, confidence: float) -> Crosstab:
         """The shares of all pairs of answers."""
@@ -100,6 +110,12 @@ class WeightedPairs:
     def n(self) -> int:
         """How many were asked both."""
         return self.tally.n
+
+    @property
+    def kinds(self) -> Floats:
+        """Those of as many people without weights as know as much by Kish's measure."""
+        found: Floats = self.tally.kish * self.tally.shares
+        return found
 
     def cells(self, confidence: float) -> Crosstab:
         """The shares of all pairs of answers: weighted means of the joint score."""

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.binomial import Floats
+from deniably.core.binomial import Floats, clopper_pearson
 from deniably.estimation.inversion import linear
 from deniably.estimation.likelihood import Fit, maximum_likelihood
 
@@ -21,6 +21,8 @@ _NEAR = 0.1  # units of log-likelihood; half a unit is one standard error of one
 _WORK = 200_000_000  # cells of the channel times steps
 _BLOCK = 10_000  # respondents in memory once more, as numbers of four bytes
 _FEWEST_STEPS, _MOST_STEPS = 50, 5_000
+_CLEAR = 0.5  # (p1 - q1)(p2 - q2) from which a rare pair is mostly seen in its own reports
+_FEW_REPORTS = 2.0  # standard error, in reports, below which a cell counts as rare
 
 SupportRates = tuple[float, float]
 """p and q of a question: P(support | own answer) and P(support | other answer)."""
@@ -161,13 +163,45 @@ def crosstab(
     cell may have other people.
     f_ab = (N_ab/n - q2 N_a/n - q1 N_b/n + q1 q2) / ((p1-q1)(p2-q2)), the Kronecker product of the
     two inverses. Each cell is the mean of a score with four values (is a supported? is b?) through
-    a channel of four answers, so its margins are those of ``inversion.linear``.
+    a channel of four answers, so its margins are those of ``inversion.linear``. A rare cell gets
+    the union with those of ``_rare_cells``.
+
+    Coverage of a cell at a nominal 0.95, epsilon 2 to 8, n 30 to 1000, shares of 0.0025 to 0.04 in
+    rows and columns of 0.02 to 0.5: at least 0.93; without the union 0.85.
     """
     counts, score, channel = np.asarray(kinds), joint_score(first, second), _joint(first, second)
     means = [linear(kind, score, channel, confidence) for kind in counts.reshape(-1, 4)]
     margins = [(one.estimate, one.population_margin) for one in means]
     cells = np.array([(share, at.standard_error, at.low, at.high) for share, at in margins])
-    return Crosstab(confidence, *cells.T.reshape(4, *counts.shape[:-1]))
+    raw, error, low, high = cells.T.reshape(4, *counts.shape[:-1])
+    rare, least, most = _rare_cells(counts, first, second, confidence)
+    low, high = np.where(rare, np.fmin(low, least), low), np.where(rare, np.fmax(high, most), high)
+    return Crosstab(confidence, raw, error, low, high)
+
+
+def _rare_cells(
+    kinds: Floats, first: SupportRates, second: SupportRates, confidence: float
+) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
+    """Which cells are rare, and the ends of an interval for the share of each.
+
+    In a rare cell a report or two decide, and the score interval moves too far with the first. The
+    number of reports that support a and b is binomial. So the exact interval of its chance
+    (Clopper and Pearson 1934), at the margins' estimates kept within 0 to 1, is one for the share.
+    Cells are rare where the standard error is below two reports, in designs where such a report is
+    mostly a true one. With more noise the score interval covers, and this one would be too wide.
+    """
+    (p1, q1), (p2, q2) = first, second
+    scale, score, n = (p1 - q1) * (p2 - q2), joint_score(first, second), kinds.sum(axis=-1)
+    mean = kinds @ score / n
+    variance = (kinds @ score**2 / n - mean**2) / n
+    rare = (scale >= _CLEAR) & (variance * (n * scale) ** 2 < _FEW_REPORTS**2)
+    both, alone, other = kinds[..., 0], kinds[..., 1], kinds[..., 2]
+    row = np.clip(((both + alone) / n - q1) / (p1 - q1), 0, 1)
+    column = np.clip(((both + other) / n - q2) / (p2 - q2), 0, 1)
+    by_chance = q1 * q2 + q2 * (p1 - q1) * row + q1 * (p2 - q2) * column
+    ends = clopper_pearson(np.minimum(both, n), n, 1 - confidence)
+    low, high = (np.clip((end - by_chance) / scale, 0, 1) for end in ends)
+    return rare, low, high
 
 
 def _joint(first: SupportRates, second: SupportRates) -> Floats:

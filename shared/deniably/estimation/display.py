@@ -37,7 +37,7 @@ _STRENGTHS = np.geomspace(0.02, 1e5, 45)
 """Strengths of the beta priors of the other shares: from very unequal to all alike."""
 
 
-def shrunken(counts: npt.ArrayLike, n: int, p: float, q: float) -> Floats:
+def shrunken(counts: npt.ArrayLike, n: float, p: float, q: float) -> Floats:
     """The likely shares of a single choice, shape (k,), on the simplex.
 
     ``counts`` (k,) says how many of n reports support each choice, with p = P(support | own
@@ -82,13 +82,13 @@ def within(shares: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike) -> Fl
     return moved
 
 
-def _noise(share: float, n: int, p: float, q: float) -> float:
+def _noise(share: float, n: float, p: float, q: float) -> float:
     """The standard deviation of an estimate if ``share`` of the respondents have the choice."""
     variance = share * p * (1 - p) + (1 - share) * q * (1 - q)
     return float((variance / n) ** 0.5 / (p - q))
 
 
-def _grid(largest: float, n: int, p: float, q: float) -> Floats:
+def _grid(largest: float, n: float, p: float, q: float) -> Floats:
     """Shares from 0 on, closer together than the noise, to where no share is any more."""
     shares: list[float] = []
     for share in _places(n, p, q):
@@ -98,7 +98,7 @@ def _grid(largest: float, n: int, p: float, q: float) -> Floats:
     return np.array(shares)
 
 
-def _places(n: int, p: float, q: float) -> Iterator[float]:
+def _places(n: float, p: float, q: float) -> Iterator[float]:
     share = 0.0
     while share < 1:
         yield share
@@ -106,11 +106,11 @@ def _places(n: int, p: float, q: float) -> Iterator[float]:
     yield share
 
 
-def _apart(share: float, n: int, p: float, q: float) -> float:
+def _apart(share: float, n: float, p: float, q: float) -> float:
     return max(_noise(share, n, p, q), 1e-6)
 
 
-def _likelihood(count: Floats, n: int, p: float, q: float, shares: Floats) -> Floats:
+def _likelihood(count: Floats, n: float, p: float, q: float, shares: Floats) -> Floats:
     """P(count | the share of these respondents) up to a factor for each count, shape (k, grid).
 
     The saddlepoint approximation to the law of the sum of two binomials (Daniels 1954, Ann. Math.
@@ -136,7 +136,7 @@ def _likelihood(count: Floats, n: int, p: float, q: float, shares: Floats) -> Fl
     return likely
 
 
-def _priors(k: int, n: int, p: float, q: float, count: int) -> Floats:
+def _priors(k: int, n: float, p: float, q: float, count: int) -> Floats:
     """The probability of each share of the grid under every prior, shape (priors, grid)."""
     below = _below(k, n, p, q, -(-count // _BLOCK))[:, :, :count]
     whole = np.ones((*below.shape[:2], 1))
@@ -147,7 +147,7 @@ def _priors(k: int, n: int, p: float, q: float, count: int) -> Floats:
 
 
 @lru_cache(maxsize=2)  # counts of one design differ little in where their grid ends
-def _below(k: int, n: int, p: float, q: float, blocks: int) -> Floats:
+def _below(k: int, n: float, p: float, q: float, blocks: int) -> Floats:
     """The chance of less than each share of the grid's first blocks, in the middle between it and
     the one before; shape (empty, strengths, grid)."""
     from scipy import special

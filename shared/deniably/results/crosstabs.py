@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Literal, TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from deniably.core.errors import Incomparable
 from deniably.estimation.conditional import ConditionalShares
 from deniably.estimation.crossing import Axis, CountedPairs, Crossing, WeightedPairs
 from deniably.estimation.crosstab import Crosstab, SupportRates, count_pairs, likeliest
+from deniably.estimation.display_table import FEWEST_CELLS, shrunken_table
 from deniably.estimation.estimate import project
 from deniably.estimation.independence import Independence, independence, weighted_independence
 from deniably.estimation.intervals import IntervalEnds
@@ -34,7 +35,7 @@ from deniably.survey.survey import Survey
 Blocks = Iterable[Sequence[Sequence[list[int] | None]]]
 """Some reports at a time: of each the values of the chosen questions, in the survey's order."""
 _Bits = npt.NDArray[np.bool_]
-_Fit = Literal["maximum_likelihood", "projection", "clipping"]
+_Fit = Literal["maximum_likelihood", "shrinkage", "projection", "clipping"]
 
 
 RISK = 0.05
@@ -85,8 +86,9 @@ class CrosstabResult(TypedDict):
 
     ``strata`` has the values that the subgroup of these reports fixes; it is empty for everybody.
 
-    ``fit`` says how the shares for display were made: by maximum likelihood from whole reports;
-    where that would take long, as the nearest shares to the estimates; and of several ticks a
+    ``fit`` says how the shares for display were made: by maximum likelihood from whole reports; in
+    a table of 25 cells or more, by shrinking the estimates towards independence and empty cells;
+    where likelihood would take long, as the nearest shares to the estimates; and of several ticks a
     person, which do not sum to 1, from the estimates one by one."""
 
     survey: str
@@ -201,7 +203,7 @@ def crosstab_result(
     ordered = (first, second) if chosen[0] < chosen[1] else (second, first)
     weights = None if weighing is None else weighing.people
     test = independence(*ordered) if weights is None else weighted_independence(*ordered, weights)
-    fit, shown = _for_display(questions, first, second, found.raw, weights)
+    shown = _for_display(questions, table, (first, second), found.raw, weights)
     crossed = [question for question in questions if isinstance(question, OfChoices)]
     rows, columns = ([choice.label for choice in question.choices] for question in crossed)
     row_names, column_names = (list(question.names) for question in crossed)
@@ -219,11 +221,11 @@ def crosstab_result(
         "independence": round(test.p_value, 6),
         "shuffles": test.shuffles,
         "sentence": _association(test),
-        "fit": fit,
+        "fit": shown.fit,
         "row_margins": _margins(crossed[0], table, 0, level),
         "column_margins": _margins(crossed[1], table, 1, level),
         "cells": _cells(
-            (rows, columns), found, shown, _shares(table, 0, level), _shares(table, 1, level)
+            (rows, columns), found, shown.shares, _shares(table, 0, level), _shares(table, 1, level)
         ),
     }
 
@@ -310,21 +312,31 @@ def _cells(
     ]
 
 
+class _Displayed(NamedTuple):
+    """Joint shares for pictures, and how they were made."""
+
+    fit: _Fit
+    shares: Floats
+
+
 def _for_display(
     questions: list[Question],
-    first: _Bits,
-    second: _Bits,
+    table: Crossing,
+    supports: tuple[_Bits, _Bits],
     raw: Floats,
     weights: Floats | None,
-) -> tuple[_Fit, Floats]:
+) -> _Displayed:
     """Joint shares within [0, 1]; they sum to 1 if both questions are single choices."""
     if any(isinstance(question, SelectMultiple) for question in questions):
-        return "clipping", np.clip(raw, 0, 1)
-    one, other = (float(question.mechanism.loss.odds) for question in questions)
-    shares = likeliest(first, second, (one, other), weights)
+        return _Displayed("clipping", np.clip(raw, 0, 1))
+    one, other = questions
+    if raw.size >= FEWEST_CELLS:
+        return _Displayed("shrinkage", shrunken_table(table.kinds, (_rates(one), _rates(other))))
+    odds = float(one.mechanism.loss.odds), float(other.mechanism.loss.odds)
+    shares = likeliest(*supports, odds, weights)
     if shares is None:
-        return "projection", project(raw.ravel()).reshape(raw.shape)
-    return "maximum_likelihood", shares
+        return _Displayed("projection", project(raw.ravel()).reshape(raw.shape))
+    return _Displayed("maximum_likelihood", shares)
 
 
 def _supports(survey: Survey, chosen: Sequence[int], blocks: Blocks) -> list[_Bits]:
