@@ -69,6 +69,20 @@ def test_a_range_of_numbers_has_its_ends_as_numbers(lines: list[dict[str, str]])
     assert {one["bucket_low"] for one in at_most} == {"0"}
 
 
+def test_shares_up_to_a_number_never_fall_and_lie_in_their_intervals(
+    lines: list[dict[str, str]],
+) -> None:
+    """The unbiased ones of these reports do fall; they stand beside."""
+    upto = [one for one in lines if one["figure"] == "share at most"]
+    shown, unbiased, low, high = (
+        [float(one[key]) for one in upto] for key in ("estimate", "unbiased", "low", "high")
+    )
+
+    assert any(one > after for one, after in pairwise(unbiased))
+    assert all(one <= after for one, after in pairwise(shown))
+    assert all(least <= one <= most for one, least, most in zip(shown, low, high, strict=True))
+
+
 def test_every_line_has_its_level_and_where_reports_name_answers_p_and_q(
     lines: list[dict[str, str]],
 ) -> None:

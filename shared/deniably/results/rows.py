@@ -9,7 +9,8 @@ the estimate: (count / n - q) / (p - q).
 
 Of a combination, ``part_choice`` has the names of its choices, one a part of the question, with
 semicolons between them. Of a range of numbers, ``bucket_low`` and ``bucket_high`` are its ends; the
-share of numbers up to its end begins at the low end of the first.
+share of numbers up to its end begins at the low end of the first. Its ``estimate`` never falls from
+range to range; ``unbiased`` is the estimate that may.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ COLUMNS: tuple[str, ...] = (
     "bucket_low",
     "bucket_high",
     "estimate",
+    "unbiased",
     "low",
     "high",
     "confidence",
@@ -214,6 +216,7 @@ def _bucket(bucket: BucketResult, fit: str | None, lowest: str) -> Iterator[Resu
             "bucket_low": lowest,
             "bucket_high": bucket.high,
             "estimate": bucket.at_most,
+            "unbiased": bucket.at_most_unbiased,
             **_reads(digits.share(bucket.at_most or 0.0, bucket.at_most_interval)),
             **_ends("", "", bucket.at_most_interval),
         }
