@@ -26,7 +26,7 @@ from requests.adapters import HTTPAdapter
 from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
 from deniably.core.loss import Loss
 from deniably.device import memory as remembered
-from deniably.device.ledger import Limits, Scope, charge, check_limits, spent
+from deniably.device.ledger import Limits, Scope, charge, check_limits, spent, total_loss
 from deniably.device.memory import Memory, RegisterCheckpoint, StoredReport, Ticket
 from deniably.device.tickets import begin_trade, end_trade, finish_trade
 from deniably.device.verify_listing import VerifiedSurvey, verify_listing
@@ -138,10 +138,14 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Cost:
-    """The privacy loss spent before and after a report: by survey, author and overall."""
+    """The privacy loss that counts before and after a report: by survey, author and overall.
+
+    ``ever`` is the loss of all that this device ever sent, this report included.
+    """
 
     before: Mapping[Scope, Loss]
     after: Mapping[Scope, Loss]
+    ever: Loss
 
 
 class _Session(requests.Session):
@@ -371,13 +375,16 @@ class Device:
     def cost(self, changed: Collection[str] = ()) -> Cost:
         """The privacy loss of answering, before any question. Raises BudgetSpent and WavesSent."""
         memory = self._memory.read()
-        before = spent(memory.ledger, self.survey.digest, self.author)
+        day, whose = _today(), (self.survey.digest, self.author)
+        since = remembered.counted_since(memory, self.author, day)
+        before = spent(memory.ledger, *whose, since)
         self._check_total(memory)
         fresh = self.fresh(changed)
         remembered.rounds(memory, self.survey, fresh, self.author)
-        entries = remembered.charges(self.survey, fresh, self.author, _today())
-        ledger = charge(memory.ledger, entries, self.limits)
-        return Cost(before, spent(ledger, self.survey.digest, self.author))
+        dated = remembered.charge_day(memory, self.author, day)
+        entries = remembered.charges(self.survey, fresh, self.author, dated)
+        ledger = charge(memory.ledger, entries, self.limits, since)
+        return Cost(before, spent(ledger, *whose, since), total_loss(ledger))
 
     def answer(self, answers: Mapping[str, object], changed: Collection[str] = ()) -> Receipt:
         """Randomise the true answers, keyed by question name, and submit the report.

@@ -266,7 +266,7 @@ class Talk:
             so_far = f"{words('memory.so_far')} {words('script.percent', count=before)}"
             then = f"{words('memory.after')} {words('script.percent', count=after)}"
             click.echo(f"  {words(key)}: {so_far}, {then}")
-        click.echo(explain.at_most(cost.after["overall"], "memory.bound", words))
+        click.echo(explain.at_most(cost.ever, "memory.bound", words))
 
     def sent(self, receipt: Receipt) -> None:
         """Show the receipt."""

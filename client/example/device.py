@@ -350,9 +350,33 @@ class Memory:
 # --- 8: the ledger ----------------------------------------------------------------------------
 
 
-def charge(ledger, survey, author):
+def is_date(text):
+    try:
+        return "1000" <= text < "3000" and str(datetime.date.fromisoformat(text)) == text
+    except (TypeError, ValueError):
+        return False
+
+
+def day_seen(document, author=None):
+    """The earliest day of the registers that have this author, or any; None if it is not known."""
+    origins = [o for o, keys in document["authors"].items() if author is None or author in keys]
+    days = [document["registers"].get(origin, {}).get("day") for origin in origins]
+    return min(days) if days and None not in days else None
+
+
+def first_that_counts(today, seen):
+    """The first of the 365 days that count; the empty text where every day counts."""
+    if seen is None:
+        return ""
+    return str(datetime.date.fromisoformat(min(today, seen)) - datetime.timedelta(days=364))
+
+
+def charge(document, survey, author, today):
     """Add the questions' privacy losses to the ledger, unless that would exceed a limit."""
-    version, day = digest(survey), datetime.datetime.now(datetime.UTC).date().isoformat()
+    ledger, seen = document["ledger"], day_seen(document, author)
+    since = {"version": "", "author": first_that_counts(today, seen)}
+    since["overall"] = first_that_counts(today, day_seen(document))
+    version, day = digest(survey), max(today, seen or "")
     same = {"author": author, "day": day, "survey": survey["name"], "version": version}
     same |= {"delta": "0", "exponent": "0"}
     asked = [
@@ -366,7 +390,8 @@ def charge(ledger, survey, author):
             must(
                 entry["exponent"] == entry["delta"] == "0", "an entry that this device never makes"
             )
-            if scope == "overall" or entry[scope] == here[scope]:
+            mine = scope == "overall" or entry[scope] == here[scope]
+            if mine and entry["day"] >= since[scope]:
                 total *= Fraction(entry["odds"])
         must(total <= exp_low(limit), f"this would exceed the limit of epsilon {limit} ({scope})")
     ledger += asked
@@ -466,7 +491,11 @@ def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
         new = fingerprint(entry["author"])
         must(not known or accept([fingerprint(key) for key in known], new), f"new author: {new}")
         known.append(entry["author"])
-    document["registers"][origin] = {"count": len(register["entries"]), "head": register["head"]}
+    day = register["entries"][-1].get("day")
+    document["registers"][origin] = {
+        "count": len(register["entries"]), "head": register["head"],
+        **({"day": day} if is_date(day) else {}),
+    }  # fmt: skip
 
     made = document["reports"].get(version)  # of the first link, whichever is opened now
     stratum = (
@@ -478,7 +507,8 @@ def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
         group = ", ".join(f"{key} {value}" for key, value in sorted(stratum.items()))
         tell(f"Your group is sent as it is: {group}.")
     if not made:
-        charge(document["ledger"], survey, entry["author"])
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        charge(document, survey, entry["author"], today)
         text = make_report(survey, answers, stratum)
         document["reports"][version] = {"sent": False, "text": text}
     memory.keep()  # the report and its charge, before anything is sent

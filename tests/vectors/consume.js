@@ -10,7 +10,7 @@ import { twoWeights } from "/core/odds.js";
 import { KEY } from "/core/validators.js";
 import { charge, spent } from "/device/ledger.js";
 import {
-  charges, earlier, freshQuestions, readMemory, rounds, written as document,
+  chargeDay, charges, earlier, freshQuestions, readMemory, rounds, countedSince, written as document,
 } from "/device/memory.js";
 import * as mechanisms from "/mechanisms/mechanism.js";
 import keeping from "/mechanisms/memoised.js";
@@ -195,13 +195,13 @@ const RUN = {
         const text = JSON.stringify(document);
         const met = await verifyListing(before, "o", definition, version, text, accepted);
         const after = remember(before, met);
-        const { count, head } = after.registers.o;
+        const { count, head, day } = after.registers.o;
         if (count !== document.entries.length || head !== met.head) throw new Error("not kept");
         if (!after.authors.o.includes(met.author)) throw new Error("the author is not kept");
         const older = remember(after, { ...met, author: "another", count: 0, head: "0".repeat(64) });
         if (canonicalise(older.registers) !== canonicalise(after.registers)) throw new Error("cut");
         if (met.invitations !== invitations) throw new Error("another key of its invitations");
-        return { author: met.author, head };
+        return { author: met.author, head, ...(day && { day }) };
       } catch (error) {
         if (error instanceof AuthorChanged !== other_author) throw new Error(`for another reason: ${error}`);
         throw error;
@@ -288,13 +288,14 @@ async function charged(test, group) {
   const { changed } = test;
   const fresh = await freshQuestions(memory, { definition, version, drawn, changed, author });
   const waves = await rounds(memory, definition, fresh, author);
-  const entries = charges(definition, version, fresh, author, day);
-  const after = charge(memory.ledger, entries, limits);
+  const entries = charges(definition, version, fresh, author, chargeDay(memory, author, day));
+  const since = countedSince(memory, author, day);
+  const after = charge(memory.ledger, entries, limits, since);
   return {
     fresh: fresh.map(({ name }) => name),
     entries,
-    before: losses(spent(memory.ledger, version, author)),
-    after: losses(spent(after, version, author)),
+    before: losses(spent(memory.ledger, version, author, since)),
+    after: losses(spent(after, version, author, since)),
     ...waves,
   };
 }

@@ -35,7 +35,9 @@ from deniably.device.ledger import Limits, charge, spent
 from deniably.device.memory import (
     Memory,
     RegisterCheckpoint,
+    charge_day,
     charges,
+    counted_since,
     fresh_questions,
     read_memory,
     rounds,
@@ -338,7 +340,7 @@ def test_registers(group: Case, case: Case) -> None:
         assert (found.author, found.head) == (case["author"], case["head"])
         assert found.invitations == case.get("invitations")
         assert after.registers[origin] == RegisterCheckpoint(
-            len(case["document"]["entries"]), case["head"]
+            len(case["document"]["entries"]), case["head"], case.get("day", msgspec.UNSET)
         )
         assert case["author"] in after.authors[origin]
 
@@ -443,9 +445,10 @@ def charged(group: Case, case: Case) -> Case:
     drawn = [question for question in survey.questions if question.name in case["drawn"]]
     fresh = fresh_questions(memory, survey, drawn, case["changed"], case["author"])
     waves = rounds(memory, survey, fresh, case["author"])
-    entries = charges(survey, fresh, case["author"], case["day"])
-    after = charge(memory.ledger, entries, Limits.of(**case["limits"]))
-    where = (survey.digest, case["author"])
+    call = (memory, case["author"], case["day"])
+    entries = charges(survey, fresh, case["author"], charge_day(*call))
+    after = charge(memory.ledger, entries, Limits.of(**case["limits"]), counted_since(*call))
+    where = (survey.digest, case["author"], counted_since(*call))
     return {
         "fresh": [question.name for question in fresh],
         "entries": [msgspec.to_builtins(each) for each in entries],

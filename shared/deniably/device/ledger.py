@@ -1,7 +1,8 @@
 """The privacy ledger of one person: an entry for every charge, added up exactly (SPEC 8).
 
 A ledger is a tuple of entries and only grows. Charges add up by sequential composition: odds
-multiply, exponents and deltas add (Dwork and Roth 2014, theorem 3.16).
+multiply, exponents and deltas add (Dwork and Roth 2014, theorem 3.16). In the total of an author
+and in that over all, a charge counts for 365 days; in a survey's it counts for good.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
@@ -22,6 +24,7 @@ from deniably.survey.parts import FieldName, SurveyName
 from deniably.survey.survey import EPSILON_LIMIT
 
 Scope = Literal["survey", "author", "overall"]
+SCOPES: tuple[Scope, ...] = ("survey", "author", "overall")
 
 LARGEST_LIMIT = 64
 DELTA_LIMIT = Fraction(1, 1000)
@@ -29,6 +32,9 @@ DELTA_LIMIT = Fraction(1, 1000)
 
 _LONGEST = 10**400  # numerators and denominators stay below, to keep the texts short
 _FRACTION = re.compile(r"(0|[1-9][0-9]{0,399})(?:/([1-9][0-9]{0,399}))?", re.ASCII)
+
+COUNTED_DAYS = 365
+"""The days for which a charge counts against the limit of its author, and of all surveys."""
 
 Day = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")]
 Author = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")]
@@ -94,6 +100,45 @@ class Limits:
         return limit
 
 
+@dataclass(frozen=True)
+class CountedSince:
+    """The first day whose charges still count in a total, by scope; empty where every day counts.
+
+    In the total of a survey every day counts.
+    """
+
+    author: str = ""
+    overall: str = ""
+
+    def counts(self, scope: Scope, day: str) -> bool:
+        """Whether a charge of this day is in the scope's total. Later days always are."""
+        return scope == "survey" or day >= (self.author if scope == "author" else self.overall)
+
+
+def first_counted_day(day: str, seen: Sequence[str | None]) -> str:
+    """The first of the 365 days that end on ``day``, or on a day of ``seen`` if one is earlier.
+
+    ``seen`` are the newest days of the registers that have to agree. Empty, which is every day,
+    where there is none, or where one is not known.
+    """
+    if not seen or None in seen:
+        return ""
+    last = min([day, *(each for each in seen if each)])
+    return _shifted(last, 1 - COUNTED_DAYS)
+
+
+def is_date(text: str) -> bool:
+    """Whether a text such as 2026-11-21 is a day of the calendar, of the years 1000 to 2999."""
+    try:
+        return "1000" <= text < "3000" and date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _shifted(day: str, days: int) -> str:
+    return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
+
+
 def ledger_entry(
     day: str, author: str, survey: str, version: str, question: str, loss: Loss
 ) -> LedgerEntry:
@@ -110,25 +155,41 @@ def total_loss(ledger: Iterable[LedgerEntry]) -> Loss:
     return sum((each.loss for each in ledger), Loss())
 
 
-def spent(ledger: Sequence[LedgerEntry], version: str, author: str) -> dict[Scope, Loss]:
-    """The loss so far in this version of a survey, to its author, and overall."""
+def spent(
+    ledger: Sequence[LedgerEntry], version: str, author: str, since: CountedSince = CountedSince()
+) -> dict[Scope, Loss]:
+    """The loss that counts: in this version of a survey, to its author, and overall.
+
+    Without a ``since`` every charge counts.
+    """
     return {
-        "survey": total_loss(each for each in ledger if each.version == version),
-        "author": total_loss(each for each in ledger if each.author == author),
-        "overall": total_loss(ledger),
+        scope: total_loss(each for each in ledger if _counts(each, scope, version, author, since))
+        for scope in SCOPES
     }
 
 
-def charge(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> Ledger:
+def _counts(
+    each: LedgerEntry, scope: Scope, version: str, author: str, since: CountedSince
+) -> bool:
+    here = {"survey": each.version == version, "author": each.author == author, "overall": True}
+    return here[scope] and since.counts(scope, each.day)
+
+
+def charge(
+    ledger: Ledger,
+    entries: Sequence[LedgerEntry],
+    limits: Limits,
+    since: CountedSince = CountedSince(),
+) -> Ledger:
     """The ledger with the charges of one report added; all are of one survey.
 
     Raises BudgetSpent for the narrowest scope whose limit they would exceed. Without any charge the
-    ledger stays as it is, whatever was spent before.
+    ledger stays as it is, whatever was spent before. Without a ``since`` every charge counts.
     """
     if not entries:
         return ledger
     first, asked = entries[0], total_loss(entries)
-    for scope, before in spent(ledger, first.version, first.author).items():
+    for scope, before in spent(ledger, first.version, first.author, since).items():
         check_limits(scope, before, asked, limits)
     return (*ledger, *entries)
 

@@ -19,12 +19,15 @@ from deniably.core.errors import BadAnswer, BadMemory, BadReport, Uninvited, Wav
 from deniably.core.loss import Loss
 from deniably.device.ledger import (
     Author,
+    CountedSince,
     Day,
     Digest,
     Ledger,
     LedgerEntry,
     Limits,
     charge,
+    first_counted_day,
+    is_date,
     ledger_entry,
 )
 from deniably.mechanisms.memoised import Memoised
@@ -56,10 +59,18 @@ class StoredReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a server's register was read: the count of its entries and the hash of the last."""
+    """How far a server's register was read: the count of its entries and the hash of the last.
+
+    ``day`` is the day of the last entry; absent where that is no date, and in memories of before.
+    """
 
     count: _Count
     head: Digest
+    day: Day | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        if self.day is not msgspec.UNSET and not is_date(self.day):
+            raise ValueError("the day of a register is no date")
 
 
 class Ticket(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -196,6 +207,38 @@ def fresh_questions(
     return _on_their_own(fresh)
 
 
+def counted_since(memory: Memory, author: str, day: str) -> CountedSince:
+    """The charges that count on this day, by the device's clock, in a survey of this author.
+
+    A charge leaves its author's total when the clock says so and the newest days of all registers
+    with that author do, and the total over all when those of all registers do (SPEC 8).
+    """
+    return CountedSince(
+        first_counted_day(day, _seen_days(memory, author)),
+        first_counted_day(day, _seen_days(memory)),
+    )
+
+
+def charge_day(memory: Memory, author: str, day: str) -> str:
+    """The day that a charge gets: that of the clock, or of the author's registers if it is later.
+
+    So a clock that is set back does not date a charge before it was possible.
+    """
+    seen = _seen_days(memory, author)
+    known = [each for each in seen if each]
+    return max(day, min(known)) if len(known) == len(seen) > 0 else day
+
+
+def _seen_days(memory: Memory, author: str | None = None) -> list[str | None]:
+    """The newest day of each register that has this author, or any; None for one without a day."""
+    found = [
+        memory.registers.get(origin)
+        for origin, authors in memory.authors.items()
+        if author is None or author in authors
+    ]
+    return [seen.day if seen and isinstance(seen.day, str) else None for seen in found]
+
+
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
     """One ledger entry for each of these questions; a memo is charged once, for all waves."""
     head = (day, author, survey.name, survey.digest)
@@ -258,7 +301,8 @@ def answer(
     if survey.invited and ticket is None:
         raise Uninvited("this survey needs an invitation, and this device has traded none")
     waves = rounds(memory, survey, fresh, author)
-    ledger = charge(memory.ledger, charges(survey, fresh, author, day), limits)
+    entries = charges(survey, fresh, author, charge_day(memory, author, day))
+    ledger = charge(memory.ledger, entries, limits, counted_since(memory, author, day))
     names = {question.name for question in fresh}
     memos = {n: m for n, m in kept_memos(memory, survey, author).items() if n not in names}
     asked = fresh if before or not memos else drawn
@@ -318,7 +362,24 @@ def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
 
 
 __all__ = [
-    "Author", "Day", "Memory", "RegisterCheckpoint", "Rounds", "StoredReport", "Ticket", "Trade",
-    "answer", "charges", "fresh_questions", "kept_memos", "mark_sent", "memo_keys", "read_memory",
-    "replace", "rounds", "stratum_of",
+    "Author",
+    "Day",
+    "Memory",
+    "RegisterCheckpoint",
+    "Rounds",
+    "StoredReport",
+    "Ticket",
+    "Trade",
+    "answer",
+    "charge_day",
+    "charges",
+    "counted_since",
+    "fresh_questions",
+    "kept_memos",
+    "mark_sent",
+    "memo_keys",
+    "read_memory",
+    "replace",
+    "rounds",
+    "stratum_of",
 ]  # fmt: skip

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from deniably.core.errors import AuthorChanged, BadRegister, Refused
+from deniably.device.ledger import is_date
 from deniably.device.memory import Memory, RegisterCheckpoint, replace
 from deniably.survey.survey import Survey
-from deniably.trust.register import ChainHead, read_register, signature_of
+from deniably.trust.register import ChainHead, Register, read_register, signature_of
 from deniably.trust.signing import fingerprint
 
 
@@ -50,9 +53,16 @@ def verify_listing(
     after = replace(
         memory,
         authors=memory.authors | {origin: known if author in known else [*known, author]},
-        registers=memory.registers | {origin: RegisterCheckpoint(len(found.entries), found.head)},
+        registers=memory.registers | {origin: _checkpoint(found)},
     )
     return after, VerifiedSurvey(author, found.head, entry.get("invitations"))
+
+
+def _checkpoint(register: Register) -> RegisterCheckpoint:
+    """How far the register was read; with the day of its last entry, where that is a date."""
+    day = register.entries[-1].get("day")
+    dated = day if isinstance(day, str) and is_date(day) else msgspec.UNSET
+    return RegisterCheckpoint(len(register.entries), register.head, dated)
 
 
 def _check_author(author: str, known: list[str], origin: str, expected: str | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+import datetime
 import re
 from fractions import Fraction
 from typing import Any
@@ -68,7 +70,8 @@ def read_document(text: str) -> dict[str, Any]:
             matches(author, HASH)
     for origin, seen in value["registers"].items():
         matches(origin, r"https?://[^/\s]+")
-        keys(seen, ("count", "head"))
+        keys(seen, ("count", "head"), ("day",))
+        require("day" not in seen or is_date(seen["day"]), "a day of the calendar")
         count(seen["count"])
         matches(seen["head"], HASH)
     check_invitations(value)
@@ -215,12 +218,44 @@ def _loss(entry: Document) -> Loss:
     return Fraction(entry["odds"]), Fraction(entry["exponent"]), Fraction(entry["delta"])
 
 
-def totals(ledger: list[dict[str, Any]], version: str, author: str) -> dict[str, Any]:
+def is_date(text: Json) -> bool:
+    """A day of the calendar, of the years 1000 to 2999."""
+    if type(text) is not str or not re.fullmatch("[12][0-9]{3}-[0-9]{2}-[0-9]{2}", text):
+        return False
+    year, month, day = (int(part) for part in text.split("-"))
+    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]
+
+
+def day_seen(document: Document, author: str | None = None) -> str | None:
+    """Section 8.1: of the origins with this author, or of all; None where there is none."""
+    days = [
+        document["registers"].get(origin, {}).get("day")
+        for origin, authors in document["authors"].items()
+        if author is None or author in authors
+    ]
+    return min(days) if days and None not in days else None
+
+
+def first_day(today: str, seen: str | None) -> str:
+    """The first of 365 days, found by walking back a day at a time."""
+    if seen is None:
+        return ""
+    first = datetime.date.fromisoformat(min(today, seen))
+    for _ in range(364):
+        first -= datetime.timedelta(days=1)
+    return first.isoformat()
+
+
+def totals(
+    ledger: list[dict[str, Any]], version: str, author: str, document: Document, today: str
+) -> dict[str, Any]:
     """{scope: loss}"""
+    own, whole = (first_day(today, day_seen(document, whose)) for whose in (author, None))
+    of_author = [one for one in ledger if one["author"] == author]
     return {
         "survey": total([one for one in ledger if one["version"] == version]),
-        "author": total([one for one in ledger if one["author"] == author]),
-        "overall": total(ledger),
+        "author": total([one for one in of_author if one["day"] >= own]),
+        "overall": total([one for one in ledger if one["day"] >= whole]),
     }
 
 
@@ -245,10 +280,10 @@ def charge(
     """(names asked again, their entries, totals before, totals after, waves after)"""
     names = fresh(document, definition, author, drawn, changed)
     waves = rounds(document, definition, names, author)
-    new = entries(definition, names, author, day)
+    new = entries(definition, names, author, max(day, day_seen(document, author) or ""))
     version = digest(definition)
-    before = totals(document["ledger"], version, author)
-    after = totals(document["ledger"] + new, version, author)
+    before = totals(document["ledger"], version, author, document, day)
+    after = totals(document["ledger"] + new, version, author, document, day)
     for scope in ("survey", "author", "overall"):
         if new and not within(after[scope], Fraction(limits[scope])):
             raise Spent(scope)

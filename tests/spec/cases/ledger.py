@@ -41,6 +41,7 @@ NOTES = {
     "Count": "fresh chance in each wave, which is paid for; no more waves than were stated",
     "Limit": "a limit decides; the totals are compared exactly",
     "LongOdds": "the odds have more than 400 digits and are charged rounded up",
+    "Year": "of an author and over all, entries count for 365 days of the clock and the registers",
     "LongExponent": "so are exponents: of many parts whose scales have no common divisor",
 }
 
@@ -66,6 +67,7 @@ WAVE = survey(
     changed(ONE, mechanism=memoised(subset(4, 2, 3), 9, 1), claim=HISTORY),
     name="wave-2", waves={"panel": "work"},
 )  # fmt: skip
+YEARS = survey(YES_NO, ONE, name="years")
 PRIMES = [
     n for n in range(10**8 + 1, 10**8 + 1000, 2) if all(n % d for d in range(3, 10**4 + 5, 2))
 ]
@@ -88,6 +90,9 @@ def cases() -> Made:
         check_definition(definition)
         tests = [_charge(definition, *case) for case in _charges(definition)]
         groups.append({"type": "charge", "definition": json.dumps(definition), "tests": tests})
+    groups.append({"type": "document", "tests": [_document(*case) for case in _register_days()]})
+    tests = [_charge(YEARS, comment, ["Year"], *rest) for comment, *rest in _years()]
+    groups.append({"type": "charge", "definition": json.dumps(YEARS), "tests": tests})
     return NOTES, groups
 
 
@@ -431,3 +436,118 @@ def _charge(
     found["before"] = {scope: loss_texts(loss) for scope, loss in before.items()}
     found["after"] = {scope: loss_texts(loss) for scope, loss in after.items()}
     return case | found | {"result": "valid"}
+
+
+# --- the days that count ---
+
+
+def _register_days() -> Iterator[tuple[Any, ...]]:
+    """(comment, text)"""
+    for day in (
+        "2026-11-20", "2024-02-29", "2000-02-29", "1000-01-01", "2999-12-31", "2025-02-29",
+        "1900-02-29", "2026-02-30", "2026-00-10", "2026-13-01", "2026-04-31", "2026-11-00",
+        "0999-12-31", "3000-01-01", "2026-1-1", "20261120", "2026-11-20T00:00", "2026-11-20 ", "",
+        20261120, True,
+    ):  # fmt: skip
+        seen: Json = {"count": 3, "day": day, "head": "e" * 64}
+        text = document(registers={"https://example.org": seen})
+        yield f"a register of the day {json.dumps(day)}", text
+
+
+HERE, THERE = "https://example.org", "https://example.net"
+
+
+def _held(
+    ledger: list[dict[str, Any]], days: dict[str, Any], authors: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """A document with these entries, and registers seen on these days, by origin."""
+    registers = {
+        origin: {"count": 3, "head": "e" * 64} | ({"day": day} if day else {})
+        for origin, day in days.items()
+    }
+    known = authors or {origin: [ANN] for origin in days}
+    return EMPTY | {"ledger": ledger, "registers": registers, "authors": known}
+
+
+def _years() -> Iterator[tuple[Any, ...]]:
+    """(comment, document, drawn, changed, changes of the call)
+
+    The two questions ask 9 times, epsilon 2.197; two surveys are 4.394.
+    """
+    drawn = [question["name"] for question in YEARS["questions"]]
+    mine = entry(version="9" * 64, odds="9")
+    author = {"survey": "5", "author": "4", "overall": "20"}
+    overall = {"survey": "5", "author": "10", "overall": "4"}
+    days: dict[str, Any]
+    for limits, name in ((author, "author"), (overall, "overall")):
+        for day, seen, comment in (
+            ("2027-11-20", "2027-11-20", "364 days later"),
+            ("2027-11-21", "2027-11-21", "365 days later"),
+            ("2027-11-20", "2027-12-31", "364 days later by the clock, more by the register"),
+            ("2030-01-01", "2027-11-20", "364 days later by the register, more by the clock"),
+            ("2030-01-01", "2027-11-21", "365 days later by the register, more by the clock"),
+            ("2030-01-01", None, "years later, and no day of a register is known"),
+            ("2026-01-01", "2027-12-31", "the clock was set back"),
+            ("2300-01-01", "2299-12-31", "centuries later"),
+        ):
+            call = {"author": ANN, "limits": limits, "day": day}
+            yield f"{name}: {comment}", _held([mine], {HERE: seen}), drawn, [], call
+        call = {"author": ANN, "limits": limits, "day": "2030-01-01"}
+        for days, comment in (
+            ({HERE: "2030-01-01", THERE: "2027-11-20"}, "the earliest of two registers decides"),
+            ({HERE: "2027-11-21", THERE: "2300-01-01"}, "and lets go on its day"),
+            ({HERE: "2030-01-01", THERE: None}, "a register without a day holds all"),
+        ):
+            yield f"{name}: {comment}", _held([mine], days), drawn, [], call
+        others = {HERE: [ANN], THERE: [BEN]}
+        for days, comment in (
+            ({HERE: "2030-01-01", THERE: "2027-11-20"}, "another author's register is behind"),
+            ({HERE: "2027-11-20", THERE: "2300-01-01"}, "another author's register is ahead"),
+            ({HERE: "2030-01-01"}, "an author whose register was never seen"),
+        ):
+            yield f"{name}: {comment}", _held([mine], days, others), drawn, [], call
+        yield f"{name}: no origin at all", _held([mine], {}), drawn, [], call
+        future = entry(version="9" * 64, odds="9", day="2040-01-01")
+        yield (
+            f"{name}: an entry of the future",
+            _held([future], {HERE: "2030-01-01"}),
+            drawn,
+            [],
+            call,
+        )
+        no_day = entry(version="9" * 64, odds="9", day="2029-00-99")
+        yield f"{name}: an entry of no day", _held([no_day], {HERE: "2030-01-01"}), drawn, [], call
+        leap = {"author": ANN, "limits": limits}
+        ledger = [entry(version="9" * 64, odds="9", day="2027-03-01")]
+        for day in ("2028-02-28", "2028-02-29"):
+            held = _held(ledger, {HERE: day})
+            yield f"{name}: a year to {day}", held, drawn, [], leap | {"day": day}
+    unknown = entry(version="9" * 64, odds="9", author="")
+    call = {"author": "", "limits": author, "day": "2030-01-01"}
+    yield "an author who is not known", _held([unknown], {HERE: "2030-01-01"}), drawn, [], call
+    ours = entry(version=digest(YEARS), question="z", odds="9")
+    call = {
+        "author": ANN,
+        "limits": overall | {"survey": "4", "overall": "20"},
+        "day": "2030-01-01",
+    }
+    yield (
+        "the survey's limit counts every day",
+        _held([ours], {HERE: "2030-01-01"}),
+        drawn,
+        [],
+        call,
+    )
+    call = {"author": ANN, "day": "2026-01-01"}
+    yield "dated by the register", _held([], {HERE: "2026-11-20"}), drawn, [], call
+    both = {HERE: "2026-11-20", THERE: "2026-11-10"}
+    yield "dated by the earlier of two", _held([], both), drawn, [], call
+    holed = {HERE: "2026-11-20", THERE: None}
+    yield "dated by the clock where a day is not known", _held([], holed), drawn, [], call
+    several = [
+        entry(version="7" * 64, odds="9", day="2026-11-20"),
+        entry(version="8" * 64, odds="9", delta="1/2000"),
+        entry(version="9" * 64, odds="9", author=BEN, delta="1/2000"),
+    ]
+    call = {"author": ANN, "day": "2027-11-20"}
+    yield "some count and some do not", _held(several, {HERE: "2027-11-20"}), drawn, [], call

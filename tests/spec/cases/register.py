@@ -9,6 +9,7 @@ from typing import Any
 
 from deniably.reference.canonical import digest
 from deniably.reference.definition import check_definition
+from deniably.reference.ledger import is_date
 from deniably.reference.refusal import Invalid
 from deniably.reference.values import Definition, Document, Json
 from spec.cases.invitations import KEYS, modulus
@@ -274,6 +275,7 @@ def registers() -> Made:
     groups.append(_group(COUNTED, _lies_about_counts()))
     check_definition(INVITED)
     groups.append(_group(INVITED, [*_true(INVITED), *_lies_about_keys()]))
+    groups.append(_group(MAIN, _days()))
     return REGISTER_NOTES, groups
 
 
@@ -292,6 +294,17 @@ def _true(definition: Definition) -> Iterator[tuple[Any, ...]]:
         yield f"after {count} were seen", [], among, _seen(among, count)
     end = chained([*entries(definition), closed(definition)])
     yield "and closed", [], end, _seen(end, 1)
+
+
+def _days() -> Iterator[tuple[Any, ...]]:
+    """The device keeps the day of the last entry, whatever that is, where it is a date."""
+    for day in ("2026-12-01", "2000-01-01", "2300-01-01", "2026-02-30", "tomorrow", "", 20261121):
+        last: Json = {"event": "blessed", "day": day}
+        yield f"the last day is {day!r}", ["Unknown"], chained([*entries(MAIN), last])
+    yield "the last entry has no day", ["Unknown"], chained([*entries(MAIN), {"event": "blessed"}])
+    again = chained(entries(FIRST, MAIN))
+    yield "no day was seen before", [], again, _seen(again, 2)
+    yield "another day was seen before", [], again, _seen(again, 2) | {"day": "2020-02-20"}
 
 
 def _seen(document: Document, count: int) -> dict[str, Any]:
@@ -494,4 +507,7 @@ def _case(
         return case | {"result": "invalid"}
     if key is not None:
         case["invitations"] = key
+    last = document["entries"][-1].get("day")
+    if is_date(last):
+        case["day"] = last
     return case | {"result": "valid", "author": author, "head": head}

@@ -6,7 +6,7 @@ import { sum } from "../core/loss.js";
 import { atMostExp, pure } from "../core/odds.js";
 
 /** @import { Fraction, Loss } from "../core/types.js" */
-/** @import { LedgerEntry, Limits, Scope } from "./types.js" */
+/** @import { LedgerEntry, Limits, Scope, CountedSince } from "./types.js" */
 
 /** The largest epsilon that a device spends: in one survey, for one author, overall. */
 export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
@@ -52,26 +52,41 @@ const total = (/** @type {readonly LedgerEntry[]} */ ledger) =>
   ledger.map(loss).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
 
 /**
- * The loss so far in this version of a survey, for its author, and overall.
- * @type {(ledger: readonly LedgerEntry[], version: string, author: string) => Record<Scope, Loss>}
+ * The first of the 365 days that end on `day`, or on the earliest of `seen`, the newest days of the
+ * registers that have to agree. Empty, which is every day, where one of them or all are not known.
+ * @type {(day: string, seen: readonly (string | undefined)[]) => string}
  */
-export const spent = (ledger, version, author) => ({
+export function firstDay(day, seen) {
+  const [last = ""] = [day, ...seen].sort();
+  return seen.length && seen.every(Boolean) ? shifted(last, -364) : "";
+}
+
+/** @type {(day: string, days: number) => string} */
+const shifted = (day, days) => new Date(Date.parse(day) + days * 864e5).toISOString().slice(0, 10);
+
+/**
+ * The loss that counts: in this version of a survey, for its author, and overall. Of the latter two
+ * only what was charged since the first days that count.
+ * @type {(ledger: readonly LedgerEntry[], version: string, author: string, since: CountedSince) =>
+ *   Record<Scope, Loss>}
+ */
+export const spent = (ledger, version, author, since) => ({
   survey: total(ledger.filter((each) => each.version === version)),
-  author: total(ledger.filter((each) => each.author === author)),
-  overall: total(ledger),
+  author: total(ledger.filter((each) => each.author === author && each.day >= since.author)),
+  overall: total(ledger.filter(({ day }) => day >= since.overall)),
 });
 
 /**
  * Adds the charges of one report to the ledger. Throws BudgetSpent for the narrowest scope whose
  * limit they would exceed. An empty list of charges never exceeds one.
- * @type {(ledger: readonly LedgerEntry[], entries: readonly LedgerEntry[], limits: Limits) =>
- *   readonly LedgerEntry[]}
+ * @type {(ledger: readonly LedgerEntry[], entries: readonly LedgerEntry[], limits: Limits,
+ *   since: CountedSince) => readonly LedgerEntry[]}
  */
-export function charge(ledger, entries, limits) {
+export function charge(ledger, entries, limits, since) {
   const [first] = entries;
   if (first === undefined) return ledger;
   const asked = total(entries);
-  const before = spent(ledger, first.version, first.author);
+  const before = spent(ledger, first.version, first.author, since);
   for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
     checkLimit(scope, before[scope], asked, limits[scope]);
   }

@@ -6,16 +6,16 @@ import { BadAnswer, FOUND, Refused, WavesSent, must } from "../core/errors.js";
 import { fraction, parts } from "../core/fraction.js";
 import { pure } from "../core/odds.js";
 import {
-  HASH, NAME, SURVEY_NAME, between, integer, like, list, object, text,
+  HASH, NAME, SURVEY_NAME, between, integer, isDate, like, list, object, text,
 } from "../core/validators.js";
 import { history, loss } from "../mechanisms/mechanism.js";
 import { makeReport } from "../survey/report.js";
 import { total } from "../survey/total.js";
-import { LIMITS, charge, checkLimit, ledgerEntry } from "./ledger.js";
+import { LIMITS, charge, checkLimit, ledgerEntry, firstDay } from "./ledger.js";
 
 /** @import { Check } from "../core/types.js" */
 /** @import { Definition, Question, Stratum } from "../survey/types.js" */
-/** @import { Answering, LedgerEntry, Memory } from "./types.js" */
+/** @import { Answering, LedgerEntry, Memory, CountedSince } from "./types.js" */
 
 /** @type {Memory} */
 export const EMPTY = Object.freeze({
@@ -179,11 +179,38 @@ export async function answer(memory, answering) {
 }
 
 /**
+ * The newest days of the registers that have this author, or any.
+ * @type {(memory: Memory, author?: string) => (string | undefined)[]}
+ */
+const seenDays = ({ authors, registers }, author) =>
+  Object.entries(authors)
+    .filter(([, keys]) => author === undefined || keys.includes(author))
+    .map(([origin]) => registers[origin]?.day);
+
+/**
+ * The first day whose charges count, where the clock and the registers agree (SPEC section 8).
+ * @type {(memory: Memory, author: string, day: string) => CountedSince}
+ */
+export const countedSince = (memory, author, day) => ({
+  author: firstDay(day, seenDays(memory, author)),
+  overall: firstDay(day, seenDays(memory)),
+});
+
+/**
+ * The day that a charge gets: that of the clock, or of the author's registers where it is later.
+ * @type {(memory: Memory, author: string, day: string) => string}
+ */
+export function chargeDay(memory, author, day) {
+  const [first = ""] = seenDays(memory, author).map((each) => each ?? "").sort();
+  return first > day ? first : day;
+}
+
+/**
  * What answering would do: the questions to ask, and the ledger and waves afterwards. Throws WavesSent
  * and BudgetSpent, also where the worst draw of questions would exceed the survey's limit.
  * @type {(memory: Memory, answering: Omit<Answering, "answers">) =>
  *   Promise<{fresh: readonly Question[], ledger: readonly LedgerEntry[],
- *   waves: Pick<Memory, "waves">}>}
+ *   waves: Pick<Memory, "waves">, since: CountedSince}>}
  */
 export async function plan(memory, answering) {
   const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
@@ -191,9 +218,10 @@ export async function plan(memory, answering) {
   if (earlier(memory, version) === undefined) {
     checkLimit("survey", pure([1n, 1n]), total(definition), limits.survey);
   }
-  const entries = charges(definition, version, fresh, author, day);
+  const entries = charges(definition, version, fresh, author, chargeDay(memory, author, day));
   const waves = await rounds(memory, definition, fresh, author);
-  return { fresh, ledger: charge(memory.ledger, entries, limits), waves };
+  const since = countedSince(memory, author, day);
+  return { fresh, ledger: charge(memory.ledger, entries, limits, since), waves, since };
 }
 
 /** @type {(memory: Memory, version: string, text: string) => Memory} marks this text as sent */
@@ -262,6 +290,9 @@ const REPORTS = (value, path) => {
   }
 };
 
+/** @type {Check} */
+const DATE = (value, path) => must(isDate(value), path, "is no date");
+
 const ORIGIN = like(/^https?:\/\/[^/\s]+$/);
 const MEMO = like(/^([0-9a-f]{64})?\/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\/[0-9a-f]{64}$/);
 
@@ -286,7 +317,7 @@ const MEMORY = object({
   reports: REPORTS,
   memos: record(MEMO, INTEGERS),
   authors: record(ORIGIN, list(HASH, 0, Infinity)),
-  registers: record(ORIGIN, object({ count: between(0, Infinity), head: HASH })),
+  registers: record(ORIGIN, object({ count: between(0, Infinity), head: HASH }, { day: DATE })),
 }, {
   tickets: some(object({ id: ID, ticket: NUMBER(288, 544) })),
   trades: some(

@@ -21,6 +21,9 @@ export type Scope = "survey" | "author" | "overall";
 /** The largest epsilon of each, as plain decimals. */
 export type Limits = Record<Scope, string>;
 
+/** The first day whose charges count in a total; empty where every day counts. */
+export type CountedSince = Record<Exclude<Scope, "survey">, string>;
+
 /** The whole memory of a device (SPEC section 7). */
 export interface Memory {
   spec: 1;
@@ -28,7 +31,7 @@ export interface Memory {
   reports: Record<string, { text: string; sent: boolean }>;
   memos: Record<string, number[]>;
   authors: Record<string, string[]>;
-  registers: Record<string, { count: number; head: string }>;
+  registers: Record<string, { count: number; head: string; day?: string }>;
   tickets?: Record<string, Ticket>;
   trades?: Record<string, Trade>;
   waves?: Record<string, { count: number; sent: number }>;

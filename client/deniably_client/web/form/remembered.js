@@ -26,8 +26,11 @@ function reveal(selector, shown) {
 
 /**
  * One survey, its author and the questions that are asked of one person.
- * @typedef {Omit<Answering, "answers" | "changed">} About
+ * @typedef {Omit<Answering, "answers" | "changed"> & {verified: VerifiedSurvey}} About
  */
+
+/** The memory, with the register as it is now. @type {(about: About) => Promise<Memory>} */
+const recall = async ({ verified }) => remember(await read(), verified);
 
 /**
  * Shows the memory. Returns `kept`, the stored report of this survey, if any, and `known`, the names of
@@ -38,7 +41,7 @@ function reveal(selector, shown) {
 export async function remembered(about) {
   try {
     reveal("[data-transient]", !(await keeps()));
-    const memory = await read();
+    const memory = await recall(about);
     await tell(memory, about, []);
     const { definition, version, author } = about;
     const kept = memory.reports[version];
@@ -65,7 +68,7 @@ export async function remembered(about) {
  */
 export async function changes(about, changed) {
   try {
-    const memory = await read();
+    const memory = await recall(about);
     await tell(memory, about, changed);
     return await freshQuestions(memory, { ...about, changed });
   } catch (error) {
@@ -86,13 +89,12 @@ export async function whatIsKnown() {
 /**
  * Randomises the answers and returns the text to send. The charge, the report, the author and the
  * register are stored before this returns. If another tab answered meanwhile, it is that tab's text.
- * @type {(about: About, answers: Answers, changed: readonly string[], verified: VerifiedSurvey) =>
- *   Promise<string>}
+ * @type {(about: About, answers: Answers, changed: readonly string[]) => Promise<string>}
  */
-export async function record(about, answers, changed, verified) {
+export async function record(about, answers, changed) {
   try {
     const memory = await update((memory) =>
-      answer(remember(memory, verified), { ...about, answers, changed }),
+      answer(remember(memory, about.verified), { ...about, answers, changed }),
     );
     reveal("[data-forget]", true);
     return memory.reports[about.version]?.text ?? "";
@@ -107,9 +109,9 @@ export async function record(about, answers, changed, verified) {
  */
 async function tell(memory, about, changed) {
   const { version, author = "", limits = LIMITS } = about;
-  const before = spent(memory.ledger, version, author);
-  const { ledger } = await plan(memory, { ...about, changed });
-  const after = spent(ledger, version, author);
+  const { ledger, since } = await plan(memory, { ...about, changed });
+  const before = spent(memory.ledger, version, author, since);
+  const after = spent(ledger, version, author, since);
   for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
     const [first, then] = all(`[data-scope="${scope}"] td`, HTMLElement);
     const percent = (/** @type {number} */ count) => words("script.percent", { count });

@@ -22,7 +22,7 @@ byId("send").addEventListener("click", async () => {
   showKind("sending");
   try {
     if (await hasChanged(api, version)) throw new Localised(words("script.changed"));
-    const text = await record(about(), answers, state.changed, state.verified);
+    const text = await record(about(), answers, state.changed);
     answers.clear();
     wipe();
     await sendKept(text, words("script.sending"));

@@ -24,6 +24,7 @@ export const about = () => ({
   definition: state.definition,
   version,
   author: state.verified.author,
+  verified: state.verified,
   drawn: state.drawn,
   stratum: state.stratum,
 });

@@ -4,7 +4,7 @@ import { canonicalise, digest, parse } from "../core/canonical.js";
 import { AuthorChanged, Refused } from "../core/errors.js";
 import { fraction } from "../core/fraction.js";
 import { atMostExp } from "../core/odds.js";
-import { KEY } from "../core/validators.js";
+import { KEY, isDate } from "../core/validators.js";
 import { loss } from "../mechanisms/mechanism.js";
 import { history, total } from "../survey/total.js";
 import { checkSignature, fingerprint } from "./signing.js";
@@ -42,14 +42,15 @@ export async function verifyListing(known, origin, definition, version, text, ac
  * stays: both were checked.
  * @type {<K extends Known>(memory: K, verified: VerifiedSurvey) => K}
  */
-export function remember(memory, { origin, author, count, head }) {
+export function remember(memory, { origin, author, count, head, day }) {
   const authors = memory.authors[origin] ?? [];
-  const before = memory.registers[origin]?.count ?? -1;
-  if (authors.includes(author) && before >= count) return memory;
+  const before = memory.registers[origin];
+  const newer = !before || before.count < count || (before.count === count && before.day !== day);
+  if (authors.includes(author) && !newer) return memory;
   return {
     ...memory,
     authors: { ...memory.authors, [origin]: [...new Set([...authors, author])] },
-    registers: { ...memory.registers, ...(before < count && { [origin]: { count, head } }) },
+    registers: { ...memory.registers, ...(newer && { [origin]: { count, head, ...(day && { day }) } }) },
   };
 }
 
@@ -72,7 +73,8 @@ async function checkRegister(document, { count, head } = { count: 0, head: NOTHI
   if (last !== document.head) throw new Refused("the register's last entry is not its head");
   if (entries.length < count) throw new Refused("the register was cut: it had more entries before");
   if (entries.length === count && last !== head) throw new Refused(REWRITTEN);
-  return { entries, seen: { count: entries.length, head: last } };
+  const { day } = entries.at(-1) ?? {};
+  return { entries, seen: { count: entries.length, head: last, ...(isDate(day) && { day }) } };
 }
 
 const REWRITTEN = "the register's history was rewritten: its entries are others than before";

@@ -1,9 +1,11 @@
 // Types of the register. Respondents do not download this file.
 
-/** How far a register was verified: the count of its entries and the hash of the last. */
+/** How far a register was verified: the count of its entries, and the hash and day of the last. */
 export interface RegisterCheckpoint {
   count: number;
   head: string;
+  /** Where that is a date. */
+  day?: string;
 }
 
 /** The known authors and registers by server origin, a part of the memory. */
