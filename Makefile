@@ -4,6 +4,7 @@
 #   make test          all that a change must pass, in a real browser and on real processes
 #   make quick         in less than a minute: the parts that break most easily; no browser
 #   make test-spark    Spark on a cluster of this machine's own; installs it, and Java
+#   make test-next-uvicorn  the tests of connections, on the newest uvicorn
 #   make soak          long repetitions: each simulated case, 1,000 new examples of each property,
 #                      1,000 kills, 100,000 requests
 #   make crash         1,000 kills at random instants, on SQLite and PostgreSQL (KILLS=, SEED=)
@@ -34,7 +35,7 @@ JOBS ?= 3
 # a suite starts many processes, and pytest would rewrite 5,000 assertions at each run.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-spark quick soak crash lint serve bench load fuzz lock vectors handbook screenshots release clean
+.PHONY: demo test test-spark test-next-uvicorn quick soak crash lint serve bench load fuzz lock vectors handbook screenshots release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -61,6 +62,22 @@ quick: $(VENV)/.dev
 
 test-spark: $(VENV)/.dev $(VENV)/.spark
 	$(ALONE) $(BIN)/pytest -m spark $(ARGS)
+
+# wire/patience.py builds on uvicorn's inside, so pyproject.toml names the first release that it was
+# not tried with. This tries that: the newest release alone, laid over the environment.
+UVICORN ?= uvicorn
+NEXT := $(CURDIR)/.venv-next-uvicorn
+CONNECTIONS := $(patsubst %,tests/server/test_%.py,request_heads serving slow)
+
+VERSION_OF := $(BIN)/python -c 'import uvicorn; print(uvicorn.__version__)'
+
+test-next-uvicorn: $(VENV)/.dev
+	rm -rf $(NEXT)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target $(NEXT) $(UVICORN)
+	@if [ "$$(PYTHONPATH=$(NEXT) $(VERSION_OF))" = "$$($(VERSION_OF))" ]; \
+	  then echo "uvicorn $$($(VERSION_OF)) is the newest, and make test tries it"; \
+	  else echo "uvicorn $$(PYTHONPATH=$(NEXT) $(VERSION_OF)) instead of $$($(VERSION_OF)):"; \
+	    PYTHONPATH=$(NEXT) $(ALONE) $(BIN)/pytest -q -n $(JOBS) -m "not soak" $(CONNECTIONS) $(ARGS); fi
 
 soak: $(VENV)/.dev client/node_modules/.installed
 	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 7200 -m soak $(ARGS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from importlib.metadata import Distribution, distributions, requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 TOOLS = {"deniably", "pip", "setuptools", "wheel"}
@@ -67,8 +70,41 @@ def test_make_and_the_container_install_these_versions() -> None:
     container = (ROOT / "server/deploy/Containerfile").read_text(encoding="utf-8")
 
     for install in re.findall(r"^\t\$\(BIN\)/pip install.*$", makefile, re.MULTILINE):
-        assert "--constraint constraints.txt" in install
+        apart = "--target $(NEXT)" in install  # beside the environment, to try a newer release
+        assert apart or "--constraint constraints.txt" in install
     assert "--constraint constraints.txt" in container
+
+
+def test_no_uvicorn_is_installed_that_its_subclass_was_not_tried_with() -> None:
+    """``wire/patience.py`` builds on the inside of its protocol, which any release may change."""
+    named = [
+        each for each in map(Requirement, requires("deniably") or ()) if each.name == "uvicorn"
+    ]
+    here = Version(locked()["uvicorn"])
+
+    assert named
+    for each in named:
+        assert each.specifier.contains(here)
+        assert not each.specifier.contains(f"{here.major}.{here.minor + 1}.0")
+
+
+def test_the_next_uvicorn_is_tried_and_its_failure_is_a_warning(tmp_path: Path) -> None:
+    """The script of CI, with a make of which that one target fails."""
+    make = tmp_path / "make"
+    make.write_text('#!/bin/sh\necho "$@" >> "$0.log"\n[ "$1" != test-next-uvicorn ]\n')
+    make.chmod(0o755)
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8").partition("\noutput=")[0]
+    copy = tmp_path / "ci" / "run"
+    copy.parent.mkdir()
+    copy.write_text(script, encoding="utf-8")
+    paths = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+    done = subprocess.run(["bash", copy], env=paths, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "test-next-uvicorn" in (tmp_path / "make.log").read_text().splitlines()
+    assert "Warning: the server does not pass its tests on the newest uvicorn" in done.stderr
+    assert "\ntest-next-uvicorn: $(VENV)/.dev\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_every_licence_lets_us_ship_under_ours() -> None:
