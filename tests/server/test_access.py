@@ -9,13 +9,23 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 
-from deniably.survey.survey import Survey
+from deniably.survey.survey import ResultsRule, Survey
+from deniably.trust.register import closing_digest
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import ROLES, Token, id_in, make
 from support.cases import for_each
-from support.material import assert_problem, contents, new_token
+from support.material import (
+    AUTHOR,
+    a_report,
+    assert_problem,
+    contents,
+    new_token,
+    signed,
+    survey_named,
+)
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 VALUES = {
@@ -189,3 +199,103 @@ def test_no_request_sets_a_cookie(app: Flask, survey: Survey, every_route: set[R
         )
         assert "Set-Cookie" not in answer.headers, template
         assert "Cookie" not in answer.vary, template
+
+
+# --- another author -----------------------------------------------------------------------------
+
+OWN = {
+    ("PATCH", "/api/surveys/<name>"): "owner, operator",
+    ("POST", "/api/surveys/<name>/batches"): "owner, scoped",
+    ("GET", "/api/surveys/<name>/status"): "owner, scoped, operator",
+    ("HEAD", "/api/surveys/<name>/status"): "owner, scoped, operator",
+    ("GET", "/surveys/<name>/status"): "owner, scoped, operator, none",
+    ("HEAD", "/surveys/<name>/status"): "owner, scoped, operator, none",
+}
+"""Whom the routes of one survey serve; all others serve everybody, or analysts of this survey."""
+BODIES = {
+    "PATCH": {"data": '{"state": "open"}', "content_type": "application/json"},
+    "POST": {"data": "", "content_type": "application/x-ndjson"},
+}
+"""What changes nothing: a survey that stays open, and a batch without lines."""
+
+
+@pytest.fixture(scope="module")
+def owned(tmp_path_factory: pytest.TempPathFactory) -> Flask:
+    """A survey whose results are for analysts, published with the first token of ``holders``."""
+    app = create_app({"DATABASE": str(tmp_path_factory.mktemp("owned") / "deniably.db")})
+    store: Store = app.extensions["deniably"]
+    tokens = {
+        "owner": new_token(store, "author"),
+        "other": new_token(store, "author"),
+        "scoped": new_token(store, "author", "workplace"),
+        "scoped elsewhere": new_token(store, "author", "another"),
+        "analyst": new_token(store, "analyst"),
+        "analyst elsewhere": new_token(store, "analyst", "another"),
+        "monitor": new_token(store, "monitor"),
+        "operator": new_token(store, "operator"),
+    }
+    survey = replace(survey_named(), results=ResultsRule(minimum=1, while_open=True, to="analysts"))
+    store.publish(survey, signed(survey), id_in(tokens["owner"]) or "")
+    store.add(survey, a_report(survey))
+    store.close_survey(survey.name)  # closed, it hides nothing from those who are let in
+    app.config["HOLDERS"] = {"none": {}} | {
+        name: {"Authorization": f"Bearer {text}"} for name, text in tokens.items()
+    }
+    return app
+
+
+def test_every_route_of_a_survey_serves_its_own_holders_alone(
+    owned: Flask, every_route: set[Route]
+) -> None:
+    """All methods of all routes of a survey, by every kind of token and by none."""
+    client, wrong = owned.test_client(), []
+    for method, template in sorted(every_route):
+        if "/surveys/<name>" not in template or (method, template) in OPEN:
+            continue
+        address = address_of(template).replace("<question>", "stolen").replace("<file>", "x")
+        let_in = set()
+        for holder, headers in owned.config["HOLDERS"].items():
+            more = BODIES.get(method, {})
+            answer = client.open(address, method=method, headers=headers, **more)
+            if answer.status_code not in (401, 403):
+                let_in.add(holder)
+        # Without a token a page shows the field for one.
+        analysts = "analyst" if template.startswith("/api/") else "analyst, none"
+        own = set(OWN.get((method, template), analysts).split(", "))
+        if let_in != own and ((method, template) in OWN or let_in != {*owned.config["HOLDERS"]}):
+            wrong.append((method, template, sorted(let_in)))
+
+    assert wrong == []
+
+
+def test_another_author_can_neither_fill_nor_look_into_a_survey(owned: Flask) -> None:
+    client, survey = owned.test_client(), owned.extensions["deniably"].survey("workplace")
+    headers = owned.config["HOLDERS"]["other"]
+    before = owned.extensions["deniably"].reports("workplace")
+
+    filled = client.post(
+        "/api/surveys/workplace/batches",
+        data=a_report(survey).canonical,
+        content_type="application/x-ndjson",
+        headers=headers,
+    )
+    status = client.get("/api/surveys/workplace/status", headers=headers)
+
+    for answer in (filled, status):
+        detail = assert_problem(answer, 403, "forbidden")["detail"]
+        assert "deniably token new --role author --survey workplace" in detail
+    assert owned.extensions["deniably"].reports("workplace") == before
+
+
+def test_the_authors_key_stands_for_the_token_that_published(owned: Flask) -> None:
+    """An author whose token has expired goes on with another one, as in closing."""
+    survey = owned.extensions["deniably"].survey("workplace")
+    signature = AUTHOR.sign(closing_digest(survey.digest))
+    headers = owned.config["HOLDERS"]["other"] | {
+        "Deniably-Author": signature.author,
+        "Deniably-Signature": signature.value,
+    }
+
+    status = owned.test_client().get("/api/surveys/workplace/status", headers=headers)
+
+    assert status.status_code == 200

@@ -15,6 +15,7 @@ from deniably_server.api.metrics import current_metrics
 from deniably_server.errors import UnsupportedMediaType
 from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.auth import require
+from deniably_server.guard.ownership import require_owner_or_scope
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import TOKEN, Operation
@@ -47,17 +48,18 @@ def is_batch(method: str, path: str) -> bool:
     body={NDJSON: None},
 )
 def add(name: str) -> Response:
-    """Store many reports, sent as lines, with an author's token.
+    """Store many reports, sent as lines, with the token that published the survey or one for it.
 
     Lines are read as they arrive, without a limit for the body. The answer says if lines were left
     unread because of the rate limit for a network address.
     """
-    require("author", name)
+    token, survey = require("author", name), current_store().survey(name)
+    require_owner_or_scope(survey, token)
     if request.mimetype != NDJSON:
         raise UnsupportedMediaType(f"send the reports as {NDJSON}, in Content-Type")
     limits, environ = current_limits(), request.environ
     body = limits.metered(environ["wsgi.input"], limits.admit(environ))
-    outcomes = take_lines(current_store(), current_store().survey(name), body)
+    outcomes = take_lines(current_store(), survey, body)
     current_metrics().lines(outcomes.counts)
     found = outcomes.document
     return json_answer(found | {"ended": True} if body.cut else found)

@@ -18,6 +18,7 @@ from deniably_server.api.metrics import current_metrics
 from deniably_server.api.surveys import final_count
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import is_bearer, require
+from deniably_server.guard.ownership import require_owner_or_scope
 from deniably_server.storage.tables.surveys import State
 from deniably_server.watching.seldom import EVERY, STEP
 from deniably_server.web.answer import json_answer
@@ -74,10 +75,11 @@ def page(name: str) -> str:
 
 
 def _status(name: str) -> StatusResult:
-    """Raises NotFound, and Unauthorised or Forbidden unless the author or an operator asks."""
-    require("author", name, or_role="operator")
-    store = current_store()
+    """Raises NotFound, and Unauthorised or Forbidden unless its owner, a token for it or an
+    operator asks."""
+    token, store = require("author", name, or_role="operator"), current_store()
     survey, state = store.survey(name), store.state(name)
+    require_owner_or_scope(survey, token)
     rules, coarse = survey.results, state == "open"
     reports = _coarse_count(name) if coarse else final_count(survey)
     closed = _closed(reports, rules)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
 import msgspec
@@ -13,12 +12,11 @@ from deniably.core.counting import counted
 from deniably.core.errors import BadSignature
 from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
-from deniably.trust.register import closing_digest
-from deniably.trust.signing import Signature, verify
 from deniably_server.api.costly import compiled
 from deniably_server.errors import Closed, Forbidden, TooFew, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require, require_scope
+from deniably_server.guard.ownership import SIGNATURE, is_owner, request_signature
 from deniably_server.storage.tables.owners import Quotas
 from deniably_server.storage.tables.tokens import Token
 from deniably_server.web.answer import json_answer
@@ -28,7 +26,6 @@ from deniably_server.web.operation import BODY, TOKEN, Operation
 surveys = Blueprint("surveys", __name__)
 
 _SCHEMA = "application/schema+json"
-_SIGNATURE = ("Deniably-Author", "Deniably-Signature")
 
 
 class SurveyAnswer(TypedDict):
@@ -78,7 +75,7 @@ def definition(name: str) -> Response:
     "author",
     body=dict.fromkeys((JSON, *YAML), dict[str, Any]),
     headers=("Location",),
-    required_headers=_SIGNATURE,
+    required_headers=SIGNATURE,
 )
 def publish() -> Response:
     """Publish an author's signed definition for good."""
@@ -86,7 +83,7 @@ def publish() -> Response:
     survey = compiled(read_body(JSON, *YAML))
     require_scope(token, survey.name)
     try:
-        new = current_store().publish(survey, _signature(), token.id, _quotas())
+        new = current_store().publish(survey, request_signature(), token.id, _quotas())
     except BadSignature as error:
         raise Unsigned(f"{error}; the digest to be signed is {survey.digest}") from None
     card = _card(survey) | {"state": current_store().state(survey.name)}
@@ -133,18 +130,9 @@ def schema() -> Response:
 
 
 def _require_owner(survey: Survey, token: Token) -> None:
-    """Raise Forbidden unless the token published the survey, the author's key signed the request,
-    or the token is an operator's. Any author's token may close a survey stored without one."""
-    if token.role == "operator":
+    """Raise Forbidden unless the token is an operator's or of the survey's owner."""
+    if token.role == "operator" or is_owner(survey, token):
         return
-    store = current_store()
-    if store.owner(survey.name) in (None, token.id):
-        return
-    with suppress(BadSignature):
-        signature = _signature()
-        verify(closing_digest(survey.digest), signature)
-        if signature.author == store.author(survey.name):
-            return
     raise Forbidden(
         f"{survey.name} was published with another token, and is closed with that one, with the"
         " author's key (deniably close --key FILE), or by an operator"
@@ -173,14 +161,6 @@ def final_count(survey: Survey) -> int | None:
     if min(counts) < survey.results.minimum:
         return None
     return sum(counts) // survey.asked
-
-
-def _signature() -> Signature:
-    """The signature in the headers, not yet verified. Raises BadSignature if it is missing."""
-    found = [request.headers.get(name) for name in _SIGNATURE]
-    if None in found:
-        raise BadSignature("the headers Deniably-Author and Deniably-Signature are needed")
-    return Signature(*map(str, found))
 
 
 def _card(survey: Survey) -> dict[str, object]:
