@@ -2,7 +2,7 @@
 
 DeniablyError
   Refusal                 a request is refused; ``why`` says why and how to mend it
-    Malformed             the body cannot be parsed
+    Malformed             the body cannot be parsed, or the host is none
     BadParameter          a query parameter is unknown, wrong or missing
     Unauthorised          the token is missing, wrong, expired or revoked
     Forbidden             the token does not allow this
@@ -43,7 +43,7 @@ class Refusal(DeniablyError):
 
 
 class Malformed(Refusal):
-    """The body cannot be parsed."""
+    """The body cannot be parsed, or the request does not name one host."""
 
 
 class BadParameter(Refusal):

@@ -95,8 +95,7 @@ def _response_headers(app: WSGIApplication, context: LayerContext) -> WSGIApplic
 
 
 def _host_check(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
-    names = host_names(str(context.settings["HOSTS"]))
-    return HostCheck(app, names) if names else app
+    return HostCheck(app, host_names(str(context.settings["HOSTS"])))
 
 
 def _read_limit(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
@@ -126,7 +125,8 @@ WSGI_LAYERS = (
     ),
     Layer(
         "HostCheck",
-        "Refuses unknown host names before a request is counted, queued or read.",
+        "Refuses unknown host names, and requests without one Host header, before a request is"
+        " counted, queued or read.",
         _host_check,
     ),
     Layer(

@@ -143,6 +143,23 @@ def test_the_link_of_the_first_start_is_shown_once(serve: Serve) -> None:
     assert again.log.count("/admin#") == 1
 
 
+def test_the_link_of_the_first_start_names_a_host_that_the_server_answers_to(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    """A server with names of its own refuses 127.0.0.1."""
+    links = {}
+    for hosts in ("localhost", "survey.example.org, localhost"):
+        server = Server(tmp_path / f"{len(hosts)}.db", "--hosts", hosts, begin=nursery.begin)
+        (links[hosts],) = re.findall(r"\S+/admin#\S+", server.log)
+        if hosts == "localhost":
+            assert links[hosts].startswith(f"http://localhost:{server.port}/admin#")
+            assert requests.get(links[hosts], timeout=30).status_code == 200
+            assert requests.get(f"{server.url}/admin", timeout=30).status_code == 421
+        server.stop()
+
+    assert links["survey.example.org, localhost"].startswith("https://survey.example.org/admin#")
+
+
 def with_full_disk(arguments: list[str], out: Path) -> Process:
     return the_nursery().begin(arguments, out, Path("/dev/full"))
 

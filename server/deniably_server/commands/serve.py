@@ -19,6 +19,7 @@ def serve(**options: str | int) -> None:
     from deniably_server.errors import Conflict
     from deniably_server.guard.admin_link import first_link
     from deniably_server.guard.host_names import host_names
+    from deniably_server.guard.own_address import named_address
     from deniably_server.serving import AddressTaken, claim
     from deniably_server.serving import serve as run
 
@@ -43,7 +44,8 @@ def serve(**options: str | int) -> None:
         shown = f"[{host}]" if ":" in host else host
         click.echo(f"Deniably listens on http://{shown}:{port}")
         if secret:
-            link = f"http://{shown}:{port}/admin#{secret}"
+            own = named_address(str(options["hosts"]), port) or f"http://{shown}:{port}"
+            link = f"{own}/admin#{secret}"
             click.echo(f"For the first tokens open this once, today or tomorrow: {link}")
         run({name.upper(): value for name, value in options.items()}, held)
 

@@ -1,6 +1,7 @@
 """The host names that a server answers to, which prevents DNS rebinding.
 
-A foreign page whose name resolves to this server sends its own name as Host, and is refused.
+A foreign page whose name resolves to this server sends its own name as Host, and is refused. A
+request with several hosts is refused, too: a proxy in front may have looked at another one.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deniably_server.errors import Misdirected
+from deniably_server.errors import Malformed, Misdirected, Refusal
 from deniably_server.web.problems import refuse
 
 if TYPE_CHECKING:
@@ -18,12 +19,18 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 """A host's name or number, in small letters."""
+_HOST = re.compile(rf"({NAME.pattern})\.?(:[0-9]{{0,5}})?")
+"""A Host header in small letters: a name, perhaps with a port."""
 _BY_NUMBER = {"/healthz", "/readyz", "/metrics"}
 """Paths that supervisors and Prometheus request by IP address."""
 
 
 class HostCheck:
-    """WSGI middleware: refuses requests for other host names with Misdirected."""
+    """WSGI middleware: refuses requests without one valid Host header with Malformed (RFC 9112,
+    section 3.2), and those for other host names with Misdirected.
+
+    Without ``names`` it answers to any name.
+    """
 
     def __init__(self, app: WSGIApplication, names: frozenset[str]) -> None:
         self._app = app
@@ -31,11 +38,24 @@ class HostCheck:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
-        host = without_port(str(environ.get("HTTP_HOST", "")).lower())
-        if host in self._names or environ["PATH_INFO"] in _BY_NUMBER:
-            return self._app(environ, start_response)
-        error = Misdirected("this server does not answer to this name; its operator sets the names")
-        return refuse(error, environ)(environ, start_response)
+        if error := self._refusal(environ):
+            return refuse(error, environ)(environ, start_response)
+        return self._app(environ, start_response)
+
+    def _refusal(self, environ: WSGIEnvironment) -> Refusal | None:
+        host = str(environ.get("HTTP_HOST", "")).lower()
+        if not (_HOST.fullmatch(host) or _needs_none(environ)):
+            return Malformed("a request has one Host header, with the name of this server")
+        if not self._names or without_port(host) in self._names:
+            return None
+        if environ["PATH_INFO"] in _BY_NUMBER:
+            return None
+        return Misdirected("this server does not answer to this name; its operator sets the names")
+
+
+def _needs_none(environ: WSGIEnvironment) -> bool:
+    """Whether a request has no Host, and its version of HTTP knew none."""
+    return environ["SERVER_PROTOCOL"] == "HTTP/1.0" and "HTTP_HOST" not in environ
 
 
 def host_names(setting: str) -> frozenset[str]:

@@ -46,6 +46,25 @@ def own_address(environ: WSGIEnvironment, hosts: str = "") -> str | None:
     return f"http://{name}{port}"
 
 
+def named_address(hosts: str, port: int) -> str | None:
+    """The beginning of this server's addresses before any request came: of the first of ``hosts``.
+
+    Names of this machine or of the own network are reached at the ``port`` itself; any other is
+    that of a proxy with HTTPS. None where the setting has no name.
+
+    >>> named_address("survey.example.org, localhost", 8000)
+    'https://survey.example.org'
+    >>> named_address("localhost", 8000)
+    'http://localhost:8000'
+    >>> named_address("", 8000)
+    """
+    names = [name for name in hosts.lower().split(",") if host_names(name)]
+    if not names:
+        return None
+    (name,) = host_names(names[0])
+    return f"http://{name}:{port}" if _is_at_home(name) else f"https://{name}"
+
+
 def is_refused_by_phones(address: str) -> bool:
     """Whether a phone's browser has no cryptography for a page at this address."""
     return urlsplit(address).scheme != "https" and not is_here(address)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BYTES = 10_000
 LARGEST_HEAD = 1 << 16
-"""Bytes; a browser's headers have less than 2 KB."""
+"""Bytes of a request's address and header fields; a browser's have less than 2 KB."""
 _HIGH, _LOW = 1 << 14, 1 << 12
 """Limits of the send buffer, in bytes: writing pauses above the first and resumes below the second.
 They differ by more than ``BYTES``."""
@@ -29,6 +29,8 @@ _LOOKS = 10
 """The number of checks within the patience."""
 _AHEAD = 8
 """Requests that a connection may pipeline before the first is answered."""
+_AROUND = 4
+"""Bytes of a header field besides its name and value: a colon, a space and the line's end."""
 _TOO_LONG = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"Connection: close\r\nContent-Length: 0\r\n\r\n"
@@ -79,6 +81,10 @@ class TooFast(Exception):
     """The client pipelined too many requests."""
 
 
+class TooLong(Exception):
+    """A request's head has more than ``LARGEST_HEAD`` bytes."""
+
+
 class _Seen(NamedTuple):
     """The state of a connection when the wait for its client began."""
 
@@ -97,7 +103,9 @@ class MeasuredConnection(HttpToolsProtocol):
         self._among = connections
         self._stage = 0  # grows with every header, body and answer
         self._moved = 0  # a lower bound on the bytes of bodies and answers
-        self._head = 0  # bytes of an incomplete header
+        self._head = 0  # bytes of the head that the parser has handed over
+        self._unparsed = 0  # bytes that arrived since, while a field was not complete
+        self._refused = False
         self._in_head = self._in_body = False
         self._seen: _Seen | None = None
 
@@ -142,20 +150,46 @@ class MeasuredConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived: count them, and refuse a header that is too large."""
+        """Bytes arrived: count them, and refuse a head that is too large."""
+        if self._refused:
+            return
         if self._in_body:
             self._moved += len(data)
+        before = self._stage, self._head
         super().data_received(data)
-        self._head = self._head + len(data) if self._in_head else 0
-        if self._head > LARGEST_HEAD and not self.transport.is_closing():
-            if not self.cycle or self.cycle.response_complete:
-                self.transport.write(_TOO_LONG)
-            self.transport.close()
+        grew = self._in_head and before == (self._stage, self._head)
+        self._unparsed = self._unparsed + len(data) if grew else 0
+        if self._head + self._unparsed > LARGEST_HEAD:
+            self._refuse_head()
 
     def resume_writing(self) -> None:
         """The send buffer has drained to its lower limit."""
         self._moved += _HIGH - _LOW
         super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """The parser stopped: at a request that is none, or at a head that is too large."""
+        if self._head > LARGEST_HEAD:
+            self._refuse_head()
+        else:
+            super().send_400_response(msg)
+
+    def _refuse_head(self) -> None:
+        """Answer 431, and read no more. Unread bytes would reset the connection, and the client
+        would lose the answer: they are thrown away until it closes, or patience ends."""
+        if self._refused or self.transport.is_closing():
+            return
+        self._refused = True
+        if self.cycle and not self.cycle.response_complete:
+            self.transport.close()  # it waits for another answer, which would be mixed with this
+            return
+        self.transport.write(_TOO_LONG)
+        self.transport.write_eof()
+
+    def _count_head(self, size: int) -> None:
+        self._head += size
+        if self._head > LARGEST_HEAD:
+            raise TooLong  # the parser stops, and calls ``send_400_response``
 
     # --- called by the parser -----------------------------------------------------------------
 
@@ -163,13 +197,19 @@ class MeasuredConnection(HttpToolsProtocol):
         """A request's header begins."""
         if len(self.pipeline) >= _AHEAD:
             raise TooFast  # answered 400
-        self._in_head = True
+        self._in_head, self._head = True, 0
         self._stage += 1
         super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """A part of the request's address."""
+        self._count_head(len(url))
+        super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header field. Trailers, which follow a body, are ignored."""
         if self._in_head:
+            self._count_head(len(name) + len(value) + _AROUND)
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
