@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import deniably as dn
 from deniably.estimation.intervals import population_interval
-from deniably.workbench.models.weights import rake, weighted_shares
+from deniably.workbench.models.raking import rake
+from deniably.workbench.models.weights import weighted_shares
 from support import fair
 
 FIVE = dn.Design.k_ary(5, "3/5")
@@ -57,6 +58,7 @@ def test_design_effects_are_those_of_weights_and_of_privacy() -> None:
     assert weighted.rows[1]["design_effect"] == pytest.approx(both, rel=0.01)
 
 
+@pytest.mark.filterwarnings("ignore:the largest weight")
 @settings(deadline=None, max_examples=40)
 @given(
     cells=st.lists(st.integers(1, 30), min_size=6, max_size=6),

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from deniably.design.power import plan_power as plan_power
     from deniably.workbench.models.compliance import Compliance as Compliance
     from deniably.workbench.models.compliance import non_compliance as non_compliance
-    from deniably.workbench.models.weights import rake as rake
+    from deniably.workbench.models.raking import rake as rake
     from deniably.workbench.models.weights import weighted_shares as weighted_shares
 
 _HOMES = {
     "plan_power": "design.power",
-    "rake": "workbench.models.weights",
+    "rake": "workbench.models.raking",
     "weighted_shares": "workbench.models.weights",
     "non_compliance": "workbench.models.compliance",
     "Powered": "design.power",

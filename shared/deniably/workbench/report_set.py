@@ -60,7 +60,7 @@ class ReportSet(ReportRows):
         margins: of a question nobody knows who gave which answer. Raises BadModel for another
         column, and as ``deniably.workbench.rake`` does.
         """
-        from deniably.workbench.models.weights import rake
+        from deniably.workbench.models.raking import rake
 
         self.need_strata(*margins)
         return rake(self.strata, margins)

@@ -48,8 +48,8 @@ from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks
 from deniably.workbench.findings import Findings, Passage, Subgroups
 from deniably.workbench.models.columns import nearest
 from deniably.workbench.models.effective import WeightedReports
+from deniably.workbench.models.raking import rake
 from deniably.workbench.models.weighing import of_group, weighing
-from deniably.workbench.models.weights import rake
 from deniably.workbench.provenance import Provenance, publication
 from deniably.workbench.report_set import ReportSet
 
@@ -498,8 +498,9 @@ class Study(Table):
     def rake(self, margins: Mapping[str, Mapping[str, float]]) -> Floats:
         """Weigh the reports to known shares of strata: ``{"site": {"north": 0.4, "south": 0.6}}``.
 
-        **Estimator.** Weighted to one margin after the other until all hold (Deming and Stephan
-        1940). **Assumption.** Within strata respondents are a random sample.
+        **Estimator.** Of all weights that meet the margins those nearest to equal ones (Deming and
+        Stephan 1940; Deville and Sarndal 1992). **Assumption.** Within strata respondents are a
+        random sample.
 
         Of a tally file, the weights are for ``estimate`` and ``mean`` of questions whose reports
         are one number each.

@@ -1,4 +1,4 @@
-"""Weighted shares of randomised answers, their design effects, and raking to known margins."""
+"""Weighted shares of randomised answers, and their design effects."""
 
 from __future__ import annotations
 
@@ -17,66 +17,13 @@ from deniably.estimation.intervals import population_interval
 from deniably.estimation.inversion import Margin, linear
 from deniably.estimation.weighted import Weighing, WeightedTally
 from deniably.workbench.models.columns import groups_of, read_columns, weights_of
-from deniably.workbench.models.fit import Ints
 from deniably.workbench.models.randomised import Design, Pair, Randomised
 from deniably.workbench.models.regress import design_of
 
-_MOST_ROUNDS = 1000
-_CLOSE = 1e-12
 _EXACT = 1e-8
 """By how much rounding lets unbiased scores miss their target."""
 _ALIKE = 1e-12
 """A standard error below this is that of reports that are all alike."""
-
-
-def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
-    """Weights of the rows, with mean 1, whose weighted shares are the known ``margins``.
-
-    ``margins`` has for each public column the known share of each of its values, such as
-    ``{"region": {"north": 0.4, "south": 0.6}}``. Rows are weighted to one margin after the other
-    until all hold (Deming and Stephan 1940, Ann. Math. Stat. 11:427). Never rake to a randomised
-    column: its reports are not its answers. Raises BadModel for shares that do not sum to 1 or are
-    not positive, and values of a column that have no share or no row, and NoEstimate where no
-    weights meet all margins.
-
-    >>> rake({"sex": ["f", "f", "f", "m"]}, {"sex": {"f": 0.5, "m": 0.5}}).round(3).tolist()
-    [0.667, 0.667, 0.667, 2.0]
-    """
-    if not margins:
-        raise BadModel("give the known shares of at least one column")
-    table = read_columns(frame, margins)
-    n = len(table)
-    known = [_margin(name, table[name].tolist(), shares) for name, shares in margins.items()]
-    # Rows with the same values weigh the same: sums over millions of rows would round too much.
-    combined = np.zeros(n, np.int64)
-    for codes, wanted in known:
-        combined = combined * len(wanted) + codes
-    _, first, place, counts = np.unique(
-        combined, return_index=True, return_inverse=True, return_counts=True
-    )
-    weights = np.ones(len(first))
-    for _ in range(_MOST_ROUNDS):
-        worst = 0.0
-        for codes, wanted in known:
-            now = np.bincount(codes[first], weights * counts, len(wanted)) / n
-            worst = max(worst, float(abs(now - wanted).max()))
-            weights = weights * (wanted / now)[codes[first]]
-        if worst < _CLOSE:
-            return weights[place]
-    raise NoEstimate("no weights meet all margins: some combinations of values have no row")
-
-
-def _margin(name: str, column: Sequence[Any], shares: Mapping[Any, float]) -> tuple[Ints, Floats]:
-    wanted = np.array([float(share) for share in shares.values()])
-    if not (wanted > 0).all() or abs(wanted.sum() - 1) > 1e-9:
-        raise BadModel(f"{name}: the known shares are above 0 and sum to 1")
-    place = {value: number for number, value in enumerate(shares)}
-    here = set(column)
-    if without := sorted(str(value) for value in here - set(place)):
-        raise BadModel(f"{name}: no known share of {', '.join(without)}")
-    if empty := sorted(str(value) for value in set(place) - here):
-        raise BadModel(f"{name}: no row has {', '.join(empty)}; merge it with another value")
-    return np.array([place[value] for value in column], np.int64), wanted
 
 
 def weighted_shares(
