@@ -26,7 +26,18 @@ from requests.adapters import HTTPAdapter
 from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
 from deniably.core.loss import Loss
 from deniably.device import memory as remembered
-from deniably.device.ledger import Limits, Scope, charge, check_limits, spent, total_loss
+from deniably.device.ledger import (
+    ENDING_SCOPES,
+    Leaving,
+    Limits,
+    Scope,
+    charge,
+    check_limits,
+    counted_entries,
+    first_to_leave,
+    spent,
+    total_loss,
+)
 from deniably.device.memory import Memory, RegisterCheckpoint, StoredReport, Ticket
 from deniably.device.tickets import begin_trade, end_trade, finish_trade
 from deniably.device.verify_listing import VerifiedSurvey, verify_listing
@@ -140,12 +151,14 @@ class Receipt:
 class Cost:
     """The privacy loss that counts before and after a report: by survey, author and overall.
 
-    ``ever`` is the loss of all that this device ever sent, this report included.
+    ``ever`` is the loss of all that this device ever sent, this report included. ``leaving`` is
+    what stops counting first, of the author's total and of that over all; None where nothing does.
     """
 
     before: Mapping[Scope, Loss]
     after: Mapping[Scope, Loss]
     ever: Loss
+    leaving: Mapping[Scope, Leaving | None]
 
 
 class _Session(requests.Session):
@@ -377,14 +390,16 @@ class Device:
         memory = self._memory.read()
         day, whose = _today(), (self.survey.digest, self.author)
         since = remembered.counted_since(memory, self.author, day)
-        before = spent(memory.ledger, *whose, since)
+        counted = counted_entries(memory.ledger, *whose, since)
+        before = {scope: total_loss(each) for scope, each in counted.items()}
+        leaving = {scope: first_to_leave(counted[scope]) for scope in ENDING_SCOPES}
         self._check_total(memory)
         fresh = self.fresh(changed)
         remembered.rounds(memory, self.survey, fresh, self.author)
         dated = remembered.charge_day(memory, self.author, day)
         entries = remembered.charges(self.survey, fresh, self.author, dated)
         ledger = charge(memory.ledger, entries, self.limits, since)
-        return Cost(before, spent(ledger, *whose, since), total_loss(ledger))
+        return Cost(before, spent(ledger, *whose, since), total_loss(ledger), leaving)
 
     def answer(self, answers: Mapping[str, object], changed: Collection[str] = ()) -> Receipt:
         """Randomise the true answers, keyed by question name, and submit the report.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import wraps
 from importlib.util import find_spec
 from typing import Any
@@ -13,8 +15,19 @@ import msgspec
 
 from deniably.core.loss import Loss
 from deniably.core.table import aligned
-from deniably.device.ledger import Ledger, LedgerEntry, Limits, Scope, share, total_loss
-from deniably.device.memory import Memory
+from deniably.device.ledger import (
+    ENDING_SCOPES,
+    Leaving,
+    Ledger,
+    LedgerEntry,
+    Limits,
+    Scope,
+    counted_entries,
+    first_to_leave,
+    share,
+    total_loss,
+)
+from deniably.device.memory import Memory, counted_since
 from deniably.trust.signing import fingerprint
 from deniably.wording import explain
 from deniably_client.errors import MemoryUnusable
@@ -60,9 +73,12 @@ def ledger(limits: Limits, as_json: bool) -> None:
 
     Every line is a question that was randomised: by what factor, at most, what was sent shifts
     the odds between any two answers. Answers are not shown, because they are not kept.
+
+    Against the limits of an author and over all, a charge counts for 365 days, by this device's
+    clock and by the register of the server. "In all" adds up what no longer counts, too.
     """
     memory = Storage().read()
-    click.echo(json.dumps(_plain(memory.ledger, limits)) if as_json else _table(memory, limits))
+    click.echo(json.dumps(_plain(memory, limits)) if as_json else _table(memory, limits))
 
 
 @click.command()
@@ -100,7 +116,7 @@ def _table(memory: Memory, limits: Limits) -> str:
         return "Nothing was given away by this device, as far as it remembers."
     rows: list[tuple[str, ...]] = [("day", "survey", "question", "author", "given away")]
     rows += [_row(each) for each in memory.ledger]
-    totals = [_line(*each) for each in _totals(memory.ledger, limits)]
+    totals = [_line(each) for each in _totals(memory, limits)]
     return "\n".join([*aligned(rows, texts=len(rows[0])), "", *totals, *_exactly(memory.ledger)])
 
 
@@ -136,39 +152,66 @@ def _author(key: str) -> str:
     return fingerprint(key) if key else "not known"
 
 
-_Total = tuple[Scope, str, Loss, int]
+@dataclass(frozen=True)
+class _Total:
+    """What counts in one total, and everything that ever did; ``percent`` is of the limit."""
+
+    scope: Scope
+    name: str
+    counted: Loss
+    percent: int
+    in_all: Loss
+    leaving: Leaving | None
 
 
-def _totals(ledger: Ledger, limits: Limits) -> list[_Total]:
-    """(scope, name, loss, percent of the limit) for each survey, each author, and overall."""
+def _totals(memory: Memory, limits: Limits) -> list[_Total]:
+    """The total of each survey, of each author, and over all."""
+    ledger, today = memory.ledger, datetime.now(UTC).date().isoformat()
 
-    def one(scope: Scope, what: str, entries: list[LedgerEntry]) -> _Total:
-        loss = total_loss(entries)
-        return scope, what, loss, share(loss, scope, limits)
+    def total(scope: Scope, name: str, version: str = "", author: str = "") -> _Total:
+        since = counted_since(memory, author, today)
+        counted = counted_entries(ledger, version, author, since)[scope]
+        loss = total_loss(counted)
+        ever = total_loss(counted_entries(ledger, version, author)[scope])
+        leaving = first_to_leave(counted) if scope in ENDING_SCOPES else None
+        return _Total(scope, name, loss, share(loss, scope, limits), ever, leaving)
 
     versions = {each.version: each.survey for each in ledger}
-    found = [
-        one("survey", name, [each for each in ledger if each.version == version])
-        for version, name in versions.items()
+    authors = dict.fromkeys(each.author for each in ledger)
+    return [
+        *(total("survey", name, version=version) for version, name in versions.items()),
+        *(total("author", author, author=author) for author in authors),
+        total("overall", ""),
     ]
-    found += [
-        one("author", author, [each for each in ledger if each.author == author])
-        for author in {each.author: None for each in ledger}
-    ]
-    return [*found, one("overall", "", list(ledger))]
 
 
-def _line(scope: Scope, what: str, loss: Loss, percent: int) -> str:
-    name = {"survey": f"survey {what}", "author": f"author {_author(what)}"}.get(scope, "all")
-    return (
-        f"{name}: {_at_most(loss)}, epsilon {loss.epsilon_text()},"
-        f" {percent} % of what this device allows"
+def _line(total: _Total) -> str:
+    names = {"survey": f"survey {total.name}", "author": f"author {_author(total.name)}"}
+    line = (
+        f"{names.get(total.scope, 'all')}: {_at_most(total.counted)}, epsilon"
+        f" {total.counted.epsilon_text()}, {total.percent} % of what this device allows"
     )
+    if total.leaving:
+        line += f"; epsilon {total.leaving.loss.epsilon_text()} of it until {total.leaving.day}"
+    if total.scope in ENDING_SCOPES:
+        line += f"; in all epsilon {total.in_all.epsilon_text()}"
+    return line
 
 
-def _plain(ledger: Ledger, limits: Limits) -> dict[str, object]:
+def _plain(memory: Memory, limits: Limits) -> dict[str, object]:
     totals = [
-        {"scope": scope, "name": what, "epsilon": loss.epsilon_text(), "percent": percent}
-        for scope, what, loss, percent in _totals(ledger, limits)
+        {
+            "scope": total.scope,
+            "name": total.name,
+            "epsilon": total.counted.epsilon_text(),
+            "percent": total.percent,
+            "in_all": total.in_all.epsilon_text(),
+        }
+        | (
+            {"until": total.leaving.day, "leaving": total.leaving.loss.epsilon_text()}
+            if total.leaving
+            else {}
+        )
+        for total in _totals(memory, limits)
     ]
-    return {"entries": [msgspec.to_builtins(each) for each in ledger], "totals": totals}
+    return {"entries": [msgspec.to_builtins(each) for each in memory.ledger], "totals": totals}

@@ -264,6 +264,9 @@ class Talk:
                 share(loss[scope], scope, limits) for loss in (cost.before, cost.after)
             )
             so_far = f"{words('memory.so_far')} {words('script.percent', count=before)}"
+            if leaving := cost.leaving.get(scope):
+                part, day = share(leaving.loss, scope, limits), words.day(leaving.day)
+                so_far += f" ({words('script.until', count=part, day=day)})"
             then = f"{words('memory.after')} {words('script.percent', count=after)}"
             click.echo(f"  {words(key)}: {so_far}, {then}")
         click.echo(explain.at_most(cost.ever, "memory.bound", words))

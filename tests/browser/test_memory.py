@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext
 
 from deniably.authoring.compiling import publish_text
 from deniably.survey.report import read_report
+from deniably.wording.words import Words
 from support.material import Server
 from support.phone import (
     ANSWERS,
@@ -254,12 +256,27 @@ def test_above_a_limit_the_form_refuses_and_says_why(phone: Watched) -> None:
 
     assert " ".join(phone.words("#why").split()) == (
         "In surveys by this author this device has used 96 % of what it allows to give away about"
-        " you, and this would add 16 %. So it does not answer."
+        f" you, and this would add 16 %. So it does not answer. You can answer from {in_a_year()}"
+        " on. The server’s public list of surveys must have come to that day, too."
     )
     assert len(phone.posts()) == 2
     phone.open("/s/other0")
     phone.click("Send the same again")
     phone.wait("receipt")
+
+
+def in_a_year() -> str:
+    return Words().day((datetime.now(UTC).date() + timedelta(days=365)).isoformat())
+
+
+def test_the_page_says_how_much_stops_counting_and_when(phone: Watched) -> None:
+    answer(phone, "other2")
+    phone.open()
+    assert spending(phone)[1:] == [
+        "This survey 0 % 32 %",
+        f"All surveys by its author of which 16 % until {in_a_year()} 16 % 32 %",
+        f"All surveys of which 8 % until {in_a_year()} 8 % 16 %",
+    ]
 
 
 def test_promises_that_may_fail_too_often_together_are_refused(visitor: Watched) -> None:
@@ -343,7 +360,8 @@ def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) 
 
     phone.open("/s/wave-2")
     assert "in an earlier wave" in phone.see("[data-wave]")[0]
-    assert spending(phone)[2] == "All surveys by its author 20 % 20 %"
+    author = f"All surveys by its author of which 20 % until {in_a_year()} 20 % 20 %"
+    assert spending(phone)[2] == author
     phone.click("Start")
     assert phone.heading() == "Check your answers"
     phone.send()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -78,7 +79,8 @@ def test_who_asks_and_the_seal_of_the_register_are_on_the_start_page_and_the_rec
     assert head in receipt
     kept = memory(phone)
     assert kept["authors"] == {proxy.url: [AUTHOR.author]}
-    assert kept["registers"] == {proxy.url: {"count": 3, "head": head}}
+    today = datetime.now(UTC).date().isoformat()
+    assert kept["registers"] == {proxy.url: {"count": 3, "day": today, "head": head}}
     assert {charge["author"] for charge in kept["ledger"]} == {AUTHOR.author}
 
 

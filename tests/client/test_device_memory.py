@@ -172,7 +172,7 @@ def test_above_a_limit_nothing_is_sent_and_the_sentence_says_why(
     limits = Limits.of("5", "5", "4")
     device = Device(url, memory=storage, limits=limits)
 
-    with pytest.raises(BudgetSpent, match=r"2\.10 over all surveys, .* 2\.10: more than .* of 4$"):
+    with pytest.raises(BudgetSpent, match=r"2\.10 over all surveys, .* 2\.10: more than .* of 4\."):
         device.answer(ANSWERS, changed=ANSWERS)
     with pytest.raises(BudgetSpent):
         device.cost(ANSWERS)

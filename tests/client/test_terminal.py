@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from msgspec import convert
 from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
-from deniably.device.ledger import ledger_entry
+from deniably.device.ledger import LedgerEntry, ledger_entry
 from deniably.device.memory import Memory, StoredReport, replace
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
@@ -352,10 +353,74 @@ def test_the_ledger_shows_what_was_given_away(url: str) -> None:
     assert lines[2].endswith(f"often     {author}  at most 2.8 times")
     assert lines[4:] == [
         "survey w: at most 8.2 times, epsilon 2.10, 42 % of what this device allows",
-        f"author {author}: at most 8.2 times, epsilon 2.10, 21 % of what this device allows",
-        "all: at most 8.2 times, epsilon 2.10, 11 % of what this device allows",
+        f"author {author}: at most 8.2 times, epsilon 2.10, 21 % of what this device allows;"
+        f" epsilon 2.10 of it until {in_days(365)}; in all epsilon 2.10",
+        "all: at most 8.2 times, epsilon 2.10, 11 % of what this device allows;"
+        f" epsilon 2.10 of it until {in_days(365)}; in all epsilon 2.10",
     ]
     assert "20 % of what this device allows" in call("ledger", "--limit-overall", "10.5").stdout
+
+
+def in_days(days: int) -> str:
+    return (datetime.now(UTC).date() + timedelta(days=days)).isoformat()
+
+
+def charged(days_ago: int, epsilon: int, author: str = signed(SURVEY).author) -> LedgerEntry:
+    loss = Loss(exponent=Fraction(epsilon))
+    return ledger_entry(in_days(-days_ago), author, "older", "0" * 64, "q", loss)
+
+
+def charged_before(url: str, *entries: LedgerEntry) -> None:
+    """A memory that has met the server, with these charges alone."""
+    answer(url, "1\n1\nn\n")
+    Storage().update(lambda memory: replace(memory, ledger=entries))
+
+
+def test_what_is_a_year_old_is_listed_and_counts_in_all_alone(url: str) -> None:
+    charged_before(url, charged(365, 4), charged(364, 3), charged(1, 2))
+
+    lines = call("ledger").stdout.splitlines()
+
+    assert [line.split()[0] for line in lines[1:4]] == [in_days(-each) for each in (365, 364, 1)]
+    assert lines[-1] == (
+        "all: at most 149 times, epsilon 5.00, 25 % of what this device allows;"
+        f" epsilon 3.00 of it until {in_days(1)}; in all epsilon 9.00"
+    )
+    shown = json.loads(in_a_process("ledger", "--json").stdout)
+    assert shown["totals"][-1] == {
+        "scope": "overall", "name": "", "epsilon": "5.00", "percent": 25, "in_all": "9.00",
+        "until": in_days(1), "leaving": "3.00",
+    }  # fmt: skip
+
+
+def test_before_a_survey_it_says_what_stops_counting_and_when(url: str) -> None:
+    charged_before(url, charged(200, 4), charged(100, 2))
+
+    said = answer(url, "1\n1\nn\n").stdout
+
+    day = Words().day(in_days(165))
+    assert f"All surveys by its author: so far 60\u00a0% (of which 40\u00a0% until {day})" in said
+    assert f"All surveys: so far 30\u00a0% (of which 20\u00a0% until {day})" in said
+
+
+def test_above_the_limit_of_an_author_it_says_until_when(url: str) -> None:
+    charged_before(url, charged(200, 4), charged(100, 5))
+
+    done = answer(url, "")
+
+    assert done.returncode == 1
+    assert f"You can answer from {Words().day(in_days(165))} on." in done.stderr
+    Storage().update(lambda memory: replace(memory, ledger=(charged(365, 4), charged(100, 5))))
+    assert "so far 50\u00a0%" in answer(url, "1\n1\nn\n").stdout
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_day_is_written_as_the_language_does(language: str) -> None:
+    written = {
+        "en": "3 March 2027", "de": "3. März 2027", "fr": "3 mars 2027", "it": "3 marzo 2027",
+        "zh": "2027年3月3日",
+    }  # fmt: skip
+    assert Words(language).day("2027-03-03") == written[language]
 
 
 @pytest.mark.parametrize("numpy", [True, False])
@@ -386,7 +451,8 @@ def test_the_ledger_for_programs_is_exact(url: str) -> None:
         str(question.mechanism.loss.odds) for question in SURVEY.questions
     ]
     assert shown["totals"][-1] == {
-        "scope": "overall", "name": "", "epsilon": "2.10", "percent": 11,
+        "scope": "overall", "name": "", "epsilon": "2.10", "percent": 11, "in_all": "2.10",
+        "until": in_days(365), "leaving": "2.10",
     }  # fmt: skip
 
 
@@ -439,9 +505,10 @@ def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(tmp_path: Path) 
     assert first.stdout.count("Your answer") == 2, first.stderr
     assert "in an earlier wave" in second.stdout, second.stderr
     assert "Your answer" not in second.stdout
-    assert "so far 20\u00a0%, after this 20\u00a0%" in second.stdout
+    until = f"(of which 20\u00a0% until {Words().day(in_days(365))})"
+    assert f"so far 20\u00a0% {until}, after this 20\u00a0%" in second.stdout
     assert third.stdout.count("Your answer") == 1, third.stderr
-    assert "so far 20\u00a0%, after this 30\u00a0%" in third.stdout
+    assert f"so far 20\u00a0% {until}, after this 30\u00a0%" in third.stdout
     assert [row[2].count("null") for row in contents(tmp_path / "waves.db")["reports"]] == [0, 0, 0]
 
 

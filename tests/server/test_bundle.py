@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import WEB
-from deniably_server.web.bundle import bundle_modules, without_spaces
+from deniably_server.web.bundle import bundle_modules, without_breaks, without_spaces
 
 SOURCES = {
     f"{path.parent.name}/{path.stem}": path.read_text(encoding="utf-8")
@@ -109,6 +109,21 @@ def test_what_is_written_otherwise_is_refused(line: str) -> None:
 )
 def test_only_spaces_without_a_meaning_are_left_out(line: str, narrow: str) -> None:
     assert without_spaces(line) == narrow
+
+
+@pytest.mark.parametrize(
+    ("lines", "joined"),
+    [
+        ("f(\n1,\n2,\n);\ng()", "f(1,2,);g()"),
+        ("if (a) {\nreturn\n}\nelse b", "if (a) {return}\nelse b"),
+        ("const a =\nb\n? c\n: d\n.e", "const a =b? c: d.e"),
+        ("a; // it's {\n}", "a; // it's {\n}"),
+        ("let b\n[c] = d\n(e)\n++f", "let b\n[c] = d\n(e)\n++f"),
+        ("once(\n", "once("),
+    ],
+)
+def test_only_line_breaks_without_a_meaning_are_left_out(lines: str, joined: str) -> None:
+    assert without_breaks(lines) == joined
 
 
 def test_every_line_of_every_module_is_there_in_its_order() -> None:

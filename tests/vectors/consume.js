@@ -8,7 +8,7 @@ import { AuthorChanged, BadAnswer, Refused } from "/core/errors.js";
 import { fraction, parts } from "/core/fraction.js";
 import { twoWeights } from "/core/odds.js";
 import { KEY } from "/core/validators.js";
-import { charge, spent } from "/device/ledger.js";
+import { charge, counted, total as composed } from "/device/ledger.js";
 import {
   chargeDay, charges, earlier, freshQuestions, readMemory, rounds, countedSince, written as document,
 } from "/device/memory.js";
@@ -294,15 +294,15 @@ async function charged(test, group) {
   return {
     fresh: fresh.map(({ name }) => name),
     entries,
-    before: losses(spent(memory.ledger, version, author, since)),
-    after: losses(spent(after, version, author, since)),
+    before: losses(counted(memory.ledger, version, author, since)),
+    after: losses(counted(after, version, author, since)),
     ...waves,
   };
 }
 
-/** @param {Record<string, any>} spent by scope */
-const losses = (spent) =>
-  Object.fromEntries(Object.entries(spent).map(([scope, one]) => [scope, written(one)]));
+/** @param {Record<string, any>} counted by scope */
+const losses = (counted) =>
+  Object.fromEntries(Object.entries(counted).map(([scope, one]) => [scope, written(composed(one))]));
 
 /** The law of one wave: of the memos, and of what is sent of each. */
 async function ofWave(mechanism, answer) {
@@ -347,6 +347,7 @@ async function failure(run, test, group) {
     if (test.result === "valid") return `refused: ${error}`;
     if (!REFUSALS.some((kind) => error instanceof kind)) return `not refused but broken: ${error}`;
     if (error.scope !== test.scope) return `the limit of ${error.scope} refuses`;
+    if (error.until !== test.until) return `it holds until ${error.until}`;
   }
   if (got && test.result === "invalid") return "not refused";
   for (const [key, value] of Object.entries(got ?? {})) {

@@ -427,6 +427,7 @@ def test_the_ledger(group: Case, case: Case) -> None:
         with pytest.raises(BudgetSpent) as refused:
             charged(group, case)
         assert refused.value.scope == case["scope"]
+        assert refused.value.until == case.get("until")
     else:
         with pytest.raises(BadAnswer, match="not answered"):
             charged(group, case)

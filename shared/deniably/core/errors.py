@@ -150,8 +150,12 @@ class BudgetSpent(Refused):
     """A report would take the privacy loss of one person above a limit of the device.
 
     Attributes: ``scope`` (survey, author or overall), the losses ``spent`` so far and ``asked``
-    now, and ``limit``, an epsilon (a delta where ``of_delta`` is true).
+    now, and ``limit``, an epsilon (a delta where ``of_delta`` is true). ``until`` is the first day
+    on which enough of what was spent has stopped counting, such as 2027-03-03; None if there is
+    no such day.
     """
+
+    until: str | None = None
 
     def __init__(
         self, scope: str, spent: Loss, asked: Loss, limit: Fraction, *, of_delta: bool = False
@@ -174,6 +178,14 @@ class BudgetSpent(Refused):
         super().__init__(
             f"this device has given away at most {before} {where}, and this"
             f" would add {more}: more than its limit of {float(limit):g}"
+        )
+
+    def __str__(self) -> str:
+        if self.until is None:
+            return super().__str__()
+        return (
+            f"{super().__str__()}. It can answer from {self.until} on, once the server's register"
+            " has come to that day"
         )
 
 

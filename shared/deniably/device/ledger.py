@@ -25,6 +25,8 @@ from deniably.survey.survey import EPSILON_LIMIT
 
 Scope = Literal["survey", "author", "overall"]
 SCOPES: tuple[Scope, ...] = ("survey", "author", "overall")
+ENDING_SCOPES: tuple[Scope, ...] = ("author", "overall")
+"""The scopes in whose totals a charge stops counting after a year."""
 
 LARGEST_LIMIT = 64
 DELTA_LIMIT = Fraction(1, 1000)
@@ -162,10 +164,39 @@ def spent(
 
     Without a ``since`` every charge counts.
     """
+    counted = counted_entries(ledger, version, author, since)
+    return {scope: total_loss(entries) for scope, entries in counted.items()}
+
+
+def counted_entries(
+    ledger: Sequence[LedgerEntry],
+    version: str,
+    author: str,
+    since: CountedSince = CountedSince(),
+) -> dict[Scope, list[LedgerEntry]]:
+    """The charges that count: of this version of a survey, of its author, and overall."""
     return {
-        scope: total_loss(each for each in ledger if _counts(each, scope, version, author, since))
+        scope: [each for each in ledger if _counts(each, scope, version, author, since)]
         for scope in SCOPES
     }
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """The ``loss`` of the oldest charges that count, and the ``day`` on which they no longer do."""
+
+    day: str
+    loss: Loss
+
+
+def first_to_leave(counted: Sequence[LedgerEntry]) -> Leaving | None:
+    """What stops counting first of these charges; None where nothing does."""
+    days = [each.day for each in counted if is_date(each.day)]
+    if not days:
+        return None
+    oldest = min(days)
+    loss = total_loss(each for each in counted if each.day == oldest)
+    return Leaving(_shifted(oldest, COUNTED_DAYS), loss)
 
 
 def _counts(
@@ -188,10 +219,35 @@ def charge(
     """
     if not entries:
         return ledger
+    try:
+        _check_totals(ledger, entries, limits, since)
+    except BudgetSpent as refused:
+        refused.until = _fits_on(ledger, entries, limits)
+        raise
+    return (*ledger, *entries)
+
+
+def _check_totals(
+    ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits, since: CountedSince
+) -> None:
     first, asked = entries[0], total_loss(entries)
     for scope, before in spent(ledger, first.version, first.author, since).items():
         check_limits(scope, before, asked, limits)
-    return (*ledger, *entries)
+
+
+def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> str | None:
+    """The first day on which these charges fit, if nothing else is charged; None if there is none.
+
+    The register has to come to that day as well.
+    """
+    for day in sorted({each.day for each in ledger if is_date(each.day)}):
+        after = _shifted(day, 1)
+        try:
+            _check_totals(ledger, entries, limits, CountedSince(after, after))
+        except BudgetSpent:
+            continue
+        return _shifted(day, COUNTED_DAYS)
+    return None
 
 
 def check_limits(scope: Scope, before: Loss, asked: Loss, limits: Limits) -> None:

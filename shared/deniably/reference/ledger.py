@@ -26,10 +26,11 @@ class Over(Invalid):
 
 
 class Spent(Invalid):
-    """A limit refuses; `scope` says which."""
+    """A limit refuses; `scope` says which, and `until` when it no longer would, if ever."""
 
-    def __init__(self, scope: str) -> None:
+    def __init__(self, scope: str, until: str | None = None) -> None:
         self.scope = scope
+        self.until = until
         super().__init__(f"the limit of {scope} is exceeded")
 
 
@@ -284,9 +285,36 @@ def charge(
     version = digest(definition)
     before = totals(document["ledger"], version, author, document, day)
     after = totals(document["ledger"] + new, version, author, document, day)
+    scope = exceeded(new, after, limits)
+    if scope:
+        raise Spent(scope, answerable_on(document, definition, author, new, limits))
+    return names, new, before, after, waves
+
+
+def exceeded(
+    new: list[dict[str, Any]], after: dict[str, Any], limits: dict[str, Any]
+) -> str | None:
     for scope in ("survey", "author", "overall"):
         if new and not within(after[scope], Fraction(limits[scope])):
-            raise Spent(scope)
+            return scope
         if total(new)[2] > 0 and after[scope][2] > Fraction(1, 1000):
-            raise Spent(scope)
-    return names, new, before, after, waves
+            return scope
+    return None
+
+
+def answerable_on(
+    document: Document,
+    definition: Definition,
+    author: str,
+    new: list[dict[str, Any]],
+    limits: dict[str, Any],
+) -> str | None:
+    """The first day on which nothing refuses, if the registers have come to it: day by day."""
+    days = sorted(one["day"] for one in document["ledger"] if is_date(one["day"]))
+    for oldest in days:
+        day = (datetime.date.fromisoformat(oldest) + datetime.timedelta(days=365)).isoformat()
+        known = {"registers": {"http://o": {"day": day}}, "authors": {"http://o": [author]}}
+        ledger = document["ledger"] + new
+        if not exceeded(new, totals(ledger, digest(definition), author, known, day), limits):
+            return day
+    return None

@@ -64,6 +64,12 @@ class Words:
         plain = f"{number:,}" if isinstance(number, int) else f"{number:,f}"
         return plain.translate({ord(","): self("number.group"), ord("."): self("number.point")})
 
+    def day(self, day: str) -> str:
+        """A date such as 2027-03-03 as the language writes it: 3 March 2027."""
+        year, month, number = day.split("-")
+        months = self("date.months").split()
+        return self("date.long", year=year, month=months[int(month) - 1], day=str(int(number)))
+
     def decimal(self, plain: str) -> str:
         """A decimal text with the language's decimal point alone: 2981.5 is 2981,5 in German."""
         return plain.replace(".", self("number.point"))

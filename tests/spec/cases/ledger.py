@@ -429,7 +429,8 @@ def _charge(
     except Over as reason:
         return case | {"reason": str(reason), "over": True, "result": "invalid"}
     except Spent as reason:
-        return case | {"reason": str(reason), "scope": reason.scope, "result": "invalid"}
+        until = {"until": reason.until} if reason.until else {}
+        return case | {"reason": str(reason), "scope": reason.scope, "result": "invalid"} | until
     except Invalid as reason:
         return case | {"reason": str(reason), "result": "invalid"}
     found = {"fresh": names, "entries": new} | ({"waves": waves} if waves else {})
@@ -544,6 +545,17 @@ def _years() -> Iterator[tuple[Any, ...]]:
     yield "dated by the earlier of two", _held([], both), drawn, [], call
     holed = {HERE: "2026-11-20", THERE: None}
     yield "dated by the clock where a day is not known", _held([], holed), drawn, [], call
+    call = {"author": ANN, "limits": author, "day": "2026-11-23"}
+    later = entry(version="8" * 64, odds="3", day="2026-11-22")
+    held = _held([later, entry(version="7" * 64, odds="9")], {HERE: "2026-11-23"})
+    yield "the first of two days is enough", held, drawn, [], call
+    bens = entry(version="8" * 64, odds="99", author=BEN, day="2026-11-22")
+    held = _held([bens, entry(version="7" * 64, odds="9")], {HERE: "2026-11-23"})
+    yield "the limit over all holds for longer", held, drawn, [], call | {
+        "limits": author | {"overall": "6"},
+    }  # fmt: skip
+    call = {"author": ANN, "limits": author | {"author": "2"}, "day": "2026-11-23"}
+    yield "nothing will ever do", held, drawn, [], call
     several = [
         entry(version="7" * 64, odds="9", day="2026-11-20"),
         entry(version="8" * 64, odds="9", delta="1/2000"),

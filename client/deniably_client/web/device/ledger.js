@@ -4,6 +4,7 @@ import { Refused } from "../core/errors.js";
 import { decimal, fraction, parts } from "../core/fraction.js";
 import { sum } from "../core/loss.js";
 import { atMostExp, pure } from "../core/odds.js";
+import { isDate } from "../core/validators.js";
 
 /** @import { Fraction, Loss } from "../core/types.js" */
 /** @import { LedgerEntry, Limits, Scope, CountedSince } from "./types.js" */
@@ -28,6 +29,8 @@ export class BudgetSpent extends Refused {
     const [before = 0, more = 0] = [spent, asked].map((loss) => percent(loss, limit));
     super(`${before} % of the limit (${scope}) is spent, and this would add ${more} %`);
     this.scope = scope;
+    /** The first day on which enough of what was spent has stopped counting. @type {string=} */
+    this.until = undefined;
     this.ofDelta = limit === undefined;
     /** What was spent and what was asked, in percent of the limit. */
     this.shares = { before, more };
@@ -48,7 +51,7 @@ export const ledgerEntry = (head, question, { odds, exponent, delta }) => ({
 });
 
 /** The exact composition of all entries. */
-const total = (/** @type {readonly LedgerEntry[]} */ ledger) =>
+export const total = (/** @type {readonly LedgerEntry[]} */ ledger) =>
   ledger.map(loss).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
 
 /**
@@ -65,16 +68,26 @@ export function firstDay(day, seen) {
 const shifted = (day, days) => new Date(Date.parse(day) + days * 864e5).toISOString().slice(0, 10);
 
 /**
- * The loss that counts: in this version of a survey, for its author, and overall. Of the latter two
- * only what was charged since the first days that count.
+ * The charges that count: in this version of a survey, for its author, and overall. Of the latter two
+ * only those since the first days that count.
  * @type {(ledger: readonly LedgerEntry[], version: string, author: string, since: CountedSince) =>
- *   Record<Scope, Loss>}
+ *   Record<Scope, readonly LedgerEntry[]>}
  */
-export const spent = (ledger, version, author, since) => ({
-  survey: total(ledger.filter((each) => each.version === version)),
-  author: total(ledger.filter((each) => each.author === author && each.day >= since.author)),
-  overall: total(ledger.filter(({ day }) => day >= since.overall)),
+export const counted = (ledger, version, author, since) => ({
+  survey: ledger.filter((each) => each.version === version),
+  author: ledger.filter((each) => each.author === author && each.day >= since.author),
+  overall: ledger.filter(({ day }) => day >= since.overall),
 });
+
+/**
+ * What stops counting first of these charges: its loss, and the day on which it no longer counts.
+ * @type {(counted: readonly LedgerEntry[]) => {day: string, loss: Loss} | undefined}
+ */
+export function firstToLeave(counted) {
+  const [oldest] = counted.map(({ day }) => day).filter(isDate).sort();
+  if (oldest === undefined) return undefined;
+  return { day: shifted(oldest, 365), loss: total(counted.filter(({ day }) => day === oldest)) };
+}
 
 /**
  * Adds the charges of one report to the ledger. Throws BudgetSpent for the narrowest scope whose
@@ -86,11 +99,34 @@ export function charge(ledger, entries, limits, since) {
   const [first] = entries;
   if (first === undefined) return ledger;
   const asked = total(entries);
-  const before = spent(ledger, first.version, first.author, since);
-  for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
-    checkLimit(scope, before[scope], asked, limits[scope]);
+  const check = (/** @type {CountedSince} */ since) => {
+    const before = counted(ledger, first.version, first.author, since);
+    for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
+      checkLimit(scope, total(before[scope]), asked, limits[scope]);
+    }
+  };
+  try {
+    check(since);
+  } catch (error) {
+    /** @type {BudgetSpent} */ (error).until = ledger
+      .map(({ day }) => day)
+      .filter(isDate)
+      .sort()
+      .map((day) => shifted(day, 365))
+      .find((day) => fits(check, shifted(day, -364)));
+    throw error;
   }
   return [...ledger, ...entries];
+}
+
+/** @type {(check: (since: CountedSince) => void, day: string) => boolean} */
+function fits(check, day) {
+  try {
+    check({ author: day, overall: day });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

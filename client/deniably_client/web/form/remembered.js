@@ -2,13 +2,14 @@
 // answered before, and how to forget.
 
 import { Localised, WavesSent } from "../core/errors.js";
-import { BudgetSpent, LIMITS, share, spent } from "../device/ledger.js";
+import { BudgetSpent, LIMITS, counted, firstToLeave, share, total } from "../device/ledger.js";
 import { answer, freshQuestions, knownQuestions, plan } from "../device/memory.js";
 import { Damaged, forget, keeps, read, update } from "../device/storage.js";
 import { remember } from "../trust/register.js";
-import { words } from "../wording/words.js";
+import { day, words } from "../wording/words.js";
 import { all } from "./elements.js";
 
+/** @import { Loss } from "../core/types.js" */
 /** @import { Answers, Question } from "../survey/types.js" */
 /** @import { VerifiedSurvey } from "../trust/types.js" */
 /** @import { Answering, Memory, Scope } from "../device/types.js" */
@@ -110,21 +111,27 @@ export async function record(about, answers, changed) {
 async function tell(memory, about, changed) {
   const { version, author = "", limits = LIMITS } = about;
   const { ledger, since } = await plan(memory, { ...about, changed });
-  const before = spent(memory.ledger, version, author, since);
-  const after = spent(ledger, version, author, since);
+  const before = counted(memory.ledger, version, author, since);
+  const after = counted(ledger, version, author, since);
   for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
-    const [first, then] = all(`[data-scope="${scope}"] td`, HTMLElement);
-    const percent = (/** @type {number} */ count) => words("script.percent", { count });
-    if (first) first.textContent = percent(share(before[scope], limits[scope]));
-    if (then) then.textContent = percent(share(after[scope], limits[scope]));
+    const cells = all(`[data-scope="${scope}"] :is(small,td)`, HTMLElement);
+    const percent = (/** @type {Loss} */ loss) => ({ count: share(loss, limits[scope]) });
+    const leaving = scope === "survey" ? undefined : firstToLeave(before[scope]);
+    const texts = [
+      leaving && words("script.until", { ...percent(leaving.loss), day: day(leaving.day) }),
+      ...[before, after].map((each) => words("script.percent", percent(total(each[scope])))),
+    ];
+    for (const [i, cell] of cells.entries()) cell.textContent = texts[i] ?? "";
   }
 }
 
 /** @param {unknown} error */
 function localised(error) {
   if (error instanceof BudgetSpent) {
-    const said = words(SPENT[error.scope], error.shares);
-    return new Localised(error.ofDelta ? `${said} ${words("script.chance_spent")}` : said);
+    const said = [words(SPENT[error.scope], error.shares)];
+    if (error.ofDelta) said.push(words("script.chance_spent"));
+    if (error.until) said.push(words("script.back", { day: day(error.until) }));
+    return new Localised(said.join(" "));
   }
   if (error instanceof WavesSent) return new Localised(words("script.waves_sent"));
   if (!(error instanceof Damaged)) return error;

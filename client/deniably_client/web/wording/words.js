@@ -39,5 +39,12 @@ function form(text, count) {
 /** @type {(whole: number) => string} 2981 is 2,981 in English, 2.981 in German */
 const number = (whole) => String(whole).replace(/\B(?=(\d{3})+$)/g, words("number.group"));
 
+/** @type {(day: string) => string} 2027-03-03 is 3 March 2027 in English */
+export const day = (day) =>
+  new Date(day).toLocaleDateString(document.documentElement.lang.replace(/^en$/, "en-GB"), {
+    dateStyle: "long",
+    timeZone: "UTC",
+  });
+
 /** @type {(plain: string) => string} 2981.5 is 2981,5 in German */
 export const decimal = (plain) => plain.replace(".", words("number.point"));
