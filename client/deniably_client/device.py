@@ -80,7 +80,7 @@ class Receipt:
     composition. ``digest`` is the SHA-256 of the sent bytes in hexadecimal. ``author`` is the
     author's fingerprint. ``register`` is the head of the server's register: compare it with the
     one that others got. In a survey with waves ``history`` is the loss over all waves, and
-    ``recognised`` of 1,000 people can be recognised from one wave to another (None below 10).
+    ``recognised`` of 100 people can be recognised from wave to wave (None where few are).
     ``stratum`` is what the link said, and was sent as it is; empty without strata.
     ``again`` marks a report that was made before: nothing was randomised or charged, and the
     answers given this time were not used. A receipt never holds an answer.
@@ -470,7 +470,7 @@ class Device:
         author, head = fingerprint(self.author), self._met[1].head
         return Receipt(
             survey.name, survey.digest, author, head, losses, survey.total, report.receipt, again,
-            survey.history if survey.waves else None, survey.recognised, report.stratum,
+            survey.history if survey.waves else None, survey.recognised_of_100, report.stratum,
         )  # fmt: skip
 
     def _check_total(self, memory: Memory) -> None:

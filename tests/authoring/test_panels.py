@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -26,7 +27,9 @@ from support.waves import ANSWERS, EVERY, STOLEN
 
 
 def panel(*questions: dict[str, Any], history: object = None, **more: Any) -> dict[str, Any]:
-    waves = {"panel": "workplace"} | ({} if history is None else {"history": history})
+    waves: dict[str, object] = {"panel": "workplace", "recognisable": True}
+    if history is not None:
+        waves["history"] = history
     head = {"name": "workplace-1", "title": "T", "waves": waves}
     return head | {"questions": list(questions)} | more
 
@@ -97,7 +100,8 @@ def test_the_author_reads_what_waves_cost_in_accuracy() -> None:
     small = EVERY[4] | {"epsilon": 0.5}
 
     def cost(*asked: dict[str, Any], **waves: object) -> str:
-        _, notes = compile_with_notes(panel(*asked, waves={"panel": "p"} | waves))
+        stated = {"panel": "p", "recognisable": True} | waves
+        _, notes = compile_with_notes(panel(*asked, waves=stated))
         return " ".join(note for note in notes if note.startswith("For the same accuracy"))
 
     assert not cost(*EVERY[:3], *EVERY[4:6])
@@ -243,45 +247,136 @@ def questions(count: int, choices: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_definition_says_how_many_people_can_be_recognised_from_ten_on() -> None:
-    quiet, notes = compile_with_notes(panel(*questions(2, 10), history=2))
+def of(people: int, waves: int, **more: Any) -> dict[str, Any]:
+    return {"panel": "p", "history": 2, "people": people, "waves": waves} | more
+
+
+def test_a_definition_says_how_many_people_can_be_recognised_where_it_is_worth_saying() -> None:
+    quiet, notes = compile_with_notes(panel(*questions(2, 10), waves=of(1000, 2)))
     assert isinstance(quiet.waves, Waves)
     assert quiet.recognised is None
     assert b"recognised" not in quiet.canonical
-    assert any("Of 1,000 people who answer two waves, about 5 could" in note for note in notes)
+    assert any(re.search(r"About 0\.\d of 100 people can be recognised", note) for note in notes)
+    assert not any("Form and receipt say so" in note for note in notes)
 
-    told, notes = compile_with_notes(panel(*questions(10, 10), history=2))
-    assert told.recognised == 77
-    assert b'"recognised":77' in told.canonical
-    assert any("form and receipt say so. Separate invitations" in note for note in notes)
+    told, notes = compile_with_notes(panel(*questions(7, 10), waves=of(1000, 2)))
+    assert told.recognised is not None
+    assert 30 <= told.recognised <= 99
+    assert b'"recognised":' in told.canonical
+    assert any("Form and receipt say so. Separate invitations" in note for note in notes)
     assert read_survey(told.canonical) == told
-    assert "of 1,000 people about 77 could be recognised" in describe_total(told)
+    said = f"About {round(told.recognised / 10)} of 100 people in this study can be recognised"
+    assert said in describe_total(told)
+    assert "Recognised does not mean that an answer is known" in describe_total(told)
     assert "recognised" not in describe_total(quiet)
 
 
-def test_from_a_hundred_on_the_author_has_to_ask_for_it() -> None:
-    document = panel(*questions(10, 20), history=2)
+def test_the_figure_is_of_this_study() -> None:
+    """Of ten questions alike: few people, many waves and small strata make more recognisable."""
 
-    (found,) = problems(document)
-    assert found[0] == "$.waves"
-    assert "of 1,000 people about 345 could be recognised" in found[1]
-    assert "write recognisable: true" in found[1]
+    def figure(**waves: Any) -> int:
+        stated = of(1000, 2, recognisable=True) | waves
+        return compile_survey(panel(*questions(10, 2), waves=stated)).recognised or 0
+
+    assert figure() < 50 < figure(people=100) < figure(people=100, waves=5) < figure(people=20)
+
+
+def test_what_the_author_does_not_say_is_assumed_and_said() -> None:
+    survey, notes = compile_with_notes(panel(*questions(5, 2), history=2))
+    assert isinstance(survey.waves, Waves)
+    assert (survey.waves.smallest_group, survey.waves.number) == (100, 5)
+    assumed = "100 people in the panel and 5 waves are assumed: write people and waves under waves."
+    assert any(assumed in note for note in notes)
+
+    stated = of(60, 4, recognisable=True)
+    _, notes = compile_with_notes(panel(*questions(5, 2), waves=stated))
+    assert not any("assumed" in note for note in notes)
+    del stated["people"]
+    split = panel(*questions(5, 2), waves=stated, strata={"s": ["a", "b"]})
+    _, notes = compile_with_notes(split)
+    assert any("100 people in the smallest stratum are assumed" in note for note in notes)
+
+
+def test_known_answers_are_said_to_make_it_worse() -> None:
+    stated = of(100, 2, recognisable=True)
+    _, notes = compile_with_notes(panel(*questions(10, 10), waves=stated))
+
+    (note,) = [note for note in notes if "can be recognised over 2 waves" in note]
+    alone = re.search(r"if all 10 true answers are known, ([\d.]+) of 100 in a single wave", note)
+    assert alone
+    assert 5 < float(alone[1]) < 40
+
+
+def test_from_one_in_ten_on_the_author_has_to_ask_for_it() -> None:
+    document = panel(*questions(10, 20), waves=of(1000, 2))
+
+    (problem,) = problems(document)
+    assert problem[0] == "$.waves"
+    people = re.search(r"About (\d+) of 100 people can be recognised over 2 waves", problem[1])
+    assert people
+    assert 30 <= int(people[1]) <= 50
+    assert "write recognisable: true" in problem[1]
 
     document["waves"]["recognisable"] = True
-    assert compile_survey(document).recognised == 345
+    assert 300 <= (compile_survey(document).recognised or 0) <= 500
     document["waves"]["recognisable"] = False
-    assert problems(document) == [found]
-    assert compile_survey(panel(*questions(10, 20))).recognised == 10, "three times the epsilon"
+    assert problems(document) == [problem]
+
+
+def at(epsilon: float) -> list[dict[str, Any]]:
+    return [question | {"epsilon": epsilon} for question in questions(6, 2)]
+
+
+def test_two_or_three_waves_are_drawn_afresh_where_memos_would_show_many_people() -> None:
+    stated = {"panel": "p", "people": 40, "waves": 3, "recognisable": True}
+    few, notes = compile_with_notes(panel(*at(0.5), waves=stated))
+    assert few.count == 3
+    (note,) = [note for note in notes if note.startswith("Two ways to ask 3 waves.")]
+    assert "Taken: fresh chance. Write history or count to choose yourself." in note
+    assert "all waves together are epsilon 6.00." in note
+    assert "and epsilon 9.00; within 6.00, a wave's standard error would be 1.5" in note
+
+    quiet, notes = compile_with_notes(panel(*at(0.5), waves=stated | {"people": 1000}))
+    assert quiet.count is None
+    assert any("Taken: kept answers" in note for note in notes)
+    assert compile_survey(panel(*at(0.5), waves=stated | {"waves": 4})).count is None
+    dear = compile_survey(panel(*at(0.6), waves=stated))
+    assert dear.count is None, "fresh chance in three waves is 10.8, and devices allow an author 10"
+
+
+@pytest.mark.parametrize(
+    ("waves", "count"),
+    [({"waves": 3, "history": 2}, None), ({"count": 3}, 3), ({"count": 3, "history": 2}, None)],
+)
+def test_an_author_who_chooses_between_memos_and_fresh_chance_is_not_overruled(
+    waves: dict[str, Any], count: int | None
+) -> None:
+    stated = {"panel": "p", "people": 100, "recognisable": True} | waves
+    survey, notes = compile_with_notes(panel(*questions(10, 2), waves=stated))
+
+    assert survey.count == count
+    assert isinstance(survey.waves, Waves)
+    assert survey.waves.number == 3
+    assert not any("Two ways" in note for note in notes)
+
+
+def test_a_number_of_waves_is_said_once() -> None:
+    ((path, why),) = problems(panel(STOLEN, waves={"panel": "p", "count": 3, "waves": 3}))
+
+    assert path == "$.waves.waves"
+    assert "count says how many waves there are; leave out waves" in why
 
 
 def test_few_waves_are_drawn_afresh_and_nothing_is_kept() -> None:
-    survey = compile_survey(panel(*questions(10, 20), waves={"panel": "p", "count": 3}))
+    survey = compile_survey(
+        panel(*questions(10, 20), waves={"panel": "p", "count": 3, "people": 1000})
+    )
     alone = compile_survey({"name": "s", "title": "T", "questions": questions(10, 20)})
 
     assert survey.count == 3
     assert survey.questions == alone.questions, "and each wave is as accurate as a survey"
     assert survey.history.odds == survey.total.odds**3
-    assert survey.recognised is None, "2 of 1,000"
+    assert survey.recognised is None, "few are alike where nothing is kept"
     assert read_survey(survey.canonical) == survey
     assert "You may be asked the same again, 3 times at most" in describe_total(survey)
     assert "over all times together" in describe_total(survey)

@@ -63,7 +63,7 @@ def test_every_folder_states_its_law(folder: str) -> None:
 
 
 # Repeats a survey with made-up people; deals reports out anew. Neither protects anybody.
-SIMULATIONS = {"clusters.py", "independence.py"}
+SIMULATIONS = {"clusters.py", "independence.py", "recognition.py"}
 
 
 def test_no_shipped_code_draws_from_a_generator_that_is_not_the_systems() -> None:

@@ -300,7 +300,8 @@ def test_another_authors_panel_of_the_same_name_is_another_panel(
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "wave.json"
-    head = {"name": "workplace-1", "title": "T", "waves": {"panel": "workplace"}}
+    waves = {"panel": "workplace", "recognisable": True}
+    head = {"name": "workplace-1", "title": "T", "waves": waves}
     path.write_text(json.dumps(head | {"questions": EVERY}), encoding="utf-8")
     return path
 
@@ -328,21 +329,22 @@ def recognisable(choices: int, **waves: object) -> str:
         {"name": f"q{i}", "type": "select_one", "label": f"{i}?", "choices": names, "epsilon": 1}
         for i in range(10)
     ]
-    head = {"name": "panel-1", "title": "T", "waves": {"panel": "p", "history": 2} | waves}
+    size = {"panel": "p", "history": 2, "people": 1000, "waves": 2}
+    head = {"name": "panel-1", "title": "T", "waves": size | waves}
     return json.dumps(head | {"questions": asked})
 
 
 def test_check_says_how_many_could_be_recognised_and_refuses_many(tmp_path: Path) -> None:
     path = tmp_path / "panel.json"
-    path.write_text(recognisable(10), encoding="utf-8")
+    path.write_text(recognisable(8), encoding="utf-8")
     text = run(check, path).output
-    assert "Of 1,000 people who answer two waves, about 77 could be recognised" in text
+    assert re.search(r"About \d\.\d of 100 people can be recognised over 2 waves of 1,000", text)
     assert "Separate invitations for each wave do not keep such reports apart." in text
 
     path.write_text(recognisable(20), encoding="utf-8")
     refused = CliRunner().invoke(check, [str(path)])
     assert refused.exit_code == 1
-    assert "of 1,000 people about 345 could be recognised" in refused.output
+    assert re.search(r"About [34]\d of 100 people can be recognised over 2 waves", refused.output)
     assert "recognisable: true" in refused.output
     assert "Ask fewer questions, raise history," in refused.output
 
@@ -352,14 +354,14 @@ def test_less_epsilon_is_no_advice_against_recognition(tmp_path: Path) -> None:
     plainly each wave has to show it."""
     path = tmp_path / "panel.json"
 
-    def people(epsilon: float) -> int:
+    def people(epsilon: float) -> float:
         document = json.loads(recognisable(20, recognisable=True))
         for question in document["questions"]:
             question["epsilon"] = epsilon
         path.write_text(json.dumps(document), encoding="utf-8")
-        found = re.search(r"about (\d+) could be recognised", run(check, path).output)
-        assert found
-        return int(found[1])
+        share = re.search(r"About ([\d.]+) of 100 people can be recog", run(check, path).output)
+        assert share
+        return float(share[1])
 
     assert people(0.1) > people(0.4)
 
@@ -368,7 +370,7 @@ def test_recognisable_waves_are_checked_where_the_file_says_so(tmp_path: Path) -
     path = tmp_path / "panel.json"
 
     path.write_text(recognisable(20, recognisable=True), encoding="utf-8")
-    assert "about 345 could be recognised" in run(check, path).output
+    assert re.search(r"About [34]\d of 100 people can be recogn", run(check, path).output)
 
 
 def test_check_says_which_waves_devices_will_refuse(tmp_path: Path) -> None:
@@ -376,8 +378,10 @@ def test_check_says_which_waves_devices_will_refuse(tmp_path: Path) -> None:
     path = tmp_path / "panel.json"
     document = {"name": "p-1", "title": "T", "questions": EVERY[:4]}  # epsilon 4.10 together
 
+    head = {"panel": "p", "recognisable": True}
+
     def said(**waves: object) -> str:
-        path.write_text(json.dumps(document | {"waves": {"panel": "p"} | waves}), encoding="utf-8")
+        path.write_text(json.dumps(document | {"waves": head | waves}), encoding="utf-8")
         return run(check, path).output
 
     assert "all waves 8.20. Devices refuse this" in said(history=2)
@@ -405,8 +409,12 @@ def test_the_form_and_its_receipt_say_how_many_are_recognised(app: Flask) -> Non
     app.extensions["deniably"].publish(survey, signed(survey))
     form = app.test_client().get("/s/panel-1").text
 
-    assert "of 1,000 people about 345 could be recognised" in form
-    assert "<dt>From wave to wave</dt><dd>about 345 of 1,000 people can be recognised</dd>" in form
+    people = survey.recognised_of_100
+    assert people is not None
+    assert 30 <= people <= 50
+    assert f"About {people} of 100 people in this study can be recognised" in form
+    receipt = f"<dt>From wave to wave</dt><dd>about {people} of 100 people in this study can be"
+    assert receipt in form
 
 
 def test_plan_and_audit_take_a_survey_with_waves(file: Path, tmp_path: Path) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import cast
 
 from deniably.audit.question_audit import TRIALS, Verdict, audit
 from deniably.audit.walking import Walk
 from deniably.audit.whole_reports import ReportAudit, whole_reports
 from deniably.core.table import Cell, Table
-from deniably.design.recognition import LEAST_STATED, Asked, recognised_of_1000
+from deniably.design.recognition import recognition
 from deniably.survey.survey import Survey, Waves
 
 HEADING = ("question", "claimed", "exact", "certified", "")
@@ -42,17 +41,16 @@ class Audited(Table):
 def recognition_fault(survey: Survey) -> str | None:
     """What is wrong with the number of recognisable people that a wave states; None if nothing.
 
-    Devices show that number and do not check it: it takes a convolution in floating point. So one
-    more or less is no fault.
+    Devices show that number and do not check it: it takes a simulation. So one within a quarter of
+    this simulation's is no fault.
     """
     if not isinstance(survey.waves, Waves):
         return None
-    people = recognised_of_1000(cast(Asked, one.mechanism) for one in survey.questions)
-    stated = survey.recognised or 0
-    if abs(people - stated) <= 1 or max(people, stated) <= LEAST_STATED:
+    risk, stated = recognition(survey), survey.recognised
+    if risk.agrees(stated):
         return None
     says = f"that {stated} of 1,000 people" if stated else "of nobody that they"
-    return f"the survey says {says} can be recognised from one wave to the next; it is {people}"
+    return f"the survey says {says} can be recognised from wave to wave; about {risk.of_1000} can"
 
 
 def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:

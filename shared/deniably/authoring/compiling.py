@@ -11,7 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import sqrt
+from statistics import fmean
 from typing import NoReturn, cast
+
+from msgspec.structs import replace
 
 from deniably.authoring.compile_question import published, sizes_together, together_question
 from deniably.authoring.distribution_warnings import distribution_warnings
@@ -22,15 +26,13 @@ from deniably.authoring.incompatible_keys import (
     problems_of_strata,
 )
 from deniably.authoring.keys import WrittenBudget, WrittenWaves
-from deniably.authoring.panels import (
-    FLAGGED,
-    TOLD,
+from deniably.authoring.panel_recognition import (
+    choice_note,
+    drawn_afresh,
     recognition_note,
     recognition_problem,
-    remembering,
-    usual_history,
-    wave_problems,
 )
+from deniably.authoring.panels import remembering, usual_history, wave_problems
 from deniably.authoring.reading import read
 from deniably.authoring.schema import schema as schema
 from deniably.authoring.written import Choosing, WrittenQuestion, WrittenSurvey
@@ -38,10 +40,11 @@ from deniably.authoring.written import slug as slug
 from deniably.core.errors import BadSurvey, Problem
 from deniably.design import budgeting
 from deniably.design.accuracy import accuracy, cost_of_waves
-from deniably.design.recognition import Asked, recognised_of_1000
+from deniably.design.recognition import Recognition, recognition
+from deniably.device.ledger import Limits
 from deniably.mechanisms import Mechanism
 from deniably.survey.privacy import Privacy
-from deniably.survey.survey import SPEC, Survey, as_survey
+from deniably.survey.survey import SPEC, Survey, Waves, as_survey
 from deniably.wording.words import LANGUAGES, Words
 
 __all__ = ["compile_survey", "compile_with_notes", "load", "publish_text", "schema", "slug"]
@@ -68,17 +71,11 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     Raises BadSurvey with every problem found.
     """
     written = _checked(document)
-    plan = _plan(written)
-    history, notes = None, plan.notes
-    if written.waves and not written.waves.afresh:
-        history, said = _history(written.waves, plan)
-        notes += said
-    definition = _definition(written, plan, history)
     if written.waves:
-        survey, note = _wave(definition, written.waves)
-        notes += [*_costs(plan, survey), note]
+        survey, notes = _wave(written)
     else:
-        survey = as_survey(definition)
+        plan = _plan(written)
+        survey, notes = as_survey(_definition(written, plan, None)), plan.notes
     if survey.asked == 1 < len(survey.questions):
         notes.append(
             "a device answers one question, so there will be no cross-tables; for those write"
@@ -180,21 +177,92 @@ def _language_note(language: str) -> list[str]:
 # --- waves ------------------------------------------------------------------------------------
 
 
-def _wave(definition: dict[str, object], waves: WrittenWaves) -> tuple[Survey, str]:
-    """The definition of one wave, with the number of recognisable people, and a note on it.
+@dataclass(frozen=True)
+class _Panel:
+    """A wave's ``survey`` without the number of recognisable people, and how it came about.
+
+    ``history`` is all waves' epsilon as a multiple of one wave's; None where nothing is kept.
+    """
+
+    survey: Survey
+    plan: _Plan
+    history: Fraction | None
+    risk: Recognition
+    notes: list[str]
+
+
+def _wave(written: WrittenSurvey) -> tuple[Survey, list[str]]:
+    """The definition of one wave, with the number of recognisable people, and notes on it.
 
     Raises BadSurvey where that number is large and the author did not write ``recognisable``.
     """
-    stated: dict[str, object] = {"panel": waves.panel}
-    if waves.afresh:
-        stated["count"] = waves.count
-    survey = as_survey(definition | {"waves": stated})
-    people = recognised_of_1000(cast(Asked, question.mechanism) for question in survey.questions)
-    if people >= FLAGGED and not waves.recognisable:
-        raise BadSurvey([recognition_problem(people)])
-    if people >= TOLD:
-        survey = as_survey(definition | {"waves": stated | {"recognised": people}})
-    return survey, recognition_note(people)
+    assert written.waves is not None
+    panel = _panel(written, written.waves)
+    if written.waves.open_choice:
+        panel = _kept_or_fresh(written, written.waves, panel)
+    survey, risk = panel.survey, panel.risk
+    if risk.grave and not written.waves.recognisable:
+        raise BadSurvey([recognition_problem(risk)])
+    notes = [*panel.notes, recognition_note(risk, survey)]
+    if risk.stated:
+        survey = replace(survey, waves=replace(cast(Waves, survey.waves), recognised=risk.of_1000))
+    return survey, notes
+
+
+def _panel(written: WrittenSurvey, waves: WrittenWaves) -> _Panel:
+    """Compile with memos, or with fresh chance in each wave, as ``waves`` says."""
+    written = replace(written, waves=waves)
+    plan = _plan(written)
+    history, said = (None, []) if waves.afresh else _history(waves, plan)
+    stated = {
+        "panel": waves.panel,
+        "count": waves.count if waves.afresh else None,
+        "waves": waves.waves if waves.count is None else None if waves.afresh else waves.count,
+        "people": waves.people,
+    }
+    definition = _definition(written, plan, history)
+    definition["waves"] = {key: value for key, value in stated.items() if value is not None}
+    survey = as_survey(definition)
+    notes = [*plan.notes, *said, *_costs(plan, survey)]
+    return _Panel(survey, plan, history, recognition(survey), notes)
+
+
+def _kept_or_fresh(written: WrittenSurvey, waves: WrittenWaves, kept: _Panel) -> _Panel:
+    """Of a stated number of waves: memos, or fresh chance in each, with a note on both.
+
+    The memos where fresh chance is not to be had, as where it would cost more than is allowed.
+    """
+    assert kept.history is not None
+    try:
+        fresh = _panel(written, replace(waves, count=waves.waves, waves=None))
+    except BadSurvey:
+        return kept
+    allowed = fresh.survey.history.epsilon <= max(Limits().author, kept.survey.history.epsilon)
+    afresh = allowed and drawn_afresh(kept.risk.waves, kept.risk)
+    chosen = fresh if afresh else kept
+    note = choice_note(
+        kept.risk,
+        fresh.risk,
+        totals=(kept.survey.history.epsilon, fresh.survey.history.epsilon),
+        error=_error_within(kept),
+        chosen="fresh chance" if afresh else "kept answers",
+    )
+    chosen.notes.append(note)
+    return chosen
+
+
+def _error_within(kept: _Panel) -> float:
+    """The standard error of waves drawn afresh within the memos' total, over that with memos: the
+    root of the mean ratio of variances."""
+    assert kept.history is not None
+    ratios: list[float] = []
+    for written, question, privacy in zip(
+        kept.plan.written, kept.survey.questions, kept.plan.privacies, strict=True
+    ):
+        within = Fraction(round(privacy.ln * 10**9), 10**9) * kept.history / kept.risk.waves
+        fresh = measure(written, Privacy(epsilon=within))
+        ratios.append(fresh / accuracy(question.mechanism, question.type))
+    return sqrt(fmean(ratios))
 
 
 def _costs(plan: _Plan, survey: Survey) -> list[str]:

@@ -30,7 +30,7 @@ from deniably.survey.parts import (
 )
 from deniably.survey.questions import LARGEST_GRID, LARGEST_SCORE, Aim
 from deniably.survey.strata import MOST_KEYS, MOST_STRATA
-from deniably.survey.survey import MOST_QUESTIONS, MOST_WAVES
+from deniably.survey.survey import MOST_PEOPLE, MOST_QUESTIONS, MOST_WAVES
 
 
 class Numeral(str):
@@ -383,13 +383,32 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
             " each and refuse more, unless a smaller history is stated"
         ),
     ] = None
+    waves: Annotated[
+        Annotated[int, Meta(ge=2, le=MOST_WAVES)] | None,
+        says(
+            "how many waves are planned, from 2 to 100 (default 5), for the number of people who"
+            " can be recognised; leave it out beside count"
+        ),
+    ] = None
+    people: Annotated[
+        Annotated[int, Meta(ge=2, le=MOST_PEOPLE)] | None,
+        says(
+            "how many people take part in a wave, or in its smallest stratum, from 2 to 1000000"
+            " (default 100), for the number of people who can be recognised"
+        ),
+    ] = None
     recognisable: Annotated[
         bool,
         says(
-            "true, where 100 or more of 1,000 people could be recognised from one wave to another,"
-            " and that is meant; the form tells respondents"
+            "true, where 10 or more of 100 people could be recognised from wave to wave, and that"
+            " is meant; the form tells respondents"
         ),
     ] = False
+
+    @property
+    def open_choice(self) -> bool:
+        """Whether the author said how many waves there are, and nothing of how they are drawn."""
+        return self.waves is not None and self.count is None and self.history is None
 
     @property
     def afresh(self) -> bool:

@@ -24,7 +24,6 @@ from deniably.authoring.written import (
 from deniably.core.coins import LARGEST
 from deniably.core.errors import Problem
 from deniably.design.choosing import made_by
-from deniably.design.recognition import LEAST_STATED
 from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.memoised import (
     Family,
@@ -50,6 +49,9 @@ def wave_problems(written: WrittenSurvey) -> Iterator[Problem]:
     """The problems of a survey whose keys contradict its waves."""
     assert written.waves is not None
     budget, history = written.budget, written.waves.history
+    if written.waves.count is not None and written.waves.waves is not None:
+        why = "count says how many waves there are; leave out waves"
+        yield Problem("$.waves.waves", why)
     if budget and budget.ask is not None:
         yield Problem("$.budget.ask", _SPLIT)
     if budget and budget.spend == "sample":
@@ -96,35 +98,6 @@ def remembering(question: WrittenQuestion, *, afresh: bool = False) -> WrittenQu
     if not afresh and isinstance(question, WrittenNumber | WrittenScale) and question.aim == "mean":
         return replace(question, mechanism="window")
     return question
-
-
-def recognition_problem(people: int) -> Problem:
-    """The problem of a survey where this many of 1,000 people could be recognised in its waves."""
-    return Problem(
-        "$.waves",
-        f"of 1,000 people about {people} could be recognised from one wave to another by their"
-        " reports alone, and that is 1 in 10 or more. Ask fewer questions, raise history, or say"
-        " with count how many waves there are; or write recognisable: true, and the form tells"
-        " respondents",
-    )
-
-
-def recognition_note(people: int) -> str:
-    """A sentence on how many of 1,000 people could be recognised, and what follows."""
-    said = (
-        f"Of 1,000 people who answer two waves, about {people} could be recognised from one to the"
-        " other by their stored reports alone (1 by guessing), if answers are spread evenly."
-    )
-    if people < TOLD:
-        return said
-    return (
-        f"{said} That is 1 in 100 or more: form and receipt say so. Separate invitations for each"
-        " wave do not keep such reports apart."
-    )
-
-
-TOLD, FLAGGED = LEAST_STATED, 100
-"""Recognisable people of 1,000: from how many on the form says so, and authors must agree."""
 
 
 def usual_history(asked: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction, str]:

@@ -1,106 +1,345 @@
-"""Computes how many people can be recognised across two waves from their stored reports alone.
+"""Simulates how many people of a panel can be recognised from wave to wave by their reports alone.
 
-A single report says little about an answer, but two similar reports may come from one person. The
-likelihood ratio (one person sent both, against two people) is the best test (Neyman and Pearson
-1933), and its logarithms add up over questions. Answers are assumed to be evenly spread.
+A single report says little about an answer, but the reports of one person resemble each other. The
+attacker here holds all earlier waves with each person's reports joined, and picks, of the last
+wave, the report with the largest likelihood ratio (that this person sent it, against somebody
+else): the best test (Neyman and Pearson 1933). Its logarithms add up over questions.
+
+The share that is picked rightly depends on how answers are spread. It is simulated for three
+spreads, and the largest counts. It is an estimate for these, and no upper bound.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 from math import comb
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.estimation.channels import rows
-from deniably.mechanisms import Memoised
-from deniably.mechanisms.law import Finite, HasLaw, Supporting, TwoLevel
+from deniably.mechanisms import Memoised, SetResponse
+from deniably.mechanisms.law import Finite, HasLaw, Supporting
 from deniably.mechanisms.memoised import Family
+from deniably.survey.survey import Survey, Waves
 
-PEOPLE = 1000
-"""The number of people in both waves that a count of the recognised assumes."""
+SPREADS = (0.0, 1.0, 2.0)
+"""Exponents s of the spreads of answers: the i-th choice has a share proportional to i**-s."""
 
-LEAST_STATED = 10
-"""The smallest number of recognisable people, of 1,000, that is stated."""
-
-_STEP = 0.002  # of the grid of log likelihood ratios
-_LENGTH = 1 << 16  # of that grid, where it is not made coarser
-_FARTHEST = 30.0  # larger log likelihood ratios are as good as certainty
-_NOTHING = 1e-12
+_STATED, _GRAVE = 0.01, 0.1
+_OF = 1000  # people, to which a stated number refers
 
 Asked = Memoised[Any] | Family
-"""The mechanism of two waves: memoised, or randomised afresh in each."""
+"""The mechanism of a question in waves: memoised, or randomised afresh in each."""
+
+_Whole = npt.NDArray[np.int64]
+_Masks = npt.NDArray[np.bool_]
+_HISTORIES = 100  # people whose earlier waves are drawn
+_LAST_REPORTS = 150  # reports of the last wave for each of them
+_MOST_DRAWN = 20_000_000  # random numbers; long lists of choices get fewer last reports
+_MOST_SETS = 300  # sets of ticks that answers are drawn from; all of them where there are no more
+_TIE = 9  # decimals to which log likelihood ratios are equal
 
 
-def recognised(asked: Iterable[Asked], people: int = PEOPLE) -> float:
-    """The share of ``people`` whose reports of two waves are matched correctly.
+@dataclass(frozen=True)
+class Recognition:
+    """The ``share`` of ``people`` of one stratum that can be recognised over so many ``waves``."""
 
-    The attacker matches each report with the likeliest one of the other wave. ``asked`` holds the
-    mechanism of each question. With A the distribution function of the log likelihood ratio of two
-    people's reports, and b its law for one person's two reports, the share is the sum over all
-    values of b times the mean of t**(people - 1) between A before and A at the value. Ties are
-    broken at random.
+    share: float
+    people: int
+    waves: int
+
+    @property
+    def of_1000(self) -> int:
+        """The share as a number of 1,000 people."""
+        return round(self.share * _OF)
+
+    @property
+    def stated(self) -> bool:
+        """Whether the form tells respondents: from 1 in 100 on, and twice what guessing gives."""
+        return self.share >= max(_STATED, 2 / self.people)
+
+    @property
+    def grave(self) -> bool:
+        """Whether authors must ask for it: from 1 in 10 on, and three times what guessing gives."""
+        return self.share >= max(_GRAVE, 3 / self.people)
+
+    def agrees(self, stated: int | None) -> bool:
+        """Whether ``stated`` of 1,000 people is within a quarter of this simulation (SPEC 4.4)."""
+        if stated is None:
+            return not replace(self, share=self.share * _NEAR).stated
+        return abs(stated / _OF - self.share) <= self.share * (1 - _NEAR)
+
+
+_NEAR = 0.75
+
+
+def recognition(survey: Survey) -> Recognition:
+    """How many people of this panel can be recognised. The survey is a wave of one."""
+    assert isinstance(survey.waves, Waves)
+    people, waves = survey.waves.smallest_group, survey.waves.number
+    asked = (cast(Asked, question.mechanism) for question in survey.questions)
+    return Recognition(recognised(asked, people, waves), people, waves)
+
+
+def recognised(
+    asked: Iterable[Asked],
+    people: int,
+    waves: int = 2,
+    *,
+    known: bool = False,
+    spreads: Sequence[float] = SPREADS,
+) -> float:
+    """The share of ``people`` whose report of the last of ``waves`` is attributed to them rightly.
+
+    ``asked`` holds the mechanism of each question. The attacker knows all earlier reports of
+    everybody, and with ``known`` the true answers of everybody too. Then ``waves`` may be 1. The
+    share is that of the worst of the ``spreads``; simulated, its standard deviation is some percent
+    of it. Ties are broken at random. The same arguments give the same share.
     """
-    laws = Counter(asked)
-    pairs = [(*pair_law(one), count) for one, count in laws.items()]
-    ratios = [np.clip(np.log(same / other), -_FARTHEST, _FARTHEST) for same, other, _ in pairs]
-    reach = sum(
-        float(np.ptp(ratio)) * count for ratio, (_, _, count) in zip(ratios, pairs, strict=True)
-    )
-    step = max(_STEP, reach / _LENGTH)
-    length = 1 << (int(reach / step) + sum(laws.values()) + 2).bit_length()
-    same, other = np.ones(length // 2 + 1, complex), np.ones(length // 2 + 1, complex)
-    for ratio, (one, two, count) in zip(ratios, pairs, strict=True):
-        place = np.rint((ratio - ratio.min()) / step).astype(int)
-        for law, weights in ((same, one), (other, two)):
-            law *= np.fft.rfft(np.bincount(place, weights, length)) ** count
-    b, a = (np.clip(np.fft.irfft(law, length), 0, None) for law in (same, other))
-    return float(b @ _wins(a, people))
+    if people < 2 or waves < 2 - known:
+        raise ValueError(f"{people} people and {waves} waves; give at least 2 of each")
+    questions = tuple(asked)
+    return max(_share(questions, people, waves, known, spread) for spread in spreads)
 
 
-def recognised_of_1000(asked: Iterable[Asked]) -> int:
-    """The number that a definition states as ``recognised`` where it is 10 or more (SPEC 4.4)."""
-    return round(recognised(asked) * PEOPLE)
+@lru_cache(maxsize=1024)
+def _share(asked: Sequence[Asked], people: int, waves: int, known: bool, spread: float) -> float:
+    coins = np.random.default_rng(20_261_101)
+    width = sum(_sender(mechanism).reports.cells for mechanism in asked)
+    draws = min(_LAST_REPORTS, max(_MOST_DRAWN // (_HISTORIES * width), 40))
+    ratios = np.zeros((_HISTORIES, draws))
+    for mechanism in asked:
+        ratios += _log_ratios(mechanism, waves, known, spread, draws, coins)
+    return _right_guesses(ratios, people)
 
 
-def _wins(law: Floats, people: int) -> Floats:
-    """For each value the probability that it wins against ``people - 1`` others from ``law``."""
-    upto = np.minimum(law.cumsum() / law.sum(), 1.0)
-    before = np.concatenate([[0.0], upto[:-1]])
-    gap = upto - before
-    safe = np.where(gap > _NOTHING, gap, 1.0)
-    ties = (upto**people - before**people) / (people * safe)
-    return cast(Floats, np.where(gap > _NOTHING, ties, upto ** (people - 1)))
+def _log_ratios(
+    mechanism: Asked, waves: int, known: bool, spread: float, draws: int, coins: np.random.Generator
+) -> Floats:
+    """ln P(last report | earlier ones) / P(last report), as histories x draws.
+
+    Draws an answer and its earlier reports for each history, and then last reports given these.
+    """
+    sender = _sender(mechanism)
+    shares = sender.shares(spread)
+    everybody = shares @ sender.states
+    answers = coins.choice(len(shares), _HISTORIES, p=shares)
+    truth = np.eye(len(everybody))[_drawn(sender.states[answers], 1, coins)]
+    knowledge = sender.states[answers] if known else np.tile(everybody, (_HISTORIES, 1))
+    for _ in range(waves - 1):
+        knowledge = knowledge * sender.reports.likelihoods(sender.reports.drawn(truth, 1, coins))
+        knowledge /= knowledge.sum(axis=1, keepdims=True)
+    last = sender.reports.drawn(knowledge, draws, coins)
+    own = sender.reports.mixture(last, knowledge)
+    anybody = sender.reports.mixture(last, everybody[np.newaxis])
+    return cast(Floats, np.log(own / anybody).reshape(_HISTORIES, draws))
+
+
+def _right_guesses(ratios: Floats, people: int) -> float:
+    """The mean, over histories and last reports, of the chance to beat ``people - 1`` others.
+
+    P(a stranger's ratio is L or more) = E[exp(-ratio); ratio >= L], over the person's own reports.
+    So the tail is known far beyond one in the number of draws.
+    """
+    count = ratios.shape[1]
+    won = 0.0
+    for history in ratios:
+        values = np.sort(np.round(history, _TIE))[::-1]
+        tail = np.concatenate([[0.0], np.exp(-values).cumsum() / count]).clip(0, 1)
+        above = tail[np.searchsorted(-values, -values, "left")]
+        upto = tail[np.searchsorted(-values, -values, "right")]
+        gap = upto - above
+        safe = np.where(gap > 1e-12, gap, 1.0)
+        ties = ((1 - above) ** people - (1 - upto) ** people) / (people * safe)
+        won += float(np.where(gap > 1e-12, ties, (1 - above) ** (people - 1)).mean())
+    return won / len(ratios)
+
+
+def _drawn(shares: Floats, count: int, coins: np.random.Generator) -> _Whole:
+    """``count`` columns for each row, by the row's shares; one row after the other."""
+    limits = shares.cumsum(axis=1)
+    at = np.sort(coins.random((len(shares), count)), axis=1) * limits[:, -1:]
+    columns = [np.searchsorted(row, u, "right") for row, u in zip(limits, at, strict=True)]
+    return cast(_Whole, np.concatenate(columns).clip(0, shares.shape[1] - 1))
+
+
+# --- what a device sends, given a hidden state ----------------------------------------------------
+
+
+class _Reports(Protocol):
+    """How reports follow from a state: a memo, or the answer where none is kept.
+
+    ``knowledge`` has the shares of the states, with a row for each history. Likelihoods are up to a
+    factor that depends on the report alone, as a ratio needs them.
+    """
+
+    @property
+    def cells(self) -> int:
+        """Random numbers that a report takes."""
+        ...
+
+    def drawn(self, knowledge: Floats, count: int, coins: np.random.Generator) -> Any:
+        """``count`` reports for each row of ``knowledge``, one row after the other."""
+        ...
+
+    def likelihoods(self, reports: Any) -> Floats:
+        """P(report | state), as reports x states."""
+        ...
+
+    def mixture(self, reports: Any, knowledge: Floats) -> Floats:
+        """P(report): the rows of ``knowledge`` are each for as many successive reports."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Outputs:
+    """One output: ``channel`` has P(output | state), as states x outputs."""
+
+    channel: Floats
+    cells: int = 1
+
+    def drawn(self, knowledge: Floats, count: int, coins: np.random.Generator) -> _Whole:
+        return _drawn(knowledge @ self.channel, count, coins)
+
+    def likelihoods(self, reports: _Whole) -> Floats:
+        return self.channel.T[reports]
+
+    def mixture(self, reports: _Whole, knowledge: Floats) -> Floats:
+        sent = knowledge @ self.channel
+        return cast(Floats, np.take_along_axis(sent, reports.reshape(len(sent), -1), 1).ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class _Sets:
+    """A set of ``size`` cells, of which ``shared`` has P(so many of them are the state's own).
+
+    ``members`` are the cells of each state, equally many, as states x members. A set that meets
+    them has ``odds`` times the probability of one that does not.
+    """
+
+    cells: int
+    size: int
+    members: _Whole
+    shared: Floats
+    odds: float
+
+    def drawn(self, knowledge: Floats, count: int, coins: np.random.Generator) -> _Masks:
+        states = _drawn(knowledge, count, coins)
+        order = coins.random((len(states), self.cells), dtype=np.float32)
+        np.put_along_axis(order, self.members[states], 2.0, axis=1)
+        own = coins.choice(len(self.shared), len(states), p=self.shared)
+        drawn = np.zeros((len(states), self.cells), dtype=bool)
+        others = np.argpartition(order, self.size - 1, axis=1)[:, : self.size]
+        others = coins.permuted(others, axis=1)
+        needed = np.arange(others.shape[1]) < self.size - own[:, np.newaxis]
+        np.put_along_axis(drawn, others, needed, axis=1)
+        mine = coins.permuted(self.members[states], axis=1)[:, : len(self.shared) - 1]
+        kept = np.arange(mine.shape[1]) < own[:, np.newaxis]
+        np.put_along_axis(drawn, mine, kept, axis=1)
+        return drawn
+
+    def likelihoods(self, reports: _Masks) -> Floats:
+        return 1 + (self.odds - 1) * self._met(reports)
+
+    def mixture(self, reports: _Masks, knowledge: Floats) -> Floats:
+        met = self._met(reports).reshape(len(knowledge), -1, len(self.members))
+        return 1 + (self.odds - 1) * (met @ knowledge[:, :, np.newaxis]).ravel()
+
+    def _met(self, reports: _Masks) -> Floats:
+        return cast(Floats, reports[:, self.members].any(axis=2).astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sender:
+    """A question: ``states`` has P(state | answer), as answers x states."""
+
+    states: Floats
+    reports: _Reports
+
+    def shares(self, spread: float) -> Floats:
+        """The shares of the answers, the first the most frequent."""
+        weights = np.arange(1.0, len(self.states) + 1) ** -spread
+        return cast(Floats, weights / weights.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Ticks(_Sender):
+    """A question of several ticks. ``ticked`` are the options of each answer."""
+
+    ticked: _Whole
+
+    def shares(self, spread: float) -> Floats:
+        weights = ((1.0 + self.ticked) ** -spread).prod(axis=1)
+        return cast(Floats, weights / weights.sum())
 
 
 @lru_cache(maxsize=256)
-def pair_law(asked: Asked) -> tuple[Floats, Floats]:
-    """P(pair of reports | one person sent both), and P(pair | two people did), by kind of pair.
+def _sender(mechanism: Asked) -> _Sender:
+    once = mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
+    if isinstance(once, SetResponse):
+        return _ticks(mechanism, once)
+    if not isinstance(mechanism, Memoised):
+        law = mechanism.law
+        reports = _Outputs(rows(law)) if isinstance(law, Finite) else _one_choice(law)
+        return _Sender(np.eye(law.rows if isinstance(law, Finite) else law.k), reports)
+    memo = mechanism.memo.law
+    states = rows(memo) if isinstance(memo, Finite) else _two_levels(mechanism, memo.k)
+    fresh = mechanism.fresh
+    return _Sender(states, _one_choice(fresh.law) if fresh else _Outputs(_sent_rows(mechanism)))
 
-    For sets the kind is the number of common members, for single outputs the pair itself. Kinds
-    that are impossible under either are left out.
-    """
-    law = asked.law
-    if isinstance(asked, Memoised):
-        found = _overlaps(asked.fresh.law) if asked.fresh else _outputs(_sent_rows(asked))
-    elif isinstance(law, Finite):
-        found = _outputs(rows(law))
-    else:
-        found = _shared(law) if law.blanks else _overlaps(law)
-    same, other = found
-    seen = (same > 0) & (other > 0)
-    return same[seen], other[seen]
+
+def _ticks(mechanism: Asked, once: SetResponse) -> _Ticks:
+    ticked = _sets_of_ticks(once.k, once.most)
+    if isinstance(mechanism, Memoised):
+        assert mechanism.fresh is not None
+        states = np.full((len(ticked), once.domain), float(mechanism.other))
+        np.put_along_axis(states, ticked, float(mechanism.own), axis=1)
+        states /= states.sum(axis=1, keepdims=True)
+        return _Ticks(states, _one_choice(mechanism.fresh.law), ticked)
+    weights = np.array([
+        comb(once.most, i) * comb(once.k, once.size - i) * (once.own if i else once.other)
+        for i in range(min(once.most, once.size) + 1)
+    ], dtype=float)  # fmt: skip
+    shared = weights / weights.sum()
+    reports = _Sets(once.domain, once.size, ticked, shared, once.own / once.other)
+    return _Ticks(np.eye(len(ticked)), reports, ticked)
+
+
+def _sets_of_ticks(k: int, most: int) -> _Whole:
+    """All answers with ``most`` ticks, or some, where there are very many."""
+    if comb(k, most) <= _MOST_SETS:
+        return np.array(list(combinations(range(k), most)), dtype=np.int64)
+    coins = np.random.default_rng(k * 1024 + most)
+    return np.sort(np.argsort(coins.random((_MOST_SETS, k)), axis=1)[:, :most], axis=1)
+
+
+def _one_choice(law: Supporting) -> _Sets:
+    """Subset selection: a report names ``most`` of k choices, and the answer with probability p."""
+    p = float(law.p)
+    odds = float(law.p * (law.k - law.most) / ((1 - law.p) * law.most))
+    return _Sets(law.k, law.most, np.arange(law.k)[:, np.newaxis], np.array([1 - p, p]), odds)
+
+
+def _two_levels(mechanism: Memoised[Any], k: int) -> Floats:
+    states = np.full((k, k), float(mechanism.other))
+    np.fill_diagonal(states, float(mechanism.own))
+    return cast(Floats, states / states.sum(axis=1, keepdims=True))
 
 
 def _sent_rows(asked: Memoised[Any]) -> Floats:
     """P(output | memo)."""
     weights = np.array([asked.row(memo) for memo in range(asked.memo.law.cell_count)], dtype=float)
     return cast(Floats, weights / weights.sum(axis=1, keepdims=True))
+
+
+# --- what two reports of one memo have in common --------------------------------------------------
 
 
 def overlap_law(mechanism: HasLaw[Supporting]) -> list[Fraction]:
@@ -122,40 +361,3 @@ def overlap_law(mechanism: HasLaw[Supporting]) -> list[Fraction]:
         + (1 - inside) ** 2 * shared(omega, omega, count)
         for count in range(omega + 1)
     ]
-
-
-def _overlaps(sent: Supporting) -> tuple[Floats, Floats]:
-    same = [float(share) for share in overlap_law(sent)]
-    return np.array(same), _of_two(sent.k, sent.most)
-
-
-def _of_two(domain: int, size: int) -> Floats:
-    """P(two independent sets share i members), for i from 0 to ``size``."""
-    ways = [comb(size, i) * comb(domain - size, size - i) for i in range(size + 1)]
-    return np.array([float(Fraction(way, comb(domain, size))) for way in ways])
-
-
-def _outputs(channel: Floats) -> tuple[Floats, Floats]:
-    """All pairs of outputs, for a channel whose rows are equally likely."""
-    each = channel.mean(axis=0)
-    same: Floats = channel.T @ channel / len(channel)
-    return same.ravel(), np.outer(each, each).ravel()
-
-
-def _shared(law: Supporting) -> tuple[Floats, Floats]:
-    """Reports to the same ticks: of two with so many members in common, how often the ticks miss
-    one of them, and both."""
-    joint, domain, size, most = law.joint, law.cell_count, law.most, law.blanks
-    assert isinstance(joint, TwoLevel)
-    other = _of_two(domain, size)
-    all_ticks = comb(domain, most)
-    missed = Fraction(comb(domain - size, most), all_ticks)
-    step = joint.own - joint.other
-    mean = joint.own - step * missed
-    ratios: list[float] = []
-    for count in range(size + 1):
-        left = domain - 2 * size + count
-        both = Fraction(comb(left, most) if left >= 0 else 0, all_ticks)
-        weight = joint.own**2 - 2 * joint.own * step * missed + step**2 * both
-        ratios.append(float(weight / mean**2))
-    return other * np.array(ratios), other

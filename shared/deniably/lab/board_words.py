@@ -199,7 +199,7 @@ def unprotected(survey: Survey) -> DossierPart:
     )
     panel = (
         [
-            "Waves: somebody with the reports of two waves may recognise some people in both."
+            "Waves: somebody who keeps the reports of all waves may recognise some people in them."
             " What respondents read first says how many, where it is more than a few."
         ]
         if isinstance(survey.waves, Waves)

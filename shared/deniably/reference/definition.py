@@ -296,14 +296,20 @@ def check_definition(value: Json) -> str:
     return digest(value)
 
 
+WAVES = (
+    ("count", 2, 100), ("waves", 2, 100), ("people", 2, 1_000_000), ("recognised", 10, 1000)
+)  # fmt: skip
+
+
 def check_waves(value: Json) -> None:
     """Section 4.4."""
     repeated = "waves" in value
     if repeated:
-        keys(value["waves"], ("panel",), ("count", "recognised"))
-        for name, least, most in (("count", 2, 100), ("recognised", 10, 1000)):
+        keys(value["waves"], ("panel",), tuple(name for name, *_ in WAVES))
+        for name, least, most in WAVES:
             stated = value["waves"].get(name, least)
             require(type(stated) is int and least <= stated <= most, f"{name} is {least} to {most}")
+        require(not {"count", "waves"} <= value["waves"].keys(), "count or waves, not both")
         named([{"name": value["waves"]["panel"]}], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
         require("ask" not in value, "no ask with waves")
     for question in value["questions"]:

@@ -28,7 +28,13 @@ EPSILON_LIMIT = "5"
 
 MOST_QUESTIONS = 100
 MOST_WAVES = 100
-"""The most waves of a panel whose reports are randomised afresh in each wave."""
+"""The most waves that a panel may state."""
+
+MOST_PEOPLE = 1_000_000
+"""The most people of a panel, for the risk of recognition; more would change little."""
+
+ASSUMED_PEOPLE, ASSUMED_WAVES = 100, 5
+"""The size of a panel that does not state its own, for the risk of recognition (SPEC 4.4)."""
 
 
 class ResultsRule(Value, frozen=True):
@@ -60,13 +66,31 @@ class Waves(Value, frozen=True):
     """The survey is one wave of a ``panel``: the same people are asked again (SPEC 4.4).
 
     Their devices answer from memos; with ``count`` they randomise afresh, in at most that many
-    waves. ``recognised`` is how many of 1,000 people can be linked from one wave to the next, where
-    that is 10 or more.
+    waves. ``people`` take part in each wave (in the smallest stratum, where there are strata), and
+    ``waves`` is how many waves are planned. ``recognised`` is how many of 1,000 people can be
+    linked from wave to wave, where that is worth saying.
     """
 
     panel: SurveyName
     count: Annotated[int, msgspec.Meta(ge=2, le=MOST_WAVES)] | msgspec.UnsetType = msgspec.UNSET
+    people: Annotated[int, msgspec.Meta(ge=2, le=MOST_PEOPLE)] | msgspec.UnsetType = msgspec.UNSET
+    waves: Annotated[int, msgspec.Meta(ge=2, le=MOST_WAVES)] | msgspec.UnsetType = msgspec.UNSET
     recognised: Annotated[int, msgspec.Meta(ge=10, le=1000)] | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        if isinstance(self.count, int) and isinstance(self.waves, int):
+            raise ValueError("count says how many waves there are; leave out waves")
+
+    @property
+    def number(self) -> int:
+        """How many waves there are; assumed where neither ``count`` nor ``waves`` says it."""
+        stated = self.count if isinstance(self.count, int) else self.waves
+        return stated if isinstance(stated, int) else ASSUMED_WAVES
+
+    @property
+    def smallest_group(self) -> int:
+        """The people of a wave, or of its smallest stratum; assumed where ``people`` is unset."""
+        return self.people if isinstance(self.people, int) else ASSUMED_PEOPLE
 
 
 class Survey(Value, frozen=True, dict=True):
@@ -161,9 +185,14 @@ class Survey(Value, frozen=True, dict=True):
 
     @property
     def recognised(self) -> int | None:
-        """How many of 1,000 people can be linked between two waves; None where below 10."""
-        found = self.waves.recognised if isinstance(self.waves, Waves) else None
-        return found if isinstance(found, int) else None
+        """How many of 1,000 people can be linked from wave to wave; None where not worth saying."""
+        people = self.waves.recognised if isinstance(self.waves, Waves) else None
+        return people if isinstance(people, int) else None
+
+    @property
+    def recognised_of_100(self) -> int | None:
+        """``recognised``, rounded to a whole number of 100 people."""
+        return None if self.recognised is None else max(1, round(self.recognised / 10))
 
     @cached_property
     def worst(self) -> Loss:

@@ -195,7 +195,7 @@ def _again(survey: Survey, words: Words) -> list[str]:
 def _recognised(survey: Survey, words: Words) -> list[str]:
     if not survey.recognised:
         return []
-    return [words("explain.recognised", count=survey.recognised)]
+    return [words("explain.recognised", count=survey.recognised_of_100)]
 
 
 @lru_cache(maxsize=256)

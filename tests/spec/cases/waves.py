@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from deniably.reference.coins import Tape
-from deniably.reference.definition import check_definition, total, whole_history
+from deniably.reference.definition import WAVES, check_definition, total, whole_history
 from deniably.reference.losses import loss_texts
 from deniably.reference.refusal import Invalid
 from deniably.reference.values import Definition, Json, Mechanism, Question
@@ -276,6 +276,11 @@ def _right() -> Iterator[tuple[Any, ...]]:
         yield "so many are recognised", panel(WAVE, waves={"panel": "a", "recognised": people})
     both = {"panel": "a", "count": 2, "recognised": 10}
     yield "a count of waves, and recognised", panel(*EVERY_PLAIN, waves=both)
+    for people, waves in ((2, 2), (1_000_000, 100)):
+        size = {"panel": "a", "people": people, "waves": waves}
+        yield "so many people in so many waves", panel(WAVE, waves=size)
+    counted = {"panel": "a", "count": 3, "people": 60}
+    yield "a count of waves, and so many people", panel(*EVERY_PLAIN, waves=counted)
     biased = memoised(channel(2, (5, 1), (2, 4)), 9, 1)
     yield "a channel", panel(changed(WAVE, mechanism=biased, claim=MARGINAL))
 
@@ -291,7 +296,9 @@ def _wrong() -> Iterator[tuple[Any, ...]]:
     for waves in ({}, [], "workplace", True, {"panel": "A"}, {"panel": ""}, {"panel": 1}):
         yield "waves that are none", panel(WAVE, waves=waves)
     yield "an unknown key of waves", panel(WAVE, waves={"panel": "a", "history": 2})
-    for key, least, most in (("count", 2, 100), ("recognised", 10, 1000)):
+    both = {"panel": "a", "count": 3, "waves": 3}
+    yield "a count of waves, and how many waves", panel(YES_NO, waves=both)
+    for key, least, most in WAVES:
         for stated in (least - 1, most + 1, str(least), True, None):
             question = YES_NO if key == "count" else WAVE
             yield f"a {key} that is none", panel(question, waves={"panel": "a", key: stated})

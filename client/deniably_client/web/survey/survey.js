@@ -41,6 +41,7 @@ function checkWaves(survey) {
   const fits = questions.every(({ mechanism }) => (mechanism.name === "memoised") === keeps);
   must(fits, "survey", "with waves, but no count, every mechanism is memoised, and else none", waves);
   const everything = waves === undefined || !conditional(survey);
+  must(!waves || !waves.count || !waves.waves, "survey.waves", "has count and waves: leave out waves", waves);
   must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if", waves);
 }
 
@@ -50,7 +51,10 @@ const either = (...allowed) => (value, path) =>
 
 const WAVES = object(
   { panel: SURVEY_NAME },
-  { count: between(2, 100), recognised: between(10, 1000) },
+  {
+    count: between(2, 100), waves: between(2, 100),
+    people: between(2, 1e6), recognised: between(10, 1000),
+  },
 );
 
 const SURVEY = object(

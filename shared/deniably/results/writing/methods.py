@@ -147,8 +147,9 @@ def _in_waves(result: SurveyResult, survey: Survey, waves: Waves) -> Iterator[st
         )
     if survey.recognised:
         yield (
-            f"Of 1,000 people, up to {survey.recognised} could be recognised from one wave to the"
-            " next by their reports."
+            f"By simulation about {survey.recognised_of_100} % of {waves.smallest_group:,} members"
+            f" are linkable by their reports ({waves.number} waves, the worst of three"
+            " distributions of answers): an estimate, and no upper bound."
         )
 
 
