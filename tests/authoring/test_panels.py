@@ -334,7 +334,7 @@ def test_two_or_three_waves_are_drawn_afresh_where_memos_would_show_many_people(
     (note,) = [note for note in notes if note.startswith("Two ways to ask 3 waves.")]
     assert "Taken: fresh chance. Write history or count to choose yourself." in note
     assert "all waves together are epsilon 6.00." in note
-    assert "and epsilon 9.00; within 6.00, a wave's standard error would be 1.5" in note
+    assert "and epsilon 9.00; within 6.00, a wave's standard error would be 1.49 times" in note
 
     quiet, notes = compile_with_notes(panel(*at(0.5), waves=stated | {"people": 1000}))
     assert quiet.count is None

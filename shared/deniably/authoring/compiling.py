@@ -237,7 +237,8 @@ def _kept_or_fresh(written: WrittenSurvey, waves: WrittenWaves, kept: _Panel) ->
         fresh = _panel(written, replace(waves, count=waves.waves, waves=None))
     except BadSurvey:
         return kept
-    allowed = fresh.survey.history.epsilon <= max(Limits().author, kept.survey.history.epsilon)
+    limit = max(float(Limits().author), kept.survey.history.epsilon)
+    allowed = fresh.survey.history.epsilon <= limit
     afresh = allowed and drawn_afresh(kept.risk.waves, kept.risk)
     chosen = fresh if afresh else kept
     note = choice_note(
