@@ -151,7 +151,7 @@ def _right_guesses(ratios: Floats, people: int) -> float:
     count = ratios.shape[1]
     won = 0.0
     for history in ratios:
-        values = np.sort(np.round(history, _TIE))[::-1]
+        values: Floats = np.sort(np.round(history, _TIE))[::-1]
         tail = np.concatenate([[0.0], np.exp(-values).cumsum() / count]).clip(0, 1)
         above = tail[np.searchsorted(-values, -values, "left")]
         upto = tail[np.searchsorted(-values, -values, "right")]
@@ -166,7 +166,9 @@ def _drawn(shares: Floats, count: int, coins: np.random.Generator) -> _Whole:
     """``count`` columns for each row, by the row's shares; one row after the other."""
     limits = shares.cumsum(axis=1)
     at = np.sort(coins.random((len(shares), count)), axis=1) * limits[:, -1:]
-    columns = [np.searchsorted(row, u, "right") for row, u in zip(limits, at, strict=True)]
+    columns: list[_Whole] = [
+        np.searchsorted(row, u, "right") for row, u in zip(limits, at, strict=True)
+    ]
     return cast(_Whole, np.concatenate(columns).clip(0, shares.shape[1] - 1))
 
 
@@ -234,14 +236,14 @@ class _Sets:
         states = _drawn(knowledge, count, coins)
         order = coins.random((len(states), self.cells), dtype=np.float32)
         np.put_along_axis(order, self.members[states], 2.0, axis=1)
-        own = coins.choice(len(self.shared), len(states), p=self.shared)
+        own: _Whole = coins.choice(len(self.shared), len(states), p=self.shared)
         drawn = np.zeros((len(states), self.cells), dtype=bool)
         others = np.argpartition(order, self.size - 1, axis=1)[:, : self.size]
         others = coins.permuted(others, axis=1)
-        needed = np.arange(others.shape[1]) < self.size - own[:, np.newaxis]
+        needed: _Masks = np.arange(others.shape[1]) < self.size - own[:, np.newaxis]
         np.put_along_axis(drawn, others, needed, axis=1)
         mine = coins.permuted(self.members[states], axis=1)[:, : len(self.shared) - 1]
-        kept = np.arange(mine.shape[1]) < own[:, np.newaxis]
+        kept: _Masks = np.arange(mine.shape[1]) < own[:, np.newaxis]
         np.put_along_axis(drawn, mine, kept, axis=1)
         return drawn
 
