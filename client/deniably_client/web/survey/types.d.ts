@@ -85,7 +85,7 @@ export interface Definition {
   contact?: string;
   results: { minimum: number; while_open: boolean; to?: "analysts"; reports?: "public" | "never" };
   ask?: number;
-  waves?: { panel: string; count?: number; recognised?: number };
+  waves?: { panel: string; count?: number; waves?: number; people?: number; recognised?: number };
   invited?: true;
   strata?: Record<string, string[]>;
   questions: Question[];
