@@ -11,7 +11,8 @@ from urllib3.connectionpool import ConnectionPool
 from urllib3.exceptions import InvalidHeader
 from urllib3.util.retry import Retry
 
-from deniably.core.errors import Refused
+from deniably.core.bounded_http import read_answer
+from deniably.core.errors import BadInput, Refused
 from deniably.trust.register import LARGEST_REGISTER
 
 DEFINITION = 16 << 20
@@ -27,20 +28,14 @@ LONGEST_WAIT = 300.0
 _SOME = 60
 """Seconds to wait after a 429 without a usable Retry-After."""
 
-_PIECE = 1 << 16
-
 
 def body(response: requests.Response, most: int) -> bytes:
-    """Read the body of a streamed response. Raises Refused once it exceeds ``most`` bytes."""
-    found = bytearray()
-    for piece in response.iter_content(_PIECE):
-        found += piece
-        if len(found) > most:
-            response.close()
-            raise Refused(
-                f"the server sends more than {most >> 10} KiB, and this device reads no further"
-            )
-    return bytes(found)
+    """Read the body of a streamed response. Raises Refused once it exceeds ``most`` bytes, and
+    requests' errors, such as ReadTimeout where it takes too long."""
+    try:
+        return read_answer(response, most)
+    except BadInput as error:
+        raise Refused(str(error.strerror)) from None
 
 
 def seconds_in(header: str | None) -> int:

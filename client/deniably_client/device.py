@@ -21,8 +21,8 @@ from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import requests
-from requests.adapters import HTTPAdapter
 
+from deniably.core.bounded_http import BoundedAdapter, BoundedSession
 from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
 from deniably.core.loss import Loss
 from deniably.device import memory as remembered
@@ -161,7 +161,7 @@ class Cost:
     leaving: Mapping[Scope, Leaving | None]
 
 
-class _Session(requests.Session):
+class _Session(BoundedSession):
     """A session that looks for the proxies of an address once.
 
     requests searches the whole environment for them, twice for every request: a quarter of the time
@@ -206,7 +206,7 @@ def session(retries: int = RETRIES) -> requests.Session:
         raise_on_status=False,
     )
     for scheme in ("http://", "https://"):
-        made.mount(scheme, HTTPAdapter(max_retries=policy))
+        made.mount(scheme, BoundedAdapter(max_retries=policy))
     return made
 
 

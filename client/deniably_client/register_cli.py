@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import requests
 
+from deniably.core.bounded_files import read_file
 from deniably.core.errors import BadRegister, BadSignature, Refused
 from deniably.trust.register import Register, differ, read_register, signature_of
 from deniably.trust.signing import fingerprint, verify
@@ -53,7 +54,7 @@ def _text(source: str) -> bytes:
     """Read a register from a server's address, a survey's address, or a file."""
     if not source.startswith(("http://", "https://")):
         try:
-            return Path(source).read_bytes()
+            return read_file(source, REGISTER)
         except OSError as error:
             raise click.UsageError(f"{source}: {error.strerror}") from None
     url = f"{_PAGE.sub('', source)}/register"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime
 import fcntl
 import hashlib
+import http.client
 import json
 import math
 import os
@@ -283,11 +284,23 @@ def ask(url, body=None):
     request = urllib.request.Request(url, data=body, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=30) as response:
-            return response.status, response.headers, response.read()
+            return response.status, response.headers, bounded(response)
     except urllib.error.HTTPError as error:
-        return error.code, error.headers, error.read()
-    except OSError:
+        return error.code, error.headers, bounded(error)
+    except (OSError, http.client.HTTPException):
         return 0, {}, b""
+
+
+def bounded(response):
+    """The body: of at most 64 MiB, as the register has, and within ten minutes."""
+    found, until = bytearray(), time.monotonic() + 600
+    while piece := response.read1(65536):
+        found += piece
+        must(len(found) <= 64 << 20, "the server sends more than 64 MiB")
+        must(time.monotonic() < until, "the server sends too slowly")
+    if response.length:
+        raise http.client.IncompleteRead(bytes(found), response.length)
+    return bytes(found)
 
 
 def fetch(url):

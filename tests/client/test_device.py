@@ -284,12 +284,12 @@ def test_a_definition_or_register_without_end_is_not_read_to_its_end(
     """The limits are smaller here; that they are used is what counts."""
     monkeypatch.setattr("deniably_client.device.REGISTER", 1 << 20)
     wire.register = b" " * (2 << 20)
-    with pytest.raises(Refused, match="more than 1024 KiB"):
+    with pytest.raises(Refused, match="more than 1 MiB"):
         device.answer(ANSWERS)
 
     monkeypatch.setattr("deniably_client.device.DEFINITION", 2 << 20)
     wire.definition = b" " * (3 << 20)
-    with pytest.raises(Refused, match="more than 2048 KiB"):
+    with pytest.raises(Refused, match="more than 2 MiB"):
         device.answer(ANSWERS)
     assert wire.posts() == []
 

@@ -882,8 +882,8 @@ def test_a_definition_that_no_author_signed_is_refused(
     """A server cannot show analysts another survey than its register shows to everybody."""
     got = Remote.got
 
-    def forged(self: Remote, path: str, *rest: Any) -> bytes:
-        return got(self, path, *rest).replace(b"Have you ever", b"Have you never")
+    def forged(self: Remote, path: str, *rest: Any, **more: Any) -> bytes:
+        return got(self, path, *rest, **more).replace(b"Have you ever", b"Have you never")
 
     monkeypatch.setattr(Remote, "got", forged)
     with pytest.raises(dn.NoResults, match="the register shows others another version"):

@@ -9,10 +9,13 @@ from tempfile import NamedTemporaryFile
 
 import click
 
+from deniably.core.bounded_files import open_file
 from deniably.core.errors import BadKey
 from deniably.core.user_folder import home, settings
 from deniably.trust.signing import Key, new_key, read_key
 
+_LARGEST = 1 << 16
+"""Bytes of a key's file that are read; a key has some 120."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -37,14 +40,14 @@ def default_path() -> Path:
 
 def _read(path: Path) -> Key:
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             # Windows has no such mode bits; there the folder protects the key.
             if os.name == "posix" and os.fstat(file.fileno()).st_mode & _OTHERS:
                 raise click.ClickException(
                     f"the author's key {path} can be read by others; if nobody has, make it yours"
                     f" alone with: chmod 600 {path}"
                 )
-            return read_key(file.read())
+            return read_key(file.read(_LARGEST))
     except FileNotFoundError:
         raise click.ClickException(
             f"there is no author's key at {path}; publish without a path and one is made in"

@@ -5,6 +5,7 @@ Flask, uvicorn and numpy are imported inside the commands, so that ``deniably --
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,8 +113,12 @@ def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool
 
     Devices refuse a survey that gives away too much. To publish it nevertheless, use --anyway.
     """
+    from deniably.core.bounded_files import SMALL, read_file
+
     kind = "application/json" if file.suffix == ".json" else "application/yaml"
-    publish_definition(file.read_bytes(), str(file), server, token, path, kind=kind, anyway=anyway)
+    with sentences(str(file)):
+        text = read_file(file, SMALL)
+    publish_definition(text, str(file), server, token, path, kind=kind, anyway=anyway)
 
 
 def publish_definition(
@@ -231,11 +236,14 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
 
 @contextmanager
 def sentences(whence: str) -> Generator[None]:
-    """Turn BadSurvey into a ClickException that lists every problem of what ``whence`` names."""
+    """Turn BadSurvey into a ClickException that lists every problem of what ``whence`` names, and a
+    file that cannot be read into one that says why."""
     from deniably.core.errors import BadSurvey
 
     try:
         yield
+    except OSError as error:
+        raise click.ClickException(one_line(f"{whence}: {error.strerror}")) from None
     except BadSurvey as error:
         found = "\n".join(f"  {one_line(str(problem))}" for problem in error.problems)
         raise click.ClickException(f"{whence} is no valid survey:\n{found}") from None
@@ -253,14 +261,30 @@ def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> di
     """
     import requests
 
+    from deniably.core.bounded_files import SMALL
+    from deniably.core.bounded_http import bounded_session, check_no_redirect, read_answer
+    from deniably.core.errors import BadInput
+
     try:
-        response = requests.request(
-            method, address, data=body, headers=headers, timeout=_PATIENCE, allow_redirects=False,
-            auth=_as_it_is,
-        )  # fmt: skip
-        answer: object = response.json()
-    except requests.exceptions.JSONDecodeError:
+        with (
+            bounded_session() as session,
+            session.request(
+                method, address, data=body, headers=headers, timeout=_PATIENCE, stream=True,
+                allow_redirects=False, auth=_as_it_is,
+            ) as response,
+        ):  # fmt: skip
+            check_no_redirect(response)
+            answer: object = json.loads(read_answer(response, SMALL))
+    except BadInput as error:
+        raise click.ClickException(one_line(str(error))) from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, requests.RequestException):  # an address that is none
+            raise click.ClickException(f"cannot reach {address} ({type(error).__name__})") from None
         raise click.ClickException(f"no Deniably server answers at {address}") from None
+    except requests.Timeout:
+        raise click.ClickException(
+            f"{address} sends too slowly, and was not waited for any longer; try again later"
+        ) from None
     except requests.RequestException as error:
         why = type(error).__name__
         raise click.ClickException(f"cannot reach {address} ({why})") from None
@@ -276,11 +300,20 @@ def _get(address: str) -> bytes:
     """Fetch the bytes at an address; empty where that fails."""
     import requests
 
+    from deniably.core.bounded_files import SMALL
+    from deniably.core.bounded_http import bounded_session, read_answer
+    from deniably.core.errors import BadInput
+
     try:
-        response = requests.get(address, timeout=30, allow_redirects=False, auth=_as_it_is)
-    except requests.RequestException:
+        with (
+            bounded_session() as session,
+            session.get(
+                address, timeout=30, allow_redirects=False, auth=_as_it_is, stream=True
+            ) as response,
+        ):
+            return read_answer(response, SMALL) if response.ok else b""
+    except (BadInput, requests.RequestException):
         return b""
-    return response.content if response.ok else b""
 
 
 def _as_it_is(request: PreparedRequest) -> PreparedRequest:

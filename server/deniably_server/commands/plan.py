@@ -320,6 +320,8 @@ def read_definition(file: Path) -> Survey:
 
     try:
         return load_survey(file)
+    except OSError as error:
+        raise click.ClickException(one_line(f"{file}: {error.strerror}")) from None
     except BadSurvey as error:
         found = "\n".join(one_line(str(problem)) for problem in error.problems)
         raise click.ClickException(f"{file} is no valid survey:\n{found}") from None

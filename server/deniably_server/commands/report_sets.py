@@ -83,15 +83,15 @@ def _packed(survey: Survey, files: tuple[Path, ...]) -> tuple[Layout, Iterator[R
 
 def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     """The reports of a file. Raises BadReport, which names the file and the line."""
+    from deniably.core.bounded_files import file_lines
     from deniably.workbench.files.lines import packed_lines
 
-    with file.open("rb") as lines:
-        try:
-            places, blocks = packed_lines(survey, lines)
-            for block in blocks:
-                yield places, block
-        except BadReport as error:
-            raise BadReport(f"{file}, {error.why}", "$") from None
+    try:
+        places, blocks = packed_lines(survey, file_lines(file))
+        for block in blocks:
+            yield places, block
+    except BadReport as error:
+        raise BadReport(f"{file}, {error.why}", "$") from None
 
 
 @click.command()

@@ -99,6 +99,7 @@ def results(
 
 
 def _write_pages(file: Path, to: Path, confidence: float) -> None:
+    from deniably.core.bounded_files import read_file
     from deniably.workbench.engines.tally_file import read_tally
     from deniably_server.offline.pages import FIRST, write_pages
 
@@ -106,7 +107,7 @@ def _write_pages(file: Path, to: Path, confidence: float) -> None:
         show_progress(f"{count:,} files written")
 
     try:
-        count = write_pages(to, read_tally(file.read_bytes()), confidence, tell)
+        count = write_pages(to, read_tally(read_file(file)), confidence, tell)
     finally:
         show_progress("")
     click.echo(f"{count:,} files in {to}: open {to / FIRST}")
@@ -124,6 +125,7 @@ def _show(found: Results | Subgroups, form: str | None) -> None:
 def _of_tally(
     file: Path, confidence: float, strata: Mapping[str, str], by: str | None
 ) -> Results | Subgroups:
+    from deniably.core.bounded_files import read_file
     from deniably.results.result import result
     from deniably.results.results import as_results
     from deniably.results.subgroups import shown_subgroups
@@ -131,7 +133,7 @@ def _of_tally(
     from deniably.workbench.engines.tally_file import read_tally
     from deniably.workbench.findings import of_subgroups
 
-    found = read_tally(file.read_bytes())
+    found = read_tally(read_file(file))
     survey, keys, least = found.survey, found.survey.strata or {}, found.survey.results.minimum
 
     def document(subgroup: Mapping[str, str]) -> SurveyResult:

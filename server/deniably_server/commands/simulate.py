@@ -160,12 +160,14 @@ def _of_curator(figure: FigureRuns, central: PublishedFigures) -> tuple[str, flo
 
 def _people(survey: Survey, path: Path) -> People:
     """Read the answers in the file. Raises ClickException with the row and what is wrong."""
+    from deniably.core.bounded_files import text_lines
     from deniably.core.errors import BadAnswer
     from deniably.simulation.people import read_people
 
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            return read_people(survey, csv.reader(file))
+        return read_people(survey, csv.reader(text_lines(path)))
+    except OSError as error:
+        raise click.ClickException(one_line(f"{path}: {error.strerror}")) from None
     except (BadAnswer, csv.Error, UnicodeDecodeError) as error:
         why = "this is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error
         raise click.ClickException(one_line(f"{path}: {why}")) from None

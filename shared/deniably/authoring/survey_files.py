@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from deniably.authoring.compiling import compile_survey, load
+from deniably.core.bounded_files import SMALL, read_file
 from deniably.survey.survey import Survey, as_survey
 
 
 def load_survey(source: str | Path | Mapping[str, object]) -> Survey:
     """The survey in a file: YAML or JSON as authors write it, or a published definition.
 
-    ``source`` is a path, or the document itself. Raises OSError where the file cannot be read, and
-    BadSurvey with everything that is wrong in it.
+    ``source`` is a path, or the document itself. Raises OSError where the file cannot be read,
+    BadInput where it is larger than 16 MiB or no regular file, and BadSurvey with everything that
+    is wrong in it.
 
     >>> survey = load_survey({
     ...     "name": "workplace",
@@ -39,7 +41,7 @@ def read_document(source: str | Path | Mapping[str, object]) -> object:
     """The document in a file, or a mapping made in Python. Raises OSError and BadSurvey."""
     if isinstance(source, Mapping):
         return _written(source)
-    return load(Path(source).read_bytes())
+    return load(read_file(source, SMALL))
 
 
 def _written(value: object) -> object:

@@ -18,6 +18,7 @@
         BudgetSpent       a report would exceed a privacy limit of the device's owner
         WavesSent         the reports of all waves of a panel were sent
       BadMemory           a file that is not a device's memory; the message holds nothing of it
+      BadInput            a file or an answer that goes beyond its limits; the message says which
       NoResults           the server shows no results of the survey; the message says why
       NoFigure            a question or a figure that a survey does not have
       BadModel            a model that cannot be fitted to these reports; the message says why
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from errno import EINVAL
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -201,6 +203,19 @@ class WavesSent(Refused):
 
 class BadMemory(DeniablyError, ValueError):
     """A file is not a device's memory. The message holds nothing of the file."""
+
+
+class BadInput(DeniablyError, OSError):
+    """A file or an answer is not read: it is too large, too slow, or no regular file.
+
+    As an OSError it has a ``strerror`` (what was wrong, and how to mend it) and a ``filename``.
+    """
+
+    def __init__(self, why: str, source: object) -> None:
+        super().__init__(EINVAL, why, str(source))
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
 
 
 class NoResults(DeniablyError):

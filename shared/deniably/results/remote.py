@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +11,16 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import msgspec
 import requests
 
-from deniably.core.errors import NoResults
+from deniably.core.bounded_files import DOCUMENT
+from deniably.core.bounded_http import bounded_session, check_no_redirect, read_answer
+from deniably.core.errors import BadInput, NoResults
 from deniably.core.loopback import is_here
 from deniably.core.steering import printable
 from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE
 
+PROBLEM = 64 << 10
+"""Bytes of a problem document, which holds a sentence or two."""
 _PATH = re.compile(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)(?:/results(?:\.csv)?)?/?")
 
 
@@ -49,19 +54,22 @@ class Remote:
         parts = urlsplit(self.server)
         return urlunsplit((parts.scheme, self.host, parts.path.rstrip("/"), "", ""))
 
-    def got(self, path: str, query: Mapping[str, str] | None = None, patience: float = 60) -> bytes:
+    def got(self, path: str, query: Mapping[str, str] | None = None, most: int = DOCUMENT) -> bytes:
         """What the server answers at a path of the survey, such as ``/results``, or ``/register``.
 
-        Raises NoResults, with the reason.
+        Reads at most ``most`` bytes. Raises NoResults, with the reason.
         """
         try:
-            with (
-                requests.Session() as session,
-                self.answer(session, path, query, patience) as answer,
-            ):
-                return answer.content
+            with self.session() as session, self.answer(session, path, query) as answer:
+                return read_answer(answer, most)
+        except BadInput as error:
+            raise NoResults(str(error)) from None
         except requests.RequestException as error:
-            raise NoResults(f"cannot reach {self.host} ({type(error).__name__})") from None
+            raise NoResults(unreached(self.host, error)) from None
+
+    def session(self) -> requests.Session:
+        """A session for ``answer``. To this machine it uses no proxy, which would see the token."""
+        return bounded_session(trust_env=not is_here(self.server))
 
     def answer(
         self,
@@ -70,9 +78,8 @@ class Remote:
         query: Mapping[str, str] | None = None,
         patience: float = 60,
     ) -> requests.Response:
-        """The same, to be read piece by piece. Raises requests' errors besides."""
+        """The same, to be read piece by piece. Raises BadInput and requests' errors besides."""
         at = path if path == "/register" else f"/api/surveys/{quote(self.name, safe='')}{path}"
-        session.trust_env = not is_here(self.server)  # else a proxy would see the token
         answer = session.get(
             self.base + at,
             params=query,
@@ -82,10 +89,18 @@ class Remote:
             stream=True,
             auth=_unchanged,
         )
+        check_no_redirect(answer)
         if not answer.ok:
             with answer:
                 raise NoResults(_why(answer))
         return answer
+
+
+def unreached(host: str, error: requests.RequestException) -> str:
+    """Why a server gave no answer, in a sentence."""
+    if isinstance(error, requests.Timeout):
+        return f"{host} sends too slowly, and was not waited for any longer; try again later"
+    return f"cannot reach {host} ({type(error).__name__})"
 
 
 def remote_at(address: str, token: str | None = None) -> Remote:
@@ -137,7 +152,7 @@ def _why(response: requests.Response) -> str:
     if response.status_code == 401 and "Authorization" not in response.request.headers:
         return "this needs an analyst's token, and none was given"
     try:
-        problem = response.json()
+        problem = json.loads(read_answer(response, PROBLEM))
         return printable(str(problem.get("detail") or problem["title"]))
-    except (ValueError, KeyError, AttributeError, TypeError):
+    except (BadInput, ValueError, LookupError, AttributeError, TypeError, RecursionError):
         return f"no Deniably server answers there (status {response.status_code})"

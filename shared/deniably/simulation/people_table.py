@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from deniably.core.bounded_files import text_lines
 from deniably.core.errors import BadAnswer
 
 
@@ -31,7 +32,7 @@ Written = str | Path | Iterable[Sequence[object]] | Frame
 def rows_of(table: Written) -> Iterator[Sequence[str]]:
     """Yields a row of column names, then one row a person. A missing cell is empty.
 
-    Raises OSError, and BadAnswer if a file is not CSV in UTF-8.
+    Raises OSError (BadInput for a pipe or a device), and BadAnswer if a file is not CSV in UTF-8.
     """
     if isinstance(table, str | Path):
         yield from _in_file(Path(table))
@@ -45,12 +46,11 @@ def rows_of(table: Written) -> Iterator[Sequence[str]]:
 
 
 def _in_file(path: Path) -> Iterator[Sequence[str]]:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        try:
-            yield from csv.reader(file)
-        except (csv.Error, UnicodeDecodeError) as error:
-            why = "this is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error
-            raise BadAnswer(f"{path}: {why}") from None
+    try:
+        yield from csv.reader(text_lines(path))
+    except (csv.Error, UnicodeDecodeError) as error:
+        why = "this is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error
+        raise BadAnswer(f"{path}: {why}") from None
 
 
 def _text(cell: object) -> str:

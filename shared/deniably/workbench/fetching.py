@@ -7,16 +7,18 @@ from dataclasses import replace
 
 import requests
 
-from deniably.core.errors import DeniablyError, NoResults
-from deniably.results.remote import Remote
+from deniably.core.bounded_files import SMALL
+from deniably.core.bounded_http import answer_lines
+from deniably.core.errors import BadInput, DeniablyError, NoResults
+from deniably.results.remote import Remote, unreached
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.register import read_register
 from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.files.tables import MOST_ROWS
 from deniably.workbench.provenance import Provenance, provenance
 from deniably.workbench.report_set import ReportSet
 
 _PATIENCE = 600  # seconds: a server reads and sorts every report before it begins to answer
-_PIECE = 1 << 16
 _EVERY = 1_000
 """Reports between two signs of progress."""
 COUNT = "Deniably-Reports"
@@ -29,7 +31,7 @@ def fetch_survey(remote: Remote) -> tuple[Survey, Provenance]:
     Raises NoResults, with the reason.
     """
     try:
-        survey = read_survey(remote.got(""))
+        survey = read_survey(remote.got("", most=SMALL))
         found = provenance(read_register(remote.got("/register")), survey)
         return survey, replace(found, address=f"{remote.base}/surveys/{survey.name}")
     except NoResults:
@@ -50,12 +52,16 @@ def fetch_reports(
     """
     try:
         with (
-            requests.Session() as session,
+            remote.session() as session,
             remote.answer(session, "/reports.ndjson", patience=_PATIENCE) as answer,
         ):
             count = _count(answer)
-            lines = _counted(answer.iter_lines(_PIECE), lambda done: read(done, count))
+            lines = _counted(answer_lines(answer), count, lambda done: read(done, count))
             found = read_ndjson(survey, lines)
+    except BadInput as error:
+        raise NoResults(str(error)) from None
+    except requests.Timeout as error:
+        raise NoResults(unreached(remote.host, error)) from None
     except requests.RequestException as error:
         raise NoResults(
             f"the connection to {remote.host} was cut before all reports had come"
@@ -75,14 +81,22 @@ def fetch_reports(
 
 def _count(answer: requests.Response) -> int:
     count = answer.headers.get(COUNT, "")
-    if not count.isdecimal():
+    if not (count.isascii() and count.isdecimal() and len(count) < 20):
         raise NoResults(f"the answer lacks the header {COUNT}: this is no Deniably server's")
+    if int(count) > MOST_ROWS:
+        raise NoResults(
+            f"there are {int(count):,} reports, and at most {MOST_ROWS:,} are fetched at once: ask"
+            " the operator for a report set (deniably gather) or a tally file"
+        )
     return int(count)
 
 
-def _counted(lines: Iterator[bytes], read: Callable[[int], None]) -> Iterator[bytes]:
+def _counted(lines: Iterator[bytes], count: int, read: Callable[[int], None]) -> Iterator[bytes]:
+    """The lines, of which there are as many as the server said. Raises NoResults for more."""
     number = 0
     for number, line in enumerate(lines, 1):
+        if number > count:
+            raise NoResults(f"the server sends more than the {count:,} reports that it says")
         if number % _EVERY == 0:
             read(number)
         yield line

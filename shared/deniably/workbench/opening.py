@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from zipfile import BadZipFile, ZipFile
 
+from deniably.core.bounded_files import open_file, read_file, read_json, unpack
 from deniably.core.counting import people
-from deniably.core.errors import NoResults
+from deniably.core.errors import BadInput, NoResults
 from deniably.core.table import Cell
 from deniably.results.document import SurveyResult
 from deniably.results.remote import Remote, fetch_results, remote_at
@@ -44,8 +44,6 @@ _UNSIGNED = (
     f"Not verified: who published this survey. There is no {SIGNED} with an author's signature"
     " here, as an export has."
 )
-_LARGEST = 1 << 32
-"""Bytes of a file in a .zip: what says to be larger is refused before it is written."""
 
 
 def open(  # noqa: A001  # as deniably.open
@@ -76,7 +74,7 @@ def open(  # noqa: A001  # as deniably.open
     path = Path(source)
     if path.is_dir():
         return _folder(path)
-    if path.is_file():
+    if path.exists():
         return _counted(path) if _is_text(path) else _exported(*_zipped(path))
     raise ValueError(
         f"there is no folder, .zip or tally file {str(source)!r}; a survey's address looks like"
@@ -113,7 +111,7 @@ def _folder(path: Path) -> Study:
 def _in_parts(folder: Path) -> bool:
     """Whether the design names parts of the reports. Raises NoExport where it cannot be read."""
     try:
-        return "parts" in json.loads((folder / DESIGN).read_bytes())
+        return "parts" in cast("dict[str, object]", read_json(folder / DESIGN))
     except OSError as error:
         raise NoExport(f"{error.filename}: {error.strerror}") from None
     except (ValueError, TypeError) as error:
@@ -126,15 +124,20 @@ def _exported(reports: ReportSet, source: Provenance) -> Study:
 
 def _is_text(path: Path) -> bool:
     """Whether a file begins as JSON does, and not as a .zip."""
-    with path.open("rb") as file:
-        return file.read(1) == b"{"
+    try:
+        with open_file(path) as file:
+            return file.read(1) == b"{"
+    except OSError as error:
+        raise NoExport(f"{path}: {error.strerror}") from None
 
 
 def _counted(path: Path) -> Study:
     from deniably.workbench.engines.tally_file import read_tally
 
     try:
-        found = read_tally(path.read_bytes())
+        found = read_tally(read_file(path))
+    except BadInput as error:
+        raise NoExport(str(error)) from None
     except NoExport as error:
         raise NoExport(f"{path}: {error}") from None
     if not found.n:
@@ -157,17 +160,20 @@ def _at_hand(survey: Survey, given: ReportSet | Reports) -> Study:
 def _zipped(file: Path) -> tuple[ReportSet, Provenance]:
     """The export in a .zip, at its top or in one folder."""
     try:
-        with ZipFile(file) as archive, TemporaryDirectory() as scratch:
+        with (
+            open_file(file) as packed,
+            ZipFile(packed) as archive,
+            TemporaryDirectory() as scratch,
+        ):
             if any(_PART.fullmatch(Path(one).name) for one in archive.namelist()):
                 raise NoExport(f"{file} has reports in parts: unpack it, and open the folder")
             for one in archive.infolist():
                 name = Path(one.filename).name
                 if name in _FILES and not one.is_dir():
-                    if one.file_size > _LARGEST:
-                        raise NoExport(f"{file}: {name} is too large")
-                    with archive.open(one) as packed, (Path(scratch) / name).open("xb") as plain:
-                        _copy(packed, plain)
+                    unpack(archive, one, Path(scratch) / name)
             return _read(Path(scratch), file)
+    except BadInput as error:
+        raise NoExport(f"{file}: {error.strerror}") from None
     except FileExistsError as error:
         raise NoExport(f"{file} has {Path(error.filename).name} twice") from None
     except (BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
@@ -179,11 +185,6 @@ def _read(scratch: Path, file: Path) -> tuple[ReportSet, Provenance]:
         return read_export(scratch)
     except NoExport as error:
         raise NoExport(str(error).replace(str(scratch), str(file))) from None
-
-
-def _copy(packed: IO[bytes], plain: IO[bytes]) -> None:
-    while block := packed.read(1 << 20):
-        plain.write(block)
 
 
 # --- how a study shows itself -------------------------------------------------------------------

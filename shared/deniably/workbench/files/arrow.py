@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from deniably.core.bounded_files import check_file
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import (
     ROW,
@@ -19,7 +20,7 @@ from deniably.workbench.columns import (
     told,
 )
 from deniably.workbench.files.needed import library
-from deniably.workbench.files.tables import pieces
+from deniably.workbench.files.tables import bounded_rows, pieces
 from deniably.workbench.packing import Rows
 from deniably.workbench.report_set import ReportSet, of_rows
 
@@ -39,7 +40,7 @@ def parquet_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
 def read_parquet(survey: Survey, file: Path) -> ReportSet:
     """The set of reports in a Parquet file. Raises NoExport, and ValueError where they are none."""
     parquet = library("pyarrow.parquet")
-    columns = columns_in(survey, parquet.read_schema(file).names)
+    columns = columns_in(survey, parquet.read_schema(check_file(file)).names)
 
     def blocks() -> Iterator[Rows]:
         with parquet.ParquetFile(file) as source:
@@ -48,7 +49,7 @@ def read_parquet(survey: Survey, file: Path) -> ReportSet:
                     {name: filled_of(batch.column(name)) for name in batch.schema.names}
                 )
 
-    return of_rows(columns.layout, blocks())
+    return of_rows(columns.layout, bounded_rows(blocks()))
 
 
 class _Sink:

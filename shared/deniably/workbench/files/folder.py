@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
+from deniably.core.bounded_files import SMALL, file_lines, read_file, read_json, text_lines
 from deniably.core.errors import DeniablyError
 from deniably.results.results import Results, estimate
 from deniably.results.spreadsheet import spreadsheet
@@ -28,7 +30,7 @@ from deniably.workbench.files.package import data_package
 from deniably.workbench.files.packages import packages_page
 from deniably.workbench.files.parts import bare, open_parts, read_parts, write_parts
 from deniably.workbench.files.scripts import scripts_of
-from deniably.workbench.files.tables import csv_of, read_csv
+from deniably.workbench.files.tables import MOST_ROWS, csv_of, read_csv, too_many
 from deniably.workbench.files.whole import whole_folder
 from deniably.workbench.provenance import Provenance, publication, read_provenance
 from deniably.workbench.report_set import ReportSet
@@ -36,8 +38,6 @@ from deniably.workbench.scripted import script_of
 
 DEFINITION, SIGNED, DESIGN = "survey.json", "register.json", "design.json"
 """The definition; what the register says of it, with the author's signature; its p and q."""
-MOST_ROWS = 20_000_000
-"""Reports of a set in parts that are opened at once; engines count any number."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,11 @@ def _parts(export: Export, file: Path) -> None:
 
 
 def _from_csv(survey: Survey, file: Path) -> ReportSet:
-    with file.open(encoding="utf-8", newline="") as lines:
-        return read_csv(survey, lines)
+    return read_csv(survey, text_lines(file))
 
 
 def _from_ndjson(survey: Survey, file: Path) -> ReportSet:
-    with file.open("rb") as lines:
-        return read_ndjson(survey, lines)
+    return read_ndjson(survey, file_lines(file))
 
 
 FORMATS: Mapping[str, Format] = {
@@ -143,9 +141,9 @@ def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
     or the reports do not fit it.
     """
     try:
-        survey = read_survey((folder / DEFINITION).read_bytes())
-        source = read_provenance((folder / SIGNED).read_bytes(), survey)
-        design = json.loads((folder / DESIGN).read_bytes())
+        survey = read_survey(read_file(folder / DEFINITION, SMALL))
+        source = read_provenance(read_file(folder / SIGNED), survey)
+        design = cast("dict[str, Any]", read_json(folder / DESIGN))
         if design["digest"] != survey.digest:
             raise NoExport(f"{folder}: {DESIGN} is of another survey than {DEFINITION}")
         file, reports = _read_reports(survey, folder)
@@ -170,15 +168,16 @@ def read_set(folder: Path) -> tuple[ReportSet, Provenance | None]:
     """
     parts = open_parts(folder)
     if parts.rows > MOST_ROWS:
-        raise NoExport(
-            f"{folder} has {parts.rows:,} reports, and at most {MOST_ROWS:,} are opened at once:"
-            " count them with deniably tally, and open the tally file"
-        )
+        raise NoExport(f"{folder}: {too_many(f'{parts.rows:,}', MOST_ROWS)}")
     reports, signed = read_parts(folder), folder / SIGNED
-    design = json.loads((folder / DESIGN).read_bytes())
-    _check_design(folder, design, design_of(bare(reports.columns), len(reports)))
     try:
-        source = read_provenance(signed.read_bytes(), reports.survey) if signed.exists() else None
+        design = cast("dict[str, Any]", read_json(folder / DESIGN))
+        _check_design(folder, design, design_of(bare(reports.columns), len(reports)))
+        source = read_provenance(read_file(signed), reports.survey) if signed.exists() else None
+    except NoExport:
+        raise
+    except OSError as error:
+        raise NoExport(f"{error.filename}: {error.strerror}") from None
     except DeniablyError as error:
         raise NoExport(f"{signed}: {error}") from None
     return reports, source

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deniably.core.bounded_files import check_file, check_zip
 from deniably.core.steering import one_line
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import (
@@ -62,7 +63,7 @@ def read_labelled(survey: Survey, file: Path) -> ReportSet:
     pyreadstat = library("pyreadstat")
     ending = file.suffix.removeprefix(".")
     read = pyreadstat.read_sav if ending == "sav" else pyreadstat.read_dta
-    frame, _ = read(str(file), user_missing=False)
+    frame, _ = read(str(check_file(file)), user_missing=False)
     columns = _columns_in(survey, frame.columns, LIMITS[ending])
     names = shortened([ROW, *columns.names], LIMITS[ending])
     given = {
@@ -110,7 +111,7 @@ def write_xlsx(reports: ReportSet, file: Path) -> None:
 
 def read_xlsx(survey: Survey, file: Path) -> ReportSet:
     """The set of reports in a workbook. Raises NoExport, and ValueError where they are none."""
-    book = library("openpyxl").load_workbook(str(file), read_only=True)
+    book = library("openpyxl").load_workbook(str(check_zip(file)), read_only=True)
     names, *lines = book[_SHEET].iter_rows(values_only=True)
     book.close()
     cells = np.array(lines, dtype=np.float64).reshape(len(lines), len(names))  # None is nan

@@ -7,13 +7,14 @@ Whatever differs could tell of a person.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
+from deniably.core.bounded_files import read_json
 from deniably.core.own_version import own_version
 from deniably.workbench.files.folder import DEFINITION, DESIGN, FORMATS, read_export, write_folder
 from deniably.workbench.files.needed import NoExport
@@ -48,7 +49,7 @@ def leftovers(folder: Path) -> list[Leftover]:
     except NoExport as error:
         whole = Leftover(folder, f"it cannot be read and written again: {error}")
         return [whole, *(one for file in files for one in _words(file, b""))]
-    wrote = json.loads((folder / DESIGN).read_bytes())["software"]
+    wrote = cast("dict[str, object]", read_json(folder / DESIGN))["software"]
     if wrote != (mine := f"deniably {own_version()}"):
         raise NoExport(f"{folder} is of {wrote}, and this is {mine}: take that to look into it")
     formats = [name for name, one in FORMATS.items() if (folder / one.file).exists()]

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniably.core.errors import BadReport
 from deniably.survey.survey import Survey
-from deniably.workbench.files.tables import pieces
+from deniably.workbench.files.tables import bounded_rows, pieces
 from deniably.workbench.packing import Layout, PackedField, Rows, WireBlock, layout
 from deniably.workbench.report_set import ReportSet, checked, of_rows
 
@@ -65,7 +65,7 @@ def read_ndjson(survey: Survey, lines: Iterable[bytes]) -> ReportSet:
     which names the line.
     """
     places, blocks = packed_lines(survey, lines)
-    return of_rows(places, blocks)
+    return of_rows(places, bounded_rows(blocks))
 
 
 def packed_lines(survey: Survey, lines: Iterable[bytes]) -> tuple[Layout, Iterator[Rows]]:

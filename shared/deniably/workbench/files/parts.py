@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from deniably.core.errors import DeniablyError
+from deniably.core.bounded_files import SMALL, check_file, read_file, read_json
+from deniably.core.errors import BadInput, DeniablyError
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.columns import FileColumns, columns_in, columns_of
 from deniably.workbench.files.arrow import batch_of, filled_of, schema_of
@@ -116,8 +117,8 @@ def open_parts(folder: Path) -> Parts:
     Raises NoExport where a file is missing, is cut short, or does not fit the definition.
     """
     try:
-        survey = read_survey((folder / "survey.json").read_bytes())
-        design = json.loads((folder / "design.json").read_bytes())
+        survey = read_survey(read_file(folder / "survey.json", SMALL))
+        design = cast("dict[str, Any]", read_json(folder / "design.json"))
         if design["digest"] != survey.digest:
             raise NoExport(f"{folder}: design.json is of another survey than survey.json")
         parts = design.get("parts", [{"file": "reports.parquet", "rows": design["n"]}])
@@ -164,10 +165,12 @@ def _schema(file: Path, rows: int) -> Any:
     """The columns of a file, from its end. Raises NoExport unless it has so many rows."""
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     try:
-        with parquet.ParquetFile(file) as found:
+        with parquet.ParquetFile(check_file(file)) as found:
             schema, there = found.schema_arrow, found.metadata.num_rows
     except FileNotFoundError:
         raise NoExport(f"{file} is missing") from None
+    except BadInput as error:
+        raise NoExport(str(error)) from None
     except (arrow.ArrowException, OSError) as error:
         raise NoExport(f"{file} is cut short or damaged: {error}") from None
     if there != rows:

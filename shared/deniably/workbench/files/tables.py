@@ -14,6 +14,8 @@ from deniably.workbench.columns import ROW, FileColumns, Filled, columns_in
 from deniably.workbench.packing import Rows
 from deniably.workbench.report_set import ReportSet, of_rows
 
+MOST_ROWS = 20_000_000
+"""Reports that are opened at once; engines count any number."""
 _MOST = 5_000
 """Rows that are written at once."""
 
@@ -43,7 +45,26 @@ def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
                 dict(zip(names, map(_filled, zip(*block, strict=True)), strict=True))
             )
 
-    return of_rows(columns.layout, blocks())
+    return of_rows(columns.layout, bounded_rows(blocks()))
+
+
+def bounded_rows(blocks: Iterable[Rows], most: int = MOST_ROWS) -> Iterator[Rows]:
+    """The blocks of packed reports, up to ``most`` in all. Raises ValueError where there are more:
+    a small file may hold any number of equal ones."""
+    n = 0
+    for block in blocks:
+        n += len(block)
+        if n > most:
+            raise ValueError(too_many(f"more than {most:,}", most))
+        yield block
+
+
+def too_many(n: str, most: int = MOST_ROWS) -> str:
+    """The sentence about ``n`` reports that are too many to be opened at once."""
+    return (
+        f"there are {n} reports, and at most {most:,} are opened at once: count them with"
+        " deniably tally, and open the tally file"
+    )
 
 
 def _filled(cells: tuple[str, ...]) -> Filled:

@@ -1,0 +1,374 @@
+"""Answers of servers, read within limits of size and time.
+
+A timeout of requests is that of one piece of an answer: a server that sends a byte now and then
+keeps it waiting for ever. Here every request has a time of its own, which grows with what came. It
+counts the header, too. What ends a request is a thread that closes its socket, since no setting
+of urllib3 does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from socket import SHUT_RDWR, socket
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError
+
+from deniably.core.bounded_files import DOCUMENT, LINE, megabytes
+from deniably.core.errors import BadInput
+from deniably.core.steering import printable
+
+PATIENCE = 60.0
+"""Seconds of a request in which nothing need come, where it names no timeout of its own."""
+RATE = 1 << 15
+"""Bytes of an answer that gain a second more. A slow telephone line has 56 kbit/s, a fifth of it,
+and reads a definition within the patience."""
+RATIO = 200
+"""How many times as large an answer may become when it is decompressed, from ``DOCUMENT`` bytes on.
+Text of reports with a byte of chance each becomes some 40 times as large; gzip can do 1,032."""
+_PIECE = 1 << 16
+_SLOW = "the server sends too slowly"
+_LOOKS = 0.2
+"""Seconds between two looks at the requests that are under way."""
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+
+class _Request:
+    """The time that a request has left. ``line`` is a second handle of its connection."""
+
+    def __init__(self, line: socket) -> None:
+        self._line = line
+        self._until = time.monotonic() + PATIENCE
+        self.late = False
+        self.owned = False
+        """Whether its answer alone holds the connection, which ends with it."""
+
+    def begin(self, patience: float) -> None:
+        """A request is sent on the connection."""
+        self.late, self._until = False, time.monotonic() + patience
+        _WATCH.add(self)
+
+    def came(self, size: int) -> None:
+        """So many bytes of the answer came."""
+        self._until += size / RATE
+
+    def read(self) -> None:
+        """The whole answer was read; the connection waits for another request."""
+        _WATCH.remove(self)
+        if self.owned:
+            self._line.close()
+
+    def close(self) -> None:
+        """The connection is closed."""
+        _WATCH.remove(self)
+        self._line.close()
+
+    def ended_late(self) -> bool:
+        """End the connection where its time is over: whoever reads from it goes on at once."""
+        if time.monotonic() > self._until:
+            self.late = True
+            with suppress(OSError):
+                self._line.shutdown(SHUT_RDWR)
+        return self.late
+
+
+class _Watch:
+    """The requests that are under way, and the thread that ends those whose time is over."""
+
+    def __init__(self) -> None:
+        self.forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self) -> None:
+        """Begin without a request: a new process has none of its parent's threads."""
+        self._lock = threading.Lock()
+        self._open: dict[_Request, None] = {}
+        self._looking = False
+
+    def add(self, request: _Request) -> None:
+        """From now on until ``remove``."""
+        with self._lock:
+            self._open[request] = None
+            if not self._looking:
+                self._looking = True
+                threading.Thread(target=self._look, name="deniably-patience", daemon=True).start()
+
+    def remove(self, request: _Request) -> None:
+        """Its answer was read, or its connection is closed."""
+        with self._lock:
+            self._open.pop(request, None)
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(_LOOKS)
+            with self._lock:
+                self._open = {each: None for each in self._open if not each.ended_late()}
+                self._looking = bool(self._open)
+                if not self._looking:
+                    return
+
+
+_WATCH = _Watch()
+
+
+class _Timed:
+    """What a connection of urllib3 needs to be watched."""
+
+    _request: _Request | None = None
+    _answering = False
+
+    def _new_conn(self) -> socket:
+        line: socket = super()._new_conn()  # type: ignore[misc]
+        self._request = _Request(line.dup())  # TLS takes the line itself over, and cannot be copied
+        self._request.begin(PATIENCE)
+        return line
+
+    def connect(self) -> None:
+        super().connect()  # type: ignore[misc]
+        self._begin()
+
+    def request(self, *given: Any, **more: Any) -> None:
+        self._begin()  # on a connection that was kept
+        super().request(*given, **more)  # type: ignore[misc]
+
+    def _begin(self) -> None:
+        timeout = getattr(self, "timeout", None)
+        if self._request is not None:
+            self._request.begin(timeout if isinstance(timeout, int | float) else PATIENCE)
+
+    def getresponse(self) -> Any:
+        request, self._answering, found = self._request, True, None
+        try:
+            found = super().getresponse()  # type: ignore[misc]
+            if request is not None and request.late:
+                raise TimeoutError(_SLOW)  # what came of the header may look like all of it
+        except BaseException:
+            if found is not None:
+                found.close()
+            if request is not None:
+                request.close()
+                if request.late:
+                    raise TimeoutError(_SLOW) from None
+            raise
+        finally:
+            self._answering = False
+        if request is not None and self._request is None:
+            request.owned = True  # http.client has left the connection to the answer
+            weakref.finalize(found, request.close)
+            found.close = _both(found.close, request.close)
+        found.watched = request
+        return found
+
+    def close(self) -> None:
+        super().close()  # type: ignore[misc]
+        if self._request is not None and not self._answering:
+            self._request.close()
+        self._request = None
+
+
+def _both(first: Callable[[], object], second: Callable[[], object]) -> Callable[[], None]:
+    def close() -> None:
+        first()
+        second()
+
+    return close
+
+
+class _Plain(_Timed, HTTPConnection):
+    pass
+
+
+class _Secure(_Timed, HTTPSConnection):
+    pass
+
+
+class _PlainPool(HTTPConnectionPool):
+    ConnectionCls = _Plain
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _Secure
+
+
+class BoundedAdapter(HTTPAdapter):
+    """An adapter of requests whose connections end when the time of their request is over.
+
+    That time is the request's timeout, and a second more for each ``RATE`` bytes that came.
+    """
+
+    def init_poolmanager(self, *given: Any, **more: Any) -> None:
+        """Make connections that are watched."""
+        super().init_poolmanager(*given, **more)
+        self.poolmanager.pool_classes_by_scheme = _POOLS
+
+    def proxy_manager_for(self, *given: Any, **more: Any) -> Any:
+        """So do proxies."""
+        manager = super().proxy_manager_for(*given, **more)
+        manager.pool_classes_by_scheme = _POOLS
+        return manager
+
+
+_POOLS = {"http": _PlainPool, "https": _SecurePool}
+
+
+class BoundedSession(requests.Session):
+    """A session that follows no redirect, and that does not look where one leads.
+
+    requests reads the whole body of a redirect that it is not to follow, however long that is.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, BoundedAdapter())
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """None: a token, and what a device sends, go to the address that was named."""
+
+
+def bounded_session(*, trust_env: bool = True) -> requests.Session:
+    """A session whose requests end in time, and whose answers are for ``read_answer``."""
+    session = BoundedSession()
+    session.headers["Accept-Encoding"] = "gzip"
+    session.trust_env = trust_env
+    return session
+
+
+# --- size -----------------------------------------------------------------------------------------
+
+
+def read_answer(response: requests.Response, most: int) -> bytes:
+    """The body of a streamed answer, of at most ``most`` bytes after decompression.
+
+    Raises BadInput for a longer one and as ``answer_pieces`` does, and requests' errors:
+    ReadTimeout where it takes too long, others where the connection breaks.
+    """
+    found, size = list[bytes](), 0
+    for piece in answer_pieces(response):
+        found.append(piece)
+        size += len(piece)
+        if size > most:
+            response.close()
+            raise BadInput(
+                f"the server sends more than {megabytes(most)}, and this is read no further: look"
+                " whether the address is right",
+                host_of(response),
+            )
+    return b"".join(found)
+
+
+def answer_lines(response: requests.Response, longest: int = LINE) -> Iterator[bytes]:
+    """The lines of a streamed answer, without their ends. Raises as ``read_answer`` does, and
+    BadInput for a line of more than ``longest`` bytes."""
+    rest = b""
+    for piece in answer_pieces(response):
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+        if len(rest) > longest:
+            response.close()
+            raise BadInput(f"the server sends a line of more than {megabytes(longest)}",
+                           host_of(response))  # fmt: skip
+    if rest:
+        yield rest
+
+
+def answer_pieces(response: requests.Response) -> Iterator[bytes]:
+    """The pieces of a streamed answer, decompressed, each of at most 64 KiB.
+
+    Raises BadInput where they become too many times as large, or have an encoding that was not
+    asked for; and requests' errors as ``read_answer`` does.
+    """
+    request: _Request | None = getattr(response.raw, "watched", None)
+    decoder = _decoder(response)
+    came = made = 0
+    for piece in _raw_pieces(response, request):
+        came += len(piece)
+        for part in _decoded(decoder, piece, response):
+            made += len(part)
+            if made > max(DOCUMENT, RATIO * came):
+                response.close()
+                raise BadInput(
+                    f"the answer becomes more than {RATIO} times as large when it is decompressed,"
+                    " as no reports do: look whether the address is right",
+                    host_of(response),
+                )
+            yield part
+    if decoder is not None and came and not decoder.eof:
+        raise requests.exceptions.ContentDecodingError("the compressed answer is cut short")
+
+
+def _raw_pieces(response: requests.Response, request: _Request | None) -> Iterator[bytes]:
+    try:
+        for piece in response.raw.stream(_PIECE, decode_content=False):
+            if request is not None:
+                request.came(len(piece))
+            yield piece
+    except HTTPError as error:
+        _check_time(request)
+        raise requests.exceptions.ChunkedEncodingError(error) from None
+    _check_time(request)  # a body without a length ends where its connection does
+    if request is not None:
+        request.read()
+
+
+def _check_time(request: _Request | None) -> None:
+    if request is not None and request.late:
+        raise requests.exceptions.ReadTimeout(_SLOW)
+
+
+def _decoder(response: requests.Response) -> Any:
+    """What decompresses gzip; None where nothing is compressed."""
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding in ("", "identity"):
+        return None
+    if encoding in ("gzip", "x-gzip"):
+        return zlib.decompressobj(16 + zlib.MAX_WBITS)
+    response.close()
+    raise BadInput(
+        f"the answer is compressed as {printable(encoding)[:64]}, and gzip was asked for",
+        host_of(response),
+    )
+
+
+def _decoded(decoder: Any, piece: bytes, response: requests.Response) -> Iterator[bytes]:
+    if decoder is None:
+        yield piece
+        return
+    try:
+        while piece and not decoder.eof:
+            yield decoder.decompress(piece, _PIECE)
+            piece = decoder.unconsumed_tail
+    except zlib.error:
+        response.close()
+        raise requests.exceptions.ContentDecodingError("the answer is not the gzip that it says") \
+            from None  # fmt: skip
+
+
+def check_no_redirect(response: requests.Response) -> None:
+    """Raise BadInput for an answer that sends us on: a token goes to the address that was named."""
+    if response.is_redirect or 300 <= response.status_code < 400:
+        to = printable(response.headers.get("Location", ""))[:200]
+        response.close()
+        raise BadInput(
+            f"the server sends you on{f' to {to}' if to else ''}; if you trust that, use it",
+            host_of(response),
+        )
+
+
+def host_of(response: requests.Response) -> str:
+    """The server's name, with its port."""
+    return urlsplit(response.url).netloc.rpartition("@")[2]
