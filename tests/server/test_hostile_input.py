@@ -34,8 +34,8 @@ from support import hostile_http
 from support.hostile_http import bomb, fixed, hostile_server
 from support.material import source_of
 
-MEMORY = 256 << 20
-"""Bytes that reading may add: two times 64 MiB, and as much for what the allocator keeps."""
+MEMORY = 320 << 20
+"""Bytes that reading may add: 64 MiB twice, and as much again for what the allocator keeps."""
 MEASURE = """
 import resource, sys
 from click.testing import CliRunner

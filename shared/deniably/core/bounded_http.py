@@ -257,33 +257,37 @@ def read_answer(response: requests.Response, most: int) -> bytes:
     Raises BadInput for a longer one and as ``answer_pieces`` does, and requests' errors:
     ReadTimeout where it takes too long, others where the connection breaks.
     """
-    found, size = list[bytes](), 0
+    found = bytearray()  # a list of pieces takes many times as much where each has a byte or two
     for piece in answer_pieces(response):
-        found.append(piece)
-        size += len(piece)
-        if size > most:
+        found += piece
+        if len(found) > most:
             response.close()
             raise BadInput(
                 f"the server sends more than {megabytes(most)}, and this is read no further: look"
                 " whether the address is right",
                 host_of(response),
             )
-    return b"".join(found)
+    return bytes(found)
 
 
 def answer_lines(response: requests.Response, longest: int = LINE) -> Iterator[bytes]:
     """The lines of a streamed answer, without their ends. Raises as ``read_answer`` does, and
     BadInput for a line of more than ``longest`` bytes."""
-    rest = b""
+    rest = bytearray()
     for piece in answer_pieces(response):
-        *lines, rest = (rest + piece).split(b"\n")
-        yield from lines
+        first, *lines = piece.split(b"\n")
+        rest += first
         if len(rest) > longest:
             response.close()
-            raise BadInput(f"the server sends a line of more than {megabytes(longest)}",
-                           host_of(response))  # fmt: skip
+            raise BadInput(
+                f"the server sends a line of more than {megabytes(longest)}", host_of(response)
+            )
+        if lines:
+            yield bytes(rest)
+            yield from lines[:-1]
+            rest = bytearray(lines[-1])
     if rest:
-        yield rest
+        yield bytes(rest)
 
 
 def answer_pieces(response: requests.Response) -> Iterator[bytes]:
