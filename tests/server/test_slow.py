@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,9 @@ import pytest
 import requests
 
 from deniably_server import serving
-from support.material import Server, a_report, survey_named
+from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import BatchWrite
+from support.material import Server, a_report, signed, survey_named
 from support.nursery import Nursery
 
 SURVEY = survey_named()
@@ -139,6 +141,36 @@ def test_who_goes_on_steadily_is_waited_for_and_a_byte_now_and_then_does_not_hel
         assert answers.count(whole) == 3
         assert dripped.result(), "all are ended"
         assert received.result() < 4 * len(whole)
+
+
+def test_whoever_reads_as_fast_as_is_promised_gets_the_whole_answer(
+    serve: Callable[..., Server], database: Path
+) -> None:
+    """10 KB in each time of patience are enough, also of an answer that is made in large pieces,
+    and where the reader's system takes much at once and then nothing for seconds."""
+    people, rules = 40_000, {"minimum": 1, "while_open": False, "reports": "public"}
+    survey = survey_named(results=rules)
+    with closing(Store(str(database))) as store:
+        store.publish(survey, signed(survey))
+        batch = BatchWrite(survey)
+        for _ in range(people):
+            batch.add(a_report(survey))
+        store.begin(batch)
+        batch.wait()
+        store.close_survey(survey.name)
+    server = serve("--patience", "1")
+    received = bytearray()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
+        line.sendall(b"GET /api/surveys/workplace/reports.ndjson" + HOST)
+        line.sendall(b"Accept-Encoding: identity\r\nConnection: close\r\n\r\n")
+        begun = time.monotonic()
+        while (rest := begun + 5 - time.monotonic()) > 0:
+            received += line.recv(max(1, int((5 - rest) * 12_000) - len(received)))
+            time.sleep(0.02)
+        while part := line.recv(1 << 20):
+            received += part
+
+    assert received.count(b'"row"') == people
 
 
 def send_a_byte_now_and_then(server: Server) -> bool:

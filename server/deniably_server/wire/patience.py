@@ -1,16 +1,23 @@
 """Closes connections whose clients are too slow, which defends against Slowloris attacks.
 
 uvicorn limits only how long a connection may be idle. This module adds one rule. Within the
-server's patience, in seconds, a client must send its whole header, then 10 KB of its body, then
-read 10 KB of the answer, and so on. Otherwise the connection is closed. The time in which the
-server works on a request does not count. When all connections are taken, a new one replaces the
-oldest that waits for its client. A proxy in front does the same, but many authors serve a survey
-without one.
+server's patience, in seconds, a client must send its whole header, then each 10 KB of its body.
+Of an answer it must have read 10 KB for each time of patience that has passed. Otherwise the
+connection is closed. The time in which the server works on a request does not count. When all
+connections are taken, a new one replaces the oldest that waits for its client. A proxy in front
+does the same, but many authors serve a survey without one.
+
+What a client has read is what its system acknowledged (TCP_INFO of Linux). It is counted from the
+beginning of an answer, and not between two looks: the client's system takes tens of kilobytes at
+once and then nothing until the program has read most of them, so a steady reader looks like one
+that stops and goes. A reader that keeps the promise has never had less acknowledged than that.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -23,8 +30,14 @@ BYTES = 10_000
 LARGEST_HEAD = 1 << 16
 """Bytes of a request's address and header fields; a browser's have less than 2 KB."""
 _HIGH, _LOW = 1 << 14, 1 << 12
-"""Limits of the send buffer, in bytes: writing pauses above the first and resumes below the second.
-They differ by more than ``BYTES``."""
+"""Limits of the send buffer, in bytes: writing pauses above the first and resumes below the
+second."""
+_CREDIT = 1 << 20
+"""Bytes of an answer, read ahead of time, that count: no client's system holds more unread."""
+_INFO_BYTES = 128
+_ACKNOWLEDGED = struct.Struct("Q")
+_ACKNOWLEDGED_AT = 120
+"""The place of ``tcpi_bytes_acked`` in ``struct tcp_info`` (linux/tcp.h, since 4.1)."""
 _LOOKS = 10
 """The number of checks within the patience."""
 _AHEAD = 8
@@ -86,11 +99,18 @@ class TooLong(Exception):
 
 
 class _Seen(NamedTuple):
-    """The state of a connection when the wait for its client began."""
+    """The state of a connection when it was last found to make progress, or looked at first.
+
+    ``waited`` is for how many seconds it has waited for its client since then, up to ``at``, when
+    it was ``waiting`` or not.
+    """
 
     stage: int
-    moved: int
-    since: float
+    received: int
+    read: int
+    waited: float
+    waiting: bool
+    at: float
 
 
 class MeasuredConnection(HttpToolsProtocol):
@@ -102,7 +122,7 @@ class MeasuredConnection(HttpToolsProtocol):
         super().__init__(config, server_state, **more)
         self._among = connections
         self._stage = 0  # grows with every header, body and answer
-        self._moved = 0  # a lower bound on the bytes of bodies and answers
+        self._received = 0  # bytes of bodies
         self._head = 0  # bytes of the head that the parser has handed over
         self._unparsed = 0  # bytes that arrived since, while a field was not complete
         self._refused = False
@@ -124,17 +144,25 @@ class MeasuredConnection(HttpToolsProtocol):
         self.transport.abort()
 
     def look(self, now: float, seconds: float) -> None:
-        """End the connection if its client made no progress for this many ``seconds``."""
-        if not self.waits:
-            self._seen = None
-        elif (
-            self._seen is None
-            or self._seen.stage != self._stage
-            or self._moved - self._seen.moved >= BYTES
-        ):
-            self._seen = _Seen(self._stage, self._moved, now)
-        elif now - self._seen.since > seconds:
+        """End the connection if its client made too little progress in these ``seconds``."""
+        read, waiting, seen = self._read(), self.waits, self._seen
+        if seen is None or seen.stage != self._stage or self._received - seen.received >= BYTES:
+            self._seen = _Seen(self._stage, self._received, read, 0.0, waiting, now)
+            return
+        waited = seen.waited + (now - seen.at if waiting and seen.waiting else 0.0)
+        self._seen = seen._replace(waited=waited, waiting=waiting, at=now)
+        ahead = 0 if self._in_head or self._in_body else min(read - seen.read, _CREDIT) // BYTES
+        if waiting and waited > seconds * (1 + ahead):
             self.end()
+
+    def _read(self) -> int:
+        """Bytes that the client's system has acknowledged."""
+        line = self.transport.get_extra_info("socket")
+        try:
+            found: bytes = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+            return int(_ACKNOWLEDGED.unpack_from(found, _ACKNOWLEDGED_AT)[0])
+        except OSError:  # it is being closed
+            return 0
 
     # --- called by asyncio --------------------------------------------------------------------
 
@@ -154,18 +182,13 @@ class MeasuredConnection(HttpToolsProtocol):
         if self._refused:
             return
         if self._in_body:
-            self._moved += len(data)
+            self._received += len(data)
         before = self._stage, self._head
         super().data_received(data)
         grew = self._in_head and before == (self._stage, self._head)
         self._unparsed = self._unparsed + len(data) if grew else 0
         if self._head + self._unparsed > LARGEST_HEAD:
             self._refuse_head()
-
-    def resume_writing(self) -> None:
-        """The send buffer has drained to its lower limit."""
-        self._moved += _HIGH - _LOW
-        super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
         """The parser stopped: at a request that is none, or at a head that is too large."""
