@@ -1,4 +1,4 @@
-"""Answers that wait for the disk without a thread.
+"""Answers that wait for the disk without a thread, and clients that wait no longer.
 
 A thread for each report that waits costs more than the report: all of them wake up at once, and
 take turns at the interpreter's lock. A server that can wait for many reports at once therefore sets
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from threading import Lock
 
 NOTIFY = "deniably.notify"
 """Of the environment: is called by another thread when some answers may be ready."""
@@ -37,3 +38,31 @@ class Later:
             return body
 
         self.answer = both
+
+
+GONE = "deniably.gone"
+"""Of the environment: the ``ClientGone`` of a request, where the server can tell."""
+
+
+class ClientGone:
+    """Whether the client of a request has disconnected, so that nobody waits for the answer."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._gone = False
+        self._calls: list[Callable[[], object]] = []
+
+    def then(self, call: Callable[[], object]) -> None:
+        """Call this, in any thread, once the client is gone, or now if it is."""
+        with self._lock:
+            if not self._gone:
+                self._calls.append(call)
+                return
+        call()
+
+    def set(self) -> None:
+        """The client is gone. To be called once."""
+        with self._lock:
+            self._gone, calls = True, self._calls
+        for call in calls:
+            call()

@@ -17,6 +17,7 @@ from deniably_server.api import query_parameters
 from deniably_server.api.batches import is_batch
 from deniably_server.api.report_fast_path import ReportFastPath, takes_no_thread
 from deniably_server.guard.app_state import store_of
+from deniably_server.guard.asker import asker_of
 from deniably_server.guard.headers import ResponseHeaders
 from deniably_server.guard.host_names import HostCheck, host_names
 from deniably_server.guard.limits import ServerLimits
@@ -99,7 +100,8 @@ def _host_check(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
 
 
 def _read_limit(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
-    return ReadLimit(app, most=max(1, context.number("THREADS") // 2))
+    whose = partial(asker_of, store=context.store, proxies=context.limits.proxies)
+    return ReadLimit(app, max(1, context.number("THREADS") // 2), whose)
 
 
 def _report_fast_path(app: WSGIApplication, context: LayerContext) -> WSGIApplication:

@@ -13,7 +13,7 @@ import resource
 import signal
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from logging.handlers import QueueHandler, QueueListener
@@ -58,8 +58,14 @@ _CONNECTIONS = 4096
 """The number of open connections of a process; each needs a file descriptor."""
 _FILES = 256
 """The number of a process's other file descriptors."""
-_WORKER = "deniably_worker"
-"""The extension of the application that computes results."""
+_WORKERS = "deniably_workers"
+"""The extension of the application that computes results: for everybody, and for holders of tokens
+alone."""
+_STAY = 60
+"""Seconds that a request stays for a computation that has begun, at least: on a busy machine one
+takes many times its processor time. Then it is refused, and finds the answer when it comes back."""
+_FOR_HOLDERS = 5
+"""How far the process of holders steps back; that of everybody steps back further."""
 _LINES = 10_000
 """The number of lines about faults that wait for a log that takes none; further ones are lost."""
 _NOTHING = logging.CRITICAL + 1
@@ -211,8 +217,13 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
         timeout_graceful_shutdown=_PATIENCE,
     )
     logging.getLogger("asyncio").setLevel(_NOTHING)
-    worker: WorkerProcess | None = app.extensions.get(_WORKER)
-    server = _Stopping(settings, worker.end if worker else lambda: None)
+    workers: Sequence[WorkerProcess] = app.extensions.get(_WORKERS, ())
+
+    def end_computations() -> None:
+        for worker in workers:
+            worker.end()
+
+    server = _Stopping(settings, end_computations)
 
     def stop(number: int, frame: FrameType | None) -> None:
         """Handle a signal before uvicorn has started; later, uvicorn handles it and raises it here
@@ -269,17 +280,26 @@ def _most_connections() -> int:
 def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
     """Create the application of this server process, with its background threads."""
     longest = cast(int, config["LONGEST"])
-    worker = WorkerProcess(partial(_answers, config), longest)  # it forks: before threads
+    prepare = partial(_answers, config)
+    worker = WorkerProcess(prepare, longest)  # it forks: before threads
+    reserved = WorkerProcess(prepare, longest, niceness=_FOR_HOLDERS)
     form = cast(Form, config["LOG"])
     _log_faults(form, by_thread=True)
     journal, metrics = Journal(form), Metrics(shared)
     every_minute(journal.write, metrics.count)
     await_database(str(config["DATABASE"]))
     app = create_app(config, journal, metrics)
-    use_queue(
-        app, ComputationQueue(worker.ask, longest, most=max(1, cast(int, config["THREADS"]) // 4))
+    queue = ComputationQueue(
+        worker.ask,
+        longest,
+        max(1, cast(int, config["THREADS"]) // 4),
+        reserved=reserved.ask,
+        stay=max(_STAY, 2 * longest),
+        observe=metrics.computation,
     )
-    app.extensions[_WORKER] = worker
+    metrics.watch_lengths(queue.lengths)
+    use_queue(app, queue)
+    app.extensions[_WORKERS] = (worker, reserved)
     erase_order_after_closings(app.extensions["deniably"])
     return app
 

@@ -60,7 +60,8 @@ SETTINGS = (
     Setting(
         "longest",
         30,
-        "Seconds that one computation of results may take, and that anybody waits until it begins.",
+        "Seconds of processor time that one computation of results may take, and seconds that"
+        " anybody waits until it begins.",
         most=600,
     ),
     Setting(

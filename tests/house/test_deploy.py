@@ -88,6 +88,7 @@ def test_what_is_watched_is_reported() -> None:
     }
     page = Metrics()
     page.failed()
+    page.computation("holders", "refused")
     page.add(AnsweredRequest("GET", "/", 503, 1, ""))
 
     told = re.findall(r"^(deniably_\w+)", page.page(lambda: 1.0).decode(), re.MULTILINE)

@@ -24,6 +24,7 @@ from support.material import (
     contents,
     new_token,
     signed,
+    signed_headers,
     survey_named,
 )
 
@@ -162,7 +163,7 @@ def test_no_scoped_route_takes_a_token_for_another_survey(
     answer = app.test_client().open(
         address_of(route[1]),
         method=route[0],
-        headers={"Authorization": f"Bearer {text}"},
+        headers={"Authorization": f"Bearer {text}", **signed_headers(survey)},
         json={
             "name": "workplace",
             "title": "Work",

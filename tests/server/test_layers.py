@@ -121,7 +121,7 @@ def test_who_asks_another_server_takes_no_place_at_the_door(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (reads,) = [layer for layer in stacked(app) if isinstance(layer, ReadLimit)]
-    monkeypatch.setattr(reads, "_most", 0)
+    monkeypatch.setattr(reads._anybody, "_most", 0)
 
     assert_problem(ask(client, "/"), 429, "busy")
     assert_problem(ask(client, "/", THEIRS), 421, "misdirected")

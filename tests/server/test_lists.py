@@ -232,7 +232,7 @@ def test_no_more_wait_at_the_door_than_may() -> None:
     reads = ReadLimit(inside, most=3)  # type: ignore[arg-type]
     with ThreadPoolExecutor(3) as threads:
         looks = [threads.submit(ask, reads, "/register", "GET", "text/html") for _ in range(3)]
-        until(lambda: reads._here == 3)
+        until(lambda: reads._anybody._here.total() == 3)
 
         assert b"/problems/busy" in ask(reads, "/")[0]
         inside.go.set()

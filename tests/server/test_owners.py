@@ -254,8 +254,9 @@ def test_a_definition_that_takes_long_is_refused_and_others_are_served(
     serve: Callable[..., Server],
 ) -> None:
     server = serve("--longest", "1")
-    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
     survey = publish_text(definition("quick"))
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    headers |= signed_headers(survey)
     address = f"{server.url}/api/surveys"
 
     began = time.monotonic()
@@ -266,9 +267,7 @@ def test_a_definition_that_takes_long_is_refused_and_others_are_served(
     assert refused.json()["type"] == "/problems/too-much"
     assert "designs of means" in refused.json()["detail"]
     assert took < 60  # all of them take minutes
-    answer = requests.post(
-        address, definition("quick"), headers=headers | signed_headers(survey), timeout=120
-    )
+    answer = requests.post(address, definition("quick"), headers=headers, timeout=120)
     assert answer.status_code == 201
     assert answer.json()["digest"] == survey.digest
     wrong = requests.post(address, b'{"name": "x"}', headers=headers, timeout=120)

@@ -36,12 +36,14 @@ def test_a_server_that_stops_waits_for_no_results_that_nobody_waits_for(
         database, "--longest", "600", begin=partial(nursery.begin, serving__PATIENCE=600)
     )
     (serving,) = server.workers
-    (computing,) = children(serving)
-    os.kill(computing, signal.SIGSTOP)
+    computing = children(serving)
+    for process in computing:
+        os.kill(process, signal.SIGSTOP)
     try:
         with pytest.raises(requests.ReadTimeout):
             requests.get(f"{server.url}/api/surveys/{SURVEY.name}/results", timeout=3)
         assert server.stop() == 0
     finally:
-        os.kill(computing, signal.SIGCONT)
+        for process in computing:
+            os.kill(process, signal.SIGCONT)
     assert "Traceback" not in server.log

@@ -145,7 +145,7 @@ def test_every_problem_of_a_definition_is_reported_at_once(
     before = contents(database)
     bad = {"name": "Health!", "questions": [{"name": "a", "type": "essay", "label": "Why?"}]}
 
-    answer = client.post("/api/surveys", json=bad, headers=author)
+    answer = client.post("/api/surveys", json=bad, headers=author | SIGNED)
 
     errors = assert_problem(answer, 422, "bad-survey")["errors"]
     paths = [error["path"] for error in errors]
@@ -160,7 +160,9 @@ def test_every_problem_of_a_definition_is_reported_at_once(
 def test_what_is_neither_yaml_nor_json_is_refused(
     client: FlaskClient, author: Author, body: bytes
 ) -> None:
-    answer = client.post("/api/surveys", data=body, content_type="application/yaml", headers=author)
+    answer = client.post(
+        "/api/surveys", data=body, content_type="application/yaml", headers=author | SIGNED
+    )
 
     name = json.loads(answer.data)["type"].removeprefix("/problems/")
     assert name in ("malformed", "bad-survey")
@@ -301,8 +303,23 @@ def test_a_definition_that_its_author_did_not_sign_is_not_published(
     answer = client.post("/api/surveys", json=JSON, headers=author | headers)
 
     problem = assert_problem(answer, 422, "unsigned")
-    assert publish_text(YAML).digest in problem["detail"]
+    signed = headers.keys() == SIGNED.keys() and all(
+        len(headers[name]) == len(SIGNED[name]) and headers[name] == headers[name].lower()
+        for name in headers
+    )
+    assert (publish_text(YAML).digest in problem["detail"]) is signed
     assert contents(database) == before
+
+
+def test_what_has_not_the_form_of_a_signature_is_refused_before_anything_is_compiled(
+    client: FlaskClient, author: Author, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiled(_: bytes) -> Survey:
+        raise AssertionError("compiled for nobody")
+
+    monkeypatch.setattr("deniably_server.api.surveys.compiled", compiled)
+    for headers in (author, author | changed(SIGNED, "Deniably-Signature", "0" * 127)):
+        assert_problem(client.post("/api/surveys", json=JSON, headers=headers), 422, "unsigned")
 
 
 def test_another_author_cannot_publish_the_same_survey_again(

@@ -27,7 +27,7 @@ from deniably_server.commands.simulate import simulate
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite
 from support.keys import key_of
-from support.material import new_token, signed
+from support.material import new_token, signed, signed_headers, survey_named
 from support.waves import ANSWERS, EVERY
 
 QUESTIONS: list[dict[str, Any]] = [
@@ -396,7 +396,7 @@ def test_a_server_publishes_recognisable_waves_only_if_the_file_says_so(
     refused = client.post(
         "/api/surveys",
         data=recognisable(20),
-        headers=author,
+        headers=author | signed_headers(survey_named()),
         content_type="application/json",
     )
     assert refused.status_code == 422

@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from deniably_server.web.worker_process import Answerer, WorkerFailed, WorkerProcess
+from deniably_server.web.worker_process import (
+    Answerer,
+    Starved,
+    WorkerFailed,
+    WorkerProcess,
+    generous,
+)
 from support.crowd import PATIENCE, until
 
 NOBODY = 65534
@@ -34,6 +40,26 @@ def test_who_asks_a_process_that_is_ended_fails_at_once(tmp_path: Path) -> None:
             asked.result(PATIENCE)
     with pytest.raises(WorkerFailed):
         worker.ask(b"")
+
+
+def slept(seconds: bytes) -> bytes:
+    time.sleep(float(seconds))
+    return b"done"
+
+
+def test_time_in_which_the_machine_does_something_else_is_not_that_of_the_work() -> None:
+    """The limit is on processor time; that by the clock is far above, and says what it is."""
+    with closing(WorkerProcess(lambda: slept, 0.2)) as worker:
+        assert worker.ask(b"0.6") == b"done"
+    with closing(WorkerProcess(lambda: slept, 30, clock=0.2)) as worker:
+        with pytest.raises(Starved):
+            worker.ask(b"60")
+        assert worker.ask(b"0") == b"done"
+
+
+def test_the_time_by_the_clock_is_generous() -> None:
+    assert generous(30) == 300
+    assert generous(1) == 60
 
 
 def allowed_less_than_a_piece_of_work() -> Answerer:

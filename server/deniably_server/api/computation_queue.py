@@ -1,15 +1,23 @@
-"""The queue of computations: one runs at a time, and its answer is cached.
+"""The queue of computations: few run at a time, and their answers are cached.
 
 Equal requests share one computation. The length of the queue, the wait in it and the time of a
-computation are bounded. Computations that read every report, those that read only tallies, and
-those of the lab, which read no data, take turns: a dashboard does not wait for all the cross-tables
-before it, and no result for more than one experiment.
+computation are bounded.
+
+Computations wait in lanes, which take turns: by cost, so that a dashboard does not wait for all the
+cross-tables before it, and no result for more than one experiment; and by whom they are for.
+Publishing, and requests of holders of tokens, have lanes, room and a process of their own, so that
+nobody without a token can fill them or keep them waiting.
+
+Within a lane it is the turn of whoever used least lately (``guard.turns``). Where no
+room is left, a request of whoever waits for most, or used most, makes room for one of somebody who
+waits for less. So many requests from one network address, or a few from each of many, keep nobody
+else out.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from threading import Condition, Event, Thread
 from time import monotonic
@@ -19,27 +27,54 @@ import msgspec
 
 from deniably_server import errors
 from deniably_server.errors import Busy, Refusal, TooMuch, Unavailable, Uncomputed
-from deniably_server.web.worker_process import TookTooLong
+from deniably_server.guard.asker import ANYBODY, Asker
+from deniably_server.guard.turns import Turns
+from deniably_server.later import ClientGone
+from deniably_server.web.worker_process import (
+    MEMORY,
+    Starved,
+    TookTooLong,
+    TookTooMuchMemory,
+    generous,
+)
 
-Reads = Literal["tallies", "reports", "nothing"]
+Reads = Literal["tallies", "variants", "reports", "nothing", "definition"]
+"""What a computation reads: tallies; tallies, for an answer that is one of hundreds (see
+``costly``); every report; nothing of anybody, for the lab; or an author's definition."""
+Lane = Literal["publishing", "holders", "results", "variants", "reports", "lab"]
+Outcome = Literal["computed", "cached", "failed", "refused"]
+Room = Literal["publishing", "holders", "anybody"]
 
-_TURNS: tuple[Reads, ...] = ("tallies", "reports", "nothing")
+_LANES: dict[Reads, Lane] = {
+    "tallies": "results", "variants": "variants", "reports": "reports", "nothing": "lab",
+    "definition": "publishing",
+}  # fmt: skip
+"""The lanes of those without a token."""
+_OF_HOLDERS: tuple[Lane, ...] = ("publishing", "holders")
+_OF_ALL: tuple[Lane, ...] = (*_OF_HOLDERS, "results", "variants", "reports", "lab")
+_PARTS: dict[Room, int] = {"anybody": 1, "holders": 2, "publishing": 4}
+"""Which part of the number of requests that may wait each room has."""
+_OF_ONE = 2
+"""Which part of a room the requests of one network address or token may take."""
 _MOST_KEPT = 16 << 20
 """Bytes of cached answers."""
 _MOST_PLAYED = 2 << 20
-"""Bytes of cached experiments: anybody can ask for ever new ones, which push out no result."""
-_AGAIN_SECONDS = 10
+"""Bytes of each further cache. Of experiments, and of answers at any level of confidence, anybody
+can ask for ever new ones, which push out no result."""
 _SLOW_SECONDS = 600
-"""How long a computation that took too long is refused at once."""
+"""How long a computation that took too much processor time is refused at once."""
+_STARVED_SECONDS = 60
 _FRAME = 500
 """Bytes that a cached answer takes besides its body."""
+_WEIGHT = 0.2
+"""Of the last computation in the mean of how long one takes."""
 
 
 class Job(msgspec.Struct, frozen=True):
     """One computation for the worker process: a GET of ``target``, or a ``definition`` to compile.
 
     ``authorization`` is the request's header and ``request`` its id. ``instead`` says what to ask
-    for if this takes too long.
+    for if this takes too much.
     """
 
     target: str
@@ -82,13 +117,14 @@ _decode = msgspec.msgpack.Decoder(Computed | RefusedJob).decode
 
 
 class _Work:
-    """One computation, with the number of requests that wait for it."""
+    """One computation, in its lane, with the requests that wait for it."""
 
-    def __init__(self, key: Hashable, job: Job, reads: Reads) -> None:
+    def __init__(self, key: Hashable, job: Job, reads: Reads, lane: Lane) -> None:
         self.key, self.job = key, job
         self.reads: Reads = reads
-        self.waiting = 0
-        self.begun, self.done = Event(), Event()
+        self.lane: Lane = lane
+        self.waiting: list[_Waiting] = []
+        self.begun = False
         self.answer: Computed | None = None
         self.failure: Callable[[], Exception] | None = None
 
@@ -98,6 +134,22 @@ class _Work:
             raise self.failure()
         assert self.answer is not None
         return self.answer
+
+
+class _Waiting:
+    """One request that waits for a computation, until ``over``: done, or ``given_up`` for it."""
+
+    def __init__(self, asker: Asker, work: _Work) -> None:
+        self.asker, self.work = asker, work
+        self.over, self.given_up = Event(), False
+        self.promised = False
+
+    @property
+    def room(self) -> Room:
+        """Whose room it takes."""
+        if self.work.reads == "definition":
+            return "publishing"
+        return "holders" if self.asker.has_token else "anybody"
 
 
 class _Cache:
@@ -124,49 +176,104 @@ class _Cache:
             self._size -= self._kept.popitem(last=False)[1].size
 
 
-class ComputationQueue:
-    """Runs one job at a time by ``ask``, which raises TookTooLong after ``seconds``.
+def _caches() -> dict[Reads, _Cache]:
+    results = _Cache(_MOST_KEPT)
+    return {
+        "tallies": results,
+        "variants": _Cache(_MOST_PLAYED),
+        "reports": results,
+        "nothing": _Cache(_MOST_PLAYED),
+        "definition": _Cache(_MOST_PLAYED),
+    }
 
-    A request waits as many seconds for its job to begin. At most ``most`` requests wait, and no
-    more than half as many for what reads nothing.
+
+def _unobserved(lane: Lane, outcome: Outcome) -> None:
+    """Tells nobody what became of a request."""
+
+
+Ask = Callable[[bytes], bytes]
+"""Does a job in a worker process, and raises as ``WorkerProcess.ask`` does."""
+
+
+class ComputationQueue:
+    """Runs one job at a time by ``ask``, and one more by ``reserved``, of holders of tokens alone.
+
+    ``seconds`` are the processor time of a job, for what a refusal says, and how long a request
+    waits for its job to begin. It then waits for ``stay`` more, by default as long as a job can
+    last. At most ``most`` requests wait of those without a token, half of them for what reads
+    nothing; half as many of holders of tokens, and a quarter to publish. ``observe`` is called with
+    the lane of each request and what became of it.
     """
 
-    def __init__(self, ask: Callable[[bytes], bytes], seconds: float, most: int) -> None:
-        self._ask, self._seconds, self._most = ask, seconds, most
+    def __init__(
+        self,
+        ask: Ask,
+        seconds: float,
+        most: int,
+        *,
+        reserved: Ask | None = None,
+        stay: float | None = None,
+        observe: Callable[[Lane, Outcome], None] = _unobserved,
+        turns: Turns | None = None,
+    ) -> None:
+        self._processes: list[tuple[Ask, Sequence[Lane]]] = [(ask, _OF_ALL)]
+        if reserved is not None:
+            self._processes.append((reserved, _OF_HOLDERS))
+        self._seconds, self._most = seconds, most
+        self._stay = generous(seconds) if stay is None else stay
+        self._observe, self._turns = observe, turns or Turns()
         self._news = Condition()
         self._works: dict[Hashable, _Work] = {}
-        self._queues: dict[Reads, deque[_Work]] = {reads: deque() for reads in _TURNS}
-        results = _Cache(_MOST_KEPT)
-        self._kept: dict[Reads, _Cache] = {
-            "tallies": results, "reports": results, "nothing": _Cache(_MOST_PLAYED)
-        }  # fmt: skip
+        self._lanes: dict[Lane, list[_Work]] = {lane: [] for lane in _OF_ALL}
+        self._kept = _caches()
         self._slow: dict[Hashable, float] = {}
-        self._thread: Thread | None = None
+        self._takes = 1.0  # seconds, in the mean
+        self._threads: list[Thread] = []
 
-    def answer(self, key: Hashable, job: Job, reads: Reads) -> Computed:
-        """The answer to a job; equal keys have equal answers.
+    def answer(
+        self,
+        key: Hashable,
+        job: Job,
+        reads: Reads,
+        asker: Asker = ANYBODY,
+        gone: ClientGone | None = None,
+    ) -> Computed:
+        """The answer to a job; equal keys have equal answers. Nothing waits for a client that is
+        ``gone``.
 
         Raises Busy if too many requests wait or this one waited too long, TooMuch if the job takes
-        too long, Uncomputed if the worker process failed, and what the job itself raised.
+        too much, Uncomputed if the worker process failed, and what the job itself raised.
         """
+        lane = _lane(reads, asker)
         with self._news:
             if found := self._kept[reads].get(key):
+                self._observe(lane, "cached")
                 return found
             if self._slow.get(key, 0.0) > monotonic():
-                raise self._too_slow(job)
-            work = self._enter(key, job, reads)
-            work.waiting += 1
-        work.begun.wait(self._seconds)
-        with self._news:
-            begun = work.begun.is_set()
-            if not begun:
-                self._leave(work)
-        if not begun:
-            raise Busy("more results are asked for than can be computed", _AGAIN_SECONDS)
-        work.done.wait()
-        return work.result()
+                self._observe(lane, "refused")
+                raise self._too_long(job)
+            waiting = self._enter(key, job, reads, asker)
+        if gone is not None:
+            gone.then(partial(self._abandon, waiting))
+        try:
+            found = self._result(waiting)
+        except Busy:
+            self._observe(lane, "refused")
+            raise
+        except Exception:
+            self._observe(lane, "failed")
+            raise
+        self._observe(lane, "computed")
+        return found
 
-    def soon(self, key: Hashable, job: Job, reads: Reads, seconds: float) -> Computed | None:
+    def soon(
+        self,
+        key: Hashable,
+        job: Job,
+        reads: Reads,
+        seconds: float,
+        asker: Asker = ANYBODY,
+    ) -> Computed | None:
         """The answer if it is there within ``seconds``, else None; never raises.
 
         A job that has begun goes on, and its answer is kept for the next request.
@@ -175,72 +282,179 @@ class ComputationQueue:
             if key in self._kept[reads] or self._slow.get(key, 0.0) > monotonic():
                 return self._kept[reads].get(key)
             try:
-                work = self._enter(key, job, reads)
+                waiting = self._enter(key, job, reads, asker)
             except Busy:
                 return None
-            work.waiting += 1
-        work.done.wait(seconds)
+        waiting.over.wait(seconds)
         with self._news:
-            if not work.begun.is_set():
-                self._leave(work)
-        return work.answer
+            self._leave(waiting)
+        return waiting.work.answer
 
     def kept(self, key: Hashable) -> Computed | None:
         """The result if it was computed before."""
         with self._news:
             return self._kept["tallies"].get(key)
 
-    def _enter(self, key: Hashable, job: Job, reads: Reads) -> _Work:
-        waiting = [each.reads for each in self._works.values() for _ in range(each.waiting)]
-        playing = reads == "nothing" and 2 * waiting.count(reads) >= self._most
-        if playing or len(waiting) >= self._most:
-            raise Busy("more results are asked for than can be computed", _AGAIN_SECONDS)
-        work = self._works.get(key)
-        if work is None:
-            work = self._works[key] = _Work(key, job, reads)
-            self._queues[reads].append(work)
-            if self._thread is None:
-                self._thread = Thread(target=self._run, name="deniably-results", daemon=True)
-                self._thread.start()
-            self._news.notify()
-        return work
+    def lengths(self) -> dict[str, int]:
+        """How many requests wait now, by lane."""
+        with self._news:
+            every = [work.lane for work in self._works.values() for _ in work.waiting]
+            return {lane: every.count(lane) for lane in _OF_ALL}
 
-    def _leave(self, work: _Work) -> None:
+    # --- waiting ------------------------------------------------------------------------------
+
+    def _enter(self, key: Hashable, job: Job, reads: Reads, asker: Asker) -> _Waiting:
+        """Wait for the work with this key, a new one if there is none. Raises Busy."""
+        lane = _lane(reads, asker)
+        work = self._works.get(key) or _Work(key, job, reads, lane)
+        waiting = _Waiting(asker, work)
+        waiting.promised = self._turns.is_promised(asker)
+        self._make_room(waiting)
+        self._turns.keep(asker)
+        if self._works.get(key) is not work:  # new, or it was given up to make this room
+            self._works[key] = work
+            self._lanes[work.lane].append(work)
+        elif not work.begun and _OF_ALL.index(lane) < _OF_ALL.index(work.lane):
+            self._lanes[work.lane].remove(work)  # somebody joins whose lane is better
+            work.lane = lane
+            self._lanes[lane].append(work)
+        work.waiting.append(waiting)
+        if not self._threads:
+            self._start()
+        self._news.notify_all()
+        return waiting
+
+    def _make_room(self, coming: _Waiting) -> None:
+        """Give up another request for one for which there is no room, or raise Busy."""
+        most = max(min(1, self._most), self._most // _PARTS[coming.room])
+        every = [each for work in self._works.values() for each in work.waiting]
+        same = [each for each in every if each.room == coming.room]
+        if coming.work.reads == "nothing":
+            self._fit(coming, [one for one in same if one.work.reads == "nothing"], -(-most // 2))
+        self._fit(coming, same, most)
+
+    def _fit(self, coming: _Waiting, there: Sequence[_Waiting], most: int) -> None:
+        """Make one place among ``most``. Raises Busy."""
+        counts = Counter(each.asker for each in there)
+        own = counts[coming.asker] + 1
+        if coming.asker.name and own > max(1, most // _OF_ONE):
+            raise self._busy(coming.asker)
+        if len(there) < most:
+            return
+        rest = [each for each in reversed(there) if not each.work.begun]  # the newest first
+        last = max(rest, key=lambda each: self._burden(each, counts[each.asker]), default=None)
+        if last is None or self._burden(last, counts[last.asker]) <= self._burden(coming, own):
+            raise self._busy(coming.asker)
+        self._give_up(last)
+
+    def _burden(self, waiting: _Waiting, count: int) -> tuple[bool, int, float]:
+        """What a request's asker is to others, who has ``count`` of them here."""
+        return not waiting.promised, count, self._turns.used(waiting.asker)
+
+    def _result(self, waiting: _Waiting) -> Computed:
+        """Wait for the answer. Raises as ``answer`` does."""
+        waiting.over.wait(self._seconds)
+        if waiting.work.begun:
+            waiting.over.wait(self._stay)
+        with self._news:
+            work = waiting.work
+            if waiting.given_up or not waiting.over.is_set():
+                self._leave(waiting)
+                if work.begun and not waiting.given_up:
+                    raise Busy("this is still being computed", self._rest())
+                raise self._busy(waiting.asker)
+        return work.result()
+
+    def _abandon(self, waiting: _Waiting) -> None:
+        """Give up a request whose client is gone; what has begun goes on, and is kept."""
+        with self._news:
+            if not waiting.over.is_set():
+                self._give_up(waiting)
+
+    def _give_up(self, waiting: _Waiting) -> None:
+        waiting.given_up = True
+        self._leave(waiting)
+        waiting.over.set()
+
+    def _leave(self, waiting: _Waiting) -> None:
         """Stop waiting; a job that no request waits for is not begun."""
-        work.waiting -= 1
-        if not work.waiting:
+        work = waiting.work
+        if waiting not in work.waiting:
+            return
+        work.waiting.remove(waiting)
+        if not work.waiting and not work.begun:
             del self._works[work.key]
-            self._queues[work.reads].remove(work)
+            self._lanes[work.lane].remove(work)
 
-    def _run(self) -> None:
-        turns: deque[Reads] = deque(_TURNS)
+    def _busy(self, asker: Asker) -> Busy:
+        wait = self._turns.wait(asker, len(self._works), self._takes)
+        return Busy("more results are asked for than can be computed", wait)
+
+    def _rest(self) -> int:
+        """Seconds until something that has begun may be done."""
+        return max(1, round(self._takes))
+
+    # --- computing ----------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        for number, (ask, lanes) in enumerate(self._processes):
+            name = f"deniably-results-{number}"
+            thread = Thread(target=self._run, args=(ask, lanes), name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _run(self, ask: Ask, lanes: Sequence[Lane]) -> None:
+        turns = deque(lanes)
         while True:
             with self._news:
-                self._news.wait_for(lambda: any(self._queues.values()))
-                while not self._queues[turns[0]]:
+                self._news.wait_for(lambda: any(self._lanes[lane] for lane in lanes))
+                while not self._lanes[turns[0]]:
                     turns.rotate(-1)
-                work = self._queues[turns[0]].popleft()
-                work.begun.set()
+                work = min(self._lanes[turns[0]], key=self._turn)
+                self._lanes[turns[0]].remove(work)
+                work.begun, payer = True, min(work.waiting, key=self._turn_of).asker
             turns.rotate(-1)
-            self._do(work)
+            begun = monotonic()
+            self._do(ask, work)
+            took = monotonic() - begun
+            self._turns.add(payer, took)
+            self._takes += _WEIGHT * (took - self._takes)
+            with self._news:
+                for each in work.waiting:
+                    each.over.set()
 
-    def _do(self, work: _Work) -> None:
+    def _turn(self, work: _Work) -> tuple[bool, float]:
+        """The least comes first."""
+        return min(map(self._turn_of, work.waiting))
+
+    def _turn_of(self, waiting: _Waiting) -> tuple[bool, float]:
+        return not waiting.promised, self._turns.used(waiting.asker)
+
+    def _do(self, ask: Ask, work: _Work) -> None:
         try:
-            found = _decode(self._ask(msgspec.msgpack.encode(work.job)))
+            found = _decode(ask(msgspec.msgpack.encode(work.job)))
             if isinstance(found, Computed):
                 work.answer = found
             else:
                 work.failure = partial(_raised, found)
         except TookTooLong:
-            work.failure = partial(self._too_slow, work.job)
+            work.failure = partial(self._too_long, work.job)
             self._remember_slow(work.key)
+        except TookTooMuchMemory:
+            work.failure = partial(_too_large, work.job)
+        except Starved:
+            work.failure = partial(
+                Busy,
+                "this server has too much to do: it could not give this computation its"
+                f" {self._seconds:g} seconds of processor time",
+                _STARVED_SECONDS,
+            )
         except Exception:  # the other process failed; this thread goes on
             work.failure = partial(Uncomputed, "the process that computed is gone")
         with self._news:
             del self._works[work.key]
             if work.answer is not None:
                 self._kept[work.reads].keep(work.key, work.answer)
-        work.done.set()
 
     def _remember_slow(self, key: Hashable) -> None:
         now = monotonic()
@@ -248,8 +462,20 @@ class ComputationQueue:
             self._slow = {each: until for each, until in self._slow.items() if until > now}
             self._slow[key] = now + _SLOW_SECONDS
 
-    def _too_slow(self, job: Job) -> TooMuch:
+    def _too_long(self, job: Job) -> TooMuch:
         return TooMuch(
-            f"this takes longer than the {self._seconds:g} seconds, or more memory, than this"
-            f" server gives it; {job.instead}; its operator may set more seconds (--longest)"
+            f"this takes more than the {self._seconds:g} seconds of processor time that this server"
+            f" gives one computation; {job.instead}; its operator may set more (--longest)"
         )
+
+
+def _too_large(job: Job) -> TooMuch:
+    return TooMuch(
+        f"this takes more than the {MEMORY >> 30} GB of memory that this server gives one"
+        f" computation; {job.instead}"
+    )
+
+
+def _lane(reads: Reads, asker: Asker) -> Lane:
+    lane = _LANES[reads]
+    return "holders" if asker.has_token and lane != "publishing" else lane

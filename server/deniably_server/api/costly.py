@@ -32,7 +32,9 @@ from deniably_server.api.computation_queue import (
 )
 from deniably_server.api.visibility import visible_survey
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
+from deniably_server.guard.app_state import current_asker
 from deniably_server.guard.read_limit import let_others_read
+from deniably_server.later import GONE
 from deniably_server.watching import request_facts
 from deniably_server.web.problems import refuse
 from deniably_server.web.worker_process import Answerer
@@ -45,6 +47,9 @@ _NOT_SENT_ON = {"content-length"}
 _GZIP = "gzip"
 _FRESH_SECONDS = 600
 _PATIENCE_SECONDS = 3.0
+_FINE = {"confidence", "share", "value"}
+"""Parameters with hundreds of values. Their answers have a lane and a cache of their own, so that
+whoever asks for all of them neither pushes other results out nor keeps them waiting."""
 _PROBLEMS = b"problems"
 """The prefix of the problems of an invalid definition; a valid one begins with {."""
 _FEWER = (
@@ -82,9 +87,8 @@ def costly(
                 return view(name, **part)
             asked = tuple(sorted(request.args.items(multi=True)))
             key = (request.endpoint, name, *part.values(), *versions, asked)
-            with let_others_read(request.environ):
-                found = queue.answer(key, _job(), reads)
-            return _response(found)
+            fine = reads == "tallies" and not _FINE.isdisjoint(request.args)
+            return _response(_computed_for(queue, key, _job(), "variants" if fine else reads))
 
         return answered
 
@@ -97,9 +101,7 @@ def experiment(key: Hashable, view: Callable[[], ResponseReturnValue]) -> Respon
     if queue is None:
         return view()
     job = msgspec.structs.replace(_job(), instead=_SMALLER)
-    with let_others_read(request.environ):
-        found = queue.answer((request.endpoint, key), job, "nothing")
-    return _response(found)
+    return _response(_computed_for(queue, (request.endpoint, key), job, "nothing"))
 
 
 def part(key: Hashable, target: str, reads: Reads) -> bytes | None:
@@ -113,8 +115,7 @@ def part(key: Hashable, target: str, reads: Reads) -> bytes | None:
     if queue is None:
         return None
     job = msgspec.structs.replace(_job(), target=target)
-    with let_others_read(request.environ):
-        found = queue.answer(key, job, reads)
+    found = _computed_for(queue, key, job, reads)
     packed = ("content-encoding", _GZIP) in [(name.lower(), is_) for name, is_ in found.headers]
     return gzip.decompress(found.body) if packed else found.body
 
@@ -138,7 +139,7 @@ def computed_before(
     target = f"{request.path}?{urlencode(list(request.args.items()))}"
     job = Job(target, "", request_facts.request_id(request.environ))
     with let_others_read(request.environ):
-        found = queue.soon((*about, age), job, "tallies", _PATIENCE_SECONDS)
+        found = queue.soon((*about, age), job, "tallies", _PATIENCE_SECONDS, current_asker())
     found = found or queue.kept((*about, age - 1))
     return meanwhile() if found is None else _response(found)
 
@@ -168,7 +169,7 @@ def compiled(text: bytes) -> Survey:
         return _compile(text)
     key = ("definition", hashlib.sha256(text).digest())
     job = Job("", "", request_facts.request_id(request.environ), text, _FEWER)
-    found = queue.answer(key, job, "tallies").body
+    found = _computed_for(queue, key, job, "definition").body
     if found.startswith(_PROBLEMS):
         problems = msgspec.json.decode(found.removeprefix(_PROBLEMS), type=list[tuple[str, str]])
         raise BadSurvey([Problem(*each) for each in problems])
@@ -191,6 +192,12 @@ def _compile(text: bytes) -> Survey:
     except BadSurvey as error:  # neither YAML nor JSON
         raise Malformed("; ".join(each.why for each in error.problems)) from None
     return compiling.compile_survey(document)
+
+
+def _computed_for(queue: ComputationQueue, key: Hashable, job: Job, reads: Reads) -> Computed:
+    """The answer to a job, on the account of the request, for as long as its client waits."""
+    with let_others_read(request.environ):
+        return queue.answer(key, job, reads, current_asker(), request.environ.get(GONE))
 
 
 def _asked(_: str) -> tuple[Hashable, ...]:

@@ -12,6 +12,7 @@ from deniably.core.counting import counted
 from deniably.core.errors import BadSignature
 from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
+from deniably.trust.signing import check_form
 from deniably_server.api.costly import compiled
 from deniably_server.errors import Closed, Forbidden, TooFew, Unsigned
 from deniably_server.guard.app_state import current_store
@@ -80,10 +81,16 @@ def definition(name: str) -> Response:
 def publish() -> Response:
     """Publish an author's signed definition for good."""
     token = require("author")
-    survey = compiled(read_body(JSON, *YAML))
+    text = read_body(JSON, *YAML)
+    try:
+        signature = request_signature()
+        check_form(signature)
+    except BadSignature as error:  # before anything is computed
+        raise Unsigned(str(error)) from None
+    survey = compiled(text)
     require_scope(token, survey.name)
     try:
-        new = current_store().publish(survey, request_signature(), token.id, _quotas())
+        new = current_store().publish(survey, signature, token.id, _quotas())
     except BadSignature as error:
         raise Unsigned(f"{error}; the digest to be signed is {survey.digest}") from None
     card = _card(survey) | {"state": current_store().state(survey.name)}

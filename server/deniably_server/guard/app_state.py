@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from flask import Flask, current_app
+from flask import Flask, current_app, request
 
+from deniably_server.guard.asker import Asker, asker_of
 from deniably_server.guard.limits import ServerLimits
 from deniably_server.storage.store import Store
 
@@ -20,6 +21,11 @@ def current_store() -> Store:
 def current_limits() -> ServerLimits:
     """The limits of the current application."""
     return cast(ServerLimits, current_app.extensions[_LIMITS])
+
+
+def current_asker() -> Asker:
+    """On whose account the current request is computed."""
+    return asker_of(request.environ, current_store(), current_limits().proxies)
 
 
 def store_of(app: Flask) -> Store:

@@ -28,9 +28,31 @@ if TYPE_CHECKING:
 _PLACES = 1 << 16
 _WINDOW = 60.0  # seconds
 _DAY = 86400
+_FORGOTTEN, _LONGEST_MEMORY = 600.0, float(_DAY)
 
 
-class Limit:
+class Buckets:
+    """For each address the time when its bucket is full again, found by the hash."""
+
+    def __init__(self, clock: Callable[[], float], wall: Callable[[], float]) -> None:
+        self._clock, self._wall = clock, wall
+        self._lock = Lock()
+        self._forget()
+
+    def _place(self, address: str) -> int:
+        if self._wall() // _DAY != self._day:
+            self._forget()
+        return int.from_bytes(blake2b(address.encode(), digest_size=2, key=self._salt).digest())
+
+    def _forget(self) -> None:
+        self._day: float = self._wall() // _DAY
+        self._salt = secrets.token_bytes(32)
+        # When each bucket is full again. Of such memory only pages with a bucket that was used take
+        # room, and nothing is written at the start.
+        self._full = memoryview(mmap(-1, 8 * _PLACES, flags=MAP_PRIVATE | MAP_ANONYMOUS)).cast("d")
+
+
+class Limit(Buckets):
     """A token bucket for each address: ``rate`` tokens a minute, and at most ``rate`` at once.
 
     Every process has buckets of its own.
@@ -40,9 +62,7 @@ class Limit:
         self, rate: int, clock: Callable[[], float] = monotonic, wall: Callable[[], float] = time
     ) -> None:
         self._each = _WINDOW / rate  # seconds
-        self._clock, self._wall = clock, wall
-        self._lock = Lock()
-        self._forget()
+        super().__init__(clock, wall)
 
     def take(self, address: str, wanted: int = 1) -> int:
         """Take up to ``wanted`` tokens from the bucket; returns how many were available."""
@@ -60,17 +80,30 @@ class Limit:
         full = max(self._full[place], now)
         return max(0, ceil(full + self._each - _WINDOW - now - 1e-6))
 
-    def _place(self, address: str) -> int:
-        if self._wall() // _DAY != self._day:
-            self._forget()
-        return int.from_bytes(blake2b(address.encode(), digest_size=2, key=self._salt).digest())
 
-    def _forget(self) -> None:
-        self._day: float = self._wall() // _DAY
-        self._salt = secrets.token_bytes(32)
-        # When each bucket is full again. Of such memory only pages with a bucket that was used take
-        # room, and nothing is written at the start.
-        self._full = memoryview(mmap(-1, 8 * _PLACES, flags=MAP_PRIVATE | MAP_ANONYMOUS)).cast("d")
+class RecentUse(Buckets):
+    """How much of something scarce each address has used lately, to give others their turn first.
+
+    What was used is forgotten in ``_FORGOTTEN`` times the seconds that it took, and after a day. Of
+    64 that ask without end each has a 64th, so what they used grows faster than it is forgotten.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = monotonic, wall: Callable[[], float] = time
+    ) -> None:
+        super().__init__(clock, wall)
+
+    def add(self, address: str, seconds: float) -> None:
+        """An address used so many seconds."""
+        place, now = self._place(address), self._clock()
+        with self._lock:
+            full = max(self._full[place], now) + _FORGOTTEN * seconds
+            self._full[place] = min(full, now + _LONGEST_MEMORY)
+
+    def of(self, address: str) -> float:
+        """Seconds until its use is forgotten; 0 for an address that used nothing lately."""
+        place = self._place(address)
+        return max(0.0, self._full[place] - self._clock())
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,29 @@
 
 Concurrent requests share the interpreter's lock and slow each other down. Reads that respondents do
 not need are therefore handled two at a time. The others wait, which costs a thread each. Above a
-limit, requests are refused with Busy instead.
+limit, requests are refused with Busy instead. One network address may use half of it. Holders of
+tokens have places and a limit of their own, which others cannot use up.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING
 
 from deniably_server.errors import Busy
+from deniably_server.guard.asker import ANYBODY, Asker
 from deniably_server.web.problems import refuse
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 _AT_ONCE = 2
+_OF_ONE = 2
+"""Which part of the limit one network address may use."""
 _KEY = "deniably.read_limit"
 _LOOKS = ("GET", "HEAD")
 _LOOKED_AT = re.compile(
@@ -32,30 +37,58 @@ _REGISTER, _HTML = "/register", "text/html"
 """Devices read the register as JSON; only its page is limited."""
 
 
-class ReadLimit:
-    """WSGI middleware. At most ``most`` reads are handled or waiting; more are refused (Busy)."""
+class _Room:
+    """Places for ``at_once`` reads that are handled, and ``most`` that are handled or wait."""
 
-    def __init__(self, app: WSGIApplication, most: int) -> None:
-        self._app, self._most = app, most
-        self._places = BoundedSemaphore(_AT_ONCE)
-        self._lock, self._here = Lock(), 0
+    def __init__(self, at_once: int, most: int) -> None:
+        self.places, self._most = BoundedSemaphore(at_once), most
+        self._lock, self._here = Lock(), Counter[str]()
+
+    @contextmanager
+    def one_more(self, name: str) -> Generator[None]:
+        """Count a read of this account. Raises Busy."""
+        with self._lock:
+            of_one = bool(name) and self._here[name] >= max(1, self._most // _OF_ONE)
+            if of_one or self._here.total() >= self._most:
+                raise Busy("too many results and lists are asked for at once", 1)
+            self._here[name] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._here[name] -= 1
+                self._here += Counter()  # forgets names that have none
+
+
+class ReadLimit:
+    """WSGI middleware. At most ``most`` reads are handled or waiting, and a quarter as many of
+    holders of tokens; more are refused (Busy).
+
+    ``asker`` says whose request it is.
+    """
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        most: int,
+        asker: Callable[[WSGIEnvironment], Asker] = lambda _: ANYBODY,
+    ) -> None:
+        self._app, self._asker = app, asker
+        self._anybody, self._holders = _Room(_AT_ONCE, most), _Room(1, max(1, most // 4))
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
         if not _only_looks(environ):
             return self._app(environ, start_response)
-        with self._lock:
-            here = self._here = self._here + 1
+        asker = self._asker(environ)
+        room = self._holders if asker.has_token else self._anybody
         try:
-            if here > self._most:
-                error = Busy("too many results and lists are asked for at once")
-                return refuse(error, environ)(environ, start_response)
-            environ[_KEY] = self._places
-            with self._places:
-                return self._app(environ, start_response)
-        finally:
-            with self._lock:
-                self._here -= 1
+            with room.one_more(asker.name):
+                environ[_KEY] = room.places
+                with room.places:
+                    return self._app(environ, start_response)
+        except Busy as error:  # the application answers its own
+            return refuse(error, environ)(environ, start_response)
 
 
 @contextmanager

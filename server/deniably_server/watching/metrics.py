@@ -43,6 +43,7 @@ class Metrics:
         self._answers: list[AnsweredRequest] = []
         self._counts: Counts = Counter()
         self._seldom = Seldom(folder)
+        self._lengths: Callable[[], Mapping[str, int]] = dict
 
     # --- what is counted ----------------------------------------------------------------------
 
@@ -70,9 +71,21 @@ class Metrics:
         with self._lock:
             self._counts.update({("batch_lines", word): count for word, count in counts.items()})
 
+    def computation(self, lane: str, outcome: str) -> None:
+        """Count a request for something that is computed; see ``api.computation_queue``."""
+        with self._lock:
+            self._counts["computations", lane, outcome] += 1
+
+    def watch_lengths(self, lengths: Callable[[], Mapping[str, int]]) -> None:
+        """Read from now on how many requests wait in each lane, whenever counts are shared."""
+        self._lengths = lengths
+
     def count(self) -> None:
         """Count the noted requests, and share the counts with the other processes."""
+        lengths = self._lengths()  # it has a lock of its own
         with self._lock:
+            for lane, count in lengths.items():
+                self._counts["computing", lane] = count
             answers, self._answers = self._answers, []
             self._counts.update(("requests", each.route, _class(each)) for each in answers)
             self._counts.update(

@@ -21,6 +21,11 @@ _COUNTERS = (
     ("requests", "Answers, by class of status.", ("route", "status")),
     ("reports", "Reports, by what a commit made of them.", ("outcome",)),
     ("batch_lines", "Lines of batches, by what became of them.", ("outcome",)),
+    (
+        "computations",
+        "Requests for something that is computed, by lane and by what became of them.",
+        ("lane", "outcome"),
+    ),
     ("commit_failures", "Transactions that failed.", ()),
 )
 _HISTOGRAMS = (
@@ -57,6 +62,15 @@ class _Coarse:
         waiting = sum(count for _, count in self._of("waiting"))
         help_ = "Reports and batches that wait for a commit."
         yield GaugeMetricFamily("deniably_queue_length", help_, value=tens(waiting))
+
+        computing = GaugeMetricFamily(
+            "deniably_computations_waiting",
+            "Requests that wait for a computation, by lane.",
+            labels=("lane",),
+        )
+        for lane, count in self._of("computing"):
+            computing.add_metric(lane, tens(count))
+        yield computing
 
     def _of(self, name: str) -> list[tuple[tuple[str, ...], int]]:
         return sorted((key[1:], count) for key, count in self._counts.items() if key[0] == name)

@@ -168,8 +168,8 @@ KINDS = {
             "too-much",
             "More than the server computes",
             422,
-            "Results are asked for that have too many cells, or take too long. The detail says the"
-            " limit, and what to ask for instead.",
+            "Results are asked for that have too many cells, or take too much processor time or"
+            " memory. The detail says the limit, and what to ask for instead.",
         ),
         Kind(
             "too-many",
@@ -190,7 +190,7 @@ KINDS = {
             "Too many results at once",
             429,
             "More results are asked for than can be computed. The header Retry-After says in how"
-            " many seconds they may be asked for again.",
+            " many seconds it is your turn.",
         ),
         Kind(
             "internal",

@@ -9,6 +9,9 @@ of statistics takes longer than most results.
 A pool (concurrent.futures, Pebble) would fork from the serving process, with its threads and locks,
 or load the application for each piece of work.
 
+The limit is on processor time: at lower priority on a busy machine a second of work may take a
+minute. A limit on the time by the clock is far above it, and only ends what waits for ever.
+
 No process is left behind: when the serving process ends in any way, its socket closes, and the
 forking process kills its worker and exits.
 """
@@ -27,42 +30,82 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 Answerer = Callable[[bytes], bytes]
 
-_MEMORY = 1 << 30
+MEMORY = 1 << 30
 """Bytes of memory that a piece of work may use."""
 _NICENESS = 10
 """Taking reports has priority."""
+_GENEROUS, _FEWEST_BY_CLOCK = 10, 60
+"""The time by the clock is so many times the processor time, and at least so many seconds."""
 _LENGTH = struct.Struct("!Q")
-_DONE, _SLOW, _BROKEN = b"d", b"s", b"b"
+_DONE, _LONG, _LARGE, _STARVED, _BROKEN = b"d", b"l", b"m", b"s", b"b"
+_AT_LIMIT = {signal.SIGPROF, signal.SIGXCPU}
+"""What ends a process at its limit of processor time."""
 _FIRST_AFTER_STANDARD_STREAMS = 3
 
 
 class TookTooLong(Exception):
-    """The work took more time or memory than its limit."""
+    """The work took more processor time than its limit."""
+
+
+class TookTooMuchMemory(Exception):
+    """The work took more memory than its limit."""
+
+
+class Starved(Exception):
+    """The work was not done in time by the clock, within its limit of processor time: the machine
+    is busy, or the database slow."""
 
 
 class WorkerFailed(Exception):
     """The worker process failed or ended."""
 
 
-class WorkerProcess:
-    """Does one piece of work at a time in a separate process, for at most ``seconds`` each.
+_FAILURES = {_LONG: TookTooLong, _LARGE: TookTooMuchMemory, _STARVED: Starved}
 
+
+class Bounds(NamedTuple):
+    """The limits of a piece of work, in seconds: of processor time, and by the clock."""
+
+    processor: float
+    clock: float
+
+
+def generous(processor: float) -> float:
+    """Seconds by the clock for so many seconds of processor time."""
+    return max(_FEWEST_BY_CLOCK, _GENEROUS * processor)
+
+
+class WorkerProcess:
+    """Does one piece of work at a time in a separate process.
+
+    Each may take ``seconds`` of processor time, and ``clock`` seconds, by default far more.
     ``prepare`` is called there before the first question and returns the function that answers.
-    Create this before there are threads, and call ``ask`` from one thread at a time.
+    ``niceness`` is the process's priority, 0 that of the serving process. Create this before there
+    are threads, and call ``ask`` from one thread at a time.
     """
 
-    def __init__(self, prepare: Callable[[], Answerer], seconds: float) -> None:
-        self._prepare, self._seconds = prepare, seconds
+    def __init__(
+        self,
+        prepare: Callable[[], Answerer],
+        seconds: float,
+        clock: float | None = None,
+        niceness: int = _NICENESS,
+    ) -> None:
+        self._prepare, self._niceness = prepare, niceness
+        self._bounds = Bounds(seconds, generous(seconds) if clock is None else clock)
         self._line: socket.socket | None = None
         self._ended = False
         self._start()
 
     def ask(self, question: bytes) -> bytes:
-        """The answer to a question. Raises TookTooLong or WorkerFailed."""
+        """The answer to a question.
+
+        Raises TookTooLong, TookTooMuchMemory, Starved or WorkerFailed.
+        """
         try:
             if self._line is None:
                 self._start()
@@ -79,7 +122,7 @@ class WorkerProcess:
         kind, rest = answer[:1], answer[1:]
         if kind == _DONE:
             return rest
-        raise TookTooLong if kind == _SLOW else WorkerFailed
+        raise _FAILURES.get(kind, WorkerFailed)
 
     def end(self) -> None:
         """End the processes for good, from any thread. Every ``ask`` raises WorkerFailed then."""
@@ -97,19 +140,21 @@ class WorkerProcess:
     def _start(self) -> None:
         here, there = socket.socketpair()
         if not os.fork():
-            _be_forker(there, self._prepare, self._seconds)
+            _be_forker(there, self._prepare, self._bounds, self._niceness)
         there.close()
         self._line = here
 
 
-def _be_forker(line: socket.socket, prepare: Callable[[], Answerer], seconds: float) -> NoReturn:
+def _be_forker(
+    line: socket.socket, prepare: Callable[[], Answerer], bounds: Bounds, niceness: int
+) -> NoReturn:
     """Fork a worker for each question, until the serving process is gone."""
     with suppress(BaseException):
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)  # it ends with the serving process
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         with suppress(OSError):  # a sandbox may forbid it
-            os.nice(_NICENESS)
+            os.nice(niceness)
         _let_go_of_all_but(line.fileno())
         answer: Answerer | None = None
         while (question := _receive(line)) is not None:
@@ -117,7 +162,7 @@ def _be_forker(line: socket.socket, prepare: Callable[[], Answerer], seconds: fl
                 answer = prepare()
                 gc.collect()
                 gc.freeze()  # keeps memory shared with the workers
-            found, imported = _parted(_worked(line, answer, question, seconds))
+            found, imported = _parted(_worked(line, answer, question, bounds))
             _send(line, found)
             _import(imported)
     os._exit(0)
@@ -141,20 +186,22 @@ def _import(names: list[str]) -> None:
         gc.freeze()
 
 
-def _worked(line: socket.socket, answer: Answerer, question: bytes, seconds: float) -> bytes:
+def _worked(line: socket.socket, answer: Answerer, question: bytes, bounds: Bounds) -> bytes:
     """What a new worker found: its kind, what it imported, and its answer."""
     result, there = os.pipe()
     worker = os.fork()
     if not worker:
-        _be_worker(there, answer, question, seconds)
+        _be_worker(there, answer, question, bounds.processor)
     os.close(there)
     try:
-        return _waited_for(result, line, seconds)
+        found = _waited_for(result, line, bounds.clock)
     finally:
         os.close(result)
         with suppress(ProcessLookupError):
             os.kill(worker, signal.SIGKILL)
-        os.waitpid(worker, 0)
+        _, status = os.waitpid(worker, 0)
+    ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    return _LONG if found == _BROKEN and ended in _AT_LIMIT else found
 
 
 def _waited_for(result: int, line: socket.socket, seconds: float) -> bytes:
@@ -163,7 +210,7 @@ def _waited_for(result: int, line: socket.socket, seconds: float) -> bytes:
         left = until - monotonic()
         ready = select.select([result, line.fileno()], [], [], max(0.0, left))[0]
         if not ready:
-            return _SLOW
+            return _STARVED
         if line.fileno() in ready:  # the serving process is gone: it asks one question at a time
             return _BROKEN
         if result in ready:
@@ -182,16 +229,22 @@ def _be_worker(there: int, answer: Answerer, question: bytes, seconds: float) ->
             imported = " ".join(name for name in sys.modules if name not in before).encode()
             found = b"".join((_DONE, _LENGTH.pack(len(imported)), imported, answered))
         except MemoryError:
-            found = _SLOW
+            found = _LARGE
         with open(there, "wb") as out:
             out.write(found)
     os._exit(0)
 
 
 def _limit(seconds: float) -> None:
-    """Limit processor time and memory even if the forking process is gone."""
+    """Limit processor time and memory even if the forking process is gone.
+
+    The timer counts the processor time of all threads, and parts of seconds; its signal ends the
+    process. The system's own limit, in whole seconds, is for code that takes the signal.
+    """
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     _allow(resource.RLIMIT_CPU, int(seconds) + 2)
-    _allow(resource.RLIMIT_DATA, _reserved() + _MEMORY)
+    _allow(resource.RLIMIT_DATA, _reserved() + MEMORY)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # if memory is short, this is killed first
 

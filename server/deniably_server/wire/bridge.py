@@ -22,7 +22,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
-from deniably_server.later import NOTIFY, Later
+from deniably_server.later import GONE, NOTIFY, ClientGone, Later
 from deniably_server.web.body import READ_AT_MOST
 from deniably_server.web.problems import error_location
 
@@ -83,15 +83,17 @@ class Bridge:
         self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
     ) -> None:
         loop = asyncio.get_running_loop()
-        environ, threads = _environ(scope), self._threads
+        environ = _environ(scope)
         if self._streamed(scope["method"], environ["PATH_INFO"]):
-            environ["wsgi.input"], threads = _Stream(receive, loop), self._streams
+            environ["wsgi.input"] = _Stream(receive, loop)
+            answer = await loop.run_in_executor(self._streams, self._run, environ)
         else:
             environ["wsgi.input"] = BytesIO(await self._read(receive))
-        if self._quick(environ):
-            status, headers, body = await self._run_here(environ)
-        else:
-            status, headers, body = await loop.run_in_executor(threads, self._run, environ)
+            quick = self._quick(environ)
+            answer = await (
+                self._run_here(environ) if quick else self._run_watched(environ, receive)
+            )
+        status, headers, body = answer
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if not isinstance(body, bytes):
             await self._send_pieces(body, receive, send)
@@ -129,6 +131,16 @@ class Bridge:
                 while more and len(found) < READ_AT_MOST:
                     more = await _read_on(receive, found)
         return found
+
+    async def _run_watched(self, environ: WSGIEnvironment, receive: ASGIReceiveCallable) -> _Answer:
+        """Run the application in a thread, and tell it when the client is gone."""
+        environ[GONE] = client = ClientGone()
+        watch = asyncio.create_task(_watch(receive, client))
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, self._run, environ)
+        finally:
+            watch.cancel()
 
     async def _run_here(self, environ: WSGIEnvironment) -> _Answer:
         """Run the application without a thread; returns its whole answer."""
@@ -211,6 +223,13 @@ def _close(body: Iterable[bytes]) -> None:
     """Tell the application that its answer is no longer needed."""
     if close := getattr(body, "close", None):
         close()
+
+
+async def _watch(receive: ASGIReceiveCallable, client: ClientGone) -> None:
+    """Wait until a client disconnects whose request was read."""
+    while (await receive())["type"] == "http.request":
+        pass
+    client.set()
 
 
 class BrokenOff(Exception):

@@ -81,8 +81,8 @@ def message(digest: str) -> bytes:
     return f"deniably survey 1\n{digest}\n".encode()
 
 
-def verify(digest: str, signature: Signature) -> None:
-    """Raise BadSignature unless this is the author's signature of the definition."""
+def check_form(signature: Signature) -> None:
+    """Raise BadSignature unless the texts have the form of a key and of a signature."""
     if not _AUTHOR.fullmatch(signature.author):
         raise BadSignature(
             "an author's key is 64 lower-case hexadecimal digits; this text has"
@@ -93,6 +93,11 @@ def verify(digest: str, signature: Signature) -> None:
             "a signature is 128 lower-case hexadecimal digits; this text has"
             f" {len(signature.value)} characters"
         )
+
+
+def verify(digest: str, signature: Signature) -> None:
+    """Raise BadSignature unless this is the author's signature of the definition."""
+    check_form(signature)
     try:
         author = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.author))
         author.verify(bytes.fromhex(signature.value), message(digest))

@@ -1,0 +1,98 @@
+"""Whose turn it is where many ask for something scarce: whoever used least of it lately.
+
+Whoever is refused is told when to come again, and is promised to be the next then: a queue in which
+nobody stands, as it needs neither a thread nor a connection. A promise, too, is kept under a hash
+of the name, and for minutes at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from time import monotonic, time
+
+from deniably_server.guard.asker import Asker
+from deniably_server.guard.limits import Buckets, RecentUse
+
+_LONGEST_WAIT = 3600
+"""Seconds; nobody is told to wait longer."""
+_GRACE = 60.0
+"""Seconds for which a promise is kept once it is due."""
+
+
+class Turns:
+    """The accounts of those who ask, in memory alone."""
+
+    def __init__(
+        self, clock: Callable[[], float] = monotonic, wall: Callable[[], float] = time
+    ) -> None:
+        self._use, self._promises = RecentUse(clock, wall), _Promises(clock, wall)
+
+    def used(self, asker: Asker) -> float:
+        """How much this one used lately, in seconds until that is forgotten."""
+        return self._use.of(_name(asker))
+
+    def add(self, asker: Asker, seconds: float) -> None:
+        """This one used so many seconds."""
+        self._use.add(_name(asker), seconds)
+
+    def is_promised(self, asker: Asker) -> bool:
+        """Whether this one was refused before and comes at the promised time."""
+        return bool(asker.name) and self._promises.is_due(_name(asker))
+
+    def keep(self, asker: Asker) -> None:
+        """This one was let in."""
+        if asker.name:
+            self._promises.keep(_name(asker))
+
+    def wait(self, asker: Asker, ahead: int, each: float) -> int:
+        """Seconds until it is this one's turn: after so many computations that are ``ahead``, and
+        those that were promised to others, of ``each`` so many seconds."""
+        if not asker.name:
+            return _seconds(each * (ahead + 1))
+        return self._promises.make(_name(asker), ahead, each)
+
+
+class _Promises(Buckets):
+    """When whoever was refused may come again, by the hash of a name."""
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._due: dict[int, float] = {}
+        self._pruned = self._clock()
+
+    def make(self, name: str, ahead: int, each: float) -> int:
+        """Seconds to wait: those of a promise that is not due yet, or of a new one."""
+        place, now = self._place(name), self._clock()
+        with self._lock:
+            if self._due.get(place, now) <= now:
+                self._prune(now)
+                others = len(self._due.keys() - {place})
+                self._due[place] = now + _seconds(each * (ahead + others + 1))
+            return _seconds(self._due[place] - now)
+
+    def is_due(self, name: str) -> bool:
+        """Whether a promise is to be kept now."""
+        place, now = self._place(name), self._clock()
+        with self._lock:
+            return now - _GRACE <= self._due.get(place, float("inf")) <= now
+
+    def keep(self, name: str) -> None:
+        """A promise is kept."""
+        place = self._place(name)
+        with self._lock:
+            self._due.pop(place, None)
+
+    def _prune(self, now: float) -> None:
+        if now - self._pruned >= 1:
+            self._pruned = now
+            self._due = {place: due for place, due in self._due.items() if due >= now - _GRACE}
+
+
+def _seconds(wait: float) -> int:
+    return min(_LONGEST_WAIT, max(1, ceil(wait - 1e-6)))
+
+
+def _name(asker: Asker) -> str:
+    """A token and an address have different accounts even where their names are equal."""
+    return f"{'token' if asker.has_token else 'network'} {asker.name}"
