@@ -7,7 +7,7 @@ from math import floor, log10
 
 import pytest
 
-from deniably.core.markup import markdown_table
+from deniably.core.languages.markdown import Markdown
 from deniably.design.composition import AnswerPair
 from deniably.design.counts_alone import chance_left, two_digits_up
 from deniably.design.machines import CENSUS, FIELDWORK, Machines, two_digits
@@ -91,7 +91,7 @@ def summary() -> Lines:
 )
 def test_a_table_of_the_page_is_fresh(made: object, texts: int) -> None:
     assert callable(made)
-    table = markdown_table(made(), texts)
+    table = Markdown.table(made(), texts).source
 
     assert table in PAGE, f"put this in place of the table with this heading:\n{table}"
 
@@ -112,9 +112,8 @@ def test_the_table_of_what_outsiders_learn_is_the_one_that_is_checked() -> None:
         (f"{n:,}", f"{float(chance_left(n)):.0e}".replace("e-0", "e-"), *found)
         for n, found in SHUFFLED.items()
     ]
-    table = markdown_table(
-        [("reports", "delta", *(f"epsilon {one:g} alone" for one in LOCAL)), *rows], 1
-    )
+    heads = ("reports", "delta", *(f"epsilon {one:g} alone" for one in LOCAL))
+    table = Markdown.table([heads, *rows], 1).source
 
     assert table in PAGE, f"put this in place of the table with this heading:\n{table}"
 

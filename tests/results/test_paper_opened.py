@@ -109,7 +109,7 @@ def test_bibtex_and_latex_set_the_references(tmp_path: Path) -> None:
     nasty = Citation(
         survey="x", title="50 % {of} {R&D_#1 \\ $x$ ~ ^ <|>", digest="a" * 64, version="1"
     )
-    entries = [nasty.bibtex(), *(one.bibtex for one in SOURCES.values())]
+    entries = [nasty.bibtex().source, *(one.bibtex.source for one in SOURCES.values())]
     (tmp_path / "works.bib").write_text("\n".join(entries), encoding="utf-8")
     (tmp_path / "paper.aux").write_text(ASKING, encoding="ascii")
     run(tmp_path, "bibtex", "paper")  # which fails where an entry cannot be read

@@ -40,7 +40,7 @@ from support.every_type import QUESTIONS, reports_by_seed, survey_of_everything
 from support.keys import key_of
 from support.material import AUTHOR, source_of
 
-EVERYTHING = survey_of_everything(title='Odd "title" & <b>\n你 \U0001f600')
+EVERYTHING = survey_of_everything(title='Odd "title" & <b> 你 \U0001f600')
 PLAIN = [
     {"claim": {"epsilon": "2"}} | {key: one[key] for key in one if key != "show_if"}
     for one in QUESTIONS

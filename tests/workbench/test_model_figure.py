@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import deniably as dn
-from deniably.core.markup import latex, markdown
+from deniably.core.languages.latex import Latex
+from deniably.core.languages.markdown import Markdown
 from deniably.core.table import Table
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.workbench.models.model_figure import called, model_paper
@@ -189,5 +190,5 @@ def test_a_cell_with_marks_breaks_no_table() -> None:
     text = table.to_latex()
     assert not re.search(r"(?<!\\)[%#_]|(?<![\\$])\$x", text)
     assert "{}[x]" in text, "after the end of a line a bracket begins an option"
-    assert "new" in latex(nasty)
-    assert "\n" not in latex(nasty) + markdown(nasty)
+    assert "new" in Latex.text(nasty).source
+    assert "\n" not in Latex.text(nasty).source + Markdown.text(nasty).source

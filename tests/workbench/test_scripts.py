@@ -41,7 +41,7 @@ SURVEYS = {
     "some": (survey_of_everything(ask=4, questions=PLAIN), 60),
     "odd": (  # marks that mean something to R, to Python or to Stata
         survey_of_everything(
-            title='Odd "title" \\ `x` $y /* // */\n# 你 \U0001f600',
+            title='Odd "title" \\ `x` $y /* // */ # 你 \U0001f600',
             questions=[
                 {"claim": {"epsilon": "2"}} | one | {"label": '"A" \\ `x` $y /* // {b} \U0001f600?'}
                 for one in QUESTIONS[:1]

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
+from deniably.core.languages.spreadsheet import csv_table
 from deniably.results import comparison_papers, side_drawing, stratum_drawing
 from deniably.results.by_stratum import (
     COLUMNS,
@@ -20,7 +21,6 @@ from deniably.results.by_stratum import (
 from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.side_by_side import has_figures
-from deniably.results.spreadsheet import written
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label
 from deniably.survey.strata import Stratum, query_of
@@ -72,7 +72,7 @@ def strata_as_json(name: str) -> Response:
 def strata_as_csv(name: str) -> Response:
     """The strata for a spreadsheet, with a row for each figure and for each difference."""
     found = _current(name)
-    return as_attachment(written(COLUMNS, by_stratum_rows(found)), _file(found))
+    return as_attachment(csv_table(COLUMNS, by_stratum_rows(found)), _file(found))
 
 
 @blueprint.get("/api/surveys/<name>/strata.svg")

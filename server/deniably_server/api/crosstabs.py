@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
+from deniably.core.languages.spreadsheet import csv_table
 from deniably.results import comparison_papers, crosstab_drawing
 from deniably.results.as_product import as_product
 from deniably.results.crosstab_drawing import Of
@@ -26,7 +27,6 @@ from deniably.results.crosstabs import (
 )
 from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, ResultsSource
-from deniably.results.spreadsheet import written
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
 from deniably.survey.strata import query_of
@@ -80,7 +80,7 @@ def crosstab_as_json(name: str) -> Response:
 def crosstab_as_csv(name: str) -> Response:
     """The cross-table for a spreadsheet, with a row for each figure."""
     found = _current(name)
-    return as_attachment(written(COLUMNS, crosstab_rows(found)), _file(found))
+    return as_attachment(csv_table(COLUMNS, crosstab_rows(found)), _file(found))
 
 
 @blueprint.get("/api/surveys/<name>/crosstab.svg")

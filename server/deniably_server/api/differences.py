@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
+from deniably.core.languages.spreadsheet import csv_table
 from deniably.results import comparison, comparison_papers, difference_drawing
 from deniably.results.by_stratum import FEWEST
 from deniably.results.comparison import (
@@ -22,7 +23,6 @@ from deniably.results.comparison import (
 )
 from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, ResultsSource
-from deniably.results.spreadsheet import written
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
 from deniably.survey.survey import Survey
@@ -118,7 +118,7 @@ def differences(name: str) -> Response:
 def differences_as_csv(name: str) -> Response:
     """The differences for a spreadsheet, with a row for each difference."""
     found = _current(name)
-    text = written(difference_drawing.COLUMNS, difference_drawing.difference_rows(found))
+    text = csv_table(difference_drawing.COLUMNS, difference_drawing.difference_rows(found))
     return as_attachment(text, _file(found))
 
 

@@ -10,10 +10,10 @@ from collections.abc import Hashable
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
+from deniably.core.languages.spreadsheet import csv_table
 from deniably.results import comparison_papers, side_drawing, wave_drawing
 from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, ResultsSource
-from deniably.results.spreadsheet import written
 from deniably.results.waves import (
     COLUMNS,
     Wave,
@@ -59,7 +59,7 @@ def waves_as_json(name: str) -> Response:
 @costly("tallies", _others)
 def waves_as_csv(name: str) -> Response:
     """The waves for a spreadsheet, with a row for each figure in each wave."""
-    return as_attachment(written(COLUMNS, wave_rows(_current(name))), f"{name}-waves")
+    return as_attachment(csv_table(COLUMNS, wave_rows(_current(name))), f"{name}-waves")
 
 
 @blueprint.get("/api/surveys/<name>/waves.svg")

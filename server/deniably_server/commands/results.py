@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from deniably.core.languages.json import json_text
 from deniably.core.steering import one_line
 from deniably_server.commands.audit import show_progress
 
@@ -115,7 +115,7 @@ def _write_pages(file: Path, to: Path, confidence: float) -> None:
 
 def _show(found: Results | Subgroups, form: str | None) -> None:
     if form == "json":
-        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+        click.echo(json_text(found.to_dict()))
     elif form == "csv":
         click.echo(_csv(found), nl=False)
     else:
@@ -174,10 +174,10 @@ def _of_server(
 
 
 def _csv(found: Results | Subgroups) -> str:
+    from deniably.core.languages.spreadsheet import csv_table
     from deniably.results.rows import COLUMNS
-    from deniably.results.spreadsheet import written
 
-    return written(COLUMNS, found.rows)
+    return csv_table(COLUMNS, found.rows)
 
 
 def _written(found: Results, to: Path) -> list[str]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from deniably.core.extras import install_command
-from deniably.core.markup import latex, latex_table, markdown, markdown_table
+from deniably.core.languages.html import HtmlCode
+from deniably.core.languages.latex import Latex
+from deniably.core.languages.markdown import Markdown
 from deniably.core.steering import one_line
 
 if TYPE_CHECKING:
@@ -68,18 +69,22 @@ class Table:
 
     def to_markdown(self) -> str:
         """The table as Markdown, with its caption above and its notes below."""
-        table = markdown_table(self.lines, self.texts)
-        notes = [markdown(note) for note in self.notes]
-        return "\n\n".join([f"**{markdown(self.caption)}**", table, *notes]) + "\n"
+        caption = Markdown.filled("**{caption}**", caption=Markdown.text(self.caption))
+        table = Markdown.table(self.lines, self.texts)
+        notes = map(Markdown.text, self.notes)
+        return Markdown.joined("\n\n", [caption, table, *notes]).source + "\n"
 
     def to_latex(self) -> str:
         """The table as LaTeX, which needs no package: caption, ``tabular`` and notes."""
-        notes = "".join(f"\n\n\\smallskip\\footnotesize {latex(note)}" for note in self.notes)
-        return (
-            "\\begin{table}\n\\centering\n"
-            f"\\caption{{{latex(self.caption)}}}\n{latex_table(self.lines, self.texts)}{notes}\n"
-            "\\end{table}\n"
-        )
+        notes = [
+            Latex.filled("\n\n\\smallskip\\footnotesize {note}", note=Latex.text(note))
+            for note in self.notes
+        ]
+        return Latex.filled(
+            "\\begin{{table}}\n\\centering\n\\caption{{{caption}}}\n{table}{notes}\n\\end{{table}}\n",
+            caption=Latex.text(self.caption), table=Latex.table(self.lines, self.texts),
+            notes=Latex.joined("", notes),
+        ).source  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -90,19 +95,28 @@ class Table:
 
     def _repr_html_(self) -> str:
         head, *rest = self.lines
-        body = "".join(f"<tr>{self._cells(line, 'td')}</tr>" for line in rest)
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return (
-            f"<table><caption>{escape(self.caption)}</caption>"
-            f"<thead><tr>{self._cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        rows = (
+            HtmlCode.filled("<tr>{cells}</tr>", cells=self._cells(line, HtmlCode("td")))
+            for line in rest
         )
+        notes = (HtmlCode.filled("<p>{note}</p>", note=HtmlCode.text(note)) for note in self.notes)
+        return HtmlCode.filled(
+            "<table><caption>{caption}</caption>"
+            "<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}",
+            caption=HtmlCode.text(self.caption), head=self._cells(head, HtmlCode("th")),
+            body=HtmlCode.joined("", rows), notes=HtmlCode.joined("", notes),
+        ).source  # fmt: skip
 
-    def _cells(self, line: Sequence[str], tag: str) -> str:
-        sides = ["left" if place < self.texts else "right" for place in range(len(line))]
-        return "".join(
-            f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>'
-            for side, cell in zip(sides, line, strict=True)
-        )
+    def _cells(self, line: Sequence[str], tag: HtmlCode) -> HtmlCode:
+        cells = [
+            HtmlCode.filled(
+                '<{tag} style="text-align: {side}">{cell}</{tag}>',
+                tag=tag, cell=HtmlCode.text(cell),
+                side=HtmlCode("left") if place < self.texts else HtmlCode("right"),
+            )
+            for place, cell in enumerate(line)
+        ]  # fmt: skip
+        return HtmlCode.joined("", cells)
 
 
 def frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:

@@ -6,15 +6,14 @@ server and notebooks.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from deniably.core.languages.json import json_text
+from deniably.core.languages.spreadsheet import csv_table
 from deniably.core.steering import one_line
 from deniably.core.table import Cell, aligned, frame
 from deniably.lab.inputs import privacy_text
@@ -103,7 +102,7 @@ class Experiment:
 
     def to_json(self) -> str:
         """Everything but the drawings as JSON."""
-        return json.dumps(
+        return json_text(
             {
                 "experiment": self.name,
                 "about": self.about,
@@ -115,17 +114,12 @@ class Experiment:
                 "notes": list(self.notes),
                 "sources": [asdict(source) for source in self.sources],
             },
-            ensure_ascii=False,
             indent=1,
         )
 
     def to_csv(self) -> str:
         """The rows as CSV, with a line of names."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.columns, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return text.getvalue()
+        return csv_table(self.columns, self.rows, "\n")
 
     def __repr__(self) -> str:
         lines = [self.columns, *([_cell(row.get(name)) for name in self.columns]

@@ -1,41 +1,12 @@
-"""Writes results as CSV that is safe to open: no label can run as a formula."""
+"""Results as CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Iterable, Mapping, Sequence
-
+from deniably.core.languages.spreadsheet import csv_table
 from deniably.results.document import SurveyResult
 from deniably.results.rows import COLUMNS, rows
-
-_FORMULA = "=+\\-@＝＋－＠"
-"""What a formula may begin with, also in the wide forms that some spreadsheets read so."""
-_STARTS = re.compile(rf"(?:^(?=[\t\r])|(?:^|[;\t\r\n])[\s\"']*(?=[{_FORMULA}]))")
-_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def spreadsheet(result: SurveyResult) -> str:
     """The result as CSV: a row of column names, then one row for each figure."""
-    return written(COLUMNS, rows(result))
-
-
-def written(columns: Sequence[str], lines: Iterable[Mapping[str, str | float | None]]) -> str:
-    """A table as CSV: a row of column names, then the lines; what a line lacks stays empty."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, restval=None)
-    writer.writeheader()
-    writer.writerows({key: _safe(cell) for key, cell in line.items()} for line in lines)
-    return out.getvalue()
-
-
-def _safe(cell: str | float | None) -> str | float | None:
-    """Puts an apostrophe before text that a spreadsheet would take for a formula.
-
-    In much of Europe cells end at a semicolon, a tab or a line, even within quotation marks. So
-    each part between those gets one, too. A number stays a number.
-    """
-    if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
-        return cell
-    return _STARTS.sub(lambda start: f"{start[0]}'", cell)
+    return csv_table(COLUMNS, rows(result))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from deniably.core.errors import BadRegister
+from deniably.core.languages.json import json_file
 from deniably.results.document import SurveyResult
 from deniably.results.writing.publication import Publication
 from deniably.survey.survey import Survey
@@ -50,7 +50,7 @@ class Provenance:
         """A part of the register as JSON, for a file beside the reports."""
         where = {"address": self.address} if self.address else {}
         document = {"head": self.head, **where, "entries": self.entries}
-        return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+        return json_file(document)
 
 
 def provenance(register: Register, survey: Survey) -> Provenance:

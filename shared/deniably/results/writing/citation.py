@@ -6,10 +6,12 @@ A server knows the author's key and no name, so the author is a blank to fill in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import LiteralString
 
-from deniably.core.markup import latex
+from deniably.core.languages.addresses import web_address
+from deniably.core.languages.bibliographies import Bibtex, Ris, Yaml
+from deniably.core.languages.latex import Latex
 from deniably.core.steering import one_line
-from deniably.results.writing.references import entry, record
 
 AUTHORS = "[state: the authors]"
 _KEY_DIGITS = 8
@@ -60,59 +62,55 @@ class Citation:
         link = f" {self.url}" if self.url else ""
         return f"{AUTHORS} ({self.year}). {one_line(self.title)} [Data set; {self._kept}].{link}"
 
-    def bibtex(self) -> str:
+    def bibtex(self) -> Bibtex:
         """The entry of a BibTeX file."""
-        return entry(
+        return Bibtex.entry(
             "misc",
             self.key,
             {
-                "author": f"{{{latex(AUTHORS)}}}",
-                "title": f"{{{latex(one_line(self.title))}}}",
-                "year": self.year,
-                "note": latex(self._note),
-                "url": self.url,
+                "author": Latex.filled("{{{names}}}", names=Latex.text(AUTHORS)),
+                "title": Latex.filled("{{{title}}}", title=Latex.text(self.title)),
+                "year": Latex.text(self.year),
+                "note": Latex.text(self._note),
+                "url": Latex.address(self.url),
             },
         )
 
-    def ris(self) -> str:
+    def ris(self) -> Ris:
         """The record of a RIS file."""
-        return record(
+        return Ris.record(
             "DATA",
             [
                 ("AU", AUTHORS),
                 ("PY", self.day[:4]),
                 ("DA", self.day.replace("-", "/")),
-                ("TI", one_line(self.title)),
+                ("TI", self.title),
                 ("N1", self._note),
                 ("UR", self.url),
                 ("ID", self.key),
             ],
         )
 
-    def cff(self) -> str:
+    def cff(self) -> Yaml:
         """A CITATION.cff (Citation File Format 1.2.0)."""
+        address = web_address(self.url)
         lines = [
-            "cff-version: 1.2.0",
-            "message: If you use these reports, please cite them. They are randomised.",
-            "type: dataset",
-            f"title: {_yaml(self.title)}",
-            "authors:",
-            f"  - name: {_yaml(AUTHORS)}",
+            Yaml("cff-version: 1.2.0"),
+            Yaml("message: If you use these reports, please cite them. They are randomised."),
+            Yaml("type: dataset"),
+            _field("title: {value}", self.title),
+            Yaml("authors:"),
+            _field("  - name: {value}", AUTHORS),
+            *([_field("date-released: {value}", self.day)] if self.day else []),
+            *([_field("url: {value}", address)] if address else []),
+            Yaml("identifiers:"),
+            Yaml("  - type: other"),
+            _field("    value: {value}", self.digest),
+            Yaml("    description: SHA-256 of the survey's definition"),
+            _field("abstract: {value}", self._note),
         ]
-        if self.day:
-            lines.append(f"date-released: '{self.day}'")
-        if self.url:
-            lines.append(f"url: {_yaml(self.url)}")
-        lines += [
-            "identifiers:",
-            "  - type: other",
-            f"    value: '{self.digest}'",
-            "    description: SHA-256 of the survey's definition",
-            f"abstract: {_yaml(self._note)}",
-        ]
-        return "\n".join(lines) + "\n"
+        return Yaml.joined("\n", [*lines, Yaml()])
 
 
-def _yaml(text: str) -> str:
-    """A text in single quotes, on one line."""
-    return "'" + one_line(text).replace("'", "''") + "'"
+def _field(template: LiteralString, value: str) -> Yaml:
+    return Yaml.filled(template, value=Yaml.text(value))

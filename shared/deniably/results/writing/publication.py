@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from deniably.core.markup import markdown, markdown_table
+from deniably.core.languages.markdown import Markdown
 from deniably.core.own_version import own_version
 from deniably.results.document import SurveyResult
 from deniably.results.writing import methods as section
@@ -63,9 +63,9 @@ class Publication:
         """
         written: dict[str, Callable[[], str]] = {
             "apa": self.citation.apa,
-            "bibtex": self.citation.bibtex,
-            "ris": self.citation.ris,
-            "cff": self.citation.cff,
+            "bibtex": lambda: self.citation.bibtex().source,
+            "ris": lambda: self.citation.ris().source,
+            "cff": lambda: self.citation.cff().source,
         }
         if style not in written:
             raise ValueError(f"there is no style {style!r}; there are {', '.join(CITED_AS)}")
@@ -95,12 +95,12 @@ class Publication:
     @property
     def bibliography(self) -> str:
         """The file references.bib: the survey, then the works that the methods cite."""
-        return "\n".join([self.cite("bibtex"), *(one.bibtex for one in self.references)])
+        return "\n".join([self.cite("bibtex"), *(one.bibtex.source for one in self.references)])
 
     @property
     def records(self) -> str:
         """The file references.ris: the survey, then the works that the methods cite."""
-        return "\n".join([self.cite("ris"), *(one.ris for one in self.references)])
+        return "\n".join([self.cite("ris"), *(one.ris.source for one in self.references)])
 
     @property
     def checklist(self) -> list[Disclosure]:
@@ -110,51 +110,77 @@ class Publication:
     def methods_file(self) -> str:
         """METHODS.md: the findings, the methods section and its references, in Markdown."""
         questions = self.result.questions
+        cited = [
+            (self.citation.apa(), self.url),
+            *((one.apa, one.address) for one in self.references),
+        ]
         return _document(
-            f"# Methods: {markdown(self.result.title)}",
+            Markdown.filled("# Methods: {title}", title=Markdown.text(self.result.title)),
             *self._warned(),
-            *map(markdown, self.section.paragraphs),
+            *map(Markdown.text, self.section.paragraphs),
             _table(self.result),
-            "## Findings, a sentence each",
-            "\n".join(f"- {markdown(self.sentence(one.name))}" for one in questions),
-            "## References",
-            "\n".join(
-                f"- {markdown(one)}"
-                for one in (self.citation.apa(), *(one.apa for one in self.references))
+            Markdown("## Findings, a sentence each"),
+            Markdown.joined(
+                "\n",
+                (
+                    Markdown.filled("- {said}", said=Markdown.text(self.sentence(one.name)))
+                    for one in questions
+                ),
             ),
+            Markdown("## References"),
+            Markdown.joined("\n", (_reference(entry, address) for entry, address in cited)),
         )
 
     def checklist_file(self) -> str:
         """CHECKLIST.md: what AAPOR asks to disclose, in Markdown."""
+        items = (
+            Markdown.filled(
+                "{number}. **{item}.** {text}",
+                number=Markdown.number(number),
+                item=Markdown.text(one.item),
+                text=Markdown.text(one.text),
+            )
+            for number, one in enumerate(self.checklist, 1)
+        )
+        title = Markdown.text(self.result.title)
         return _document(
-            f"# What AAPOR asks to disclose: {markdown(self.result.title)}",
+            Markdown.filled("# What AAPOR asks to disclose: {title}", title=title),
             *self._warned(),
-            "Fill in what comes after “state:”.",
-            "\n".join(
-                f"{number}. **{one.item}.** {markdown(one.text)}"
-                for number, one in enumerate(self.checklist, 1)
+            Markdown("Fill in what comes after “state:”."),
+            Markdown.joined("\n", items),
+            Markdown(
+                "Source: American Association for Public Opinion Research (2021), AAPOR code of"
+                " professional ethics and practices, section III.A."
             ),
-            "Source: American Association for Public Opinion Research (2021), AAPOR code of"
-            " professional ethics and practices, section III.A.",
         )
 
-    def _warned(self) -> Iterator[str]:
+    def _warned(self) -> Iterator[Markdown]:
         if self.warning:
-            yield f"**{markdown(self.warning)}**"
+            yield Markdown.filled("**{warning}**", warning=Markdown.text(self.warning))
 
     @property
     def _days(self) -> tuple[str, str]:
         return self.published, self.closed
 
 
-def _document(*blocks: str) -> str:
-    return "\n\n".join(blocks) + "\n"
+def _document(*blocks: Markdown) -> str:
+    return Markdown.joined("\n\n", blocks).source + "\n"
 
 
-def _table(result: SurveyResult) -> str:
+def _reference(entry: str, address: str) -> Markdown:
+    """An item of a list of references; the address at its end, if it has one, is a link."""
+    if not address or not entry.endswith(address):
+        return Markdown.filled("- {entry}", entry=Markdown.text(entry))
+    return Markdown.filled(
+        "- {entry} {address}",
+        entry=Markdown.text(entry.removesuffix(address)), address=Markdown.address(address),
+    )  # fmt: skip
+
+
+def _table(result: SurveyResult) -> Markdown:
     """The questions by their names in files, with mechanism, epsilon, odds and reports."""
     heads = ("question", "mechanism", "epsilon", "odds", "reports")
     lines = [
         (one.name, one.method, one.epsilon, one.odds, f"{one.n:,}") for one in result.questions
     ]
-    return markdown_table([heads, *lines], 2)
+    return Markdown.table([heads, *lines], 2)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, LiteralString
 
-from deniably.core.markup import latex, latex_name
+from deniably.core.languages.bibliographies import Bibtex, Ris
+from deniably.core.languages.latex import Latex
 
 Kind = Literal["article", "inproceedings", "book", "misc"]
 
-_RIS_TYPES: dict[Kind, str] = {
+_RIS_TYPES: dict[Kind, LiteralString] = {
     "article": "JOUR", "inproceedings": "CPAPER", "book": "BOOK", "misc": "GEN",
+}  # fmt: skip
+_BIBTEX_PLACES: dict[Kind, LiteralString] = {
+    "article": "journal", "inproceedings": "booktitle", "book": "publisher",
+    "misc": "howpublished",
 }  # fmt: skip
 
 
@@ -71,30 +76,29 @@ class Work:
         return f"https://doi.org/{self.doi}" if self.doi else self.url
 
     @property
-    def bibtex(self) -> str:
+    def bibtex(self) -> Bibtex:
         """The entry of a BibTeX file."""
-        place = {"article": "journal", "inproceedings": "booktitle", "book": "publisher"}
-        return entry(
+        return Bibtex.entry(
             self.kind,
             self.key,
             {
-                "author": " and ".join(map(latex_name, self.authors)),
-                "year": str(self.year),
-                "title": f"{{{latex(self.title)}}}",
-                place.get(self.kind, "howpublished"): latex(self.within),
-                "volume": self.volume,
-                "number": self.number,
-                "pages": self.pages.replace("-", "--"),
-                "doi": self.doi,
-                "url": self.url,
+                "author": Latex.joined(" and ", map(Latex.person, self.authors)),
+                "year": Latex.number(self.year),
+                "title": Latex.filled("{{{title}}}", title=Latex.text(self.title)),
+                _BIBTEX_PLACES[self.kind]: Latex.text(self.within),
+                "volume": Latex.text(self.volume),
+                "number": Latex.text(self.number),
+                "pages": Latex.text(self.pages.replace("-", "--")),
+                "doi": Latex.text(self.doi),
+                "url": Latex.address(self.url),
             },
         )
 
     @property
-    def ris(self) -> str:
+    def ris(self) -> Ris:
         """The record of a RIS file."""
         first, _, last = self.pages.partition("-")
-        return record(
+        return Ris.record(
             _RIS_TYPES[self.kind],
             [
                 *(("AU", author) for author in self.authors),
@@ -138,23 +142,6 @@ def bracketed(keys: Iterable[str]) -> str:
 def in_order(keys: Iterable[str]) -> list[Work]:
     """The works as a list of references has them, each once."""
     return sorted((SOURCES[key] for key in set(keys)), key=lambda one: one.apa.casefold())
-
-
-def entry(kind: str, key: str, fields: dict[str, str]) -> str:
-    """An entry of a BibTeX file, without the fields that are empty."""
-    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
-    return f"@{kind}{{{key},\n{lines}\n}}\n"
-
-
-def record(kind: str, fields: Iterable[tuple[str, str]]) -> str:
-    """A record of a RIS file, without the fields that are empty."""
-
-    def lines() -> Iterator[str]:
-        yield f"TY  - {kind}"
-        yield from (f"{tag}  - {value}" for tag, value in fields if value)
-        yield "ER  - "
-
-    return "\n".join(lines()) + "\n"
 
 
 _WORKS = (

@@ -6,15 +6,16 @@ estimate beside the counts of what was reported.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from typing import Final
+from xml.etree.ElementTree import Element, indent, tostring
 
 import numpy as np
 
+from deniably.core.languages.html import HtmlCode
+from deniably.core.languages.xml import element
 from deniably.estimation.estimate import standard_error
 from deniably.trust.signing import fingerprint
 from deniably.workbench.columns import ROW, WARNING, FileColumn, StratumColumn, note, told
@@ -24,8 +25,6 @@ from deniably.workbench.report_set import ReportSet
 _NAMESPACE = "ddi:codebook:2_5"
 _SHORT = 9
 """Characters of a fraction that people still read."""
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 does not allow, although a label may have it."""
 
 
 @dataclass(frozen=True)
@@ -86,65 +85,61 @@ def described(reports: ReportSet) -> Iterator[Described]:
 def ddi(reports: ReportSet, source: Provenance) -> str:
     """The codebook as DDI Codebook 2.5."""
     book = Element("codeBook", {"xmlns": _NAMESPACE, "version": "2.5"})
-    _study(SubElement(book, "stdyDscr"), reports, source)
-    text = SubElement(SubElement(book, "fileDscr", ID="reports"), "fileTxt")
-    _say(text, "fileName", "reports.csv")
-    size = SubElement(text, "dimensns")
-    _say(size, "caseQnty", f"{len(reports)}")
-    _say(size, "varQnty", f"{len(reports.columns) + 1}")
-    data = SubElement(book, "dataDscr")
-    row = SubElement(data, "var", ID="V1", name=ROW, files="reports")
-    _say(row, "labl", "Number of the row; reports are sorted by content, not by arrival")
+    _study(element(book, "stdyDscr"), reports, source)
+    text = element(element(book, "fileDscr", ID="reports"), "fileTxt")
+    element(text, "fileName", "reports.csv")
+    size = element(text, "dimensns")
+    element(size, "caseQnty", f"{len(reports)}")
+    element(size, "varQnty", f"{len(reports.columns) + 1}")
+    data = element(book, "dataDscr")
+    row = element(data, "var", ID="V1", name=ROW, files="reports")
+    element(row, "labl", "Number of the row; reports are sorted by content, not by arrival")
     for number, one in enumerate(described(reports), 2):
-        _variable(
-            SubElement(data, "var", ID=f"V{number}", name=one.column.name, files="reports"), one
-        )
+        _variable(element(data, "var", ID=f"V{number}", name=one.column.name, files="reports"), one)
     indent(book, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(book, encoding="unicode")}\n'
 
 
 def _study(study: Element, reports: ReportSet, source: Provenance) -> None:
     survey = reports.survey
-    citation = SubElement(study, "citation")
-    title = SubElement(citation, "titlStmt")
-    _say(title, "titl", survey.title)
-    _say(title, "IDNo", survey.digest, agency="Deniably")
-    _say(SubElement(citation, "rspStmt"), "AuthEnty", f"Author's key {fingerprint(source.author)}")
-    _say(SubElement(citation, "prodStmt"), "software", "Deniably")
-    info = SubElement(study, "stdyInfo")
-    _say(info, "abstract", told(reports.layout))
-    dates = SubElement(info, "sumDscr")
+    citation = element(study, "citation")
+    title = element(citation, "titlStmt")
+    element(title, "titl", survey.title)
+    element(title, "IDNo", survey.digest, agency="Deniably")
+    element(element(citation, "rspStmt"), "AuthEnty", f"Author's key {fingerprint(source.author)}")
+    element(element(citation, "prodStmt"), "software", "Deniably")
+    info = element(study, "stdyInfo")
+    element(info, "abstract", told(reports.layout))
+    dates = element(info, "sumDscr")
     for event, day in (("start", source.published), ("end", source.closed)):
         if day:
-            _say(dates, "collDate", day, event=event, date=day)
-    _say(study, "notes", f"The head of the register of surveys was {source.head}.")
+            element(dates, "collDate", day, event=event, date=day)
+    element(study, "notes", f"The head of the register of surveys was {source.head}.")
 
 
 def _variable(variable: Element, one: Described) -> None:
     """The parts of a variable, in the order that the schema asks for."""
     column = one.column
-    _say(variable, "labl", column.title)
-    _say(SubElement(variable, "qstn"), "qstnLit", one.question)
-    _say(variable, "TotlResp", f"{one.n}")
+    element(variable, "labl", column.title)
+    element(element(variable, "qstn"), "qstnLit", one.question)
+    element(variable, "TotlResp", f"{one.n}")
     if one.estimate is not None and one.error is not None:
-        _say(variable, "sumStat", f"{one.estimate:.10g}", type="other", otherType="estimated share")
-        _say(variable, "sumStat", f"{one.error:.10g}", type="other", otherType="standard error")
+        element(
+            variable, "sumStat", f"{one.estimate:.10g}", type="other", otherType="estimated share"
+        )
+        element(variable, "sumStat", f"{one.error:.10g}", type="other", otherType="standard error")
     for value, label in enumerate(column.categories):
-        category = SubElement(variable, "catgry")
-        _say(category, "catValu", f"{value}")
-        _say(category, "labl", label)
-        _say(category, "catStat", f"{one.counts[value]}", type="freq")
-    _say(variable, "codInstr", one.instruction)
-    SubElement(variable, "varFormat", type="numeric")
-
-
-def _say(parent: Element, tag: str, text: str, **attributes: str) -> None:
-    SubElement(parent, tag, attributes).text = _NOT_XML.sub("\ufffd", text)
+        category = element(variable, "catgry")
+        element(category, "catValu", f"{value}")
+        element(category, "labl", label)
+        element(category, "catStat", f"{one.counts[value]}", type="freq")
+    element(variable, "codInstr", one.instruction)
+    element(variable, "varFormat", type="numeric")
 
 
 # --- the page -----------------------------------------------------------------------------------
 
-_PAGE = """\
+_PAGE: Final = """\
 <!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -175,15 +170,16 @@ often each was reported<th scope="col">p<th scope="col">q<th scope="col">Estimat
 def codebook_page(reports: ReportSet) -> str:
     """The codebook as an HTML page that needs nothing else."""
     survey = reports.survey
-    return _PAGE.format(
-        title=escape(survey.title),
-        warning=escape(WARNING),
-        note=escape(note(reports.layout)),
-        n=f"{len(reports):,}",
-        name=escape(survey.name),
-        digest=survey.digest,
-        rows="\n".join(map(_row, described(reports))),
-    )
+    return HtmlCode.filled(
+        _PAGE,
+        title=HtmlCode.text(survey.title),
+        warning=HtmlCode.text(WARNING),
+        note=HtmlCode.text(note(reports.layout)),
+        n=HtmlCode.text(f"{len(reports):,}"),
+        name=HtmlCode.text(survey.name),
+        digest=HtmlCode.text(survey.digest),
+        rows=HtmlCode.joined("\n", map(_row, described(reports))),
+    ).source
 
 
 def short(exact: Fraction | None) -> str:
@@ -194,17 +190,22 @@ def short(exact: Fraction | None) -> str:
     return text if len(text) <= _SHORT else f"{float(exact):.6g}"
 
 
-def _row(one: Described) -> str:
+def _row(one: Described) -> HtmlCode:
     column, (p, q) = one.column, one.column.p_and_q
-    values = "<br>".join(
-        f"{value} = {escape(label)}: {one.counts[value]:,}"
+    values = [
+        HtmlCode.text(f"{value} = {label}: {one.counts[value]:,}")
         for value, label in enumerate(column.categories)
-    )
+    ]
     share = ""
     if one.estimate is not None and one.error is not None:
         share = f"{one.estimate:.4f} (s.e. {one.error:.4f})"
-    return (
-        f'<tr><th scope="row">{escape(column.name)}<td>{escape(column.title)}'
-        f"<td>{values or f'a number; {one.n:,} reported'}"
-        f'<td class="n">{short(p)}<td class="n">{short(q)}<td class="n">{share}'
+    return HtmlCode.filled(
+        '<tr><th scope="row">{name}<td>{title}<td>{values}'
+        '<td class="n">{p}<td class="n">{q}<td class="n">{share}',
+        name=HtmlCode.text(column.name),
+        title=HtmlCode.text(column.title),
+        values=HtmlCode.joined("<br>", values or [HtmlCode.text(f"a number; {one.n:,} reported")]),
+        p=HtmlCode.text(short(p)),
+        q=HtmlCode.text(short(q)),
+        share=HtmlCode.text(share),
     )

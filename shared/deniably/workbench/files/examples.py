@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final, LiteralString, TypeVar
 
+from deniably.core.languages.code import ScriptCode
+from deniably.core.languages.python import Python
+from deniably.core.languages.r import R
+from deniably.core.languages.stata import Stata
 from deniably.workbench.columns import FileColumns, StratumColumn
 from deniably.workbench.files.packages import pairs
 
-MARK = "> "
+MARK: Final = "> "
+_Language = TypeVar("_Language", bound=ScriptCode)
 
 
 @dataclass(frozen=True)
@@ -32,94 +38,133 @@ def example_of(columns: FileColumns) -> Example | None:
     return None
 
 
-def in_r(example: Example) -> str:
+def in_r(example: Example) -> R:
     """For R: glm, and svyglm with weights by which all strata count alike."""
-    link = f"randomised({float(example.p)!r}, {float(example.q)!r})"
-    keys = [f"`{one.name}`" for one in example.strata]
-    formula = f"`{example.outcome}` ~ {' + '.join(keys) or '1'}"
-    count = 1 + sum(len(one.categories) - 1 for one in example.strata)
-    options = f"start = rep(0, {count}), epsilon = 1e-12, maxit = 100"
+    link = R.filled("randomised({p}, {q})", p=_number(R, example.p), q=_number(R, example.q))
+    keys = [R.name(one.name) for one in example.strata]
+    formula = R.filled(
+        "{outcome} ~ {keys}", outcome=R.name(example.outcome),
+        keys=R.joined(" + ", keys) if keys else R("1"),
+    )  # fmt: skip
+    options = R.filled(
+        "start = rep(0, {count}), epsilon = 1e-12, maxit = 100",
+        count=R.number(1 + sum(len(one.categories) - 1 for one in example.strata)),
+    )
     lines = [
-        f"reports[[{r_text(one.name)}]] <- factor(reports[[{r_text(one.name)}]],"
-        f" 0:{len(one.categories) - 1}, c({', '.join(map(r_text, one.categories))}))"
-        for one in example.strata
-    ]
-    lines += [
-        f"model <- glm({formula}, binomial({link}), reports, {options})",
-        "print(coef(summary(model)), digits = 8)",
-    ]
+        *map(_factor_in_r, example.strata),
+        R.filled(
+            "model <- glm({formula}, binomial({link}), reports, {options})",
+            formula=formula, link=link, options=options,
+        ),
+        R("print(coef(summary(model)), digits = 8)"),
+    ]  # fmt: skip
     if example.strata:
-        named = ", ".join(f"reports[[{r_text(one.name)}]]" for one in example.strata)
+        named = (R.filled("reports[[{name}]]", name=R.text(one.name)) for one in example.strata)
         lines += [
-            f"stratum <- droplevels(interaction({named}))",
-            "known <- rep(1 / nlevels(stratum), nlevels(stratum))  # the true shares, as you know",
-            "reports$weight <- as.vector((known / prop.table(table(stratum)))[stratum])",
-            "design <- survey::svydesign(~1, strata = stratum, weights = ~weight, data = reports)",
-            f"weighted <- survey::svyglm({formula}, design, family = quasibinomial({link}),"
-            f" {options})",
-            "print(coef(summary(weighted)), digits = 8)",
-        ]
-    return _shown("#", lines)
+            R.filled("stratum <- droplevels(interaction({named}))", named=R.joined(", ", named)),
+            R(
+                "known <- rep(1 / nlevels(stratum), nlevels(stratum))"
+                "  # the true shares, as you know"
+            ),
+            R("reports$weight <- as.vector((known / prop.table(table(stratum)))[stratum])"),
+            R(
+                "design <- survey::svydesign(~1, strata = stratum, weights = ~weight,"
+                " data = reports)"
+            ),
+            R.filled(
+                "weighted <- survey::svyglm({formula}, design, family = quasibinomial({link}),"
+                " {options})",
+                formula=formula, link=link, options=options,
+            ),
+            R("print(coef(summary(weighted)), digits = 8)"),
+        ]  # fmt: skip
+    return _shown(R, "#", lines)
 
 
-def in_python(example: Example) -> str:
+def _factor_in_r(column: StratumColumn) -> R:
+    return R.filled(
+        "reports[[{name}]] <- factor(reports[[{name}]], 0:{last}, c({values}))",
+        name=R.text(column.name), last=R.number(len(column.categories) - 1),
+        values=R.joined(", ", map(R.text, column.categories)),
+    )  # fmt: skip
+
+
+def in_python(example: Example) -> Python:
     """For Python: ``deniably.regress``, also with weights by which all strata count alike."""
-    outcome, keys = example.outcome, [one.name for one in example.strata]
-    formula = f"`{outcome}` ~ {' + '.join(f'`{key}`' for key in keys) or '1'}"
-    options = f"designs={{{outcome!r}: ({str(example.p)!r}, {str(example.q)!r})}}"
+    outcome, keys = Python.text(example.outcome), [one.name for one in example.strata]
+    right = " + ".join(f"`{key}`" for key in keys) or "1"
+    formula = Python.text(f"`{example.outcome}` ~ {right}")
+    options = Python.filled(
+        "designs={{{outcome}: ({p}, {q})}}", outcome=outcome,
+        p=Python.text(str(example.p)), q=Python.text(str(example.q)),
+    )  # fmt: skip
     lines = [
-        "import deniably",
-        f"some = [row for row in REPORTS if row[{outcome!r}] != '']",
-        f"frame = {{{outcome!r}: [int(row[{outcome!r}]) for row in some]}}",
+        Python("import deniably"),
+        Python.filled(
+            "some = [row for row in REPORTS if row[{outcome}] != '']", outcome=outcome
+        ),
+        Python.filled(
+            "frame = {{{outcome}: [int(row[{outcome}]) for row in some]}}", outcome=outcome
+        ),
         *(
-            f"frame[{one.name!r}] = [{list(one.categories)!r}[int(row[{one.name!r}])]"
-            " for row in some]"
+            Python.filled(
+                "frame[{name}] = [{values}[int(row[{name}])] for row in some]",
+                name=Python.text(one.name), values=Python.texts(one.categories),
+            )
             for one in example.strata
         ),
-        f"print(deniably.regress({formula!r}, frame, {options}))",
-    ]
+        Python.filled(
+            "print(deniably.regress({formula}, frame, {options}))",
+            formula=formula, options=options,
+        ),
+    ]  # fmt: skip
     if keys:
         lines += [
-            f"frame['stratum'] = list(map('.'.join, zip(*(frame[key] for key in {keys!r}))))",
-            "strata = set(frame['stratum'])",
-            "known = {one: 1 / len(strata) for one in strata}  # the true shares, as you know them",
-            "weights = deniably.workbench.rake(frame, {'stratum': known})",
-            f"print(deniably.regress({formula!r}, frame, {options},",
-            "                       weights=weights, strata='stratum'))",
+            Python.filled(
+                "frame['stratum'] = list(map('.'.join, zip(*(frame[key] for key in {keys}))))",
+                keys=Python.texts(keys),
+            ),
+            Python("strata = set(frame['stratum'])"),
+            Python(
+                "known = {one: 1 / len(strata) for one in strata}"
+                "  # the true shares, as you know them"
+            ),
+            Python("weights = deniably.workbench.rake(frame, {'stratum': known})"),
+            Python.filled(
+                "print(deniably.regress({formula}, frame, {options},",
+                formula=formula,
+                options=options,
+            ),
+            Python("                       weights=weights, strata='stratum'))"),
         ]
-    return _shown("#", lines)
+    return _shown(Python, "#", lines)
 
 
-def in_stata(example: Example, columns: FileColumns) -> str:
+def in_stata(example: Example, columns: FileColumns) -> Stata:
     """For Stata: ``rrlogit``, from SSC."""
-    place = {name: f"v{number}" for number, name in enumerate(columns.names, 2)}
-    right = "".join(f" i.{place[one.name]}" for one in example.strata)
-    return _shown(
-        "*",
-        [
-            "ssc install rrlogit",
-            f"rrlogit {place[example.outcome]}{right},"
-            f" pyes({float(example.q)!r}) pno({float(1 - example.p)!r})",
-        ],
-    )
+    place = {
+        name: Stata.filled("v{place}", place=Stata.number(number))
+        for number, name in enumerate(columns.names, 2)
+    }
+    right = (Stata.filled(" i.{column}", column=place[one.name]) for one in example.strata)
+    model = Stata.filled(
+        "rrlogit {outcome}{right}, pyes({q}) pno({other})",
+        outcome=place[example.outcome], right=Stata.joined("", right),
+        q=_number(Stata, example.q), other=_number(Stata, 1 - example.p),
+    )  # fmt: skip
+    return _shown(Stata, "*", [Stata("ssc install rrlogit"), model])
 
 
-def _shown(mark: str, lines: list[str]) -> str:
+def _number(language: type[_Language], value: Fraction) -> _Language:
+    return language.number(float(value))
+
+
+def _shown(language: type[_Language], mark: LiteralString, lines: list[_Language]) -> _Language:
     head = (
         f'{mark} A regression of the true answer: take "{mark}{MARK}" away to run it. Covariates',
         f"{mark} are strata, or columns of your own: what is not randomised. PACKAGES.md has other",
         f"{mark} packages.",
     )
-    return "\n".join(["", *head, *(f"{mark}{MARK}{line}" for line in lines), ""])
-
-
-def r_text(text: str) -> str:
-    """A string of R in ASCII, which reads the same in every locale."""
-    parts = (_r_character(one) for one in text)
-    return f'"{"".join(parts)}"'
-
-
-def _r_character(one: str) -> str:
-    if one in '"\\':
-        return f"\\{one}"
-    return one if " " <= one <= "~" else f"\\U{{{ord(one):x}}}"
+    shown = (language.filled(f"{mark}{MARK}{{line}}", line=line) for line in lines)
+    every = [language(), *(language(line) for line in head), *shown, language()]
+    return language.joined("\n", every)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from deniably.core.bounded_files import SMALL, file_lines, read_file, read_json, text_lines
 from deniably.core.errors import DeniablyError
+from deniably.core.languages.json import json_file
 from deniably.results.results import Results, estimate
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.survey import Survey, read_survey
@@ -219,13 +220,12 @@ def _beside(export: Export) -> Iterator[tuple[str, str]]:
     yield "references.ris", paper.records
     if "csv" in export.formats:
         package = data_package(reports)
-        yield "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n"
+        yield "datapackage.json", json_file(package)
         yield from scripts_of(reports, script_of(reports))
 
 
 def _design(reports: ReportSet) -> str:
-    found = design_of(reports.columns, len(reports))
-    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+    return json_file(design_of(reports.columns, len(reports)))
 
 
 def _write(file: Path, pieces: Iterable[bytes]) -> None:

@@ -167,7 +167,7 @@ def _of_row(columns: FileColumns) -> str:
 
 def _label(column: FileColumn | StratumColumn, limits: FileLimits) -> str:
     """The title behind the original name, which may be longer than a name in the file."""
-    whole = f"{column.name}: {column.title}"
+    whole = one_line(f"{column.name}: {column.title}")
     if len(whole.encode()) <= limits.label:
         return whole
     role = NOT_RANDOMISED if isinstance(column, StratumColumn) else RANDOMISED

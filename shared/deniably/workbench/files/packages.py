@@ -12,13 +12,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
+from typing import Final
 
-from deniably.core.steering import one_line
+from deniably.core.languages.markdown import Markdown
 from deniably.survey.questions import Question
 from deniably.workbench.columns import FileColumn, FileColumns, told
 
 _MOST_NAMED = 12
 """Columns of a question that are named one by one."""
+_HOW: Final = (
+    "With p = P(1 | this answer) and q = P(1 | another answer) of a 0/1 column y, and"
+    " covariates x that are not randomised, any of these calls says the same. What stands here"
+    " goes behind the formula (RRreg: RRuni, RRlog; rr: rrreg; GLMMRR: RRglm); the codes stay"
+    " 0 and 1."
+    " `randomised` is in analyse.R. Leave RRreg's `custom` alone: it wants columns to sum to 1"
+    " exactly in floating point, and refuses true ones."
+)
 
 
 @dataclass(frozen=True)
@@ -74,21 +83,15 @@ def index_calls(own: Fraction, other: Fraction, k: int) -> list[Call]:
 
 def packages_page(columns: FileColumns) -> str:
     """PACKAGES.md: the calls for every 0/1 column, and for every index of k choices."""
-    lines = [
-        f"# {one_line(columns.layout.survey.title)}: what other packages take",
-        "",
-        told(columns.layout),
-        "",
-        "With p = P(1 | this answer) and q = P(1 | another answer) of a 0/1 column y, and"
-        " covariates x that are not randomised, any of these calls says the same. What stands here"
-        " goes behind the formula (RRreg: RRuni, RRlog; rr: rrreg; GLMMRR: RRglm); the codes stay"
-        " 0 and 1."
-        " `randomised` is in analyse.R. Leave RRreg's `custom` alone: it wants columns to sum to 1"
-        " exactly in floating point, and refuses true ones.",
-    ]  # fmt: skip
-    for question in columns.layout.survey.questions:
-        lines += _section(question, columns.of(question.name))
-    return "\n".join(lines) + "\n"
+    survey = columns.layout.survey
+    blocks = [
+        Markdown.filled("# {title}: what other packages take", title=Markdown.text(survey.title)),
+        Markdown.text(told(columns.layout)),
+        Markdown(_HOW),
+    ]
+    for question in survey.questions:
+        blocks += _section(question, columns.of(question.name))
+    return Markdown.joined("\n\n", blocks).source + "\n"
 
 
 def pairs(own: Sequence[FileColumn]) -> list[tuple[Fraction, Fraction, list[FileColumn]]]:
@@ -100,23 +103,39 @@ def pairs(own: Sequence[FileColumn]) -> list[tuple[Fraction, Fraction, list[File
     ]
 
 
-def _section(question: Question, own: Sequence[FileColumn]) -> Iterator[str]:
+def _section(question: Question, own: Sequence[FileColumn]) -> Iterator[Markdown]:
     found = pairs(own)
-    yield from ("", f"## {question.name}", "")
+    yield Markdown.filled("## {name}", name=Markdown.text(question.name))
     if not found:
-        yield "Its reports are no 0/1 columns. None of these packages takes them, but Deniably."
+        yield Markdown(
+            "Its reports are no 0/1 columns. None of these packages takes them, but Deniably."
+        )
     for p, q, those in found:
-        names = [f"`{one.name}`" for one in those[:_MOST_NAMED]]
         more = f" and {len(those) - _MOST_NAMED} more" if len(those) > _MOST_NAMED else ""
-        yield f"{', '.join(names)}{more}: p = {p}, q = {q}"
-        yield from _table(calls(p, q))
+        names = (Markdown.as_code(one.name) for one in those[:_MOST_NAMED])
+        yield Markdown.filled(
+            "{names}{more}: p = {p}, q = {q}",
+            names=Markdown.joined(", ", names),
+            more=Markdown.text(more), p=Markdown.text(str(p)), q=Markdown.text(str(q)),
+        )  # fmt: skip
+        yield _table(calls(p, q))
         k = len(those)
         index = [one for one in own if one.kind == "index" and len(one.categories) == k]
         if index and p + (k - 1) * q == 1:
-            yield from ("", f"`{index[0].name}`, the index of {k} choices from 0 on:")
-            yield from _table(index_calls(p, q, k))
+            yield Markdown.filled(
+                "{name}, the index of {k} choices from 0 on:",
+                name=Markdown.as_code(index[0].name), k=Markdown.number(k),
+            )  # fmt: skip
+            yield _table(index_calls(p, q, k))
 
 
-def _table(found: Sequence[Call]) -> Iterator[str]:
-    yield from ("", "| package | call |", "| --- | --- |")
-    yield from (f"| {one.package} | `{one.text}` |" for one in found)
+def _table(found: Sequence[Call]) -> Markdown:
+    head = [Markdown("| package | call |"), Markdown("| --- | --- |")]
+    rows = (
+        Markdown.filled(
+            "| {package} | {call} |",
+            package=Markdown.text(one.package), call=Markdown.as_code(one.text),
+        )
+        for one in found
+    )  # fmt: skip
+    return Markdown.joined("\n", [*head, *rows])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -12,6 +11,7 @@ from typing import Any, cast
 
 from deniably.core.bounded_files import SMALL, check_file, read_file, read_json
 from deniably.core.errors import BadInput, DeniablyError
+from deniably.core.languages.json import json_file
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.columns import FileColumns, columns_in, columns_of
 from deniably.workbench.files.arrow import batch_of, filled_of, schema_of
@@ -76,8 +76,7 @@ def write_parts(
         design = design_of(columns, n) | {
             "parts": [{"file": name, "rows": count} for name, count in found]
         }
-        text = json.dumps(design, ensure_ascii=False, indent=1) + "\n"
-        (folder / "design.json").write_text(text, encoding="utf-8")
+        (folder / "design.json").write_text(json_file(design), encoding="utf-8")
         (folder / "survey.json").write_bytes(survey.canonical)
     return found
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isinf
+from typing import Final, TypeVar
 
-from deniably.core.steering import one_line
+from deniably.core.languages.code import ScriptCode
+from deniably.core.languages.python import Python
+from deniably.core.languages.r import R
+from deniably.core.languages.stata import Stata
 from deniably.workbench.columns import FileColumns, StratumColumn, told
-from deniably.workbench.files.examples import example_of, in_python, in_r, in_stata, r_text
+from deniably.workbench.files.examples import example_of, in_python, in_r, in_stata
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import Script, Scripted
 
-_R = """\
+_R: Final = """\
 {head}
 # In R: source("analyse.R"). On a command line: Rscript analyse.R, or Rscript analyse.R --csv.
 # Base R is enough.
@@ -77,7 +80,8 @@ if ("--csv" %in% commandArgs(trailingOnly = TRUE)) {{
 }}
 {regression}"""
 
-_PYTHON = '''\
+_PYTHON: Final = '''\
+# -*- coding: utf-8 -*-
 {head}
 # Python 3 alone is enough.
 
@@ -145,7 +149,7 @@ def show(before=""):
 {strata}
 {regression}'''
 
-_STATA = """\
+_STATA: Final = """\
 {head}
 * In Stata 14 or later, in this folder: do analyse.do
 
@@ -194,13 +198,15 @@ figures
 {strata}
 {regression}"""
 
+_Language = TypeVar("_Language", bound=ScriptCode)
+
 # A subgroup has no bounds of its own for the error of a mean: they are rarely reached.
-_ERRORS = (
+_ERRORS: Final = (
     "Then each stratum alone. Results may state another error of a mean there, where the mechanism"
     " allows none as small or as large."
 )
-_R_STRATA = """
-# {errors}
+_R_STRATA: Final = """
+{errors}
 everybody <- reports
 results <- cbind(strata = "", results)
 for (one in list(
@@ -211,13 +217,13 @@ for (one in list(
 }}
 reports <- everybody
 """
-_PYTHON_ALL = """
+_PYTHON_ALL: Final = """
 if __name__ == "__main__":
     print("question,part,label,n,estimate,standard_error")
     show()
 """
-_PYTHON_STRATA = """
-# {errors}
+_PYTHON_STRATA: Final = """
+{errors}
 STRATA = [
 {strata}
 ]
@@ -231,31 +237,65 @@ if __name__ == "__main__":
         show(name + ",")
     REPORTS = EVERYBODY
 """
-_STATA_STRATA = """
-* {errors}
+_STATA_STRATA: Final = """
+{errors}
 {strata}
 """
 
 
 def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
     """The name and the text of each script."""
-    columns = reports.columns
-    some = example_of(columns)
-    for name, template, mark, call, comma, strata, regression in (
-        ("analyse.R", _R, "#", _in_r, ",\n", _r_strata, in_r),
-        ("analyse.py", _PYTHON, "#", _in_python, "\n", _python_strata, in_python),
-    ):
-        yield name, template.format(
-            head=_head(reports, script, mark), calls=comma.join(map(call, script.figures)),
-            strata=strata(columns), regression=regression(some) if some else "",
-        )  # fmt: skip
-    names = "\n".join(f"* v{n}: {one.name}" for n, one in enumerate(columns, 2))
-    lines = (line for one in script.figures for line in _in_stata(one, columns).splitlines())
-    calls = "\n".join(f"    {line}" for line in lines)
-    yield "analyse.do", _STATA.format(
-        head=_head(reports, script, "*"), names=names, calls=calls,
-        strata=_stata_strata(columns), regression=in_stata(some, columns) if some else "",
-    )  # fmt: skip
+    columns, example = reports.columns, example_of(reports.columns)
+    head = _head(reports, script)
+    yield (
+        "analyse.R",
+        R.filled(
+            _R,
+            head=_comments(R, head),
+            calls=R.joined(",\n", map(_in_r, script.figures)),
+            strata=_r_strata(columns),
+            regression=in_r(example) if example else R(),
+        ).source,
+    )
+    yield (
+        "analyse.py",
+        Python.filled(
+            _PYTHON,
+            head=_comments(Python, head),
+            calls=Python.joined("\n", map(_in_python, script.figures)),
+            strata=_python_strata(columns),
+            regression=in_python(example) if example else Python(),
+        ).source,
+    )
+    names = (f"v{place}: {one.name}" for place, one in enumerate(columns, 2))
+    calls = (line for one in script.figures for line in _in_stata(one, columns))
+    yield (
+        "analyse.do",
+        Stata.filled(
+            _STATA,
+            head=_comments(Stata, head),
+            names=_comments(Stata, names),
+            calls=Stata.joined("\n", (Stata.filled("    {line}", line=line) for line in calls)),
+            strata=_stata_strata(columns),
+            regression=in_stata(example, columns) if example else Stata(),
+        ).source,
+    )
+
+
+def _comments(language: type[_Language], lines: Iterable[str]) -> _Language:
+    return language.joined("\n", map(language.comment, lines))
+
+
+def _head(reports: ReportSet, script: Script) -> list[str]:
+    lines = [
+        f"Works out the results of {reports.survey.name} again, from {len(reports):,} reports.",
+        told(reports.layout),
+        "",
+        f"{reports.survey.title} (definition {reports.survey.digest})",
+    ]
+    if script.left_out:
+        lines += ["", "Not here, but in results.csv:", *(f"- {one}" for one in script.left_out)]
+    return lines
 
 
 def _subgroups(columns: FileColumns) -> Iterator[tuple[str, StratumColumn, int]]:
@@ -265,96 +305,130 @@ def _subgroups(columns: FileColumns) -> Iterator[tuple[str, StratumColumn, int]]
             yield f"{column.key} {value}", column, code
 
 
-def _r_strata(columns: FileColumns) -> str:
-    strata = ",\n".join(
-        f"  list({r_text(called)}, {r_text(column.name)}, {code})"
+def _r_strata(columns: FileColumns) -> R:
+    strata = [
+        R.filled(
+            "  list({called}, {column}, {code})",
+            called=R.text(called), column=R.text(column.name), code=R.number(code),
+        )
         for called, column, code in _subgroups(columns)
-    )
-    return _R_STRATA.format(errors=_ERRORS, strata=strata) if strata else ""
+    ]  # fmt: skip
+    if not strata:
+        return R()
+    return R.filled(_R_STRATA, errors=R.comment(_ERRORS), strata=R.joined(",\n", strata))
 
 
-def _python_strata(columns: FileColumns) -> str:
-    strata = "\n".join(
-        f'    ("{called}", "{column.name}", "{code}"),'
+def _python_strata(columns: FileColumns) -> Python:
+    strata = [
+        Python.filled(
+            "    ({called}, {column}, {code}),",
+            called=Python.text(called), column=Python.text(column.name),
+            code=Python.text(str(code)),
+        )
         for called, column, code in _subgroups(columns)
-    )
-    return _PYTHON_STRATA.format(errors=_ERRORS, strata=strata) if strata else _PYTHON_ALL
+    ]  # fmt: skip
+    if not strata:
+        return Python(_PYTHON_ALL)
+    errors = Python.comment(_ERRORS)
+    return Python.filled(_PYTHON_STRATA, errors=errors, strata=Python.joined("\n", strata))
 
 
-def _stata_strata(columns: FileColumns) -> str:
-    strata = "\n".join(
-        f'display "{called}"\npreserve\nkeep if v{column.place + 2} == {code}\nfigures\nrestore'
+def _stata_strata(columns: FileColumns) -> Stata:
+    strata = [
+        Stata.filled(
+            "display {called}\npreserve\nkeep if v{place} == {code}\nfigures\nrestore",
+            called=Stata.text(called), place=Stata.number(column.place + 2),
+            code=Stata.number(code),
+        )
         for called, column, code in _subgroups(columns)
-    )
-    return _STATA_STRATA.format(errors=_ERRORS, strata=strata) if strata else ""
+    ]  # fmt: skip
+    if not strata:
+        return Stata()
+    errors = Stata.comment(_ERRORS)
+    return Stata.filled(_STATA_STRATA, errors=errors, strata=Stata.joined("\n", strata))
 
 
-def _head(reports: ReportSet, script: Script, mark: str) -> str:
-    lines = [
-        f"Works out the results of {reports.survey.name} again, from {len(reports):,} reports.",
-        told(reports.layout),
-        "",
-        f"{reports.survey.title} (definition {reports.survey.digest})",
-    ]
-    if script.left_out:
-        lines += ["", "Not here, but in results.csv:", *(f"- {one}" for one in script.left_out)]
-    told_lines = [f"{mark} {one_line(line)}".rstrip() for line in lines]
-    return "\n".join(map(_stata_text, told_lines) if mark == "*" else told_lines)
+# --- a figure ------------------------------------------------------------------------------------
 
 
-def _in_r(one: Scripted) -> str:
-    said = ", ".join(r_text(text) for text in (one.question, one.part, one.label, one.column))
+def _in_r(one: Scripted) -> R:
+    said = R.joined(", ", map(R.text, (one.question, one.part, one.label, one.column)))
+    numbers = _numbers(R, one)
     if one.method == "share":
-        return f"  share({said}, {one.value}, {_numbers(one)})"
+        value = R.number(one.value)
+        return R.filled(
+            "  share({said}, {value}, {numbers})", said=said, value=value, numbers=numbers
+        )
     if one.method == "line":
-        return f"  line({said}, {_numbers(one)})"
-    return f"  scores({said}, c({_numbers(one)}){_bounds(one)})"
+        return R.filled("  line({said}, {numbers})", said=said, numbers=numbers)
+    return R.filled(
+        "  scores({said}, c({numbers}){bounds})",
+        said=said, numbers=numbers, bounds=_bounds(R, one),
+    )  # fmt: skip
 
 
-def _in_python(one: Scripted) -> str:
-    said = ", ".join(ascii(text) for text in (one.question, one.part, one.label))
+def _in_python(one: Scripted) -> Python:
+    said = Python.joined(", ", map(Python.text, (one.question, one.part, one.label)))
+    column, numbers = Python.text(one.column), _numbers(Python, one)
     if one.method == "share":
-        found = f"share({one.column!a}, {one.value}, {_numbers(one)})"
+        found = Python.filled(
+            "share({column}, {value}, {numbers})",
+            column=column, value=Python.number(one.value), numbers=numbers,
+        )  # fmt: skip
     elif one.method == "line":
-        found = f"line({one.column!a}, {_numbers(one)})"
+        found = Python.filled("line({column}, {numbers})", column=column, numbers=numbers)
     else:
-        found = f"scores({one.column!a}, [{_numbers(one)}]{_bounds(one)})"
-    return f"        ({said}, {found}),"
+        found = Python.filled(
+            "scores({column}, [{numbers}]{bounds})",
+            column=column, numbers=numbers, bounds=_bounds(Python, one),
+        )  # fmt: skip
+    return Python.filled("        ({said}, {found}),", said=said, found=found)
 
 
-def _in_stata(one: Scripted, columns: FileColumns) -> str:
+def _in_stata(one: Scripted, columns: FileColumns) -> Iterator[Stata]:
+    """The statements of a figure, each of which is a line."""
     place = next(n for n, column in enumerate(columns, 2) if column.name == one.column)
-    said = ": ".join(filter(None, (one.question, one.part, one.label)))
-    label = _stata_text(re.sub(r"[`\"$\\{}]", "'", one_line(said)))
-    numbers = _numbers(one).replace(",", "")
+    label = Stata.text(": ".join(filter(None, (one.question, one.part, one.label))))
+    column = Stata.filled("v{place}", place=Stata.number(place))
+    numbers = Stata.joined(" ", map(Stata.number, one.numbers))
     if one.method == "share":
-        return f'share "{label}" v{place} {one.value} {numbers}'
-    if one.method == "line":
-        return f'average "{label}" v{place} {numbers} .'
-    scores = " ".join(map(repr, one.numbers))
-    most = "." if isinf(one.most) else repr(one.most)
-    rest = f"0 1 {one.least!r} {most}"
+        value = Stata.number(one.value)
+        yield Stata.filled(
+            "share {label} {column} {value} {numbers}",
+            label=label, column=column, value=value, numbers=numbers,
+        )  # fmt: skip
+    elif one.method == "line":
+        yield Stata.filled(
+            "average {label} {column} {numbers} .", label=label, column=column, numbers=numbers
+        )
+    else:
+        yield Stata.filled(
+            'generate double scored = real(word("{numbers}", {column} + 1))',
+            numbers=numbers, column=column,
+        )  # fmt: skip
+        yield Stata.filled("average {label} scored {rest}", label=label, rest=_bounds_in_stata(one))
+        yield Stata("drop scored")
+
+
+def _bounds_in_stata(one: Scripted) -> Stata:
+    most = Stata(".") if isinf(one.most) else Stata.number(one.most)
+    rest = [Stata("0 1"), Stata.number(one.least), most]
     if one.added is not None:
-        rest += f" {one.added!r} {min(one.numbers)!r} {max(one.numbers)!r}"
-    average = f'average "{label}" scored {rest}'
-    scored = f'generate double scored = real(word("{scores}", v{place} + 1))'
-    return f"{scored}\n{average}\ndrop scored"
+        rest += map(Stata.number, (one.added, min(one.numbers), max(one.numbers)))
+    return Stata.joined(" ", rest)
 
 
-def _stata_text(text: str) -> str:
-    """A text without the marks of a comment, which Stata heeds within comments and strings, too."""
-    return re.sub(r"/(?=[/*])|\*(?=/)", lambda found: f"{found[0]} ", text)
-
-
-def _bounds(one: Scripted) -> str:
+def _bounds(language: type[_Language], one: Scripted) -> _Language:
     """What scores alone do not tell of the error, for R and Python."""
-    found = {
-        "added": one.added,
-        "least": one.least or None,
-        "most": None if isinf(one.most) else one.most,
-    }
-    return "".join(f", {name} = {value!r}" for name, value in found.items() if value is not None)
+    found: list[_Language] = []
+    if one.added is not None:
+        found.append(language.filled(", added = {value}", value=language.number(one.added)))
+    if one.least:
+        found.append(language.filled(", least = {value}", value=language.number(one.least)))
+    if not isinf(one.most):
+        found.append(language.filled(", most = {value}", value=language.number(one.most)))
+    return language.joined("", found)
 
 
-def _numbers(one: Scripted) -> str:
-    return ", ".join(map(repr, one.numbers))
+def _numbers(language: type[_Language], one: Scripted) -> _Language:
+    return language.joined(", ", map(language.number, one.numbers))

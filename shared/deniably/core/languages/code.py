@@ -1,0 +1,82 @@
+"""A finished piece of a language, which holds nothing that its writers did not let in."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import LiteralString, Self
+
+
+class Code:
+    """A piece of one language. Each language is a class of its own, with writers for texts.
+
+    Code is what this program says literally: pyright refuses any other text as ``source``, as a
+    template or as a separator (``LiteralString``, PEP 675). mypy and pyright refuse a text, or a
+    piece of another language, as a part.
+    """
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: LiteralString = "") -> None:
+        self._source: str = source
+
+    @classmethod
+    def _made(cls, source: str) -> Self:
+        """What a writer of this language has made. For writers alone."""
+        piece = cls()
+        piece._source = source
+        return piece
+
+    @classmethod
+    def filled(cls, template: LiteralString, **parts: Self) -> Self:
+        """The template with the part of this name in place of each ``{name}``.
+
+        ``{{`` and ``}}`` are braces.
+        """
+        sources = {name: part.source for name, part in parts.items()}
+        return cls._made(template.format(**sources))
+
+    @classmethod
+    def joined(cls, separator: LiteralString, pieces: Iterable[Self]) -> Self:
+        """The pieces, with the separator between any two."""
+        return cls._made(separator.join(piece.source for piece in pieces))
+
+    @classmethod
+    def number(cls, value: float) -> Self:
+        """A finite number, with as many digits as tell it apart. Raises ValueError for others."""
+        if value - value != 0:
+            raise ValueError(f"{value} is not finite")
+        return cls._made(repr(float(value)) if isinstance(value, float) else str(int(value)))
+
+    @property
+    def source(self) -> str:
+        """The text of this piece."""
+        return self._source
+
+    def __bool__(self) -> bool:
+        return bool(self._source)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._source == other._source
+
+    def __hash__(self) -> int:
+        return hash(self._source)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._source!r})"
+
+
+class ScriptCode(Code):
+    """A piece of a language that runs: it has strings and comments."""
+
+    __slots__ = ()
+
+    @classmethod
+    @abstractmethod
+    def text(cls, text: str) -> Self:
+        """A string, with its quotes, in which nothing is expanded."""
+
+    @classmethod
+    @abstractmethod
+    def comment(cls, text: str) -> Self:
+        """A line that is a comment."""

@@ -1,0 +1,24 @@
+"""JSON for files and terminals."""
+
+from __future__ import annotations
+
+import json
+import re
+
+_UNSEEN = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What steers a terminal or a text's direction, and breaks lines; JSON has it only in strings."""
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """A value as JSON, in which no character steers a terminal.
+
+    >>> json_text({"title": "\\x9b2J é"})
+    '{"title": "\\\\u009b2J é"}'
+    """
+    written = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def json_file(value: object) -> str:
+    """A JSON file for people, with an indent and a last line break."""
+    return json_text(value, indent=1) + "\n"

@@ -1,0 +1,61 @@
+"""Markdown: texts, tables and addresses, for CommonMark and what is built on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Self
+
+from deniably.core.languages.addresses import web_address
+from deniably.core.languages.code import Code
+from deniably.core.steering import one_line
+
+_MARKS = re.compile(
+    r"[\\*_\[\]<>#|$]"  # $ begins mathematics in pandoc and on code hosts
+    r"|~(?=\S)|(?<=\S)~"
+    r"|&(?=#|[A-Za-z])"  # an entity
+    r"|:(?=//)|(?<=www)\.|@(?=\w)"  # an address, or a citation of pandoc
+    r"|^[-+=](?=[-+=\s]|$)"  # the start of a list or a rule; then that of a numbered list
+    r"|(?:(?<=^\d)|(?<=^\d\d)|(?<=^\d{3}))[.)](?=\s|$)"
+)
+
+
+class Markdown(Code):
+    """A piece of Markdown.
+
+    >>> Markdown.text("50_000 <b> of `a`")
+    Markdown('50\\\\_000 \\\\<b\\\\> of &#96;a&#96;')
+    """
+
+    @classmethod
+    def text(cls, text: str) -> Self:
+        """A text on one line, which has no marks, no links and no HTML."""
+        return cls._made(_escaped(one_line(text).strip()))
+
+    @classmethod
+    def address(cls, address: str) -> Self:
+        """A link that shows its address; only its text where it is none of the web."""
+        web = web_address(address)
+        return cls._made(f"<{web}>") if web else cls.text(address)
+
+    @classmethod
+    def as_code(cls, code: str) -> Self:
+        """A text set as code. Raises ValueError where it has a backtick or a vertical line."""
+        if re.search(r"[`|]", code) or one_line(code) != code:
+            raise ValueError(f"{code!r} cannot be set as code")
+        return cls._made(f"`{code}`")
+
+    @classmethod
+    def table(cls, lines: Sequence[Sequence[str]], texts: int) -> Self:
+        """A table whose first line has the headings.
+
+        Its first ``texts`` columns are words, the others figures, which stand on the right.
+        """
+        head, *rest = [[cls.text(cell).source for cell in line] for line in lines]
+        sides = [":---" if place < texts else "---:" for place in range(len(head))]
+        return cls._made("\n".join(f"| {' | '.join(row)} |" for row in (head, sides, *rest)))
+
+
+def _escaped(text: str) -> str:
+    # A backtick is an entity: knitr runs code between backticks, backslash or not.
+    return _MARKS.sub(lambda found: f"\\{found[0]}", text).replace("`", "&#96;")

@@ -1,0 +1,31 @@
+"""Python: strings and comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
+from deniably.core.languages.code import ScriptCode
+from deniably.core.steering import one_line
+
+
+class Python(ScriptCode):
+    """A piece of Python."""
+
+    @classmethod
+    def text(cls, text: str) -> Self:
+        """A string in ASCII."""
+        return cls._made(ascii(one_line(text)))
+
+    @classmethod
+    def texts(cls, texts: Iterable[str]) -> Self:
+        """A list of strings."""
+        return cls.filled("[{each}]", each=cls.joined(", ", map(cls.text, texts)))
+
+    @classmethod
+    def comment(cls, text: str) -> Self:
+        """A line that is a comment.
+
+        In one of a file's first two lines it could name an encoding: those belong to the template.
+        """
+        return cls._made(f"# {one_line(text)}".rstrip())

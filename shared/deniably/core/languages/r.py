@@ -1,0 +1,41 @@
+"""R: strings, names and comments."""
+
+from __future__ import annotations
+
+import re
+from typing import Self
+
+from deniably.core.languages.code import ScriptCode
+from deniably.core.steering import one_line
+
+
+class R(ScriptCode):
+    """A piece of R.
+
+    >>> R.filled("share({label}, {column})", label=R.text('"A" \\\\'), column=R.name("q__a"))
+    R('share("\\\\"A\\\\" \\\\\\\\", `q__a`)')
+    """
+
+    @classmethod
+    def text(cls, text: str) -> Self:
+        """A string in ASCII, which reads the same in every locale."""
+        parts = (_character(one) for one in one_line(text))
+        return cls._made(f'"{"".join(parts)}"')
+
+    @classmethod
+    def name(cls, name: str) -> Self:
+        """A name in backticks. Raises ValueError unless it is of letters, digits and ``_ . -``."""
+        if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
+            raise ValueError(f"{name!r} is no name of a column")
+        return cls._made(f"`{name}`")
+
+    @classmethod
+    def comment(cls, text: str) -> Self:
+        """A line that is a comment."""
+        return cls._made(f"# {one_line(text)}".rstrip())
+
+
+def _character(one: str) -> str:
+    if one in '"\\':
+        return f"\\{one}"
+    return one if " " <= one <= "~" else f"\\U{{{ord(one):x}}}"

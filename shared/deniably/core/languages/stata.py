@@ -1,0 +1,38 @@
+"""Stata: strings and comments.
+
+Stata expands macros, which begin with a backtick or a dollar sign, in strings and in comments too,
+and heeds the marks of a comment in both (StataCorp, Programming Reference Manual, comments).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Self
+
+from deniably.core.languages.code import ScriptCode
+from deniably.core.steering import one_line
+
+_MARKS = re.compile(r"[`\"$\\{}]")
+_COMMENTS = re.compile(r"/(?=[/*])|\*(?=/)")
+
+
+class Stata(ScriptCode):
+    """A piece of Stata.
+
+    >>> Stata.text('"A" `x` /* B')
+    Stata('"\\'A\\' \\'x\\' / * B"')
+    """
+
+    @classmethod
+    def text(cls, text: str) -> Self:
+        """A string, with an apostrophe for each mark that Stata would heed in it."""
+        return cls._made(f'"{_plain(text)}"')
+
+    @classmethod
+    def comment(cls, text: str) -> Self:
+        """A line that is a comment."""
+        return cls._made(f"* {_plain(text)}".rstrip())
+
+
+def _plain(text: str) -> str:
+    return _COMMENTS.sub(lambda found: f"{found[0]} ", _MARKS.sub("'", one_line(text)))
