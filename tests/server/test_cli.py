@@ -150,6 +150,9 @@ def test_check_shows_what_each_question_protects(file: Path) -> None:
         "smokes: 1.50 people, 7.5\n"
         "drink: 2.16 people, 10.8\n"
         "\n"
+        "What your other surveys of the last 365 days leave to people who answered them was not"
+        " looked at: add --server with the address of your server.\n"
+        "\n"
         f"{'-' * 100}\n"
         "What respondents read first:\n"
         "\n"
@@ -525,6 +528,32 @@ def test_a_survey_is_published_and_closed_from_the_command_line(server: Server, 
     assert closed.exit_code == 0
     state = requests.get(f"{server.url}/api/surveys/health", timeout=30).headers["Deniably-State"]
     assert state == "closed"
+
+
+def test_publishing_and_checking_say_what_the_authors_other_surveys_leave(
+    server: Server, file: Path, configuration: Path
+) -> None:
+    two, dear = file.with_name("two.yaml"), file.with_name("dear.yaml")
+    two.write_text(SURVEY.replace("name: health", "name: two"))
+    dear.write_text(
+        "name: dear\ntitle: T\nquestions:\n"
+        + "".join(f"  - {{name: q{i}, type: yes_no, label: Q, epsilon: 4.9}}\n" for i in range(2))
+    )
+    to = ("--server", server.url)
+    assert "was not looked at: add --server" in run(authoring.check, two).output
+    assert "no author's key here yet" in run(authoring.check, two, *to).output
+
+    first = run(authoring.publish, file, *to, token=server.token)
+    assert "You published no other survey" in run(authoring.check, file, *to).output
+    second = run(authoring.publish, two, *to, token=server.token)
+
+    assert "survey number" not in first.output
+    assert "This is your survey number 2 on this server in 365 days." in second.output
+    said = run(authoring.check, dear, *to).output
+    assert "This is your survey number 3" in said
+    assert "their devices refuse it before" in said
+    nowhere = run(authoring.check, two, "--server", "http://127.0.0.1:1").output
+    assert "could not be looked at" in nowhere
 
 
 def test_the_token_goes_out_whatever_the_netrc_has_for_the_server(

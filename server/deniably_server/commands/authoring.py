@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import fill
 from time import process_time
@@ -21,6 +22,8 @@ from deniably.core.table import aligned
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
+
+    from deniably.survey.survey import Survey
 
 _PATIENCE = 120  # seconds: a server may compile a definition for some
 _LONG = 10  # seconds
@@ -54,7 +57,14 @@ key_option = click.option(
 @click.command()
 @_file
 @click.option("--exact", is_flag=True, help="Also add up epsilon by exact composition and by zCDP.")
-def check(file: Path, exact: bool) -> None:
+@click.option(
+    "--server",
+    envvar="DENIABLY_SERVER",
+    help="Also look at what you published on this server in the last 365 days, and say what that"
+    " leaves to people who answered all of it. [DENIABLY_SERVER]",
+)
+@key_option
+def check(file: Path, exact: bool, server: str | None, path: Path | None) -> None:
     """Check a survey and show what its questions protect, and how accurate they are.
 
     Where an author can name other mechanisms for a question, it lists their margins, too.
@@ -95,6 +105,7 @@ def check(file: Path, exact: bool) -> None:
         for line in aligned(found.exact.lines, found.exact.texts):
             click.echo(line)
         notes += found.exact.notes
+    notes += _of_others(found.survey, server, path)
     for note in notes:
         click.echo(f"\n{printable(note)}")
     click.echo(f"\n{'-' * _WIDTH}\nWhat respondents read first:\n")
@@ -141,6 +152,7 @@ def publish_definition(
             "\n".join([*refused, "Nothing was published. To publish it all the same: --anyway"])
         )
     signature = author_key(path).sign(survey.digest)
+    others = _on_server(survey, server, signature.author)
     published = _call(
         "POST",
         f"{base(server)}/api/surveys",
@@ -156,12 +168,42 @@ def publish_definition(
     click.echo(f"{'author':<10}  {signature.fingerprint}")
     for title, link in published.get("links", {}).items():
         click.echo(one_line(f"{title:<10}  {base(server)}{link}"))
+    for note in others:
+        click.echo(f"\n{printable(note)}")
     if published.get("state") == "closed":
         click.echo(
             f"\n{survey.name} was published before and is closed: it takes no more reports, and is"
             " not opened again. To ask once more, publish it under another name."
         )
     return published
+
+
+def _of_others(survey: Survey, server: str | None, path: Path | None) -> list[str]:
+    """What the author's other surveys leave to respondents, or why that was not looked at."""
+    from deniably_server.commands.author_key import author_key, default_path
+
+    if not server:
+        return [
+            "What your other surveys of the last 365 days leave to people who answered them was not"
+            " looked at: add --server with the address of your server."
+        ]
+    if path is None and not default_path().exists():
+        return ["There is no author's key here yet, so no survey on the server is yours."]
+    return _on_server(survey, server, author_key(path).author) or [
+        f"You published no other survey on {server} in the last 365 days, with this key."
+    ]
+
+
+def _on_server(survey: Survey, server: str, author: str) -> list[str]:
+    """What an author's other surveys on a server leave to those who answered all of them."""
+    from deniably.authoring.other_surveys import sentences as of_others
+    from deniably.core.errors import BadRegister
+
+    today = datetime.now(UTC).date().isoformat()
+    try:
+        return of_others(survey, author, lambda path: _get(f"{base(server)}{path}"), today)
+    except BadRegister as error:
+        return [f"What your other surveys leave to respondents could not be looked at: {error}."]
 
 
 @click.command()

@@ -119,7 +119,8 @@ def refusals(survey: Survey) -> list[str]:
     elif survey.count and not survey.history.at_most_epsilon(of_author):
         refused.append(
             f"epsilon {survey.history.epsilon_text()} over all {survey.count} waves is above the"
-            f" {of_author} that a device gives away to one author: it refuses the later ones."
+            f" {of_author} that a device gives away to one author in 365 days: it refuses the later"
+            " ones within that time."
         )
     if survey.total.delta > DELTA_LIMIT:
         refused.append(

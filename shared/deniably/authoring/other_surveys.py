@@ -1,0 +1,151 @@
+"""What an author's other surveys of a year leave to somebody who answered all of them.
+
+A device gives one author at most epsilon 10 in 365 days (SPEC 8). The server's public register
+lists what an author published there, so anybody can work out who will be refused: those who take
+part in everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from deniably.core.errors import BadRegister, BadSurvey, BudgetSpent
+from deniably.core.loss import Loss
+from deniably.device.ledger import Limits, charge, first_counted_day, spent
+from deniably.device.memory import Memory, charges, fresh_questions, memo_keys, replace
+from deniably.mechanisms import Memoised
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey, read_survey
+from deniably.trust.register import read_register
+
+Fetch = Callable[[str], bytes]
+"""The bytes at a path of the server, such as ``/register``; empty where there are none."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A survey, and the day on which it was published."""
+
+    day: str
+    survey: Survey
+
+
+@dataclass(frozen=True)
+class LeftToLoyal:
+    """What is left to somebody who answered an author's ``others`` on the days of publication.
+
+    ``spent`` is what counts of them, of the ``answered`` that fitted below the limit; ``asked`` is
+    what one more survey costs. Where it does not fit, ``refused`` is true and ``until`` is the
+    first day on which it does; None if there is none.
+    """
+
+    others: int
+    answered: int
+    spent: Loss
+    asked: Loss
+    refused: bool = False
+    until: str | None = None
+
+
+def published_by(author: str, fetch: Fetch, today: str) -> list[Published]:
+    """An author's surveys of the last 365 days that a server lists, oldest first.
+
+    ``author`` is the public key. Raises BadRegister where the server has no register, or a survey
+    in it cannot be fetched as it was published.
+    """
+    since = first_counted_day(today, [today])
+    found: list[Published] = []
+    for entry in read_register(fetch("/register")).entries:
+        day = str(entry.get("day"))
+        if entry.get("event") == "published" and entry.get("author") == author and day >= since:
+            found.append(Published(day, _definition(entry, fetch)))
+    return sorted(found, key=lambda one: one.day)
+
+
+def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> LeftToLoyal:
+    """What somebody who answered all ``others`` has left for ``survey``, with the usual limits.
+
+    Of a survey that asks some of its questions the worst draw counts.
+    """
+    memory, limits, answered = Memory(), Limits(), 0
+    for other in others:
+        try:
+            memory = _answered(memory, other.survey, other.day, limits)
+            answered += 1
+        except BudgetSpent:
+            continue
+    before = spent(memory.ledger, survey.digest, "")["author"]
+    try:
+        after = _answered(memory, survey, today, limits)
+    except BudgetSpent as refused:
+        return LeftToLoyal(len(others), answered, before, refused.asked, True, refused.until)
+    total = spent(after.ledger[len(memory.ledger) :], survey.digest, "")["author"]
+    return LeftToLoyal(len(others), answered, before, total)
+
+
+def sentences(survey: Survey, author: str, fetch: Fetch, today: str) -> list[str]:
+    """What to tell an author about the other surveys on a server; empty where there are none.
+
+    Raises what ``published_by`` raises.
+    """
+    others = [
+        one for one in published_by(author, fetch, today) if one.survey.digest != survey.digest
+    ]
+    return [_sentence(left_to_loyal(survey, others, today))] if others else []
+
+
+def _sentence(left: LeftToLoyal) -> str:
+    limit = Limits().author
+    others = "the other one" if left.others == 1 else f"the {left.others} others"
+    found = (
+        f"This is your survey number {left.others + 1} on this server in 365 days. Somebody who"
+        f" answered {others} has used epsilon {left.spent.epsilon_text()} of the {limit} that a"
+        " device gives away to one author in that time"
+    )
+    if left.answered < left.others:
+        found += f" (only {left.answered} of them fit below it)"
+    if not left.refused:
+        return f"{found}, and {(left.spent + left.asked).epsilon_text()} with this one."
+    until = f" before {left.until}" if left.until else ""
+    return (
+        f"{found}, and this one asks {left.asked.epsilon_text()} more: their devices refuse"
+        f" it{until}. Those who take part in everything will be missing from its results, and the"
+        " intervals do not show that. Lower its epsilon, ask fewer questions, or wait."
+    )
+
+
+def _answered(memory: Memory, survey: Survey, day: str, limits: Limits) -> Memory:
+    """The memory after the survey's dearest draw. Raises BudgetSpent for the author's limit."""
+    fresh = fresh_questions(memory, survey, _dearest(survey))
+    ledger = charge(memory.ledger, charges(survey, fresh, "", day), _of_author(limits))
+    keys = memo_keys(survey, "") if not survey.count else {}
+    return replace(memory, ledger=ledger, memos=memory.memos | {key: [0] for key in keys.values()})
+
+
+def _of_author(limits: Limits) -> Limits:
+    """Limits of which only an author's refuses: ``refusals`` looks at that of the survey."""
+    return Limits(limits.author, limits.author, limits.author)
+
+
+def _dearest(survey: Survey) -> list[Question]:
+    """The questions of the draw that costs most, in the survey's order."""
+
+    def cost(question: Question) -> Loss:
+        mechanism = question.mechanism
+        return mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
+
+    names = [one.name for one in sorted(survey.questions, key=cost, reverse=True)][: survey.asked]
+    return [one for one in survey.questions if one.name in names]
+
+
+def _definition(entry: dict[str, object], fetch: Fetch) -> Survey:
+    name = str(entry.get("survey"))
+    try:
+        survey = read_survey(fetch(f"/api/surveys/{quote(name, safe='')}"))
+        if survey.digest == entry.get("digest"):
+            return survey
+    except BadSurvey:
+        pass
+    raise BadRegister(f"the survey {name} is in the register, and cannot be fetched as it is there")
