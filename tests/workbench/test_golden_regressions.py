@@ -19,7 +19,9 @@ affair ~ age + yrs + religious, log-likelihood  test_logistic_regression_as_nump
 its errors expected, observed, OPG, robust      test_standard_errors_of_each_kind
 the same with statsmodels; with base R          test_statsmodels_finds_the_same; test_golden_in_r
 weights and strata, weighted mean               test_weights_and_strata_as_svyglm..., golden_in_r
-age ~ children (RRlin)                          test_a_number_on_a_randomised_column...
+age ~ children (RRlin), normal residuals        test_a_number_on_a_randomised_column...
+yrs and age ~ children, true_affair ~ age +     test_corrected_scores_of_a_number...,
+children, by the corrected score                test_corrected_scores_of_a_logit...
 affair ~ score(marriage), both randomised       test_both_sides_randomised..., test_golden_in_r;
                                                 from an export: server/test_fair.py
 the same of the truth, unrandomised             test_the_truth_itself
@@ -149,7 +151,7 @@ def test_standard_errors_of_each_kind(kind: str, figures: tuple[float, ...]) -> 
 
 
 def test_weights_and_strata_as_svyglm_and_svymean_have_them() -> None:
-    weighted = {"weights": "weight", "strata": "site"}
+    weighted = {"weights": "weight", "strata": "site", "se": "robust"}
     found = fit(FOUR, **weighted)
 
     printed = [0.24777, -0.03559, 0.08456, -0.31865]
@@ -164,11 +166,50 @@ def test_weights_and_strata_as_svyglm_and_svymean_have_them() -> None:
 
 
 def test_a_number_on_a_randomised_column_as_rrlin_has_it() -> None:
-    found = fit("age ~ children")
+    found = fit("age ~ children", law="normal")
 
     assert found.estimates == pytest.approx([25.17814, 7.01477], abs=1.5e-5)
     assert errors(found) == pytest.approx([0.18071, 0.41917], abs=5e-6)
     assert found.sigma == pytest.approx(5.894, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "estimates", "children"),
+    [
+        ("yrs", (3.30839, 9.19503), (0.37148, 8.47067, 9.92804)),
+        ("age", (24.54744, 7.31505), (0.35308, 6.62591, 8.01108)),
+    ],
+)
+def test_corrected_scores_of_a_number_as_a_prototype_in_numpy_has_them(
+    outcome: str, estimates: tuple[float, float], children: tuple[float, float, float]
+) -> None:
+    """The truth is 9.209 and 7.348; normal residuals would give 13.58 for the first."""
+    found = fit(f"{outcome} ~ children")
+    slope = found.coefficients[1]
+
+    assert found.estimates == pytest.approx(estimates, abs=1e-5)
+    ends = (slope.standard_error, slope.low, slope.high)
+    assert ends == pytest.approx(children, abs=1e-5)
+    truth = fair.truth()
+    apart = [fair.reports()[outcome][truth["children"] == one].mean() for one in (0, 1)]
+    assert slope.low < apart[1] - apart[0] < slope.high
+    likeliest = fit("yrs ~ children", law="normal").coefficients[1]
+    assert likeliest.estimate == pytest.approx(13.579, abs=1e-3)
+    assert likeliest.low > apart[1] - apart[0]
+
+
+def test_corrected_scores_of_a_logit_as_a_prototype_in_numpy_has_them() -> None:
+    """The truth, by the true answers, is -1.817, .0195 and .757; the likelihood gives 1.2108."""
+    frame = {**fair.reports(), "true_affair": fair.truth()["affair"]}
+    designs = {"true_affair": (1, 0), "children": DESIGNS["children"]}
+    found = regress("true_affair ~ age + children", frame, designs=designs)
+
+    assert dict(zip(found.to_frame()["term"], found.estimates, strict=True)) == pytest.approx(
+        {"Intercept": -1.81444, "age": 0.018999, "children": 0.775175}, abs=1e-5
+    )
+    assert sorted(errors(found)) == pytest.approx([0.00693, 0.13297, 0.16808], abs=1e-5)
+    likeliest = regress("true_affair ~ age + children", frame, designs=designs, law="shares")
+    assert likeliest.estimates[2] == pytest.approx(1.2108, abs=1e-4)
 
 
 def test_both_sides_randomised_as_em_and_optim_have_it() -> None:

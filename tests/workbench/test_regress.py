@@ -115,8 +115,9 @@ def test_predictions_for_true_answers_to_randomised_columns() -> None:
     b = [0.2489125, -1.0437163]
     expected = [1 / (1 + np.exp(-(b[0] + b[1] * value))) for value in (2, -2)]
     assert [row["estimate"] for row in found] == pytest.approx(expected, abs=1e-6)
-    means = fit("age ~ children").predict({"children": [0, 1]}).rows
-    assert means[1]["estimate"] - means[0]["estimate"] == pytest.approx(7.01476, abs=1e-5)
+    for law, slope in (("normal", 7.01476), (None, 7.31505)):
+        means = fit("age ~ children", law=law).predict({"children": [0, 1]}).rows
+        assert means[1]["estimate"] - means[0]["estimate"] == pytest.approx(slope, abs=1e-5)
 
 
 # --- tests of coefficients -----------------------------------------------------------------------
@@ -177,20 +178,26 @@ def test_saturated_models_are_the_inverted_table() -> None:
 
 
 def test_an_answer_that_nobody_gave_is_known_to_be_empty_and_says_so() -> None:
-    """100 reports of 0 alone: nobody answered yes, and no error pretends to know more."""
-    rows = {"a": [0, 1] * 50, "b": [0] * 100}
-    found = dn.regress("a ~ 1 + I(0 * b + z)", {**rows, "z": [1.0, 2.0, 3.0, 5.0] * 25},
-                       designs={"a": (1, 0), "b": (0.75, 0.25)})  # fmt: skip
+    """Reports of 0 alone: nobody answered yes, and no error pretends to know more."""
+    rows = {"a": [0, 1] * 200, "b": [0] * 400}
+    found = dn.regress("a ~ 1 + I(0 * b + z)", {**rows, "z": [1.0, 2.0, 3.0, 5.0] * 100},
+                       designs={"a": (1, 0), "b": (0.75, 0.25)}, law="shares")  # fmt: skip
 
     assert "estimated to be 0" in str(found)
 
 
-def test_randomised_and_public_columns_stand_side_by_side() -> None:
-    """With p = 1 and q = 0 on the right it is the model with that column as it is."""
+@pytest.mark.parametrize("law", ["shares", None], ids=["likelihood", "corrected score"])
+def test_randomised_and_public_columns_stand_side_by_side(law: Any) -> None:
+    """With p = 1 and q = 0 on the right it is the model with that column as it is; by the corrected
+    score, which weighs reports of the outcome otherwise, where that is not randomised either."""
     truth = {**fair.reports(), "children": fair.truth()["children"]}
-    as_it_is = dn.regress("affair ~ children + C(site)", truth, designs=AFFAIR, se="observed")
-    exact = {**AFFAIR, "children": (1, 0)}
-    summed = dn.regress("affair ~ children + C(site)", truth, designs=exact)
+    affair = AFFAIR["affair"] if law else (1, 0)
+    truth["affair"] = truth["affair"] if law else fair.truth()["affair"]
+    se: Any = "observed" if law else "robust"
+    formula = "affair ~ children + C(site)"
+    as_it_is = dn.regress(formula, truth, designs={"affair": affair}, se=se)
+    exact = {"affair": affair, "children": (1, 0)}
+    summed = dn.regress(formula, truth, designs=exact, law=law)
 
     order = [as_it_is.estimates[[t.term for t in as_it_is.coefficients].index(one.term)]
              for one in summed.coefficients]  # fmt: skip
@@ -201,7 +208,7 @@ def test_randomised_and_public_columns_stand_side_by_side() -> None:
 
 
 def test_weights_and_strata_count_as_if_the_column_were_not_randomised() -> None:
-    """With p = 1 and q = 0 it is svyglm's model; also where a whole group has the weight 0."""
+    """With p = 1 and q = 0 it is the logit; also where a whole group has the weight 0."""
     truth = {**fair.reports(), **{name: fair.truth()[name] for name in ("affair", "children")}}
     out = (np.arange(6366) % 7 == 0) | (truth["religious"] == truth["religious"][0])
     truth["weight"] = np.where(out, 0.0, truth["weight"])
@@ -210,7 +217,7 @@ def test_weights_and_strata_count_as_if_the_column_were_not_randomised() -> None
 
     summed = dn.regress(formula, truth, designs=exact, **sampled)
     as_it_is = dn.regress(formula, truth, designs={"affair": (1, 0)}, **sampled)
-    assert (summed.se, "pseudo-likelihood" in str(summed)) == ("robust", True)
+    assert (summed.se, as_it_is.se, "corrected score" in str(summed)) == ("HC3", "HC3", True)
     terms = [one.term for one in as_it_is.coefficients]
     order = [terms.index(one.term) for one in summed.coefficients]
     assert summed.estimates == pytest.approx(as_it_is.estimates[order], abs=1e-8)
@@ -224,8 +231,8 @@ def test_robust_errors_are_those_of_the_likelihood_written_down_again(sampled: b
     from scipy import optimize
 
     reports = fair.reports()
-    options: Any = {"weights": "weight", "strata": "site"} if sampled else {"se": "robust"}
-    found = fit("affair ~ score(marriage)", **options)
+    options: Any = {"weights": "weight", "strata": "site"} if sampled else {}
+    found = fit("affair ~ score(marriage)", se="robust", **options)
     w = reports["weight"] if sampled else np.ones(fair.N)
     keep = np.full((5, 5), 0.1) + 0.5 * np.eye(5)
 
@@ -449,7 +456,7 @@ def test_a_line_through_every_number_has_no_error_and_is_refused() -> None:
     for rows in (2, 100):
         numbers = {"y": [1.0, 2.0] * (rows // 2), "b": [0, 1] * (rows // 2)}
         with pytest.raises(dn.NoEstimate, match="no spread"):
-            dn.regress("y ~ b", numbers, designs={"b": (0.75, 0.25)})
+            dn.regress("y ~ b", numbers, designs={"b": (0.75, 0.25)}, law="normal")
 
 
 def test_separation_and_a_share_at_the_end_are_errors_and_never_numbers() -> None:

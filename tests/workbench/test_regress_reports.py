@@ -157,3 +157,102 @@ def test_people_who_were_not_asked_are_left_out() -> None:
 
     found = regress_reports(reports, "a ~ 1")
     assert found.n == int(reports.answered("a").asked.sum()) < 1_200
+
+
+# --- unary encoding -------------------------------------------------------------------------------
+
+
+def unary(mechanism: str, k: int = 3, epsilon: float = 2) -> dn.Survey:
+    names = [f"c{one}" for one in range(k)]
+    return dn.load_survey({
+        "name": "u", "title": "U", "strata": {"site": ["north", "south"]}, "questions": [
+            {"name": "q", "type": "select_one", "label": "Q?", "choices": names,
+             "epsilon": epsilon, "mechanism": mechanism},
+            {"name": "y", "type": "yes_no", "label": "Y?", "epsilon": epsilon,
+             "mechanism": mechanism},
+            {"name": "z", "type": "yes_no", "label": "Z?", "epsilon": epsilon},
+        ]})  # fmt: skip
+
+
+def of_unary(survey: dn.Survey, n: int = 2_000) -> ReportSet:
+    """Who answered c1 says yes in three of four cases, others in one."""
+    rows = [("site", "q", "y", "z")]
+    for i in range(n):
+        choice = (0, 0, 1, 1, 1, 2)[i % 6]
+        yes = ("no", "yes")[(i // 6) % 4 < (3 if choice == 1 else 1)]
+        rows.append(("north" if (i // 24) % 3 else "south", f"c{choice}", yes, yes))
+    return of_simulation(dn.randomise(dn.read_people(survey, rows)))
+
+
+@pytest.mark.parametrize("mechanism", ["oue", "rappor"])
+def test_unary_reports_also_empty_and_full_ones_are_as_likely_as_their_law_says(
+    mechanism: str,
+) -> None:
+    reports = of_unary(unary(mechanism))
+    law: Any = reports.survey.questions[0].mechanism.law
+    column, asked = randomised(reports, "q")
+    cells = reports.answered("q").cells
+    sizes = cells.sum(axis=1)
+
+    assert asked.all()
+    assert (sizes == 0).any()
+    assert (sizes == 3).any()
+    for row in (int(np.argmax(sizes == size)) for size in range(4)):
+        named = tuple(np.flatnonzero(cells[row]).tolist())
+        for a in range(3):
+            exact = float(law.probability((a,), named))
+            assert column.chances[column.codes[row], a] == pytest.approx(exact)
+            score = ((a in named) - law.q) / (law.p - law.q)
+            assert column.scores[column.codes[row], a] == pytest.approx(float(score))
+
+
+@pytest.mark.parametrize("mechanism", ["oue", "rappor"])
+def test_the_shares_of_unary_reports_are_those_of_their_likelihood(mechanism: str) -> None:
+    """Its top, by EM of the whole reports written down again."""
+    reports = of_unary(unary(mechanism))
+    law: Any = reports.survey.questions[0].mechanism.law
+    bits, p, q = reports.answered("q").cells, float(law.p), float(law.q)
+    chance = np.stack([
+        np.where(bits == (np.arange(3) == a), np.where(np.arange(3) == a, p, 1 - q),
+                 np.where(np.arange(3) == a, 1 - p, q)).prod(axis=1)
+        for a in range(3)
+    ], axis=1)  # fmt: skip
+    kinds, counts = np.unique(chance, axis=0, return_counts=True)
+    share = np.full(3, 1 / 3)
+    for _ in range(5_000):
+        given = share * kinds
+        share = counts @ (given / given.sum(axis=1, keepdims=True)) / counts.sum()
+
+    found = reports.regress("q ~ 1").predict({"any": [0]}).rows
+    assert [row["estimate"] for row in found] == pytest.approx(share, abs=1e-6)
+
+
+@pytest.mark.parametrize("mechanism", ["oue", "rappor", "subset_selection"])
+def test_models_of_whole_reports_find_the_slope_of_the_truth(mechanism: str) -> None:
+    """As outcome, as covariate, and beside a stratum; the true slope of c1 is 2.2."""
+    reports = of_unary(unary(mechanism, epsilon=4), 4_000)
+    for formula in ("y ~ q", "z ~ q", "z ~ q + C(site)", "y ~ q + C(site)"):
+        found = reports.regress(formula)
+        slope = next(one for one in found.coefficients if one.term == "q[T.c1]")
+        assert abs(slope.estimate - 2.2) < 5 * slope.standard_error < 2, formula
+    back = next(
+        one for one in reports.regress("q ~ y + C(site)").coefficients
+        if (one.term, one.answer) == ("y[T.yes]", "c1")
+    )  # fmt: skip
+    assert abs(back.estimate - 2.2) < 5 * back.standard_error < 2
+    weights = reports.rake({"site": {"north": 0.5, "south": 0.5}})
+    assert reports.regress("q ~ C(site)", weights=weights).se == "HC3"
+
+
+def test_a_report_of_very_many_coins_is_as_likely_as_others_beyond_floats() -> None:
+    from deniably.mechanisms import Unary
+    from deniably.workbench.models.of_reports import _chances
+
+    law = Unary(k=1024, most=1, own=3, other=1, total=4).law
+    bits = np.random.default_rng(1).random((5, 1024)) < 0.5
+    chances = _chances(law, bits)
+
+    assert np.isfinite(chances).all()
+    assert (chances > 0).all()
+    ratio = chances[:, 0] / chances[:, 1]
+    assert ratio == pytest.approx(3.0 ** (2 * bits[:, 0]) / 3.0 ** (2 * bits[:, 1]))

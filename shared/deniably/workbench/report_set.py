@@ -19,8 +19,8 @@ from deniably.workbench.report_rows import ReportRows
 
 if TYPE_CHECKING:
     from deniably.core.binomial import Floats
+    from deniably.workbench.models.estimators import Law, Link
     from deniably.workbench.models.fit import StandardErrors
-    from deniably.workbench.models.regress import Link
     from deniably.workbench.models.regression import Regression
 
 
@@ -72,6 +72,7 @@ class ReportSet(ReportRows):
         weights: Sequence[float] | Floats | None = None,
         strata: str | Sequence[str] | None = None,
         link: Link = "logit",
+        law: Law | None = None,
         se: StandardErrors | None = None,
         confidence: float = 0.95,
     ) -> Regression:
@@ -84,8 +85,9 @@ class ReportSet(ReportRows):
         from deniably.workbench.models.of_reports import regress_reports
 
         return regress_reports(
-            self, formula, weights=weights, strata=strata, link=link, se=se, confidence=confidence
-        )
+            self, formula, weights=weights, strata=strata, link=link, law=law, se=se,
+            confidence=confidence,
+        )  # fmt: skip
 
 
 def report_set(places: Layout, blocks: Iterable[WireBlock]) -> ReportSet:

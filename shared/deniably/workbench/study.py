@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from deniably.design.power import Powered, TestOf
     from deniably.workbench.engines.engine import Groups
     from deniably.workbench.engines.tallying import Counts, TalliedSet
+    from deniably.workbench.models.estimators import Law, Link
     from deniably.workbench.models.fit import StandardErrors
-    from deniably.workbench.models.regress import Link
     from deniably.workbench.models.regression import Regression
 
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
@@ -476,6 +476,7 @@ class Study(Table):
         weights: Sequence[float] | Floats | None = None,
         strata: str | Sequence[str] | None = None,
         link: Link = "logit",
+        law: Law | None = None,
         se: StandardErrors | None = None,
         confidence: float = CONFIDENCE,
     ) -> Regression:
@@ -491,7 +492,7 @@ class Study(Table):
         reports.
         """
         return self.reports.regress(
-            formula, weights=weights, strata=strata, link=link, se=se,
+            formula, weights=weights, strata=strata, link=link, law=law, se=se,
             confidence=confidence,
         )  # fmt: skip
 

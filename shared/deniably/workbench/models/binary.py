@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoEstimate
+from deniably.workbench.models.effective_people import ONE_PERSON, degrees_left
 from deniably.workbench.models.fit import (
     Ints,
     ModelFit,
@@ -38,7 +41,10 @@ def logit(
     covariance: the inverse of the "expected" information, of the "observed" one or of the outer
     product of gradients ("opg"), or "robust" (White 1982, Econometrica 50:1). With ``weights`` (n,)
     it is a pseudo-likelihood, whose "robust" errors are those of ``svyglm`` and can have
-    ``strata`` (n,). Raises NoEstimate on separation and without convergence.
+    ``strata`` (n,). "HC3" divides everybody's score by 1 - leverage before (MacKinnon and White
+    1985, J. Econometrics 29:305), and has a t of Kish's people - c degrees of freedom: with few
+    effective people "robust" errors are too small. Raises NoEstimate on separation, without
+    convergence, and for HC3 where fewer than 3 degrees are left.
     """
     r = np.asarray(reports, np.float64)
     q = np.asarray(q, np.float64)
@@ -63,6 +69,7 @@ def logit(
     gain = reach * yes * (1 - yes)
     scores: Floats = (w * (r - mean) * gain / spread)[:, None] * z
     expected: Floats = z.T @ ((w * gain**2 / spread)[:, None] * z)
+    degrees: Floats | None = None
     match errors:
         case "expected":
             covariance = inverse(expected)
@@ -73,11 +80,17 @@ def logit(
             covariance = bread @ (scores.T @ scores) @ bread
         case "robust":
             covariance = sandwich(inverse(expected), scores, strata)
+        case "HC3":
+            degrees = degrees_left(w, z.shape[1], strata) * np.ones(z.shape[1])
+            bread = inverse(expected)
+            leverage = w * gain**2 / spread * np.einsum("ni,ij,nj->n", z, bread, z)
+            covariance = sandwich(bread, _left_out(scores, leverage), strata)
         case "observed":
             bend = gain * (1 - 2 * yes) * spread - gain**2 * (1 - 2 * mean)
             curve = w * (gain**2 / spread - (r - mean) * bend / spread**2)
             covariance = inverse(z.T @ (curve[:, None] * z))
-    return ModelFit(back @ b, back @ told(covariance) @ back.T, _log_likelihood(r, mean, w))
+    covariance = back @ told(covariance) @ back.T
+    return ModelFit(back @ b, covariance, _log_likelihood(r, mean, w), degrees=degrees)
 
 
 def linear_share(
@@ -88,27 +101,81 @@ def linear_share(
     *,
     weights: Floats | None = None,
     strata: Ints | None = None,
+    errors: ShareErrors | None = None,
 ) -> ModelFit:
     """Fits P(answer is yes | x) = x b by least squares of (report - q) / (p - q).
 
-    Shapes as in ``logit``. The errors are HC1 (MacKinnon and White 1985, J. Econometrics 29:305);
-    with ``weights`` or ``strata`` those of ``svyglm``. Shares may be negative. Raises NoEstimate
-    where the reports of each group are alike.
+    Shapes as in ``logit``. The errors are "HC1" (MacKinnon and White 1985, J. Econometrics 29:305);
+    with ``weights`` or ``strata`` "CR2" (Bell and McCaffrey 2002, Surv. Methodol. 28:169), which
+    knows the variance of a report, with a t by Satterthwaite (Pustejovsky and Tipton 2018, J. Bus.
+    Econ. Stat. 36:672), or "robust", those of ``svyglm``. Shares may be negative. Raises NoEstimate
+    where the reports of each group are alike, and for CR2 where fewer than 3 degrees are left.
     """
     q = np.asarray(q, np.float64)
-    y: Floats = (np.asarray(reports, np.float64) - q) / (np.asarray(p, np.float64) - q)
-    w = np.ones(len(y)) if weights is None else weights
+    reach = np.asarray(p, np.float64) - q
+    y: Floats = (np.asarray(reports, np.float64) - q) / reach
+    w = np.ones(len(y)) if weights is None else weights / weights.max()
     z, back = (columns := standardised(x)).z, columns.back
     bread = inverse(z.T @ (w[:, None] * z))
     b: Floats = bread @ (z.T @ (w * y))
     scores: Floats = (w * (y - z @ b))[:, None] * z
-    if weights is None and strata is None:
-        covariance = bread @ (scores.T @ scores) @ bread * (len(z) / (len(z) - z.shape[1]))
-    else:
-        covariance = sandwich(bread, scores, strata)
+    plain, degrees = weights is None and strata is None, None
+    match errors or ("HC1" if plain else "CR2"):
+        case "CR2":
+            degrees_left(w, z.shape[1], strata)  # raises where there are too few people
+            mean = np.clip(q + reach * (z @ b), np.minimum(q, q + reach), np.maximum(q, q + reach))
+            variance = np.maximum(mean * (1 - mean), 1e-9) / reach**2
+            factor, degrees = _satterthwaite(z, w, bread, variance, back)
+            covariance = sandwich(bread, factor[:, None] * scores, strata)
+        case "robust":
+            covariance = sandwich(bread, scores, strata)
+        case "HC1":
+            covariance = bread @ (scores.T @ scores) @ bread * (len(z) / (len(z) - z.shape[1]))
     if (np.diag(covariance) <= 1e-24 * np.abs(bread).max()).any():
         raise NoEstimate("reports alike in each group leave no spread to take an error from")
-    return ModelFit(back @ b, back @ covariance @ back.T, None)
+    return ModelFit(back @ b, back @ covariance @ back.T, None, degrees=degrees)
+
+
+ShareErrors = Literal["HC1", "CR2", "robust"]
+
+
+def _satterthwaite(
+    x: Floats, w: Floats, bread: Floats, variance: Floats, back: Floats
+) -> tuple[Floats, Floats]:
+    """The factors (n,) of CR2 on scores, and the degrees of freedom of each row of ``back``.
+
+    With H the hat matrix of weighted least squares and F = diag(``variance``), residuals have the
+    covariance R = (I - H) F (I - H)'. The factor is sqrt(F_ii / R_ii). The estimated variance of
+    c'b is the sum of a_i^2 e_i^2, with a = x bread c times weight and factor; it has the degrees
+    (sum B_ii)^2 / sum B_ij^2 where B_ij = a_i a_j R_ij. R is F plus a matrix of rank 3 c, so this
+    takes n c^2 steps.
+    """
+    c = x.shape[1]
+    leverage = w * np.einsum("ni,ij,nj->n", x, bread, x)
+    middle = bread @ (x.T @ ((w**2 * variance)[:, None] * x)) @ bread
+    own = variance * (1 - 2 * leverage) + np.einsum("ni,ij,nj->n", x, middle, x)
+    factor = np.sqrt(variance / np.maximum(own, 1e-6 * variance))
+    low = np.hstack([x @ bread, (w * variance)[:, None] * x, x])
+    core = np.zeros((3 * c, 3 * c))
+    core[:c, c : 2 * c] = core[c : 2 * c, :c] = -np.eye(c)
+    core[2 * c :, 2 * c :] = middle
+    degrees = list[float]()
+    for row in back:
+        a = (x @ (bread @ row)) * w * factor
+        scaled, alone = a[:, None] * low, a**2 * variance
+        beside = np.einsum("ni,ij,nj->n", scaled, core, scaled)
+        inner = core @ (scaled.T @ scaled)
+        squares = alone @ alone + 2 * alone @ beside + np.trace(inner @ inner)
+        degrees.append(max(float((a**2 * own).sum() ** 2 / squares), 1.0))
+    return factor, np.array(degrees)
+
+
+def _left_out(scores: Floats, leverage: Floats) -> Floats:
+    """HC3: what everybody's score is at the estimate without them."""
+    if (leverage > 1 - 1e-9).any():
+        raise NoEstimate(ONE_PERSON)
+    found: Floats = scores / (1 - leverage)[:, None]
+    return found
 
 
 def _share(logits: Floats) -> Floats:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
-from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
 from deniably.core.table import Table
+from deniably.workbench.models.fit import ModelFit
+from deniably.workbench.models.student import quantile, two_sided
 
 Model = Literal["logistic", "multinomial", "linear", "linear probability"]
 
 
+Interval = tuple[float, float]
+_Ends = Callable[[float], Interval]
+
+
 @dataclass(frozen=True)
 class Coefficient:
-    """One coefficient: ``estimate`` with its standard error, z, two-sided p-value and interval.
+    """One coefficient: ``estimate`` with its standard error, two-sided p-value and interval.
 
-    ``answer`` is the answer whose logit it is about, None in a linear model.
+    ``answer`` is the answer whose logit it is about, None in a linear model. ``z`` is the statistic
+    of the test that it is 0; with ``degrees`` of freedom it is a t, and without a normal's.
+    ``interval_80`` and ``interval_50`` are narrower intervals, made as ``low`` to ``high`` is.
     """
 
     term: str
@@ -30,6 +37,9 @@ class Coefficient:
     p_value: float
     low: float
     high: float
+    degrees: float | None
+    interval_80: Interval
+    interval_50: Interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,42 +63,47 @@ class CoefficientTable(Table):
 
 
 def coefficients(
-    terms: list[str],
-    answers: list[str | None],
-    estimates: Floats,
-    covariance: Floats,
-    confidence: float,
+    terms: list[str], answers: list[str | None], fit: ModelFit, confidence: float
 ) -> tuple[Coefficient, ...]:
-    """The coefficients with their errors and intervals, in the order of ``estimates``.
+    """The coefficients of a ``fit`` with their errors and intervals.
 
     Raises BadModel where an error is not above 0: the numbers are too large to calculate with.
     """
-    normal = NormalDist()
-    wide = normal.inv_cdf((1 + confidence) / 2)
-    errors = np.sqrt(np.diag(covariance))
-    for term, error in zip(terms, errors, strict=True):
-        if not error > 0:
+    errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0))
+    found = list[Coefficient]()
+    for place, (term, answer, error) in enumerate(zip(terms, answers, errors, strict=True)):
+        if not 0 < error < np.inf:
             raise BadModel(f"{term} has values too large to calculate with: take another unit")
-    return tuple(
-        Coefficient(
-            term,
-            answer,
-            float(b),
-            float(error),
-            float(b / error),
-            2 * normal.cdf(-abs(b / error)),
-            float(b - wide * error),
-            float(b + wide * error),
-        )
-        for term, answer, b, error in zip(terms, answers, estimates, errors, strict=True)
-    )
+        estimate = float(fit.coefficients[place])
+        degrees = None if fit.degrees is None else float(fit.degrees[place])
+        z = float(estimate / error)
+        ends_at: _Ends = _symmetric(estimate, float(error), degrees)
+        if fit.inversions:
+            z, ends_at = fit.inversions[place].statistic(), fit.inversions[place].ends
+        low, high = ends_at(confidence)
+        found.append(
+            Coefficient(
+                term, answer, estimate, float(error), float(z), two_sided(z, degrees), low, high,
+                degrees, ends_at(0.8), ends_at(0.5),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _symmetric(estimate: float, error: float, degrees: float | None) -> _Ends:
+    def ends(confidence: float) -> Interval:
+        wide = float(quantile(confidence, degrees) * error)
+        return estimate - wide, estimate + wide
+
+    return ends
 
 
 def coefficient_lines(found: tuple[Coefficient, ...], confidence: float) -> list[list[str]]:
     """The table of coefficients as texts, with its headings."""
     several = len({one.answer for one in found}) > 1
     level = f"{100 * confidence:g} %"
-    heads = ["term", *(["answer"] if several else []), "estimate", "std. error", "z", "p"]
+    statistic = "z" if all(one.degrees is None for one in found) else "t"
+    heads = ["term", *(["answer"] if several else []), "estimate", "std. error", statistic, "p"]
     return [
         [*heads, f"{level} from", "to"],
         *(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, cast
 
@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoEstimate
+from deniably.workbench.models.student import Inversion
 
 Ints = npt.NDArray[np.int64]
-StandardErrors = Literal["expected", "observed", "opg", "robust"]
-KINDS: tuple[StandardErrors, ...] = ("expected", "observed", "opg", "robust")
+StandardErrors = Literal["expected", "observed", "opg", "robust", "HC3"]
+KINDS: tuple[StandardErrors, ...] = ("expected", "observed", "opg", "robust", "HC3")
 """The kinds of standard errors: see ``Fit``."""
 
 _SMALL_STEP = 1e-10
@@ -33,7 +34,9 @@ class ModelFit:
 
     ``log_likelihood`` is None where the estimator has none. ``sigma`` is the residual standard
     deviation of a linear model, else None. ``at_the_edge`` is how many shares of true answers were
-    estimated to be 0, and are then taken as known.
+    estimated to be 0, and are then taken as known. ``degrees`` (c,) are the degrees of freedom of
+    each coefficient's t, None for the normal. ``inversions`` are the tests whose inversion makes
+    the intervals, one a coefficient; without any these are symmetric.
     """
 
     coefficients: Floats
@@ -41,6 +44,8 @@ class ModelFit:
     log_likelihood: float | None
     sigma: float | None = None
     at_the_edge: int = 0
+    degrees: Floats | None = None
+    inversions: tuple[Inversion, ...] = ()
 
 
 class Slope(NamedTuple):
@@ -52,6 +57,67 @@ class Slope(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Scaling:
+    """Turns columns x (n, p) into z = (x / ``reach`` - ``middle``) / ``size``, and back.
+
+    Of coefficients, ``back`` (p, p) gives b = ``back`` @ g where x @ b = z @ g. ``constant`` (p,)
+    are the g whose z @ g is 1 in every row; None where there are none.
+    """
+
+    reach: Floats
+    middle: Floats
+    size: Floats
+    back: Floats
+    constant: Floats | None
+
+    def __call__(self, x: Floats) -> Floats:
+        """The scaled columns, of shape (..., p)."""
+        found: Floats = (x / self.reach - self.middle) / self.size
+        return found
+
+
+def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
+    """Scales columns of mean 0 and size 1, so that units do not matter to the fit.
+
+    ``blocks()`` yields the rows (..., p) some at a time, and is called several times. With a
+    constant column the others are centred as well. Raises BadModel where a column follows from the
+    others, by its number.
+    """
+    reach = np.max([np.abs(x).max(axis=0) for x in blocks()], axis=0)  # no square beyond floats
+    if not reach.all():
+        raise BadModel("a column is 0 in every row")
+    first = next(iter(blocks()))[0] / reach
+    constant = np.flatnonzero(
+        np.logical_and.reduce([(x / reach == first).all(axis=0) for x in blocks()])
+    )
+    n, p = sum(len(x) for x in blocks()), len(reach)
+    middle = np.zeros(p)
+    if len(constant):
+        middle = sum(((x / reach).sum(axis=0) for x in blocks()), middle) / n
+    size = sum((((x / reach - middle) ** 2).sum(axis=0) for x in blocks()), np.zeros(p))
+    size = np.sqrt(size / n)
+    if len(constant):
+        middle[constant], size[constant] = 0.0, np.abs(first[constant])
+    if (size <= 1e-12).any():  # of columns that reach 1
+        raise BadModel("a column is the same in every row")
+    left = np.zeros((0, p + 1))
+    for x in blocks():
+        ones = np.ones((len(x), 1))
+        rows = np.hstack([(x / reach - middle) / size, ones])
+        left = cast(Floats, np.linalg.qr(np.vstack([left, rows]), mode="r"))
+    weak = np.abs(np.diag(left)[:p]) < 1e-9 * n**0.5
+    if n < p or weak.any():
+        raise Collinear(int(np.argmax(weak)) if weak.any() else p - 1)
+    back = np.diag(1 / size)
+    if len(constant):
+        back[constant[0]] -= middle / size / first[constant[0]]
+    beside = left[p, p] if len(left) > p else 0.0
+    spans = abs(beside) < 1e-9 * n**0.5
+    of_one = cast(Floats, np.linalg.solve(left[:p, :p], left[:p, p])) if spans else None
+    return Scaling(reach, middle, size, back / reach[:, None], of_one)
+
+
+@dataclass(frozen=True, eq=False)
 class Standardised:
     """Columns of mean 0 and size 1, and the way back: b = ``back`` @ g where x @ b = z @ g."""
 
@@ -60,31 +126,9 @@ class Standardised:
 
 
 def standardised(x: Floats) -> Standardised:
-    """Scales the columns of ``x``, of shape (n, p), so that units do not matter to the fit.
-
-    With a constant column the others are centred as well. Raises BadModel where a column follows
-    from the others, by its number.
-    """
-    reach = np.abs(x).max(axis=0)  # first, so that no square is beyond floats
-    if not reach.all():
-        raise BadModel("a column is 0 in every row")
-    x = x / reach
-    constant = np.flatnonzero((x == x[:1]).all(axis=0))
-    middle = x.mean(axis=0) if len(constant) else np.zeros(x.shape[1])
-    size = np.sqrt(((x - middle) ** 2).mean(axis=0))
-    if len(constant):
-        middle[constant], size[constant] = 0.0, np.abs(x[0, constant])
-    if (size <= 1e-12 * np.abs(x).max(axis=0)).any() or (size == 0).any():
-        raise BadModel("a column is the same in every row")
-    z = (x - middle) / size
-    left = np.linalg.qr(z, mode="r")
-    weak = np.abs(np.diag(left)) < 1e-9 * len(z) ** 0.5
-    if len(z) < z.shape[1] or weak.any():
-        raise Collinear(int(np.argmax(weak)) if weak.any() else z.shape[1] - 1)
-    back = np.diag(1 / size)
-    if len(constant):
-        back[constant[0]] -= middle / size / x[0, constant[0]]
-    return Standardised(z, back / reach[:, None])
+    """Scales the columns of ``x``, of shape (n, p), as ``scaling`` does."""
+    found = scaling(lambda: [x])
+    return Standardised(found(x), found.back)
 
 
 class Collinear(BadModel):

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoEstimate
+from deniably.workbench.models.effective_people import ONE_PERSON, degrees_left
 from deniably.workbench.models.fit import (
     Ints,
     ModelFit,
@@ -45,7 +46,7 @@ _EMPTY = 1e-8
 _ROUNDS = 20
 _EXACT = -12.0
 """The logarithm of a standardised sigma below which a line fits exactly."""
-JointErrors = Literal["observed", "robust"]
+JointErrors = Literal["observed", "robust", "HC3"]
 _Inside = npt.NDArray[np.bool_]
 """Marks the shares (groups, cells) that are not taken as 0."""
 
@@ -67,14 +68,24 @@ class JointRows(NamedTuple):
 class Sample(NamedTuple):
     """How the people of kinds of rows were sampled, for errors that trust no model.
 
-    ``stratum`` (r,) of each kind and ``squares`` (r,), the sum of its people's squared weights;
-    ``sizes`` (strata,) people and ``stretch`` (strata,), n / (n - 1) of a sample.
+    ``stratum`` (r,) of each kind, ``kind`` and ``weights`` (people,) of those with a weight above
+    0; ``sizes`` (strata,) people and ``stretch`` (strata,), n / (n - 1) of a sample.
     """
 
     stratum: Ints
-    squares: Floats
+    kind: Ints
+    weights: Floats
     sizes: Ints
     stretch: Floats
+
+    def summed(self, leverage: Floats) -> tuple[Floats, Floats]:
+        """By kind the sums of weights and of squared ones, each over 1 - weight x leverage (r,)."""
+        left = 1 - self.weights * leverage[self.kind]
+        if (left < 1e-9).any():
+            raise NoEstimate(ONE_PERSON)
+        weights, n = self.weights / left, len(self.stratum)
+        sums, squares = (np.bincount(self.kind, each, n) for each in (weights, weights**2))
+        return sums.astype(np.float64), squares.astype(np.float64)
 
 
 class Seen(NamedTuple):
@@ -139,7 +150,6 @@ def people(
     rows = np.column_stack([outcome, group, where, *(one.codes for one in columns)])
     kinds, kind = np.unique(rows[w > 0], axis=0, return_inverse=True)
     counts: Floats = np.bincount(kind.ravel(), w[w > 0]).astype(np.float64)
-    squares: Floats = np.bincount(kind.ravel(), w[w > 0] ** 2).astype(np.float64)
     answers = cell_answers(columns)
     chances = np.ones((len(kinds), cells(columns)))
     for place, (column, answer) in enumerate(zip(columns, answers, strict=True), 3):
@@ -148,7 +158,7 @@ def people(
     plain = weights is None and strata is None
     sizes, stretch = (np.array([len(w)]), np.ones(1)) if plain else stretched(where)
     found = JointRows(counts, groups, chances, kinds[:, 0].astype(np.float64))
-    return found, Sample(stratum, squares, sizes, stretch)
+    return found, Sample(stratum, kind.ravel().astype(np.int64), w[w > 0], sizes, stretch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,10 +293,15 @@ class _Bend(NamedTuple):
 
 
 def fit(
-    outcome: OutcomeModel, people: JointRows, start: Floats, sample: Sample | None = None
+    outcome: OutcomeModel,
+    people: JointRows,
+    start: Floats,
+    sample: Sample | None = None,
+    *,
+    left_out: bool = False,
 ) -> ModelFit:
     """The most likely coefficients (c,), with errors from the observed information; of a ``sample``
-    those of the sandwich.
+    those of the sandwich, where ``left_out`` takes everybody's score at the estimate without them.
 
     Shares of cells that the reports put at 0 are taken as known. Raises NoEstimate on separation
     and without convergence.
@@ -303,7 +318,8 @@ def fit(
             found = inverse(bend.observed)
             told(found[: outcome.slopes, : outcome.slopes])
             if sample:
-                found = found @ _meat(outcome, people, point, inside, sample) @ found
+                bread = found if left_out else np.zeros_like(found)
+                found = found @ _meat(outcome, people, point, inside, sample, bread) @ found
             edge = int((~inside).sum())
             return ModelFit(point.b, found[:c, :c], point.value, at_the_edge=edge)
         shares = np.where(missed, 1e-3, point.shares)
@@ -453,19 +469,43 @@ def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Insi
 
 
 def _meat(
-    outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside, sample: Sample
+    outcome: OutcomeModel,
+    people: JointRows,
+    point: _Point,
+    inside: _Inside,
+    sample: Sample,
+    bread: Floats,
 ) -> Floats:
     """The covariance of the summed gradients of b and log shares, as ``fit.sandwich`` has it.
 
-    People of one kind have the same gradient.
+    People of one kind have the same gradient s. Its leverage is that of a report's own information,
+    taken as s s': weight times s' ``bread`` s. Gradients are divided by 1 - leverage, as in HC3;
+    a bread of 0 leaves them.
     """
-    c, (groups, k), places = outcome.coefficients, point.shares.shape, np.flatnonzero(inside)
-    found = np.zeros((c + len(places),) * 2)
+    found = np.zeros_like(bread)
     totals = np.zeros((len(sample.sizes), len(found)))
+    leverage = np.zeros(len(people.counts))
+    if bread.any():
+        for at, each in _gradients(outcome, people, point, inside):
+            leverage[at] = np.einsum("ri,ij,rj->r", each, bread, each)
+    counts, squares = sample.summed(leverage)
+    for at, each in _gradients(outcome, people, point, inside):
+        stratum = sample.stratum[at]
+        np.add.at(totals, stratum, counts[at, None] * each)
+        found += (each * (squares[at] * sample.stretch[stratum])[:, None]).T @ each
+    found -= (totals * (sample.stretch / sample.sizes)[:, None]).T @ totals
+    return found
+
+
+def _gradients(
+    outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside
+) -> Iterator[tuple[slice, Floats]]:
+    """The gradient of b and log shares of each kind of row, some kinds at a time."""
+    c, (groups, k), places = outcome.coefficients, point.shares.shape, np.flatnonzero(inside)
     start = 0
     for some in _blocks(people, c + groups):
         rows = np.arange(len(some.counts))
-        stratum, squares = sample.stratum[start + rows], sample.squares[start + rows]
+        at = slice(start, start + len(rows))
         start += len(rows)
         seen = outcome.seen(point.b, some)
         whole, _ = _whole(seen.log_density, some, point.shares)
@@ -473,11 +513,7 @@ def _meat(
         pull = np.zeros((len(rows), groups, k))
         pull[rows, some.group] = given - point.shares[some.group]
         mean = np.einsum("rx,rxi->ri", given, seen.scores)
-        each = np.hstack([mean, pull.reshape(len(rows), -1)[:, places]])
-        np.add.at(totals, stratum, some.counts[:, None] * each)
-        found += (each * (squares * sample.stretch[stratum])[:, None]).T @ each
-    found -= (totals * (sample.stretch / sample.sizes)[:, None]).T @ totals
-    return found
+        yield at, np.hstack([mean, pull.reshape(len(rows), -1)[:, places]])
 
 
 def logistic(
@@ -502,12 +538,13 @@ def logistic(
     model = Logistic(scaled.z.reshape(z.shape), outcome.chances)
     rows, sample = people(columns, group, outcome.codes.astype(np.float64), weights, strata)
     start = np.zeros(model.coefficients)
-    found = fit(model, rows, start, sample if errors == "robust" else None)
+    found, degrees = _sampled(model, rows, start, sample, errors, weights, strata, group)
     back = np.kron(np.eye(outcome.k - 1), scaled.back)
     covariance = back @ found.covariance @ back.T
     return ModelFit(
-        back @ found.coefficients, covariance, found.log_likelihood, None, found.at_the_edge
-    )
+        back @ found.coefficients, covariance, found.log_likelihood, None, found.at_the_edge,
+        None if degrees is None else np.full(len(back), degrees),
+    )  # fmt: skip
 
 
 def linear(
@@ -533,7 +570,7 @@ def linear(
     model = Linear(scaled.z.reshape(z.shape))
     rows, sample = people(columns, group, (outcome - middle) / size, weights, strata)
     start = np.zeros(model.coefficients)
-    found = fit(model, rows, start, sample if errors == "robust" else None)
+    found, degrees = _sampled(model, rows, start, sample, errors, weights, strata, group)
     back = scaled.back * size
     slopes = back @ found.coefficients[:-1]
     slopes += middle * _constant(scaled.z, scaled.back)
@@ -541,7 +578,26 @@ def linear(
     sigma = float(np.exp(found.coefficients[-1]) * size)
     assert found.log_likelihood is not None
     value = found.log_likelihood - float(rows.counts.sum()) * log(size)
-    return ModelFit(slopes, covariance, value, sigma, found.at_the_edge)
+    of_t = None if degrees is None else np.full(len(back), degrees)
+    return ModelFit(slopes, covariance, value, sigma, found.at_the_edge, of_t)
+
+
+def _sampled(
+    model: Logistic | Linear,
+    rows: JointRows,
+    start: Floats,
+    sample: Sample,
+    errors: JointErrors,
+    weights: Floats | None,
+    strata: Ints | None,
+    group: Ints,
+) -> tuple[ModelFit, float | None]:
+    """The fit with these errors, and the degrees of freedom of a t for HC3."""
+    if errors != "HC3":
+        return fit(model, rows, start, sample if errors == "robust" else None), None
+    w = np.ones(len(group)) if weights is None else weights
+    degrees = degrees_left(w, model.z.shape[2], strata)
+    return fit(model, rows, start, sample, left_out=True), degrees
 
 
 def _weighing(group: Ints, z: Floats, weights: Floats | None) -> tuple[Ints, Floats]:

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import exp, floor, log10
-from statistics import NormalDist
 
 from deniably.core.counting import counted
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.paper import Paper, PaperPart
 from deniably.results.drawing.paper_columns import PaperColumns
 from deniably.results.drawing.paper_strips import PaperStrips
-from deniably.results.drawing.row import Ends, Row
+from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text
 from deniably.results.papers import MOST_ROWS
 from deniably.workbench.models.coefficients import Coefficient, CoefficientTable
@@ -83,7 +82,8 @@ def _parts(model: CoefficientTable, some: Sequence[Coefficient], title: str) -> 
     reach = [0.0, *(end for row in rows for end in row.interval)]
     yield PaperStrips(rows, axes.of_values(reach), title)
     odds = model.model in _LOGITS
-    heads = ["term", "b", "SE", "z", "p", *(["OR"] if odds else [])]
+    statistic = "z" if all(one.degrees is None for one in some) else "t"
+    heads = ["term", "b", "SE", statistic, "p", *(["OR"] if odds else [])]
     lines = [_line(one, odds=odds) for one in (*slopes[:MOST_ROWS], *_constant(some, slopes))]
     yield PaperColumns(heads, lines)
 
@@ -93,22 +93,18 @@ def _constant(some: Sequence[Coefficient], slopes: Sequence[Coefficient]) -> lis
 
 
 def _row(one: Coefficient, confidence: float) -> Row:
-    """A coefficient; its narrower intervals are made as its own is, from the standard error."""
+    """A coefficient with its narrower intervals."""
     interval = (one.low, one.high)
     places = digits.places(interval) + 1
     bare = f"{digits.number(one.low, places)} to {digits.number(one.high, places)}"
     reading = digits.Reading(digits.number(one.estimate, places), bare, bare, "known")
     none = one.low <= 0 <= one.high
-    eighty, fifty = (_band(one, level) if level < confidence else None for level in (0.8, 0.5))
+    eighty = one.interval_80 if confidence > 0.8 else None
+    fifty = one.interval_50 if confidence > 0.5 else None
     return Row(
         label=called(one.term), estimate=one.estimate, interval=interval, band_80=eighty,
         band_50=fifty, reading=reading, open=none, muted=none,
     )  # fmt: skip
-
-
-def _band(one: Coefficient, level: float) -> Ends:
-    reach = NormalDist().inv_cdf((1 + level) / 2) * one.standard_error
-    return one.estimate - reach, one.estimate + reach
 
 
 def _line(one: Coefficient, *, odds: bool) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
 from deniably.core.binomial import Floats
-from deniably.core.errors import BadModel
+from deniably.core.errors import BadModel, NoEstimate
+from deniably.workbench.models.effective_people import ONE_PERSON, degrees_left
 from deniably.workbench.models.fit import (
     Ints,
     ModelFit,
@@ -42,14 +44,14 @@ def multinomial(
     The likelihood of a report is its sum over the answers (van den Hout, van der Heijden and
     Gilchrist 2007, Comput. Stat. Data Anal. 51:6060). A report of several choices counts as a
     whole. The coefficients are those of answer 1, then of 2, and so on, ((k - 1) c,). ``errors``
-    as in ``binary.logit``; "expected" needs all possible reports (``complete``). Raises NoEstimate
-    on separation and without convergence.
+    and what is raised as in ``binary.logit``; "expected" needs all possible reports (``complete``).
     """
     n, c = x.shape
     k = chances.shape[1]
     if (k - 1) * c > _MOST_COEFFICIENTS:
         raise BadModel(f"{(k - 1) * c} coefficients are more than {_MOST_COEFFICIENTS}")
     w = np.ones(n) if weights is None else weights
+    counts = (w > 0)[:, None]
     columns = standardised(x)
     z = columns.z
     said = chances[codes]
@@ -66,21 +68,16 @@ def multinomial(
         apart = (w[:, None] * (given - share))[:, 1:]
         return (apart[:, :, None] * z[:, None, :]).reshape(n, -1)
 
-    def expected(share: Floats) -> Floats:
-        seen = 1 / np.maximum(share @ chances.T, 1e-300)
-
-        def weight(a: int, b: int) -> Floats:
-            found: Floats = share[:, a] * share[:, b] * (seen @ (chances[:, a] * chances[:, b]) - 1)
-            return found
-
-        return _blocks(weight, w, z, k)
-
     def slope_at(b: Floats) -> Slope:
         share, given, chance = at(b)
         of_rows = scores(share, given)
         information = _blocks(_bend(share, given), w, z, k)
         if not bends_down(information):
-            information = expected(share) if complete else (of_rows / w[:, None]).T @ of_rows
+            if complete:
+                information = _blocks(_expected(share, chances), w, z, k)
+            else:
+                weighing = np.divide(of_rows, w[:, None], out=np.zeros_like(of_rows), where=counts)
+                information = weighing.T @ of_rows
         return Slope(float(w @ np.log(chance)), of_rows.sum(axis=0), information)
 
     start = np.zeros((k - 1) * c)
@@ -92,16 +89,54 @@ def multinomial(
             covariance = inverse(of_rows.T @ of_rows)
         case "observed":
             covariance = inverse(_blocks(_bend(share, given), w, z, k))
-        case "expected" | "robust" if complete:
-            covariance = inverse(expected(share))
+        case "expected" | "robust" | "HC3" if complete:
+            covariance = inverse(_blocks(_expected(share, chances), w, z, k))
         case _:  # of reports without an end, the bread is the observed information
             covariance = inverse(_blocks(_bend(share, given), w, z, k))
     if errors == "robust":
         plain = weights is None and strata is None
         meat = covariance @ (of_rows.T @ of_rows) @ covariance
         covariance = meat if plain else sandwich(covariance, of_rows, strata)
+    degrees: Floats | None = None
+    if errors == "HC3":
+        degrees = degrees_left(w, c, strata) * np.ones((k - 1) * c)
+        expects = _expected(share, chances) if complete else _bend(share, given)
+        apart = (w[:, None] * (given - share))[:, 1:]
+        covariance = sandwich(covariance, _left_out(apart, expects, w, z, covariance), strata)
     back = np.kron(np.eye(k - 1), columns.back)
-    return ModelFit(back @ b, back @ told(covariance) @ back.T, float(w @ np.log(chance)))
+    covariance = back @ told(covariance) @ back.T
+    return ModelFit(back @ b, covariance, float(w @ np.log(chance)), degrees=degrees)
+
+
+def _expected(share: Floats, chances: Floats) -> _Weight:
+    """The expected information of a report of any of the ``chances`` (reports, k)."""
+    seen = 1 / np.maximum(share @ chances.T, 1e-300)
+
+    def weight(a: int, b: int) -> Floats:
+        found: Floats = share[:, a] * share[:, b] * (seen @ (chances[:, a] * chances[:, b]) - 1)
+        return found
+
+    return weight
+
+
+def _left_out(apart: Floats, weight: _Weight, w: Floats, z: Floats, covariance: Floats) -> Floats:
+    """Everybody's score at the estimate without them: (I - I_i C)^-1 s_i, HC3 for several logits.
+
+    The information of a person is D (x) z z' and the score g (x) z, with g ``apart`` (n, k - 1); so
+    it is (I - D Q)^-1 g (x) z with Q_ab = z' C_ab z.
+    """
+    (n, c), logits = z.shape, len(covariance) // z.shape[1]
+    blocks = covariance.reshape(logits, c, logits, c)
+    size = np.einsum("ni,aibj,nj->nab", z, blocks, z, optimize=True)
+    own = np.empty((n, logits, logits))
+    for a in range(logits):
+        for b in range(a + 1):
+            own[:, a, b] = own[:, b, a] = w * weight(a + 1, b + 1)
+    try:
+        pull = cast(Floats, np.linalg.solve(np.eye(logits) - own @ size, apart[:, :, None]))
+    except np.linalg.LinAlgError:
+        raise NoEstimate(ONE_PERSON) from None
+    return (pull * z[:, None, :]).reshape(n, -1)
 
 
 def _bend(share: Floats, given: Floats) -> _Weight:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import log, log1p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from deniably.estimation.analysis import has_score
 from deniably.estimation.channels import matrix
 from deniably.estimation.figures import Shares, SingleMean, groups
 from deniably.estimation.weighted import Weighing
-from deniably.mechanisms.law import Supporting
+from deniably.mechanisms.law import CoinEach, Supporting, TwoLevel
 from deniably.survey.questions import (
     Number,
     OfChoices,
@@ -25,9 +27,11 @@ from deniably.survey.questions import (
 )
 from deniably.workbench.columns import note
 from deniably.workbench.models.columns import nearest, read_columns
+from deniably.workbench.models.estimators import Law, Link
 from deniably.workbench.models.fit import Ints, StandardErrors
+from deniably.workbench.models.formulas import parsed
 from deniably.workbench.models.randomised import Design, Randomised
-from deniably.workbench.models.regress import Link, fitted, parsed
+from deniably.workbench.models.regress import fitted
 from deniably.workbench.models.regression import Regression
 from deniably.workbench.models.weighing import checked_weights, strata_of
 from deniably.workbench.models.weights import WeightedFigure, share_figures
@@ -38,7 +42,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Asked = np.typing.NDArray[np.bool_]
-_MOST_KINDS = 100_000
+_MOST_BITS = 1 << 27
+_SMALLEST = -600.0
+"""The logarithm of a probability that is well within floats."""
 
 
 def regress_reports(
@@ -49,6 +55,7 @@ def regress_reports(
     weights: Sequence[float] | Floats | None = None,
     strata: str | Sequence[str] | None = None,
     link: Link = "logit",
+    law: Law | None = None,
     se: StandardErrors | None = None,
     confidence: float = 0.95,
 ) -> Regression:
@@ -80,6 +87,7 @@ def regress_reports(
         weights=None if weights is None else checked_weights(weights, len(there))[there],
         strata=None if strata is None else strata_of(reports, beside, strata)[there],
         link=link,
+        law=law,
         se=se,
         confidence=confidence,
     )
@@ -165,8 +173,9 @@ def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, A
             f"{question.name} is a {question.type}: models take questions with choices{more}"
         )
     law, answered = question.report_mechanism.law, reports.answered(question.name)
+    unbiased: Floats | None = None
     if isinstance(law, Supporting) and (law.size != 1 or law.blanks):
-        codes, chances = _whole(question, law, answered.cells)
+        codes, chances, unbiased = _whole(question, law, answered.cells)
     else:
         codes, chances = answered.cells[:, 0].astype(np.int64), matrix(question.report_mechanism).T
     choices, values = list(question.names), np.arange(len(question.names), dtype=np.float64)
@@ -175,25 +184,50 @@ def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, A
         values[~np.array(has_score(question))] = np.nan
     if isinstance(question, YesNo):  # so that models are about yes
         choices, chances = choices[::-1], chances[:, ::-1]
-        if len(chances) == 2:
+        if unbiased is not None:
+            unbiased = unbiased[:, ::-1]
+        elif len(chances) == 2:
             codes, chances = 1 - codes, chances[::-1]
-    found = Randomised(question.name, codes, np.array(chances), tuple(choices), values)
+    found = Randomised(question.name, codes, np.array(chances), tuple(choices), values, unbiased)
     return found, answered.asked
 
 
-def _whole(question: OfChoices, law: Supporting, cells: Any) -> tuple[Ints, Floats]:
-    """Every different report as a whole, and how likely it is for each answer."""
+def _whole(question: OfChoices, law: Supporting, cells: Any) -> tuple[Ints, Floats, Floats]:
+    """Every different report as a whole: how likely it is for each answer, and its unbiased scores.
+
+    A report that names nothing, or everything, is one like others: unary encoding sends such.
+    """
     kinds, codes = np.unique(cells, axis=0, return_inverse=True)
-    if len(kinds) > _MOST_KINDS:
+    if kinds.size > _MOST_BITS:
         raise BadModel(f"{question.name}: {len(kinds):,} different reports are too many")
-    named = [
-        tuple(np.flatnonzero(kind).tolist() if kind.dtype == np.bool_ else kind.tolist())
-        for kind in kinds
-    ]
-    chances = [
-        [float(law.probability(a, one)) if one else 0.0 for a in range(law.k)] for one in named
-    ]
-    return codes.ravel().astype(np.int64), np.array(chances)
+    if kinds.dtype != np.bool_:
+        bits = np.zeros((len(kinds), law.cell_count), np.bool_)
+        np.put_along_axis(bits, kinds.astype(np.int64), values=True, axis=1)
+        kinds = bits
+    kinds = kinds[:, : law.k]
+    p, q = float(law.p), float(law.q)
+    scores: Floats = ((kinds - q) / (p - q)).astype(np.float64)
+    return codes.ravel().astype(np.int64), _chances(law, kinds), scores
+
+
+def _chances(law: Supporting, kinds: Asked) -> Floats:
+    """P(report | answer) of reports that name these choices, shape (reports, k).
+
+    Of very many coins the probability is beyond floats: then all but the answer's own coin is left
+    out, which is the same for every answer.
+    """
+    if isinstance(law.joint, CoinEach):
+        p, q = float(law.p), float(law.q)
+        own = np.where(kinds, p / q, (1 - p) / (1 - q))
+        others = kinds.sum(axis=1) * log(q) + (~kinds).sum(axis=1) * log1p(-q)
+        found: Floats = own * np.exp(others if others.min() > _SMALLEST else 0 * others)[:, None]
+        return found
+    if isinstance(law.joint, TwoLevel) and law.joint.held == 1:
+        weights: Floats = np.where(kinds, float(law.joint.own), float(law.joint.other))
+        return weights / law.joint.total
+    answers = range(law.k) if law.single else [(a,) for a in range(law.k)]
+    named = [tuple(np.flatnonzero(kind).tolist()) for kind in kinds]
+    return np.array([[float(law.probability(a, one)) for a in answers] for one in named])
 
 
 def _of_option(
@@ -217,4 +251,4 @@ def _rows(public: Mapping[str, Sequence[object]], used: Sequence[str], n: int) -
 
 def some_of(one: Randomised, there: Asked) -> Randomised:
     """The reports of some people."""
-    return Randomised(one.name, one.codes[there], one.chances, one.choices, one.values)
+    return replace(one, codes=one.codes[there])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,8 @@ from deniably.workbench.models.fit import Ints
 Probability = Fraction | float | str
 """A number from 0 to 1, or a text like "3/4"."""
 Pair = tuple[Probability, Probability]
+_EXACT = 1e-6
+"""By how much rounding may keep a channel's inverse from being one."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,9 @@ class Randomised:
 
     ``codes`` (n,) number the reports, ``chances`` (reports, k) = P(report | true answer),
     ``choices`` are the k true answers and ``values`` (k,) their scores. ``chances`` may hold the
-    reports that were sent alone, as for reports of several choices: see ``complete``.
+    reports that were sent alone, as for reports of several choices: see ``complete``. Such a column
+    has ``unbiased`` (reports, k), of which E[unbiased[report, a]] is 1 for the answer a and else 0;
+    of others it follows from the channel.
     """
 
     name: str
@@ -142,6 +147,7 @@ class Randomised:
     chances: Floats
     choices: tuple[str | int, ...]
     values: Floats
+    unbiased: Floats | None = None
 
     @property
     def k(self) -> int:
@@ -152,6 +158,20 @@ class Randomised:
     def complete(self) -> bool:
         """Whether ``chances`` has every possible report."""
         return bool(abs(self.chances.sum(axis=0) - 1).max() < 1e-9)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The unbiased scores of every answer, shape (reports, k): E[scores[report, a]] is 1 for
+        the answer a, else 0. Where there are more reports than answers they have the least variance
+        for evenly spread answers. Raises BadModel without any."""
+        if self.unbiased is not None:
+            return self.unbiased
+        often = self.chances.sum(axis=1, keepdims=True)
+        scaled = np.divide(self.chances, often, out=np.zeros_like(self.chances), where=often > 0)
+        found: Floats = (scaled @ np.linalg.inv(self.chances.T @ scaled)).astype(np.float64)
+        if not self.complete or np.abs(self.chances.T @ found - np.eye(self.k)).max() > _EXACT:
+            raise BadModel(f"{self.name}: its reports have no unbiased scores of single answers")
+        return found
 
     @property
     def is_pair(self) -> bool:

@@ -6,19 +6,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import exp, sqrt
-from statistics import NormalDist
 from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 
 from deniably.core.binomial import Floats
-from deniably.core.chi_squared import chi_squared_tail
 from deniably.core.errors import BadModel, NoFigure
 from deniably.core.table import Table
 from deniably.results.drawing.paper import WIDTHS, Svg, svg
 from deniably.results.drawing.png import Png, png
 from deniably.workbench.models.coefficients import CoefficientTable, p_text
 from deniably.workbench.models.model_figure import model_paper
+from deniably.workbench.models.student import joint_tail, quantile
 
 _LEVEL = re.compile(r"\[[^\[\]]*\](?=:|$)")
 """What the name of a coefficient has besides its term: ``[T.south]``."""
@@ -50,10 +49,10 @@ class ColumnsOf(Protocol):
 class Regression(CoefficientTable):
     """A regression on randomised answers. In a notebook it shows its table of coefficients.
 
-    **Estimator.** ``estimator`` says which, with its source: maximum likelihood through the
-    channel of the reports. **Assumption.** People answered as they were asked and devices kept to
-    the design; then b describes the true answers, as if nobody had been randomised, with larger
-    errors. Lies that go with a covariate bias its coefficient.
+    **Estimator.** ``estimator`` says which and what it assumes, with its source: maximum likelihood
+    through the channel of the reports, or the corrected score. **Assumption.** People answered as
+    they were asked and devices kept to the design; then b describes the true answers, as if nobody
+    had been randomised, with larger errors. Lies that go with a covariate bias its coefficient.
 
     ``coefficients`` are one a column, for more than two answers one a column and answer;
     ``covariance`` in the same order. ``se`` says how the standard errors were made, ``sigma`` is
@@ -66,6 +65,11 @@ class Regression(CoefficientTable):
     sigma: float | None
     randomised: tuple[str, ...]
     columns_of: ColumnsOf
+
+    @property
+    def _degrees(self) -> float | None:
+        """The fewest degrees of freedom of any coefficient; None for the normal."""
+        return min((one.degrees for one in self.coefficients if one.degrees), default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -114,7 +118,7 @@ class Regression(CoefficientTable):
         1. Raises BadModel for a missing or unknown value.
         """
         x = self.columns_of(frame)
-        z = NormalDist().inv_cdf((1 + self.confidence) / 2)
+        z = quantile(self.confidence, self._degrees)
         if self.model in ("linear", "linear probability"):
             covariance = np.array(self.covariance)
             means = x @ self.estimates
@@ -177,7 +181,8 @@ class Regression(CoefficientTable):
         """Wald's test that all coefficients of these ``terms`` are 0 (Wald 1943).
 
         Terms are named as in the table, or as in the formula: ``"C(site)"`` is all coefficients of
-        the sites. Without any it is all but the constant. Raises BadModel for an unknown one.
+        the sites. Without any it is all but the constant. Where coefficients have a t, the p-value
+        is that of F with the fewest of their degrees. Raises BadModel for an unknown one.
         """
         known = list(dict.fromkeys(one.term for one in self.coefficients))
         chosen = list[str]()
@@ -196,9 +201,8 @@ class Regression(CoefficientTable):
         b = self.estimates[places]
         covariance = np.array(self.covariance)[np.ix_(places, places)]
         statistic = float(b @ np.linalg.solve(covariance, b))
-        return _compared(
-            "Wald", f"{', '.join(terms or chosen)}: no influence", statistic, len(places)
-        )
+        what = f"{', '.join(terms or chosen)}: no influence"
+        return _compared("Wald", what, statistic, len(places), self._degrees)
 
 
 def _in_formula(term: str) -> str:
@@ -239,8 +243,10 @@ def _prediction(rows: list[dict[str, Any]], model: Regression) -> Table:
     return Table(f"Predicted {what} of {model.outcome}", rows, lines, 1 if linear else 2, notes)
 
 
-def _compared(test: str, title: str, statistic: float, degrees: int) -> Compared:
-    p = chi_squared_tail(statistic, degrees)
+def _compared(
+    test: str, title: str, statistic: float, degrees: int, below: float | None = None
+) -> Compared:
+    p = joint_tail(statistic, degrees, below)
     row: Mapping[str, Any] = {
         "test": test, "statistic": statistic, "degrees": degrees, "p_value": p,
     }  # fmt: skip
@@ -248,4 +254,5 @@ def _compared(test: str, title: str, statistic: float, degrees: int) -> Compared
         ["test", "chi-squared", "degrees of freedom", "p"],
         [test, f"{statistic:.3f}", str(degrees), p_text(p)],
     ]
-    return Compared(title, [row], lines, 1, [], test, statistic, degrees, p)
+    notes = [] if below is None else [f"p is that of F, with {below:.0f} degrees below."]
+    return Compared(title, [row], lines, 1, notes, test, statistic, degrees, p)

@@ -1,0 +1,357 @@
+"""Regression on randomised columns by the corrected score, without a law of errors or covariates.
+
+With a person's true answers a the score of a model is s(a). A report gives weights u(a), a row of
+the inverse channel, of which E[u(a) | true answer t] = 1 if a = t, else 0. So sum_a u(a) s(a) has
+the expectation of the score of the true answers, and its root is that of the model fitted to these,
+whatever their law given the other columns, and whether the model holds or not (Nakamura 1990,
+Biometrika 77:127; Akazawa, Kinukawa and Nakamura 1998, J. Jpn. Stat. Soc. 28:115; Buonaccorsi 2010,
+Measurement Error, 7.3). True answers are discrete, so this holds exactly, for logits too. A
+randomised outcome stands in the score by its own unbiased scores, as the score is linear in it.
+
+There are no groups and no free shares, so a column that is not randomised may have any number of
+values. Errors are those of the sandwich. Time grows as people x cells x coefficients^2; memory does
+not grow with people but for the columns themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import BadModel, NoEstimate
+from deniably.workbench.models.effective_people import ONE_PERSON, degrees_left, effective
+from deniably.workbench.models.fit import (
+    SEPARATED,
+    Ints,
+    ModelFit,
+    Scaling,
+    bends_down,
+    check_separation,
+    scaling,
+    solved,
+    stretched,
+    told,
+)
+from deniably.workbench.models.joint import cell_answers
+from deniably.workbench.models.randomised import Randomised
+from deniably.workbench.models.student import Inversion
+
+_AT_ONCE = 1 << 20  # numbers in memory, of each of some arrays
+_STEPS, _LONGEST, _SMALL_STEP = 60, 1.5, 1e-9
+_SINGULAR = 1e-12
+
+
+class CellColumns(Protocol):
+    """The columns of a model for everybody, at each of the true answers."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(people, cells, columns)."""
+        ...
+
+    def of(self, some: slice) -> Floats:
+        """The columns of some people, shape (some, cells, columns)."""
+        ...
+
+    def distinct(self) -> Iterator[Floats]:
+        """All different rows (..., columns), some at a time."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """Columns that are kept for every group of alike people: ``table`` (groups, cells, columns)."""
+
+    table: Floats
+    group: Ints
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(people, cells, columns)."""
+        return (len(self.group), *self.table.shape[1:])
+
+    def of(self, some: slice) -> Floats:
+        """The columns of some people."""
+        return self.table[self.group[some]]
+
+    def distinct(self) -> Iterator[Floats]:
+        """The table."""
+        yield self.table
+
+
+class Unbounded(NoEstimate):
+    """The intervals of the coefficients of these numbers have no end."""
+
+    def __init__(self, columns: Sequence[int]) -> None:
+        self.columns = columns
+        super().__init__("the reports do not bound a coefficient")
+
+
+class _Some(NamedTuple):
+    """A block of people: where, their weights (n,), u (n, cells) and scaled z (n, cells, c)."""
+
+    at: slice
+    w: Floats
+    u: Floats
+    z: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    columns: Sequence[Randomised]
+    z: CellColumns
+    scale: Scaling
+    w: Floats
+    strata: Ints | None
+
+    def blocks(self, width: int = 1) -> Iterator[_Some]:
+        """Blocks of people, for arrays of ``width`` numbers a cell besides the columns."""
+        n, cells, c = self.z.shape
+        rows = max(1, _AT_ONCE // (cells * max(c, width)))
+        answers = cell_answers(self.columns)
+        for start in range(0, n, rows):
+            at = slice(start, min(start + rows, n))
+            u = np.ones((at.stop - at.start, cells))
+            for one, answer in zip(self.columns, answers, strict=True):
+                u *= one.scores[one.codes[at]][:, answer]
+            yield _Some(at, self.w[at], u, self.scale(self.z.of(at)))
+
+
+def _people(
+    columns: Sequence[Randomised], z: CellColumns, weights: Floats | None, strata: Ints | None
+) -> _People:
+    n, _, c = z.shape
+    w = np.ones(n) if weights is None else weights
+    scale = scaling(lambda: (x.reshape(-1, c) for x in z.distinct()))
+    return _People(columns, z, scale, w / w.max(), strata)
+
+
+class _Sums:
+    """Sums of products of per-person scores, centred within strata as ``svyglm`` has them."""
+
+    def __init__(self, strata: Ints | None, factor: float) -> None:
+        self._strata, self._factor = strata, factor
+        if strata is not None:
+            self.sizes, self._stretch = stretched(strata)
+        self._totals: Floats | None = None
+        self._products = np.zeros(())
+
+    def add(self, at: slice, scores: Floats) -> None:
+        """Add those of some people, shape (some, m)."""
+        where = np.zeros(len(scores), np.int64) if self._strata is None else self._strata[at]
+        groups = 1 if self._strata is None else len(self.sizes)
+        if self._totals is None:
+            m = scores.shape[1]
+            self._totals, self._products = np.zeros((groups, m)), np.zeros((m, m))
+        np.add.at(self._totals, where, scores)
+        stretch = 1.0 if self._strata is None else self._stretch[where][:, None]
+        self._products = self._products + (scores * stretch).T @ scores
+
+    def found(self) -> Floats:
+        """The covariance (m, m) of the sums."""
+        assert self._totals is not None
+        found = self._products
+        if self._strata is not None:
+            found = found - (self._totals * (self._stretch / self.sizes)[:, None]).T @ self._totals
+        return self._factor * found
+
+
+# --- linear ---------------------------------------------------------------------------------------
+
+
+def linear(
+    outcome: Floats,
+    columns: Sequence[Randomised],
+    z: CellColumns,
+    *,
+    confidence: float = 0.95,
+    weights: Floats | None = None,
+    strata: Ints | None = None,
+) -> ModelFit:
+    """A linear model of a number (n,) on randomised ``columns``: what least squares aims at.
+
+    A = sum_i w_i sum_a u_i(a) z_i(a) z_i(a)' and b = A^-1 sum_i w_i sum_a u_i(a) z_i(a) y_i. Each
+    interval is the inversion of the score test of its coefficient, with t of n - c degrees of
+    freedom, or of Kish's people - c. Raises BadModel where the outcome is the same in every row or
+    there is no constant, NoEstimate where A is singular or too few people are left, and Unbounded.
+    """
+    people = _people(columns, z, weights, strata)
+    c = z.shape[2]
+    degrees = degrees_left(people.w, c, strata)
+    if people.scale.constant is None:
+        raise BadModel("a linear model needs a constant column: write the formula without 0 or -1")
+    middle = float(outcome[people.w > 0].mean())
+    size = float(np.abs(outcome - middle)[people.w > 0].max())
+    if not size > 1e-14 * abs(middle):
+        raise BadModel("the outcome is the same in every row")
+    y = (outcome - middle) / size
+    a, of_y = np.zeros((c, c)), np.zeros(c)
+    for some in people.blocks():
+        uz = (some.w[:, None] * some.u)[:, :, None] * some.z
+        a += uz.reshape(-1, c).T @ some.z.reshape(-1, c)
+        of_y += np.tensordot(uz.sum(axis=1), y[some.at], axes=(0, 0))
+    if not np.linalg.cond(a) < 1 / _SINGULAR:
+        raise NoEstimate(_SINGULAR_TEXT)
+    inverse, back = np.linalg.inv(a), people.scale.back
+    g = inverse @ of_y
+    spread = np.einsum("ic,cd,id->i", back, inverse, back)
+    if (vague := np.flatnonzero(~(spread > 0))).size:
+        raise Unbounded(vague.tolist())
+    along = (back @ inverse).T / spread  # moves one coefficient by 1, and keeps the score of others
+    whole = effective(people.w)
+    sums = _Sums(strata, (whole if strata is None else whole - 1) / (whole - c))
+    slope = 1 / spread
+    for some in people.blocks():
+        pulled = some.z @ along
+        error = y[some.at, None] - some.z @ g
+        residual = np.einsum("na,naj->nj", some.w[:, None] * some.u * error, pulled)
+        slopes = np.einsum("na,naj,naj->nj", some.w[:, None] * some.u, pulled, pulled)
+        sums.add(some.at, np.hstack([residual, slopes]))
+    every = sums.found()
+    b, shift = back @ g, back @ people.scale.constant * middle
+    tests = tuple(
+        Inversion(b[j], slope[j], every[j, j], every[j, c + j], every[c + j, c + j], degrees).moved(
+            size, shift[j]
+        )
+        for j in range(c)
+    )
+    widest = max(confidence, 0.8)
+    if unbounded := [j for j, one in enumerate(tests) if not one.bounded(widest)]:
+        raise Unbounded(unbounded)
+    covariance = size**2 * every[:c, :c] * np.outer(spread, spread)
+    return ModelFit(
+        size * b + shift, covariance, None, degrees=np.full(c, degrees), inversions=tests
+    )
+
+
+_SINGULAR_TEXT = (
+    "the reports do not determine the coefficients: with the noise taken out, their columns follow"
+    " from each other; leave a column out, merge answers or collect more reports"
+)
+
+
+# --- logistic and multinomial ---------------------------------------------------------------------
+
+
+def logistic(
+    outcome: Randomised,
+    columns: Sequence[Randomised],
+    z: CellColumns,
+    *,
+    weights: Floats | None = None,
+    strata: Ints | None = None,
+    left_out: bool = False,
+) -> ModelFit:
+    """A logistic model of an ``outcome`` on randomised ``columns``; multinomial for k answers.
+
+    The root of sum_i w_i sum_a u_i(a) z_i(a) (y_i - P(answer | z_i(a))), where y_i are the unbiased
+    scores of the report of the outcome. Newton's steps start at 0. The coefficients are those of
+    answer 1, then of 2, and so on. Errors are those of the sandwich; ``left_out`` takes everybody's
+    score at the estimate without them, as HC3 does. Intervals have a t of Kish's people - c degrees
+    of freedom. Raises NoEstimate where fewer than 3 are left, steps do not end, a standardised
+    logit is beyond 15, or the information is not positive there.
+    """
+    people = _people(columns, z, weights, strata)
+    c, logits = z.shape[2], outcome.k - 1
+    degrees = degrees_left(people.w, c, strata)
+    b = np.zeros((logits, c))
+    for _ in range(_STEPS):
+        score, information = _slope(people, outcome, b)
+        step = solved(information, score).reshape(logits, c)
+        step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))
+        b = b + step
+        check_separation(b)
+        if np.abs(step).max() < _SMALL_STEP:
+            break
+    else:
+        raise NoEstimate(_ENDLESS)
+    _, information = _slope(people, outcome, b)
+    if not bends_down(information):
+        raise NoEstimate(SEPARATED)
+    inverse: Floats = np.linalg.inv(information).astype(np.float64)
+    meat = _meat(people, outcome, b, inverse if left_out else None)
+    back = np.kron(np.eye(logits), people.scale.back)
+    covariance = told(inverse @ meat @ inverse)
+    return ModelFit(
+        back @ b.ravel(), back @ covariance @ back.T, None, degrees=np.full(logits * c, degrees)
+    )
+
+
+_ENDLESS = (
+    "the estimate did not converge: the reports tell too little of so many coefficients; leave"
+    " columns out, merge answers or collect more reports"
+)
+
+
+def _shares(z: Floats, b: Floats) -> Floats:
+    """P(answer) of every answer but the first, shape (n, cells, k - 1)."""
+    logits = z @ b.T
+    top = np.maximum(logits.max(axis=2, keepdims=True), 0)
+    weights = np.exp(logits - top)
+    found: Floats = weights / (np.exp(-top) + weights.sum(axis=2, keepdims=True))
+    return found
+
+
+def _scores(some: _Some, outcome: Randomised, share: Floats) -> Floats:
+    """Of each person, shape (n, (k - 1) c)."""
+    y = outcome.scores[outcome.codes[some.at]][:, None, 1:]
+    pull = (some.w[:, None] * some.u)[:, :, None] * (y - share)
+    found: Floats = (pull.transpose(0, 2, 1) @ some.z).reshape(len(some.w), -1)
+    return found
+
+
+def _slope(people: _People, outcome: Randomised, b: Floats) -> tuple[Floats, Floats]:
+    """The summed score and its information, at ``b`` (k - 1, c)."""
+    logits, c = b.shape
+    score, found = np.zeros(logits * c), np.zeros((logits, c, logits, c))
+    for some in people.blocks(logits):
+        share = _shares(some.z, b)
+        score += _scores(some, outcome, share).sum(axis=0)
+        weight, z = some.w[:, None] * some.u, some.z.reshape(-1, c)
+        for i in range(logits):
+            for j in range(i + 1):
+                bend = weight * share[..., i] * ((i == j) - share[..., j])
+                found[i, :, j] += z.T @ (bend.reshape(-1, 1) * z)
+    for i in range(logits):
+        for j in range(i):
+            found[j, :, i] = found[i, :, j].T
+    return score, found.reshape(logits * c, logits * c)
+
+
+def _meat(people: _People, outcome: Randomised, b: Floats, inverse: Floats | None) -> Floats:
+    """The covariance of the summed score.
+
+    With the ``inverse`` of the information everybody's score counts as it is without them.
+    """
+    logits, c = b.shape
+    sums = _Sums(people.strata, 1.0)
+    for some in people.blocks(1 if inverse is None else logits * logits * c):
+        share = _shares(some.z, b)
+        scores = _scores(some, outcome, share)
+        if inverse is not None:
+            scores = _left_out(some, share, scores, inverse)
+        sums.add(some.at, scores)
+    return sums.found()
+
+
+def _left_out(some: _Some, share: Floats, scores: Floats, inverse: Floats) -> Floats:
+    """(I - A_i A^-1)^-1 s_i, which is s_i / (1 - h_i) where nothing is randomised: HC3 (MacKinnon
+    and White 1985, J. Econometrics 29:305)."""
+    n, c = len(some.w), some.z.shape[2]
+    logits = share.shape[2]
+    own = np.zeros((n, logits, c, logits, c))
+    for i in range(logits):
+        for j in range(logits):
+            bend = some.w[:, None] * some.u * share[..., i] * ((i == j) - share[..., j])
+            own[:, i, :, j] = (some.z * bend[..., None]).transpose(0, 2, 1) @ some.z
+    size = logits * c
+    left = np.eye(size) - own.reshape(n, size, size) @ inverse
+    try:
+        solved_scores = np.linalg.solve(left, scores[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        raise NoEstimate(ONE_PERSON) from None
+    return solved_scores.astype(np.float64)

@@ -1,0 +1,40 @@
+"""How many people weights leave, and how many degrees of freedom for errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import NoEstimate
+from deniably.workbench.models.fit import Ints
+
+_LEAST = 3
+"""Degrees of freedom below which no interval is shown."""
+ONE_PERSON = (
+    "one person decides a coefficient alone: trim the largest weights, or leave columns out"
+)
+
+
+def effective(weights: Floats) -> float:
+    """The people who would know as much without weights: (sum w)^2 / sum w^2 (Kish 1965)."""
+    w = weights / weights.max()
+    return float(w.sum() ** 2 / (w @ w))
+
+
+def degrees_left(weights: Floats, columns: int, strata: Ints | None = None) -> float:
+    """Kish's people less the ``columns`` of a model, and less all ``strata`` but one.
+
+    Raises NoEstimate below 3.
+    """
+    people = effective(weights)
+    groups = 1 if strata is None else len(np.unique(strata))
+    found = people - columns - (groups - 1)
+    if found < _LEAST:
+        what = f"{columns} columns" + (f" and {groups} strata" if groups > 1 else "")
+        enough = columns + groups - 1 + _LEAST
+        raise NoEstimate(
+            f"the reports count as those of {people:.1f} people (Kish's effective number), too few"
+            f" for {what}: at least {enough} are needed; trim the largest weights, leave columns"
+            " out, or collect more reports"
+        )
+    return found

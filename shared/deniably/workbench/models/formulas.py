@@ -1,0 +1,299 @@
+"""Formulas: the columns of a model out of a table, for new rows as for those of the fit."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import BadModel
+from deniably.core.extras import install_command
+from deniably.workbench.models.columns import names_of, nearest, read_columns
+from deniably.workbench.models.corrected import CellTable
+from deniably.workbench.models.fit import Ints
+from deniably.workbench.models.joint import cell_answers
+from deniably.workbench.models.randomised import Randomised
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SCORE = "score"
+_QUOTED = re.compile("`([^`]+)`")
+_KEPT = 1 << 26
+"""Numbers of a table of columns that are kept; larger ones are made again, some rows at a time."""
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A formula: its ``outcome``, the ``variables`` of its right side, and that side itself.
+
+    There, ``stand_ins`` stand for names between backticks that are no names in Python.
+    """
+
+    text: str
+    outcome: str
+    variables: tuple[str, ...]
+    right: Any
+    stand_ins: Mapping[str, str]
+
+    def named(self, text: str) -> str:
+        """A text with the names that its stand-ins are for, and without backticks."""
+        for one, name in self.stand_ins.items():
+            text = text.replace(one, name)
+        return text.replace("`", "")
+
+
+def _with_stand_ins(formula: str) -> tuple[str, dict[str, str]]:
+    """A formula whose names between backticks are names in Python, and what these stand for."""
+    known = dict[str, str]()
+
+    def stand_in(found: re.Match[str]) -> str:
+        name = found[1]
+        if name.isidentifier() and not iskeyword(name):
+            return found[0]
+        return known.setdefault(name, f"quoted{len(known) + 1}_")
+
+    written = _QUOTED.sub(stand_in, formula)
+    return written, {one: name for name, one in known.items()}
+
+
+def parsed(formula: str) -> Asked:
+    """Read a formula. Raises BadModel for one without an outcome, and for what is none."""
+    try:
+        import formulaic
+        from formulaic.errors import FormulaicError
+    except ImportError:
+        raise ImportError(
+            f"formulas need formulaic; get it with: {install_command('bench')}"
+        ) from None
+    read: Any = formulaic.Formula
+    written, stand_ins = _with_stand_ins(formula)
+    try:
+        found: Any = read(written)
+    except FormulaicError as error:
+        raise BadModel(f"{formula!r} is no formula: {one_line(error)}") from None
+    left = [str(term) for term in getattr(found, "lhs", ())]
+    if len(left) != 1 or _variables(found.lhs) != set(left):
+        raise BadModel(
+            f"{formula!r} has no outcome: write one column, ~ and the covariates, such as"
+            ' "affair ~ age", and one like a-b between backticks'
+        )
+    if isinstance(found.rhs, tuple):
+        raise BadModel(f"{formula!r} has two right sides: | has no meaning here")
+    names = {stand_ins.get(name, name) for name in _variables(found.rhs)}
+    outcome = stand_ins.get(left[0], left[0])
+    if outcome in names:
+        raise BadModel(f"{outcome} stands on both sides of the formula")
+    if not len(found.rhs):
+        raise BadModel("the right side of the formula is empty: write ~ 1 for a constant alone")
+    return Asked(formula, outcome, tuple(sorted(names)), found.rhs, stand_ins)
+
+
+def _variables(side: Any) -> set[str]:
+    """The columns that a side needs; formulaic alone leaves out those within center() and such."""
+    import formulaic.transforms
+
+    known: Mapping[str, object] = cast(Any, formulaic.transforms).TRANSFORMS
+    found = {str(name) for name in side.required_variables} - {_SCORE}
+    for factor in (factor for term in side for factor in term.factors):
+        if factor.eval_method.value == "lookup":
+            found |= {_SCORE} & {str(factor.expr)}  # a column of that name, as no call is
+            continue  # a name alone, whose letters may be no Python
+        try:
+            tree = ast.parse(str(factor.expr), mode="eval")
+        except SyntaxError:
+            continue  # a name between backticks
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+        found |= {node.id for node in names if id(node) not in called}
+    return found - known.keys()
+
+
+class Columns:
+    """Makes the columns of a formula, the same ones for new rows as for those of the fit."""
+
+    def __init__(self, asked: Asked, reports: Mapping[str, Randomised]) -> None:
+        self._asked, self._spec = asked, cast(Any, None)
+        self._seen = dict[str, list[object]]()
+        self._context = {_SCORE: self._score}
+        self._right = {name: reports[name] for name in asked.variables if name in reports}
+
+    @property
+    def names(self) -> list[str]:
+        """The terms, in the order of the columns."""
+        return [self._asked.named(name) for name in self._spec.column_names]
+
+    def first(self, table: pd.DataFrame) -> Floats:
+        """The columns of the rows that the model is fitted to."""
+        made = self._made(self._asked.right, table)
+        self._spec = made.model_spec
+        self._seen = {
+            name: list(table[name].unique()) for name in self._asked.variables if name in table
+        }
+        if self._right and any(self._spec.transform_state.values()):
+            raise BadModel(
+                "center(), scale(), poly() and splines depend on all rows, and true answers are"
+                " known of none: make such columns yourself, before"
+            )
+        if not made.shape[1]:
+            raise BadModel("the right side of the formula has no column")
+        return np.asarray(made, np.float64)
+
+    def again(self, rows: pd.DataFrame) -> Floats:
+        """The columns of rows that have every true answer, after ``first``."""
+        return np.asarray(self._made(self._spec, rows), np.float64)
+
+    def __call__(self, frame: object) -> Floats:
+        """The columns of new rows, which have the true answers to randomised columns."""
+        rows = read_columns(frame, self._asked.variables or names_of(frame)[:1])
+        for name, one in self._right.items():
+            rows[name] = self.answers(one, _places(one, rows[name]))
+        return self.again(rows)
+
+    @staticmethod
+    def answers(one: Randomised, places: Ints) -> Any:
+        """True answers as a column: numbers 0 and 1 of a pair, else categories."""
+        import pandas as pd
+
+        if one.is_pair and one.choices == (0, 1):
+            return places.astype(np.float64)
+        names = [str(choice) for choice in one.choices]
+        return pd.Categorical([names[int(place)] for place in places], categories=names)
+
+    def _score(self, column: Any) -> Any:
+        for one in self._right.values():
+            if self._asked.named(str(getattr(column, "name", ""))) == one.name:
+                if len(apart := np.flatnonzero(np.isnan(one.values))):
+                    named = ", ".join(str(one.choices[place]) for place in apart)
+                    raise BadModel(
+                        f"{_SCORE}({one.name}) is no number for everybody: {named} has no place on"
+                        f" the scale. Write {one.name} alone, for categories"
+                    )
+                codes = column.cat.codes if hasattr(column, "cat") else column
+                return one.values[np.asarray(codes, np.int64)]
+        raise BadModel(f"{_SCORE}() takes a randomised column, by its name alone")
+
+    def _unseen(self, table: pd.DataFrame, why: str) -> str:
+        """Which values the rows of the fit had none of, of those that the reason names."""
+        for name, seen in self._seen.items():
+            new = [one for one in table[name].unique() if one not in seen and repr(one) in why]
+            if new:
+                return (
+                    f"{name} has a value that the model was not fitted to:"
+                    f" {new[0]}{nearest(str(new[0]), map(str, seen))}"
+                )
+        return f"the rows have values that the model was not fitted to: {why}"
+
+    def _made(self, recipe: Any, table: pd.DataFrame) -> Any:
+        from formulaic.errors import DataMismatchWarning, FormulaicError
+
+        names = {name: one for one, name in self._asked.stand_ins.items()}
+        known = table.rename(columns=names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                return recipe.get_model_matrix(known, context=self._context, na_action="raise")
+            except BadModel:
+                raise
+            except DataMismatchWarning as error:
+                raise BadModel(self._unseen(table, str(error))) from None
+            except (FormulaicError, Warning, ValueError, TypeError) as error:
+                if isinstance(cause := error.__cause__ or error.__context__, BadModel):
+                    raise cause from None
+                raise BadModel(
+                    f"the columns of {self._asked.text!r} cannot be made: {one_line(error)}"
+                ) from None
+
+
+class CellRows:
+    """The columns of a formula for everybody, at each true answer to its randomised columns.
+
+    ``public`` (people, ...) are the other columns. The columns are kept for different rows of these
+    where they fit in memory.
+    """
+
+    def __init__(
+        self, columns: Columns, public: pd.DataFrame, randomised: Sequence[Randomised]
+    ) -> None:
+        self._columns, self._randomised = columns, randomised
+        self._answers = cell_answers(randomised)
+        self._cells = len(self._answers[0])
+        rows, self.group = different_rows(public)
+        self.rows = rows
+        # Each answer is in some row, and each value of the others: what a formula has to see.
+        size = max(len(rows), self._cells)
+        some = rows.iloc[np.arange(size) % len(rows)].reset_index(drop=True)
+        at = np.arange(size) % self._cells
+        for one, answer in zip(randomised, self._answers, strict=True):
+            some[one.name] = columns.answers(one, answer[at])
+        self._width = columns.first(some).shape[1]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(people, cells, columns)."""
+        return len(self.group), self._cells, self._width
+
+    def table(self) -> CellTable:
+        """The columns of all different rows at once."""
+        return CellTable(self._made(self.rows), self.group)
+
+    def kept(self) -> CellTable | CellRows:
+        """The table where it is small; else these rows, made again whenever they are needed."""
+        return self.table() if len(self.rows) * self._cells * self._width <= _KEPT else self
+
+    def of(self, some: slice) -> Floats:
+        """The columns of some people, shape (some, cells, columns)."""
+        return self._made(self.rows.iloc[self.group[some]])
+
+    def distinct(self) -> Iterator[Floats]:
+        """All different rows, some at a time."""
+        step = max(1, _AT_ONCE // (self._cells * self._width))
+        for start in range(0, len(self.rows), step):
+            yield self._made(self.rows.iloc[start : start + step])
+
+    def _made(self, rows: pd.DataFrame) -> Floats:
+        grid = rows.iloc[np.repeat(np.arange(len(rows)), self._cells)].reset_index(drop=True)
+        for one, answer in zip(self._randomised, self._answers, strict=True):
+            grid[one.name] = self._columns.answers(one, np.tile(answer, len(rows)))
+        return self._columns.again(grid).reshape(len(rows), self._cells, -1)
+
+
+def different_rows(table: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
+    """The different rows of a table, and of which of them each row is."""
+    if not table.shape[1]:
+        return table.iloc[:1], np.zeros(len(table), np.int64)
+    found: Any = table.groupby(list(table), sort=False, observed=True).ngroup()
+    group: Ints = found.to_numpy(np.int64)
+    _, first = np.unique(group, return_index=True)
+    return table.iloc[first], group
+
+
+def _places(one: Randomised, column: Any) -> Ints:
+    """The numbers of true answers, by name."""
+    known = {str(choice): place for place, choice in enumerate(one.choices)}
+    try:
+        return np.array([known[_answer_text(answer)] for answer in column], np.int64)
+    except KeyError:
+        raise BadModel(
+            f"{one.name} takes the true answers {', '.join(known)} where you predict"
+        ) from None
+
+
+def _answer_text(answer: Any) -> str:
+    """An answer spelt as choices are: 1 for 1.0 and True."""
+    if isinstance(answer, str):
+        return answer
+    return f"{float(answer):g}"
+
+
+def one_line(error: object) -> str:
+    """What an error says, on one line, without the marks of a terminal."""
+    return " ".join(re.sub("[\\x1b⧛]\\[[0-9;]*m|⧚", "", str(error)).split())[:300]
