@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from deniably.core.binomial import Floats
+from deniably.core.errors import NoEstimate
 from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.workbench.models.binary import linear_share, logit
 from deniably.workbench.models.fit import ModelFit
@@ -171,3 +172,114 @@ def test_few_surveys_show_no_interval_that_is_far_off(case: str) -> None:
     """60 surveys: with true coverage .95 fewer than 44 (73 %) hold the truth with a chance below
     1e-7 a coefficient. Half as wide intervals would cover 67 %."""
     assert (coverage(case, 60) >= 44 / 60).all()
+
+
+# --- few effective people -------------------------------------------------------------------------
+
+Weights = Callable[[np.random.Generator, int], Floats]
+
+
+def lognormal(generator: np.random.Generator, n: int) -> Floats:
+    return np.exp(2 * generator.standard_normal(n))
+
+
+def heavy(part: float, factor: float) -> Weights:
+    return lambda generator, n: np.where(generator.random(n) < part, factor, 1.0)
+
+
+WEIGHTS: dict[str, Weights] = {
+    "lognormal, 32 effective": lognormal,
+    "2 in 100 weigh 100, 23 effective": heavy(0.02, 100),
+    "5 in 100 weigh 30, 66 effective": heavy(0.05, 30),
+}
+EPSILON_4 = 1 / (1 + np.exp(-4))
+
+
+def of_few(weigh: Weights, link: str, errors: Any, runs: int) -> Floats:
+    """The part of 500 people's surveys whose t intervals hold the intercept and the slope."""
+    from deniably.workbench.models.student import quantile
+
+    b, n, generator = np.array([-0.5, 0.0]), 500, np.random.default_rng(500)
+    held, p, q = np.zeros(2 if link == "logit" else 1), EPSILON_4, 1 - EPSILON_4
+    truth, fitted = b if link == "logit" else share(b[:1]), 0
+    for _ in range(runs):
+        x = np.column_stack([np.ones(n), generator.standard_normal(n)])[:, : len(truth)]
+        yes = generator.random(n) < share(b[0])
+        reports = (generator.random(n) < np.where(yes, p, q)).astype(int)
+        try:
+            found = (logit if link == "logit" else linear_share)(
+                reports, x, p, q, weights=weigh(generator, n), errors=errors
+            )
+        except NoEstimate:  # less than three degrees of freedom
+            continue
+        fitted += 1
+        degrees = [None] * len(truth) if found.degrees is None else found.degrees.tolist()
+        t = np.array([quantile(0.95, one) for one in degrees])
+        held += abs(found.coefficients - truth) <= t * np.sqrt(np.diag(found.covariance))
+    assert fitted > 0.95 * runs
+    return held / fitted
+
+
+@pytest.mark.parametrize("weigh", [soak(name) for name in WEIGHTS])
+@pytest.mark.parametrize(("link", "errors", "least"), [
+    ("logit", "HC3", 0.925), ("identity", "CR2", 0.93),
+])  # fmt: skip
+def test_intervals_hold_with_few_effective_people(
+    weigh: str, link: str, errors: str, least: float
+) -> None:
+    """600 surveys. Robust errors with a normal held .85 of shares and .86 of slopes."""
+    assert (of_few(WEIGHTS[weigh], link, errors, 600) >= least).all()
+
+
+def test_errors_for_few_effective_people_are_larger_than_robust_ones() -> None:
+    """And all but the same where everybody weighs alike."""
+    generator, n = np.random.default_rng(3), 500
+    x = np.column_stack([np.ones(n), generator.standard_normal(n)])
+    reports = (generator.random(n) < 0.4).astype(int)
+    for weights, least, most in (
+        (heavy(0.02, 100)(generator, n), 1.05, 2.0), (np.ones(n), 1.0, 1.02),
+    ):  # fmt: skip
+        for fit, errors in ((logit, "HC3"), (linear_share, "CR2")):
+            found, robust = (
+                fit(reports, x, EPSILON_4, 1 - EPSILON_4, weights=weights, errors=kind)  # type: ignore[arg-type,operator]
+                for kind in (errors, "robust")
+            )
+            ratio = np.sqrt(np.diag(found.covariance) / np.diag(robust.covariance))
+            assert (ratio > least - 1e-3).all()
+            assert (ratio < most).all()
+            assert found.degrees is not None
+            assert robust.degrees is None
+
+
+def test_satterthwaite_s_degrees_are_those_of_the_whole_matrices() -> None:
+    """Written down with (n, n) matrices; of a mean with equal weights n - 1."""
+    from deniably.workbench.models.binary import _satterthwaite
+
+    generator, n = np.random.default_rng(4), 30
+    x = np.column_stack([np.ones(n), generator.standard_normal(n)])
+    w, variance = generator.random(n) + 0.1, generator.random(n) + 0.5
+    bread = np.linalg.inv(x.T @ (w[:, None] * x))
+    factor, degrees = _satterthwaite(x, w, bread, variance, np.eye(2))
+    left = np.eye(n) - x @ bread @ (x * w[:, None]).T
+    residuals = left @ np.diag(variance) @ left.T
+    assert factor == pytest.approx(np.sqrt(variance / np.diag(residuals)))
+    for j in range(2):
+        a = (x @ bread)[:, j] * w * factor
+        whole = a[:, None] * a * residuals
+        assert degrees[j] == pytest.approx(np.trace(whole) ** 2 / (whole**2).sum())
+    ones = np.ones((n, 1))
+    _, (of_mean,) = _satterthwaite(ones, np.ones(n), np.array([[1 / n]]), np.ones(n), np.eye(1))
+    assert of_mean == pytest.approx(n - 1)
+
+
+def test_hc3_of_several_logits_is_that_of_two() -> None:
+    """Through a channel of two answers the multinomial's is the logit's."""
+    generator, n = np.random.default_rng(6), 200
+    x = np.column_stack([np.ones(n), generator.standard_normal(n)])
+    reports = (generator.random(n) < 0.4).astype(np.int64)
+    options: Any = {"weights": generator.random(n), "strata": np.arange(n) % 3, "errors": "HC3"}
+    one = logit(reports, x, 0.75, 0.25, **options)
+    other = multinomial(reports, np.array([[0.75, 0.25], [0.25, 0.75]]), x, **options)
+
+    assert other.covariance == pytest.approx(one.covariance, rel=1e-6)
+    assert other.degrees == pytest.approx(one.degrees)

@@ -80,7 +80,12 @@ DESIGNS: dict[str, Any] = {
     [
         ("glm", "affair ~ age + yrs + religious", {}, 1e-7),
         ("joint", "affair ~ score(marriage)", {}, 1e-6),
-        ("svyglm", "affair ~ age + yrs + religious", {"weights": "weight", "strata": "site"}, 1e-6),
+        (
+            "svyglm",
+            "affair ~ age + yrs + religious",
+            {"weights": "weight", "strata": "site", "se": "robust"},
+            1e-6,
+        ),
     ],
 )
 def test_r_finds_the_same(

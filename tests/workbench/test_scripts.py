@@ -159,7 +159,7 @@ def assert_regressions(reports: ReportSet, printed: str, near: float) -> None:
         stratum = [" ".join(one) for one in zip(*reports.strata.values(), strict=True)]
         weights = rake({"of": stratum}, {"of": dict.fromkeys(stratum, 1 / 6)})
         frame["of"] = stratum
-        more: Any = {"weights": weights, "strata": "of"}
+        more: Any = {"weights": weights, "strata": "of", "se": "robust"}
         wanted.append(dn.regress(formula, frame, designs={"y": (column.p, column.q)}, **more))
     found = regressions(printed)
     assert len(found) == len(wanted)

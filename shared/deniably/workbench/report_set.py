@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deniably.workbench.models.estimators import Law, Link
     from deniably.workbench.models.fit import StandardErrors
     from deniably.workbench.models.regression import Regression
+    from deniably.workbench.models.weighing import AnyWeights
 
 
 class ReportSet(ReportRows):
@@ -35,14 +36,15 @@ class ReportSet(ReportRows):
         self,
         question: str,
         *,
-        weights: Sequence[float] | Floats | None = None,
+        weights: AnyWeights | None = None,
         strata: str | Sequence[str] | None = None,
         by: str | None = None,
         confidence: float = 0.95,
     ) -> Table:
         """The shares of all true answers to a question, and their mean, with weights.
 
-        ``weights`` are in the order of the rows, as ``rake`` returns them. ``strata`` are keys:
+        ``weights`` are by stratum, as ``{"north": 1.2, "south": 0.8}``, or in the order of the rows
+        and alike within each stratum, as ``rake`` returns them. ``strata`` are keys:
         errors are then those within strata, which a design of a sample from each makes smaller.
         ``by`` is a key, and each of its values has rows of its own. Otherwise as
         ``weighted_shares``. Raises BadModel.
@@ -69,7 +71,7 @@ class ReportSet(ReportRows):
         self,
         formula: str,
         *,
-        weights: Sequence[float] | Floats | None = None,
+        weights: AnyWeights | None = None,
         strata: str | Sequence[str] | None = None,
         link: Link = "logit",
         law: Law | None = None,
@@ -78,7 +80,7 @@ class ReportSet(ReportRows):
     ) -> Regression:
         """Regression on the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
 
-        Strata stand under their keys, here ``site``. ``weights`` are in the order of the rows, and
+        Strata stand under their keys, here ``site``. ``weights`` are as in ``shares``, and
         ``strata`` are keys whose strata the errors of a weighted model are taken within. See
         ``models.of_reports.regress_reports``. Raises BadModel.
         """

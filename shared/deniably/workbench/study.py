@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -49,7 +50,13 @@ from deniably.workbench.findings import Findings, Passage, Subgroups
 from deniably.workbench.models.columns import nearest
 from deniably.workbench.models.effective import WeightedReports
 from deniably.workbench.models.raking import rake
-from deniably.workbench.models.weighing import of_group, weighing
+from deniably.workbench.models.weighing import (
+    AnyWeights,
+    StratumWeights,
+    need_strata_weights,
+    of_group,
+    weighing,
+)
 from deniably.workbench.provenance import Provenance, publication
 from deniably.workbench.report_set import ReportSet
 
@@ -157,7 +164,7 @@ class Study(Table):
         *,
         confidence: float = CONFIDENCE,
         by: str | None = None,
-        weights: Sequence[float] | Floats,
+        weights: StratumWeights,
         strata: str | Sequence[str] | None = None,
     ) -> Findings: ...
 
@@ -168,7 +175,7 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         smooth: bool = False,
         by: str | None = None,
-        weights: Sequence[float] | Floats | None = None,
+        weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Results | Subgroups | Findings:
         """Estimate all figures of a ``question``, or of all questions, as the server shows them.
@@ -180,11 +187,13 @@ class Study(Table):
 
         ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers: only
         if you know them to be smooth. ``by`` is a key of the survey's strata: each of its values
-        that has results is estimated by itself. ``weights`` are one a report, as ``rake`` returns
-        them, for the shares and means of a question, such as
-        ``estimate("stolen", weights=study.rake(margins))``; ``strata`` are then the keys within
-        which errors are taken. The columns are those of ``results.csv``. Raises NoFigure for an
-        unknown question or key, BadModel for weights that do not fit, and NoResults.
+        that has results is estimated by itself. ``weights`` are one a stratum, such as
+        ``{"north": 1.2, "south": 0.8}`` or ``study.rake(margins)``, for the shares and means of a
+        question: reports are sorted by content, so no list is in their order. With several keys
+        a stratum is the tuple of its values, the keys in alphabetical order. ``strata`` are then
+        the keys within which errors are taken. The columns are those of ``results.csv``. Raises
+        NoFigure for an unknown question or key, BadModel for weights that do not fit, and
+        NoResults.
         """
         if weights is not None:
             if question is None:
@@ -203,7 +212,7 @@ class Study(Table):
         part: str | None = None,
         confidence: float = CONFIDENCE,
         by: str | None = None,
-        weights: Sequence[float] | Floats | None = None,
+        weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
         """Estimate the mean of a number or of a scale's scores; of several numbers one ``part``.
@@ -234,7 +243,7 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         smooth: bool = False,
         by: str | None = None,
-        weights: Sequence[float] | Floats | None = None,
+        weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
         """Estimate how the answers to a question are spread: shares of choices, or of ranges.
@@ -284,7 +293,7 @@ class Study(Table):
         *,
         confidence: float = CONFIDENCE,
         by: str | None = None,
-        weights: Sequence[float] | Floats | None = None,
+        weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
         """Estimate where a ``share`` of the numbers is first reached: 0.5 for the median.
@@ -340,7 +349,7 @@ class Study(Table):
         *,
         confidence: float = CONFIDENCE,
         by: str | None = None,
-        weights: Sequence[float] | Floats | None = None,
+        weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
         """Cross two questions with choices: the shares of all pairs of answers.
@@ -390,9 +399,9 @@ class Study(Table):
         other: Study | None = None,
         part: str | None = None,
         confidence: float = CONFIDENCE,
-        weights: Sequence[float] | Floats | None = None,
+        weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
-        other_weights: Sequence[float] | Floats | None = None,
+        other_weights: StratumWeights | None = None,
     ) -> Findings:
         """Test which choices of a question differ, or what differs by strata or between studies.
 
@@ -418,7 +427,7 @@ class Study(Table):
                 raise NoFigure("give by= or other=, and not both")
             return findings.of_strata(self._apart(question, by, confidence, weighed), weighed)
         if weighed is None and other_weights is not None:
-            weighed = self._weighing(np.ones(self.n), None)
+            weighed = weighing(self.reports, np.ones(self.n), None)
         here = self._side(question, part, weighed)
         if other is None and not has_pairs(here.question):
             raise NoFigure(
@@ -427,10 +436,10 @@ class Study(Table):
             )
         there = None
         if other is not None:
-            # Without weights of its own, it is a sample in which all weigh the same.
-            ones = np.ones(other.n) if weighed is not None and other_weights is None else None
-            given = other_weights if other_weights is not None else ones
-            there = other._side(question, part, other._weighing(given, None))
+            own = other._weighing(other_weights, None)
+            if weighed is not None and own is None:  # a sample in which all weigh the same
+                own = weighing(other.reports, np.ones(other.n), None)
+            there = other._side(question, part, own)
         try:
             if there is not None and not _is_counted(here.question):
                 return findings.of_mean_difference(here, there, mean_apart(here, there), confidence)
@@ -473,7 +482,7 @@ class Study(Table):
         self,
         formula: str,
         *,
-        weights: Sequence[float] | Floats | None = None,
+        weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
         link: Link = "logit",
         law: Law | None = None,
@@ -483,20 +492,23 @@ class Study(Table):
         """Fit a regression to the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
 
         **Estimator.** Maximum likelihood through the channel of the reports (Scheers and Dayton
-        1988); true answers to randomised covariates are summed over, by EM (Louis 1982).
-        **Assumption.** Those of the study; lies that go with a covariate bias its coefficient.
+        1988); true answers to randomised covariates are summed over, by EM (Louis 1982). With
+        strata beside these, the corrected score (Nakamura 1990). **Assumption.** Those of the
+        study; lies that go with a covariate bias its coefficient.
 
-        Questions and strata stand under their names. ``weights`` are one a report, as ``rake``
-        returns them; ``strata`` are the keys within which a weighted model's errors are taken. The
+        Questions and strata stand under their names. ``weights`` are one a stratum, as in
+        ``estimate``; ``strata`` are the keys within which a weighted model's errors are taken. The
         rest is as in ``deniably.regress``. Raises BadModel, NoEstimate, and NoResults without
         reports.
         """
+        if weights is not None:
+            need_strata_weights(self.survey, weights)
         return self.reports.regress(
             formula, weights=weights, strata=strata, link=link, law=law, se=se,
             confidence=confidence,
         )  # fmt: skip
 
-    def rake(self, margins: Mapping[str, Mapping[str, float]]) -> Floats:
+    def rake(self, margins: Mapping[str, Mapping[str, float]]) -> StratumWeights:
         """Weigh the reports to known shares of strata: ``{"site": {"north": 0.4, "south": 0.6}}``.
 
         **Estimator.** Of all weights that meet the margins those nearest to equal ones (Deming and
@@ -506,16 +518,21 @@ class Study(Table):
         Of a tally file, the weights are for ``estimate`` and ``mean`` of questions whose reports
         are one number each.
 
-        Returns one weight a report, with mean 1, for every method with ``weights``; it cannot be
-        changed. Raises BadModel for margins that are none or not of strata, NoEstimate
-        where no weights meet them, and NoResults without reports.
+        Returns the weight of each stratum that has reports, with mean 1 over these, for every
+        method with ``weights``; it cannot be changed. Raises BadModel for margins that are none or
+        not of strata, NoEstimate where no weights meet them, and NoResults without reports.
         """
         if self._tallied is None:
-            weights = self.reports.rake(margins)
+            strata, weights = self.reports.strata, self.reports.rake(margins)
         else:
+            strata = rebuilt.strata_of(self._tallied)
             weights = self._raked(self._tallied, margins)
-        weights.flags.writeable = False
-        return weights
+        keys = sorted(self.survey.strata or {})
+        rows = zip(zip(*(strata[key] for key in keys), strict=True), weights.tolist(), strict=True)
+        found = dict(rows)
+        if len(keys) == 1:
+            return MappingProxyType({value: weight for (value,), weight in found.items()})
+        return MappingProxyType(found)
 
     # --- what comes next --------------------------------------------------------------------
 
@@ -741,11 +758,12 @@ class Study(Table):
     def _weighted(
         self,
         question: str,
-        weights: Sequence[float] | Floats,
+        weights: StratumWeights,
         by: str | None,
         strata: str | Sequence[str] | None,
         confidence: float,
     ) -> Findings:
+        need_strata_weights(self.survey, weights)
         document, asked = self._document(question, confidence), self._question(question)
         if by is not None:
             self._values(by)
@@ -759,15 +777,16 @@ class Study(Table):
             names = asked.names
         elif isinstance(asked, VectorOfNumbers):
             names = [part.name for part in asked.parts]
-        if self._tallied is None:
-            reports, given = self.reports, weights
-        else:
-            reports = rebuilt.reports_of(self._tallied, asked)
-            given = rebuilt.weights_of(self._tallied, asked, weights)
+        reports: ReportSet = (
+            self.reports if self._tallied is None else (rebuilt.reports_of(self._tallied, asked))
+        )
+        each: AnyWeights = weights
+        if self._tallied is not None:
+            each = rebuilt.weights_of(self._tallied, asked, weights)
         found = {
             name: reports.shares(
                 f"{question}__{name}" if name else question,
-                weights=given, strata=strata, by=by, confidence=confidence,
+                weights=each, strata=strata, by=by, confidence=confidence,
             )
             for name in names
         }  # fmt: skip
@@ -861,11 +880,12 @@ class Study(Table):
 
     def _weighing(
         self,
-        weights: Sequence[float] | Floats | None,
+        weights: StratumWeights | None,
         strata: str | Sequence[str] | None,
     ) -> Weighing | None:
         """The weights of the reports, if there are any."""
         if weights is not None:
+            need_strata_weights(self.survey, weights)
             return weighing(self.reports, weights, strata)
         _needs_weights(strata)
         return None

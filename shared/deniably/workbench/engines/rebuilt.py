@@ -5,15 +5,13 @@ What reports say together is in no tally, and no estimate of one question needs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from msgspec import UNSET, structs
 
-from deniably.core.binomial import Floats
-from deniably.core.errors import BadModel, NoFigure
+from deniably.core.errors import NoFigure
 from deniably.survey.questions import Conditional, Question
 from deniably.workbench.engines.tallying import TalliedSet
+from deniably.workbench.models.weighing import StratumWeights, weights_by_stratum
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet
 
@@ -60,24 +58,14 @@ def strata_of(found: TalliedSet) -> dict[str, list[str]]:
     }
 
 
-def weights_of(
-    found: TalliedSet, question: Question, weights: Sequence[float] | Floats
-) -> list[float]:
-    """The weights of the reports to a question, of those of all reports in order.
+def weights_of(found: TalliedSet, question: Question, weights: StratumWeights) -> list[float]:
+    """The weights of the reports to a question, one each, from those of the strata.
 
-    Raises BadModel where there are not as many, or they differ within a stratum: of reports with
-    one stratum a tally file does not tell which is which.
+    Raises BadModel where they do not fit, and NoResults where counts are not by stratum.
     """
-    given, start, kept = np.asarray(weights, np.float64), 0, list[Floats]()
-    if given.shape != (found.n,):
-        raise BadModel(f"{given.size} weights for {found.n} reports")
-    for one in found.strata:
-        own = given[start : start + one.n]
-        start += one.n
-        if own.size and np.ptp(own) > 0:
-            raise BadModel(
-                "a tally file does not tell the reports of a stratum apart: weights are the same"
-                " within each, as rake returns them"
-            )
-        kept.append(own[: one.tallies[question.name].n])
-    return [float(weight) for weight in np.concatenate(kept)]
+    for key, values in (found.survey.strata or {}).items():
+        if not found.stratified:
+            found.among({key: values[0]})  # raises, and says why
+    by_stratum = weights_by_stratum(found.survey, weights, [one.n for one in found.strata])
+    counts = [one.tallies[question.name].n for one in found.strata]
+    return [float(weight) for weight in np.repeat(by_stratum, counts)]

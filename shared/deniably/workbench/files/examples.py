@@ -135,7 +135,11 @@ def in_python(example: Example) -> Python:
                 formula=formula,
                 options=options,
             ),
-            Python("                       weights=weights, strata='stratum'))"),
+            Python("                       weights=weights, strata='stratum', se='robust'))"),
+            Python(
+                "# Those are the errors of survey::svyglm; without se= they hold for few people,"
+                " too."
+            ),
         ]
     return _shown(Python, "#", lines)
 

@@ -28,7 +28,7 @@ from deniably.mechanisms.law import Supporting
 from deniably.results.comparison import Contrast
 from deniably.survey.questions import OfChoices, Question, VectorOfNumbers
 from deniably.workbench.models.of_reports import figures_of, randomised, some_of
-from deniably.workbench.models.weighing import of_group, strata_of, weighing
+from deniably.workbench.models.weighing import AnyWeights, of_group, strata_of, weighing
 from deniably.workbench.models.weights import (
     WeightedFigure,
     check_confidence,
@@ -217,7 +217,7 @@ def shares_of_reports(
     reports: ReportRows,
     name: str,
     *,
-    weights: Sequence[float] | Floats | None = None,
+    weights: AnyWeights | None = None,
     strata: str | Sequence[str] | None = None,
     by: str | None = None,
     confidence: float = 0.95,

@@ -33,7 +33,7 @@ from deniably.workbench.models.formulas import parsed
 from deniably.workbench.models.randomised import Design, Randomised
 from deniably.workbench.models.regress import fitted
 from deniably.workbench.models.regression import Regression
-from deniably.workbench.models.weighing import checked_weights, strata_of
+from deniably.workbench.models.weighing import AnyWeights, checked_weights, strata_of
 from deniably.workbench.models.weights import WeightedFigure, share_figures
 from deniably.workbench.report_rows import ReportRows
 from deniably.workbench.scripted import Scored, scores_of
@@ -52,7 +52,7 @@ def regress_reports(
     formula: str,
     *,
     public: Mapping[str, Sequence[object]] | None = None,
-    weights: Sequence[float] | Floats | None = None,
+    weights: AnyWeights | None = None,
     strata: str | Sequence[str] | None = None,
     link: Link = "logit",
     law: Law | None = None,
@@ -84,7 +84,7 @@ def regress_reports(
         asked,
         table,
         {name: some_of(one, there) for name, (one, _) in known.items()},
-        weights=None if weights is None else checked_weights(weights, len(there))[there],
+        weights=None if weights is None else checked_weights(reports, weights)[there],
         strata=None if strata is None else strata_of(reports, beside, strata)[there],
         link=link,
         law=law,

@@ -10,18 +10,65 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
 from deniably.estimation.weighted import Weighing
+from deniably.survey.survey import Survey
 from deniably.workbench.columns import note
 from deniably.workbench.models.columns import groups_of, nearest, numbers, weights_of
 from deniably.workbench.models.fit import Ints
 from deniably.workbench.report_rows import ReportRows
 
+StratumWeights = Mapping[str, float] | Mapping[tuple[str, ...], float]
+"""A weight for everybody of a stratum, by its value; with several keys by the tuple of its values,
+the keys in alphabetical order, and without strata by the empty tuple."""
+AnyWeights = StratumWeights | Sequence[float] | Floats
+
 
 def weighing(
-    reports: ReportRows, weights: Sequence[float] | Floats, strata: str | Sequence[str] | None
+    reports: ReportRows, weights: AnyWeights, strata: str | Sequence[str] | None
 ) -> Weighing:
     """The weights of all reports, one each. Raises BadModel where they do not fit."""
     groups = None if strata is None else strata_of(reports, reports.strata, strata)
-    return Weighing(checked_weights(weights, len(reports)), groups)
+    return Weighing(checked_weights(reports, weights), groups)
+
+
+def need_strata_weights(survey: Survey, weights: object) -> None:
+    """Raise BadModel for weights that are not by stratum, and say why."""
+    if isinstance(weights, Mapping):
+        return
+    example = "the survey has no strata, so its reports cannot be weighed"
+    if survey.strata:
+        first, second = [stratum_name(one) for one in survey.every_stratum][:2]
+        example = f"give one for each stratum, as {{{first!r}: 1.2, {second!r}: 0.8}} or rake() do"
+    raise BadModel(
+        f"{_SORTED}: {example}. Weights of people go with a table of your own, where their reports"
+        " stand beside them: see deniably.regress and deniably.workbench.weighted_shares"
+    )
+
+
+_SORTED = "the reports of a study are sorted by content, so no list of weights is in their order"
+
+
+def stratum_name(stratum: Mapping[str, str]) -> str | tuple[str, ...]:
+    """The value of a stratum; with several keys the tuple of its values."""
+    values = tuple(stratum.values())
+    return values[0] if len(values) == 1 else values
+
+
+def weights_by_stratum(
+    survey: Survey, weights: StratumWeights, people: Sequence[int] | Ints
+) -> Floats:
+    """The weight of each stratum, in the order of their numbers; ``people`` are in each.
+
+    One without people may be left out. Raises BadModel for an unknown stratum, for one with people
+    that has no weight, and for weights that are none.
+    """
+    names = [stratum_name(one) for one in survey.every_stratum]
+    known = ", ".join(map(repr, names)) if survey.strata else "none: the survey has no strata"
+    given: dict[object, float] = dict(weights.items())
+    if unknown := [name for name in given if name not in names]:
+        raise BadModel(f"there is no stratum {str(unknown[0])[:64]!r}; there are {known}")
+    if missing := [n for n, some in zip(names, people, strict=True) if some and n not in given]:
+        raise BadModel(f"no weight of the stratum {missing[0]!r}; there are {known}")
+    return weights_of("weights", numbers("weights", [given.get(name, 0.0) for name in names]))
 
 
 @contextmanager
@@ -35,11 +82,26 @@ def of_group(by: str | None, value: str) -> Generator[None]:
         raise BadModel(f"{by} {value}: {error}") from None
 
 
-def checked_weights(given: Sequence[float] | Floats, n: int) -> Floats:
-    """A weight for each of n reports. Raises BadModel."""
-    found = weights_of("weights", numbers("weights", given))
-    if found.shape != (n,):
-        raise BadModel(f"{found.size} weights for {n} reports")
+def checked_weights(reports: ReportRows, weights: AnyWeights) -> Floats:
+    """A weight for each report, also of weights by stratum.
+
+    Others are alike within each stratum, as those of ``rake``: rows are sorted by content, so any
+    that differ there were meant for people in another order. Raises BadModel for these.
+    """
+    stratified = reports.layout.stratified
+    stratum = reports.layout.strata(reports.rows) if stratified else np.zeros(len(reports), int)
+    if isinstance(weights, Mapping):
+        if not stratified and reports.survey.strata:
+            reports.need_strata()
+        people = np.bincount(stratum, minlength=len(reports.survey.every_stratum))
+        by_stratum = weights_by_stratum(reports.survey, weights, people)
+        return weights_of("weights", by_stratum[stratum])
+    found = weights_of("weights", numbers("weights", weights))
+    if found.shape != (len(reports),):
+        raise BadModel(f"{found.size} weights for {len(reports)} reports")
+    for one in np.unique(stratum):
+        if np.ptp(found[stratum == one]) > 0:
+            need_strata_weights(reports.survey, weights)
     return found
 
 
