@@ -15,7 +15,7 @@ from support.material import signed
 from workbench.test_hostile_texts import Shape
 
 PAGES = (
-    "/", "/s/{}", "/surveys/{}",
+    "/", "/s/{}?site=north", "/surveys/{}",
     "/api/surveys/{}",
 )  # fmt: skip
 
