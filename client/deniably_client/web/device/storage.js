@@ -23,13 +23,24 @@ export class Damaged extends Refused {}
 /** The memory of a browser without databases; it ends with the page. @type {Memory | undefined} */
 let transient;
 
-/** @type {() => Promise<boolean>} whether this browser stores anything; private windows may not */
+/**
+ * Whether this browser stores anything. Private windows may not, nor browsers that refuse site data.
+ * There Chromium opens no database with an UnknownError, as on a damaged disk, where what was spent is
+ * unknown. But it refuses localStorage, too, which is only looked at.
+ * @type {() => Promise<boolean>}
+ */
 export async function keeps() {
   try {
     (await open(false))?.close();
   } catch (error) {
     const names = ["SecurityError", "InvalidStateError", "TypeError", "ReferenceError"];
-    if (names.includes(/** @type {Error} */ (error).name)) transient ??= EMPTY;
+    let { name } = /** @type {Error} */ (error);
+    try {
+      void localStorage;
+    } catch {
+      name = "SecurityError";
+    }
+    if (names.includes(name)) transient ??= EMPTY;
   }
   return transient === undefined;
 }

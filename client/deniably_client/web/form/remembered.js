@@ -41,7 +41,9 @@ const recall = async ({ verified }) => remember(await read(), verified);
  */
 export async function remembered(about) {
   try {
-    reveal("[data-transient]", !(await keeps()));
+    const keeping = await keeps();
+    reveal("[data-transient]", !keeping);
+    reveal("[data-stored]", keeping);
     const memory = await recall(about);
     await tell(memory, about, []);
     const { definition, version, author } = about;
@@ -97,7 +99,7 @@ export async function record(about, answers, changed) {
     const memory = await update((memory) =>
       answer(remember(memory, about.verified), { ...about, answers, changed }),
     );
-    reveal("[data-forget]", true);
+    reveal("[data-forget]", await keeps());
     return memory.reports[about.version]?.text ?? "";
   } catch (error) {
     throw localised(error);
