@@ -25,6 +25,7 @@ from deniably.survey.questions import (
     Question,
     SelectMultiple,
     VectorOfNumbers,
+    offered,
 )
 from deniably.survey.report import is_shown
 from deniably.survey.strata import Stratum, stratum_text
@@ -306,7 +307,7 @@ class Talk:
                     part.name: self._choice(part.choices, part.label) for part in question.parts
                 }
             case _:
-                return self._choice(question.choices)
+                return self._choice(offered(question))
 
     def _choice(self, choices: Sequence[Choice], label: str = "") -> str:
         """Ask for a choice by its number; returns its name."""
@@ -319,7 +320,7 @@ class Talk:
 
     def _ticks(self, question: SelectMultiple) -> list[str]:
         """Ask for several choices by their numbers; returns their names."""
-        words, choices = self.words, question.choices
+        words, choices = self.words, offered(question)
         _list([choice.label for choice in choices])
         some = question.most < len(choices)
         most = words("terminal.most", count=question.most) if some else words("terminal.all")

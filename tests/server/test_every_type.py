@@ -125,7 +125,7 @@ OF_CHOICES = {"choices", "poisoning"} | TOGETHER
 SPREAD = {"distribution", "fit", "can_smooth", "quantiles"}
 KEYS = {
     "stolen": OF_CHOICES | SUPPORTED,
-    "what": OF_CHOICES | SUPPORTED,
+    "what": OF_CHOICES | SUPPORTED | {"among_asked"},
     "caught": OF_CHOICES,
     "drugs": OF_CHOICES | SUPPORTED | {"most"},
     "worries": OF_CHOICES | SUPPORTED | {"most"},
@@ -187,7 +187,9 @@ def test_the_dashboard_shows_every_type(
 
     for question in client.get("/api/surveys/everything/results").get_json()["questions"]:
         assert question["label"] in page
-    assert page.count('<table class="fig"') == 6 + 1 + 5 + 1 + 2, "shares, means, hours, glance"
+    assert page.count('<table class="fig"') == 6 + 2 + 1 + 5 + 1 + 2, (
+        "shares, of those asked and of all, means, hours, glance"
+    )
     assert page.count('<table class="heat"') == 1
     assert page.count('class="map"') == 1
     assert page.count('class="plot"') == 1

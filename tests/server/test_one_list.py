@@ -171,7 +171,17 @@ def test_every_figure_that_results_show_is_in_the_spreadsheet(which: str, name: 
         for row in rows
         if row["question"] == name and row["estimate"] + row["low"]
     ]
-    assert figures == shown(which, name)
+    assert figures == [*shown_of_those_asked(which, name), *shown(which, name)]
+
+
+def shown_of_those_asked(which: str, name: str) -> list[Shown]:
+    """Those of a question with ``show_if`` that are ratios: they are not planned."""
+    document = json.loads(msgspec.json.encode(results(which)))
+    (question,) = [one for one in document["questions"] if one["name"] == name]
+    if (among := question.get("among_asked")) is None:
+        return []
+    each = [("share of those asked", "", choice["name"]) for choice in among["choices"]]
+    return [*each, ("share asked", "", "")]
 
 
 @every_question

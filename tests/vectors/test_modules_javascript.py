@@ -480,11 +480,6 @@ def hiding() -> list[dict[str, Any]]:
             {"works": [1], "long": [0], "change": [1]},
         ),
         (
-            {"works": "yes", "long": "not_applicable"},
-            ["change"],
-            {"works": [0], "long": [0], "change": [1]},
-        ),
-        (
             {"works": "yes", "long": "long", "change": ["short"]},
             [],
             {"works": [0], "long": [2], "change": [0]},
@@ -502,6 +497,25 @@ def test_a_hidden_question_is_answered_with_not_applicable(
     """
     assert run(body, given) == hidden
     assert json.loads(run(ALL, given)["text"])["values"] == values
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"works": "yes", "long": "not_applicable"},
+        {"works": "yes", "long": "long", "change": ["not_applicable"]},
+        {"works": "yes", "long": "long", "change": ["short", "not_applicable"]},
+    ],
+)
+def test_not_applicable_is_no_answer_to_a_question_that_is_shown(
+    answers: dict[str, Any], run: Any
+) -> None:
+    given = posed(*((one, None) for one in hiding())) | {"answers": answers}
+
+    error = run(ALL, given)
+
+    assert error["name"] == "BadAnswer"
+    assert error["message"].endswith("was shown, and needs an answer")
 
 
 def test_a_question_that_is_shown_needs_an_answer(run: Any) -> None:

@@ -25,7 +25,7 @@ from deniably.results.side_by_side import has_figures
 from deniably.survey.guessing_rates import OFTEN, guessing, rate_text
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
-from deniably.survey.questions import NOT_APPLICABLE, Conditional
+from deniably.survey.questions import NOT_APPLICABLE, Conditional, offered
 from deniably.survey.strata import query_of, stratum_in, stratum_text
 from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
@@ -142,6 +142,7 @@ def _form(asked: _Form) -> str:
         keyboard=_keyboard,
         alone=analysis.UNSCORED,
         hidden=_hidden_choice(survey),
+        offered=offered,
     )
 
 

@@ -129,6 +129,7 @@ def current_results(
             only=only,
             strata=among.strata,
             subgroups=None if among.strata else shown_parts(found),
+            together=among.together(only),
         )
 
     if not keeps_documents():

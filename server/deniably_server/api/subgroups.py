@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from flask import request
 
 from deniably.core.counting import counted
+from deniably.estimation.follow_up import FollowUpCounts, Pairs, joint_counts
 from deniably.estimation.tally import Tally
 from deniably.results.by_stratum import FEWEST
 from deniably.results.subgroups import every_subgroup, shown_subgroups
@@ -47,6 +48,23 @@ class Respondents:
     def tallies(self) -> dict[str, Tally]:
         """The tally of every question."""
         return current_store().shown_tally(self.survey.name, self.numbers)
+
+    def together(self, only: str | None = None) -> dict[str, FollowUpCounts]:
+        """The joint counts of questions with ``show_if``, of a closed survey; see ``joint_counts``.
+
+        None are known of an open survey, whose results change by batches of all.
+        """
+        if self.found.state == "open":
+            return {}
+        survey, store = self.survey, current_store()
+
+        def reports_to(one: int, other: int) -> Pairs | None:
+            names = survey.questions[one].name, survey.questions[other].name
+            if not store.crosses(survey.name, *names):
+                return None
+            return store.values(survey.name, one, other, strata=self.numbers)
+
+        return joint_counts(survey, reports_to, only)
 
     def closed(self) -> Respondents:
         """They, of a closed survey: for analyses of whole reports. Raises Hidden.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -126,10 +127,12 @@ def _of_tally(
     file: Path, confidence: float, strata: Mapping[str, str], by: str | None
 ) -> Results | Subgroups:
     from deniably.core.bounded_files import read_file
+    from deniably.estimation.follow_up import joint_counts
     from deniably.results.result import result
     from deniably.results.results import as_results
     from deniably.results.subgroups import shown_subgroups
     from deniably.survey.strata import members
+    from deniably.workbench.engines.pairs import pairs_of
     from deniably.workbench.engines.tally_file import read_tally
     from deniably.workbench.findings import of_subgroups
 
@@ -137,15 +140,17 @@ def _of_tally(
     survey, keys, least = found.survey, found.survey.strata or {}, found.survey.results.minimum
 
     def document(subgroup: Mapping[str, str]) -> SurveyResult:
-        tallies, shown = found.among(subgroup).tallies, None
+        counts_of, shown = found.among(subgroup), None
+        tallies = counts_of.tallies
         if unasked := [name for name, tally in tallies.items() if not tally.n]:
             raise ValueError(f"{unasked[0]} has no reports: there is nothing to estimate")
         if found.stratified and not subgroup:
             counts = [[one.n for one in part.tallies.values()] for part in found.strata]
             shown = shown_subgroups(keys, counts, least)
         return result(
-            survey, "closed", tallies, confidence=confidence, strata=subgroup, subgroups=shown
-        )
+            survey, "closed", tallies, confidence=confidence, strata=subgroup, subgroups=shown,
+            together=joint_counts(survey, partial(pairs_of, survey, counts_of)),
+        )  # fmt: skip
 
     if by is None:
         return as_results(document(strata))

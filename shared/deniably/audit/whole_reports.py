@@ -281,7 +281,8 @@ def _paths(
 
 def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[MechanismInput, ...]]:
     """Combinations of answers: the most different, then ``every`` other where they are few."""
-    pairs = [islice(_meant(question), 2) for question in survey.questions]
+    some = [list(islice(_meant(question), 2)) for question in survey.questions]
+    pairs = [(pair[0], pair[-1]) for pair in some]
     if len(survey.questions) <= _BOTH:
         first = list(product(*pairs))
     else:
@@ -295,14 +296,32 @@ def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[MechanismI
 
 def _number(survey: Survey) -> int:
     return prod(
-        question.mechanism.law.domain.count - _alone(question) for question in survey.questions
+        question.mechanism.law.domain.count - _alone(question) - _refused(question)
+        for question in survey.questions
     )
+
+
+def _refused(question: Question) -> int:
+    """How many of the inputs no answer to the question can be, as they have "not applicable"."""
+    domain = question.mechanism.law.domain
+    if show_if(question) is None:
+        return 0
+    if isinstance(domain, Ticks) and not _alone(question):
+        return sum(comb(domain.k - 1, ticks - 1) for ticks in range(1, domain.most + 1))
+    return 1
 
 
 def _meant(question: Question) -> Iterator[MechanismInput]:
     """The inputs that an answer to the question can be; of one choice by ticks there is one."""
-    alone = _alone(question)
-    return (one for one in inputs_of(question.mechanism.law) if not alone or len(one) == 1)
+    alone, names = _alone(question), getattr(question, "names", ())
+    # Who is shown a question is not offered this one; who is not, gives it whatever they mean.
+    hidden = {names.index(NOT_APPLICABLE)} if show_if(question) else set[int]()
+    return (
+        one
+        for one in inputs_of(question.mechanism.law)
+        if (not alone or len(one) == 1)
+        and hidden.isdisjoint(one if isinstance(one, tuple) else (one,))
+    )
 
 
 def _alone(question: Question) -> bool:

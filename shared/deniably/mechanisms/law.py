@@ -148,6 +148,15 @@ class Joint(Protocol):
         """
         ...
 
+    @property
+    def with_own(self) -> tuple[Fraction, Fraction] | None:
+        """P(u and v are named) if u or v supports the answer, and if neither does, for single
+        choices and ticks.
+
+        None where that is not the same for every pair of cells.
+        """
+        ...
+
 
 @dataclass(frozen=True)
 class TwoLevel:
@@ -189,6 +198,14 @@ class TwoLevel:
         neither = self.own * _sets(cells - 3, size - 3) + self.other * _sets(cells - 3, size - 2)
         return Fraction(one, self.total), Fraction(neither, self.total)
 
+    @property
+    def with_own(self) -> tuple[Fraction, Fraction]:
+        """P(u and v are named) if u or v supports the answer, and if neither does."""
+        both = _sets(self.cells - 2, self.size - 2)
+        missing = _sets(self.cells - 2 - self.held, self.size - 2)
+        neither = (both - missing) * self.own + missing * self.other
+        return Fraction(both * self.own, self.total), Fraction(neither, self.total)
+
 
 def _sets(cells: int, size: int) -> int:
     return comb(cells, size) if 0 <= size <= cells else 0
@@ -221,6 +238,11 @@ class CoinEach:
         """P(u and v are named) if u is the answer, and if neither is."""
         return self.p * self.q, self.q**2
 
+    @property
+    def with_own(self) -> tuple[Fraction, Fraction]:
+        """P(u and v are named) if u alone supports the answer, and if neither does."""
+        return self.pairs
+
 
 @dataclass(frozen=True)
 class CoinForSome:
@@ -243,6 +265,11 @@ class CoinForSome:
     @property
     def pairs(self) -> None:
         """None: a pair of cells has a probability of its own if both are of one option."""
+        return None
+
+    @property
+    def with_own(self) -> None:
+        """None, for the same reason."""
         return None
 
 

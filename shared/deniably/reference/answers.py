@@ -61,6 +61,10 @@ def settle(definition: Definition, answers: dict[str, Any]) -> tuple[list[str], 
             hidden.append(question["name"])
             several = question["type"] == "select_multiple"
             true[question["name"]] = ["not_applicable"] if several else "not_applicable"
+        elif condition:
+            given = true.get(question["name"])
+            offered = "not_applicable" not in (given if type(given) is list else [given])
+            require(offered, "not_applicable is for those who do not see the question")
     inputs = {}
     for question in definition["questions"]:
         if question["name"] not in true:

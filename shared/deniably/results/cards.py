@@ -10,8 +10,9 @@ from itertools import groupby, pairwise
 from msgspec import UNSET
 
 from deniably.core.counting import counted
-from deniably.results import combined, narrative, places, shown
+from deniably.results import among_asked, combined, narrative, places, shown
 from deniably.results.document import (
+    AmongAskedResult,
     AreaResult,
     ChoiceResult,
     MeanResult,
@@ -33,7 +34,6 @@ from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.digits import exact, with_unit
 from deniably.results.drawing.row import Row, ends
 from deniably.results.drawing.strip import Html
-from deniably.survey.questions import NOT_APPLICABLE
 
 _MANY = 20
 """With more choices, those that cannot be told from 0 are folded away."""
@@ -186,6 +186,8 @@ def _grade(points: float) -> str:
 def _drawn(question: QuestionResult, heads: Heads) -> _Drawn:
     match question:
         case YesNoResult() | SelectOneResult() | SelectMultipleResult():
+            if question.among_asked is not UNSET:
+                return _of_those_asked(question, question.among_asked, question.choices, heads)
             return _of_choices(question, question.choices, heads)
         case ScaleResult():
             return _scale(question, heads)
@@ -220,6 +222,39 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
         half=_widest(choices),
         folded=folded,
     )
+
+
+def _of_those_asked(
+    question: QuestionResult,
+    among: AmongAskedResult,
+    choices: Sequence[ChoiceResult],
+    heads: Heads,
+) -> _Drawn:
+    """The shares among those who were asked; where none can be told, no picture of them."""
+    rows = [shown.of_choice_among(one) for one in among.choices]
+    first = among_asked.leader(among)
+    pictures = [_table("Who was asked", [shown.of_asked(among.asked)], heads.shares)]
+    if first is not None:
+        pictures.insert(0, _table(f"{question.label}: of those who were asked", rows, heads.shares))
+    everybody = _table(f"{question.label}: shares of everybody", _rows(choices), heads.shares)
+    known = [one.interval for one in among.choices if one.estimate is not None]
+    return _Drawn(
+        pictures,
+        _line_among(among, rows, first),
+        half=max(high - low for low, high in known) / 2 if known else None,
+        folded=("Shares of everybody: “Not applicable” is of those who were not asked", everybody),
+    )
+
+
+def _line_among(among: AmongAskedResult, rows: Sequence[Row], first: int | None) -> Row:
+    """The line of the glance: the answer of the headline."""
+    if first is None:
+        return replace(rows[0], note="of those who were asked: cannot be told", aside=False)
+    said = f"“{rows[first].label}”, of those who were asked"
+    if not narrative.asks_yes_or_no([one.name for one in among.choices]):
+        clear = among_asked.is_clear(among, first)
+        said += ", clearly the most frequent" if clear else ", highest, but not clearly in front"
+    return replace(rows[first], note=said, aside=False)
 
 
 def _rows(choices: Sequence[ChoiceResult]) -> list[Row]:
@@ -261,10 +296,6 @@ def _choice_notes(
         proper = [one for one in choices if not shown.of_choice(one).aside]
         if any(not _above(one, other) for one, other in pairwise(proper)):
             notes.append("The order is not certain.")
-    if any(one.name == NOT_APPLICABLE for one in choices):
-        notes.append(
-            "“Not applicable” is for those who were not asked; it is mixed like any answer."
-        )
     return notes
 
 
@@ -284,7 +315,11 @@ def _scale(question: ScaleResult, heads: Heads) -> _Drawn:
     if question.choices is UNSET:
         assert isinstance(mean, MeanResult)
         return _one_mean(question.label, mean, heads)
-    shares = _of_choices(question, question.choices, heads)
+    shares = (
+        _of_choices(question, question.choices, heads)
+        if question.among_asked is UNSET
+        else _of_those_asked(question, question.among_asked, question.choices, heads)
+    )
     if not isinstance(mean, MeanResult):
         return shares
     proper = [row for row in _rows(question.choices) if not row.aside]

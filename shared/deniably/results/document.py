@@ -58,6 +58,52 @@ class ChoiceResult(_Shown, frozen=True, kw_only=True):
     stands_out: bool | None
 
 
+class ShareAskedResult(_Shown, frozen=True, kw_only=True):
+    """The share of everybody who was asked a question with ``show_if``, for the population.
+
+    Intervals are as in ``ChoiceResult``.
+    """
+
+    estimate: float
+    standard_error: float
+    interval: list[float]
+    interval_80: list[float] | None
+    interval_50: list[float] | None
+
+
+class AmongChoiceResult(_Shown, frozen=True, kw_only=True):
+    """One choice: its share among those who were asked.
+
+    It has no estimate and no standard error where the ``interval`` is wider than 0.8: too few were
+    asked to say anything. ``joint_interval`` holds for all choices at once; the other intervals are
+    as in ``ChoiceResult``.
+    """
+
+    name: str
+    label: str
+    estimate: float | None
+    standard_error: float | None
+    interval: list[float]
+    interval_80: list[float] | None
+    interval_50: list[float] | None
+    joint_interval: list[float]
+
+
+class AmongAskedResult(_Shown, frozen=True, kw_only=True):
+    """What those answered who were asked a question with ``show_if``; "Not applicable" is none of
+    the ``choices``.
+
+    Who gave one of ``answers`` to the earlier ``question`` was asked. ``reports`` says which
+    reports were counted: those to both questions, which tell more, or those to this one alone.
+    """
+
+    question: str
+    answers: list[str]
+    reports: Literal["both questions", "this question"]
+    asked: ShareAskedResult
+    choices: list[AmongChoiceResult]
+
+
 class MeanResult(_Shown, frozen=True, kw_only=True):
     """A mean in the question's unit, with its margins for the population and for these people.
 
@@ -190,11 +236,16 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
 
 
 class _OfChoices(_Question, frozen=True, kw_only=True):
-    """The shares of choices. ``poisoning`` is about these shares."""
+    """The shares of choices. ``poisoning`` is about these shares.
+
+    Of a question with ``show_if``, ``choices`` are shares of everybody, and ``among_asked`` has
+    those of the people who were asked.
+    """
 
     design_effect: float | None
     effective_n: float | None
     choices: list[ChoiceResult]
+    among_asked: AmongAskedResult | UnsetType = UNSET
     poisoning: PoisoningResult | None
 
 
@@ -215,12 +266,14 @@ class SelectMultipleResult(_OfChoices, frozen=True, kw_only=True, tag="select_mu
 class ScaleResult(_Question, frozen=True, kw_only=True, tag="scale"):
     """A scale: a mean score (unless reports are ticks), and shares if the aim is a distribution.
 
-    ``poisoning`` is about the shares, or about the mean if there are no shares.
+    ``among_asked`` is as for choices; a mean is always one of those who have a score. ``poisoning``
+    is about the shares, or about the mean if there are no shares.
     """
 
     design_effect: float | UnsetType | None = UNSET
     effective_n: float | UnsetType | None = UNSET
     choices: list[ChoiceResult] | UnsetType = UNSET
+    among_asked: AmongAskedResult | UnsetType = UNSET
     mean: MeanResult | UnsetType = UNSET
     poisoning: PoisoningResult | UnsetType | None = UNSET
 

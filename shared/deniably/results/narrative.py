@@ -25,7 +25,8 @@ from deniably.survey.readable import number_text, rounded
 
 WIDEST_USEFUL = 0.15
 """Results say how many answers would help if half an interval is wider than this."""
-_WANTED = 0.10  # the half-width that they then say the number of answers for
+WANTED = 0.10
+"""The half-width that they then say the number of answers for."""
 
 HIDDEN_MEAN = (
     "The mean cannot be told from these reports: the noise of this question hides its buckets."
@@ -80,7 +81,7 @@ def leading(
     That takes the joint intervals, because the leader was picked by looking at all answers.
     """
     first = leader(found.raw)
-    label, about = labels[first], _about(_reading(found, first), found.confidence)
+    label, share = labels[first], about(_reading(found, first), found.confidence)
     if not clear(first, found.joint_low, found.joint_high):
         if all(_reading(found, v).state == "unknown" for v in range(len(labels))):
             return "These reports are too few to say anything about the shares."
@@ -90,8 +91,8 @@ def leading(
                 f"No {what} is clearly in front. Only “{labels[only]}” stands out, with"
                 f" {_reading(found, only).bare} in 100."
             )
-        return f"No {what} is clearly in front. The highest estimate is “{label}”, {about}."
-    return f"“{label}” is the most frequent {what}: {about}."
+        return f"No {what} is clearly in front. The highest estimate is “{label}”, {share}."
+    return f"“{label}” is the most frequent {what}: {share}."
 
 
 def leader(estimates: npt.ArrayLike) -> int:
@@ -147,10 +148,10 @@ def too_wide(question: Question, found: Estimate) -> list[str]:
     law = question.mechanism.law
     if half <= WIDEST_USEFUL or not isinstance(law, Supporting):
         return []
-    n = enough(law, _WANTED, found.confidence)
+    n = enough(law, WANTED, found.confidence)
     return [
         f"About {n:,} answers to this question would bring every share within"
-        f" ±{100 * _WANTED:.0f} points."
+        f" ±{100 * WANTED:.0f} points."
     ]
 
 
@@ -160,10 +161,10 @@ def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[
     half = (mean.population_margin.high - mean.population_margin.low) / 2
     if half <= WIDEST_USEFUL * (high - low):
         return []
-    z, wanted = NormalDist().inv_cdf((1 + mean.confidence) / 2), _WANTED * (high - low)
+    z, wanted = NormalDist().inv_cdf((1 + mean.confidence) / 2), WANTED * (high - low)
     n = mean.n * (z * mean.population_margin.standard_error / wanted) ** 2
     return [
-        f"{about} {_rounded_up(n):,} answers to this question would bring the mean within"
+        f"{about} {rounded_up(n):,} answers to this question would bring the mean within"
         f" ±{number_text(wanted)}."
     ]
 
@@ -205,10 +206,11 @@ def enough(mechanism: Pure, half: float, confidence: float = 0.95) -> int:
     """
     score = of_choice(mechanism)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    return _rounded_up(z * z * score.at(score.peak) / (half * half))
+    return rounded_up(z * z * score.at(score.peak) / (half * half))
 
 
-def _rounded_up(exact: float) -> int:
+def rounded_up(exact: float) -> int:
+    """A number of people, rounded up to two digits."""
     unit = int(10 ** max(0, math.floor(math.log10(max(exact, 1.0))) - 1))
     return math.ceil(exact / unit) * unit
 
@@ -227,7 +229,8 @@ def _level(confidence: float) -> str:
     return "" if confidence == USUAL else f", {level_text(confidence)} interval"
 
 
-def _about(reading: Reading, confidence: float) -> str:
+def about(reading: Reading, confidence: float) -> str:
+    """A share within a sentence: "about 29 in 100 (21 to 38)"."""
     match reading.state:
         case "known":
             return f"about {in_100(reading)} {_within(reading, confidence)}"

@@ -10,8 +10,9 @@ from itertools import groupby
 from msgspec import UNSET
 
 from deniably.core.counting import people
-from deniably.results import combined, places, shown
+from deniably.results import among_asked, combined, places, shown
 from deniably.results.document import (
+    AmongAskedResult,
     ChoiceResult,
     MeanResult,
     NumberResult,
@@ -125,10 +126,12 @@ def _nearest_last(row: Row) -> float:
 
 def _parts(question: QuestionResult) -> Iterator[PaperPart]:
     match question:
-        case YesNoResult() | SelectOneResult():
-            yield _of_choices(question.choices)
-        case SelectMultipleResult():
-            yield _of_choices(question.choices, by_size=True)
+        case YesNoResult() | SelectOneResult() | SelectMultipleResult():
+            if question.among_asked is not UNSET:
+                yield from _of_those_asked(question.among_asked)
+            else:
+                by_size = isinstance(question, SelectMultipleResult)
+                yield _of_choices(question.choices, by_size=by_size)
         case ScaleResult():
             yield from _of_scale(question)
         case NumberResult():
@@ -155,12 +158,23 @@ def _of_choices(choices: Sequence[ChoiceResult], *, by_size: bool = False) -> Pa
     return PaperStrips(rows, axes.of_shares(rows))
 
 
+def _of_those_asked(among: AmongAskedResult) -> Iterator[PaperStrips]:
+    rows = [shown.of_choice_among(one) for one in among.choices]
+    if among_asked.leader(among) is not None:
+        yield PaperStrips(rows, axes.of_shares(rows), "Of those who were asked")
+    asked = [shown.of_asked(among.asked)]
+    yield PaperStrips(asked, axes.of_shares(asked), "Of everybody")
+
+
 def _of_scale(question: ScaleResult) -> Iterator[PaperStrips]:
     labels: list[str] = []
+    if question.among_asked is not UNSET:
+        yield from _of_those_asked(question.among_asked)
     if question.choices is not UNSET:
         part = _of_choices(question.choices)
         labels = [row.label for row in part.rows if not row.aside]
-        yield part
+        if question.among_asked is UNSET:
+            yield part
     if question.mean is not UNSET:
         mean = question.mean
         first, last = (labels[0], labels[-1]) if labels else ("", "")
@@ -204,6 +218,8 @@ def _notes(
     source: ResultsSource,
 ) -> Iterator[str]:
     yield from question.flags
+    if getattr(question, "among_asked", UNSET) is not UNSET:
+        yield question.sentence
     if any(isinstance(part, PaperTable) for part in parts):
         yield (
             f"Shares of everybody with {level_text(result.confidence)} intervals; the darker, the"

@@ -14,10 +14,12 @@ from deniably.estimation.analysis import Distribution, tally_of_part
 from deniably.estimation.display import within
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, Share, Shares, SingleMean, groups
+from deniably.estimation.follow_up import FollowUpCounts, follow_ups
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
-from deniably.results import narrative, places, poisoning, poisoning_report
+from deniably.results import among_asked, narrative, places, poisoning, poisoning_report
+from deniably.results.among_asked import UNTOLD, FollowUpReports
 from deniably.results.bands import band, bands
 from deniably.results.document import (
     AreaResult,
@@ -63,18 +65,35 @@ def result(
     only: str | None = None,
     strata: Stratum | None = None,
     subgroups: list[dict[str, str]] | None = None,
+    together: Mapping[str, FollowUpCounts] | None = None,
 ) -> SurveyResult:
     """The result of a survey from the tally of every question, each of at least one report.
 
     ``invited`` is as in ``SurveyResult``. ``confidence`` is the level of every interval. Pass
     ``smooth`` only if you know the distributions to be smooth: see ``smoothing``. ``only`` names
     the one question that is wanted. ``strata`` are the values that the tallies' subgroup fixes,
-    and ``subgroups`` those that have results of their own.
+    and ``subgroups`` those that have results of their own. ``together`` has the joint counts of
+    questions with ``show_if`` and of those that decide, by the name of the former, where whole
+    reports are at hand.
     """
+    conditional = follow_ups(survey)
+    followed = {
+        name: FollowUpReports(one, (together or {}).get(name)) for name, one in conditional.items()
+    }
     sampled_fraction = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
     questions = [
-        _question(_Asked(one, tallies[one.name], sampled_fraction, risk, confidence, smooth))
+        _question(
+            _Asked(
+                one,
+                tallies[one.name],
+                sampled_fraction,
+                risk,
+                confidence,
+                smooth,
+                followed.get(one.name),
+            )
+        )
         for one in survey.questions
         if only in (None, one.name)
     ]
@@ -114,6 +133,7 @@ class _Asked:
     risk: float
     confidence: float
     smooth: bool
+    followed: FollowUpReports | None
 
 
 @dataclass(frozen=True)
@@ -200,10 +220,23 @@ def _choices(asked: _Asked, group: Shares) -> _Said:
     shown = _displayed(question, tally, found)
     counts, out = narrative.support_counts(question, tally), _out(question, tally)
     choices = _choice_results(asked, group.figures, shown, counts, out)
+    offered = [one.estimate for one in choices]
+    among = None
+    if asked.followed is not None:
+        if len(offered) > 2:  # what is in front is one of the answers that are offered
+            del offered[asked.followed.follow_up.hidden]
+        among = asked.followed.result(tally, asked.confidence)
+    fields = {"choices": choices, **_of_all(asked, group, found, offered)}
+    if asked.followed is None or among is None:
+        said = narrative.sentence(question, shown, out) if asked.followed is None else UNTOLD
+        return _Said(fields, said, narrative.too_wide(question, shown), odd)
     return _Said(
-        {"choices": choices, **_of_all(asked, group, found, [one.estimate for one in choices])},
-        narrative.sentence(question, shown, out),
-        narrative.too_wide(question, shown),
+        fields | {"among_asked": among},
+        among_asked.headline(among, asked.confidence),
+        [
+            among_asked.share_asked_sentence(among, asked.confidence, asked.followed.follow_up),
+            *among_asked.too_wide(among, tally.n),
+        ],
         odd,
     )
 

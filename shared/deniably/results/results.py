@@ -15,7 +15,7 @@ from deniably.results.document import SurveyResult
 from deniably.results.drawing.paper import WIDTHS, Svg, svg
 from deniably.results.narrative import level_text
 from deniably.results.result import CONFIDENCE, result
-from deniably.results.rows import COLUMNS, ResultRow, rows
+from deniably.results.rows import COLUMNS, OF_THOSE_ASKED, ResultRow, rows
 from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
 
@@ -126,9 +126,13 @@ def table_lines(found: Iterable[ResultRow], confidence: float) -> list[tuple[str
 
 def _lines(found: Iterable[ResultRow]) -> Iterator[tuple[str, ...]]:
     before: Cell = None
-    for row in found:
+    rows = list(found)
+    followed = {row["question"] for row in rows if row["figure"] == OF_THOSE_ASKED}
+    for row in rows:
         if row.get("low") is None:  # a share for display alone
             continue
+        if row["question"] in followed and row["figure"] == "share":
+            continue  # of everybody: most are of people who were not asked
         question = str(row["question"])
         yield ("" if question == before else question, *_figure(row), f"{row['n']:,}")
         before = question
@@ -139,6 +143,10 @@ def _figure(row: ResultRow) -> tuple[str, str, str]:
     label = ": ".join(str(row[key]) for key in ("part", "choice_label") if row.get(key))
     if row["figure"] == "mean":
         label = f"{label}: mean" if label else "mean"
+    if row["figure"] == OF_THOSE_ASKED:
+        label = f"of those asked: {label}"
+    if row["figure"] == "share asked":
+        label = "were asked"
     if row["figure"] == "share at most":
         label = f"at most {label}"
     return label, str(row["reads"]), str(row["reads_interval"])

@@ -1,9 +1,10 @@
 """Turns results into rows for spreadsheets and notebooks, one row for each figure.
 
 The column ``figure`` says what a row is: the share of a choice, of a combination or of an area, a
-mean, or the share of numbers up to the end of a range. ``reads`` is the figure as people read it,
-rounded as in sentences and pictures: "29 %" or "below 9 %"; ``reads_interval`` is its interval, "21
-to 38 %". ``count`` counts reports that support a
+mean, or the share of numbers up to the end of a range. Of a question with ``show_if``, "share of
+those asked" is that of a choice among those who were asked, and "share asked" how many these are.
+``reads`` is the figure as people read it, rounded as in sentences and pictures: "29 %" or "below
+9 %"; ``reads_interval`` is its interval, "21 to 38 %". ``count`` counts reports that support a
 choice, not people; ``count_of`` says so beside it. With ``p`` and ``q`` of the question it gives
 the estimate: (count / n - q) / (p - q).
 
@@ -23,6 +24,7 @@ from msgspec import UNSET, structs
 
 from deniably.results import shown
 from deniably.results.document import (
+    AmongChoiceResult,
     BucketResult,
     CellResult,
     ChoicePartResult,
@@ -33,6 +35,7 @@ from deniably.results.document import (
     PoisoningResult,
     ProductResult,
     QuestionResult,
+    ShareAskedResult,
     SurveyResult,
 )
 from deniably.results.drawing import digits
@@ -100,6 +103,9 @@ _CALLED = {"name": "choice", "label": "choice_label"} | {
 _BANDS = {"interval_80": "_80", "interval_50": "_50"}
 """What ends the two columns of a narrower interval."""
 _COUNT_OF = "reports that support the choice, not people"
+OF_THOSE_ASKED = "share of those asked"
+"""The figure of a choice among those who were asked a question with ``show_if``."""
+_Figure = ChoiceResult | AmongChoiceResult | ShareAskedResult | MeanResult | CellResult
 ResultRow = dict[str, str | float | None]
 """Cells by the name of their column. A column that does not apply is absent or None."""
 
@@ -133,6 +139,9 @@ def _given(question: QuestionResult, key: str) -> Any:
 
 
 def _figures(question: QuestionResult) -> Iterator[ResultRow]:
+    if among := _given(question, "among_asked"):
+        yield from (_row(OF_THOSE_ASKED, choice) for choice in among.choices)
+        yield _row("share asked", among.asked)
     for choice in _given(question, "choices") or ():
         yield _row("share", choice)
     if mean := _given(question, "mean"):
@@ -172,7 +181,7 @@ def _poisoning(poisoning: PoisoningResult | None) -> ResultRow:
     }
 
 
-def _row(figure: str, one: ChoiceResult | MeanResult | CellResult) -> ResultRow:
+def _row(figure: str, one: _Figure) -> ResultRow:
     """The row of one figure. An interval fills two columns."""
     row: ResultRow = {"figure": figure}
     for key, value in structs.asdict(one).items():
@@ -190,9 +199,11 @@ def _row(figure: str, one: ChoiceResult | MeanResult | CellResult) -> ResultRow:
     return row
 
 
-def _reading(one: ChoiceResult | MeanResult | CellResult) -> Reading:
+def _reading(one: _Figure) -> Reading:
     if isinstance(one, MeanResult):
         return shown.of_mean("", one).reading
+    if isinstance(one, AmongChoiceResult):
+        return shown.of_choice_among(one).reading
     return digits.share(one.estimate, one.interval)
 
 

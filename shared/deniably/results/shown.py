@@ -8,14 +8,16 @@ from dataclasses import replace
 from msgspec import UNSET
 
 from deniably.estimation.analysis import UNSCORED
-from deniably.results import narrative
+from deniably.results import among_asked, narrative
 from deniably.results.document import (
+    AmongChoiceResult,
     AreaResult,
     CellResult,
     ChoiceResult,
     MeanResult,
     NumberResult,
     QuantileResult,
+    ShareAskedResult,
 )
 from deniably.results.drawing.digits import Reading, exact, with_unit
 from deniably.results.drawing.row import Row, banded, ends, mean_row, share_row
@@ -38,6 +40,21 @@ def of_choice(choice: ChoiceResult) -> Row:
     row = share_row(choice.label, choice.estimate, choice.interval)
     row = replace(row, aside=choice.name in UNSCORED)
     return banded(row, choice.interval_80, choice.interval_50)
+
+
+def of_choice_among(choice: AmongChoiceResult) -> Row:
+    """The share of a choice among those who were asked the question."""
+    reading = among_asked.reading_of(choice)
+    middle = sum(choice.interval) / 2 if choice.estimate is None else choice.estimate
+    row = share_row(choice.label, middle, choice.interval)
+    row = replace(row, reading=reading, open=reading.open, aside=choice.name in UNSCORED)
+    return banded(row, choice.interval_80, choice.interval_50)
+
+
+def of_asked(asked: ShareAskedResult) -> Row:
+    """The share of everybody who was asked a question with ``show_if``."""
+    row = share_row("Were asked", asked.estimate, asked.interval)
+    return banded(row, asked.interval_80, asked.interval_50)
 
 
 def of_cell(label: str, cell: CellResult) -> Row:

@@ -254,10 +254,21 @@ def _shown(
     (column_of_it,) = decides.columns
     given = [by_name(decides.question, text) for text in column_of_it.texts]
     sees = [is_shown(question, {condition.question: one}, ()) for one in given]
-    codes = np.where(np.array(sees)[column_of_it.codes], column.codes, len(column.texts))
+    seen = np.array(sees)[column_of_it.codes]
+    for code, text in enumerate(column.texts):
+        if _is_not_applicable(question, text) and (given_it := seen & (column.codes == code)).any():
+            row = int(np.argmax(given_it)) + 2
+            raise BadAnswer(f"row {row}: {question.name} was shown, and needs an answer")
+    codes = np.where(seen, column.codes, len(column.texts))
     kept, codes = np.unique(codes, return_inverse=True)
     texts = [*column.texts, NOT_APPLICABLE]
     return [Column([texts[code] for code in kept], codes.astype(np.int32))]
+
+
+def _is_not_applicable(question: Question, text: str) -> bool:
+    if isinstance(question, SelectMultiple):
+        return NOT_APPLICABLE in _answer(question, text)
+    return by_name(question, text) == NOT_APPLICABLE
 
 
 def _answers(question: Question, columns: list[Column]) -> QuestionAnswers:

@@ -467,6 +467,14 @@ def _one_answer(law: Law, *, every: bool) -> None:
         raise ValueError(f"mechanism.most is {law.domain.limit}; for one answer it must be 1")
 
 
+def offered(question: OfChoices) -> list[Choice]:
+    """The choices of somebody who is shown the question: all but "not applicable" if it has
+    ``show_if``."""
+    if isinstance(getattr(question, "show_if", None), ShowIf):
+        return [choice for choice in question.choices if choice.name != NOT_APPLICABLE]
+    return list(question.choices)
+
+
 def _can_hide(show_if: ShowIf | msgspec.UnsetType, names: Sequence[str]) -> None:
     if isinstance(show_if, ShowIf) and NOT_APPLICABLE not in names:
         raise ValueError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 
@@ -22,6 +22,7 @@ from deniably.survey.questions import (
     SelectMultiple,
     by_name,
     listed,
+    offered,
 )
 from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey, show_if, what_is_wrong
@@ -217,7 +218,7 @@ def make_report(
         elif is_shown(question, answers, hidden):
             if question.name not in answers:
                 raise BadAnswer(f"needs an answer{_among(question)}", question.name)
-            inputs.append(question.encode(answers[question.name]))
+            inputs.append(_offered(survey, question, question.encode(answers[question.name])))
         else:
             hidden.add(question.name)
             inputs.append(_not_applicable(question))
@@ -267,5 +268,16 @@ def _not_applicable(question: Question) -> MechanismInput:
     return question.encode([NOT_APPLICABLE] if several else NOT_APPLICABLE)
 
 
+def _offered(survey: Survey, question: Question, given: MechanismInput) -> MechanismInput:
+    """An input of somebody who saw the question. Raises BadAnswer for "not applicable", which is
+    for those who did not."""
+    conditional = any(show_if(one) for one in survey.questions if one.name == question.name)
+    if conditional:
+        hidden = _not_applicable(question)
+        if given == hidden or (isinstance(given, tuple) and {*cast(Any, hidden)} & {*given}):
+            raise BadAnswer(f"was shown, and needs an answer{_among(question)}", question.name)
+    return given
+
+
 def _among(question: Question) -> str:
-    return f": one of {listed(question.choices)}" if isinstance(question, Condition) else ""
+    return f": one of {listed(offered(question))}" if isinstance(question, Condition) else ""

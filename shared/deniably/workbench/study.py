@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -17,6 +17,7 @@ from deniably.core.errors import Incomparable, NoFigure, NoResults
 from deniably.core.table import Table
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.figures import Buckets, groups
+from deniably.estimation.follow_up import joint_counts
 from deniably.estimation.tally import Tally
 from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
@@ -45,7 +46,7 @@ from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey
 from deniably.workbench import findings
 from deniably.workbench.engines import rebuilt
-from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks
+from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks, pairs_of
 from deniably.workbench.findings import Findings, Passage, Subgroups
 from deniably.workbench.models.columns import nearest
 from deniably.workbench.models.effective import WeightedReports
@@ -710,8 +711,20 @@ class Study(Table):
             self._kept[wanted] = result(
                 self.survey, self.state, tallies, smooth=wanted.smooth,
                 confidence=wanted.confidence, invited=invited, only=wanted.question, strata=strata,
+                together=joint_counts(
+                    self.survey, partial(self._reports_to, strata), wanted.question
+                ),
             )  # fmt: skip
         return self._kept[wanted]
+
+    def _reports_to(self, strata: Stratum | None, one: int, other: int) -> Blocks | None:
+        """What each respondent of a subgroup reported to two questions, where it is known."""
+        if self._tallied is not None:
+            return pairs_of(self.survey, self._tallied.among(strata or {}), one, other)
+        reports = self.reports
+        for key, value in (strata or {}).items():
+            reports = reports.by(key)[value]
+        return _blocks(reports, [one, other])
 
     def _values(self, key: str) -> Sequence[str]:
         """The values of a key of the strata."""

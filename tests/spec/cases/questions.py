@@ -376,6 +376,8 @@ def answers() -> Made:
         {"a": "yes", "b": "x", "d": "high"}, {"a": "yes", "b": "y", "d": "low", "c": []},
         {"a": "yes", "b": "y", "d": "low"}, {"a": "no", "b": "nobody"}, {"b": "x"}, {"a": "maybe"},
         {"a": "yes"}, {"a": "yes", "b": "not_applicable", "d": "low"},
+        {"a": "yes", "b": "x", "d": "not_applicable"}, {"a": "no", "b": "not_applicable"},
+        {"a": "yes", "b": "y", "d": "low", "c": ["p", "not_applicable"]},
     )  # fmt: skip
     hidden = [_answered(chain, sheet) for sheet in sheets]
     groups.append({"type": "answers", "definition": json.dumps(chain), "tests": hidden})

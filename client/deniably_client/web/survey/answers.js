@@ -2,7 +2,7 @@
 // Loaded only where a survey has them.
 
 import { Coins } from "../core/coins.js";
-import { must } from "../core/errors.js";
+import { BadAnswer, must } from "../core/errors.js";
 import { NAME, list, object } from "../core/validators.js";
 import { names } from "./choice.js";
 
@@ -60,14 +60,16 @@ export function hiddenQuestions({ questions }, answers) {
 }
 
 /**
- * Adds the answer `not_applicable` for every hidden question.
+ * Adds the answer `not_applicable` for every hidden question. Throws BadAnswer for one that is shown.
  * @type {(asked: {questions: readonly Question[]}, answers: Answers) => Answers}
  */
 export function withHidden(asked, answers) {
   const all = new Map(answers);
   const hidden = hiddenQuestions(asked, answers);
-  for (const { name, type } of asked.questions) {
+  for (const { name, type, show_if: condition } of asked.questions) {
     if (hidden.includes(name)) all.set(name, type === "select_multiple" ? [HIDDEN] : HIDDEN);
+    else if (condition && [all.get(name)].flat().includes(HIDDEN))
+      throw new BadAnswer(`${name} was shown, and needs an answer`);
   }
   return all;
 }

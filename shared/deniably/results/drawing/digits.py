@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
@@ -67,6 +67,12 @@ def share(estimate: float, interval: Sequence[float]) -> Reading:
     low, high = interval
     places = 0 if (high - low) / 2 >= FINE else 1
     return _reading(100 * estimate, (100 * low, 100 * high), (0.0, 100.0), places, "%")
+
+
+def share_untold(interval: Sequence[float]) -> Reading:
+    """A share that reports do not determine; ``interval`` is what they leave possible."""
+    found = share(sum(interval) / 2, interval)
+    return replace(found, value=UNKNOWN, state="unknown")
 
 
 def mean(

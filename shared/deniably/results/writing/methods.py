@@ -94,7 +94,9 @@ def _collected(
     if any(map(show_if, survey.questions)):
         yield (
             "People who were not asked a question, because of an earlier answer, reported “not"
-            " applicable”, which is randomised like any answer."
+            " applicable”, which is randomised like any answer. Shares among those who were asked"
+            " are ratios of two estimates, through the joint channel of that question and of the"
+            f" one that decides, with intervals by test inversion{draft.source('fieller1954')}."
         )
     if survey.strata:
         keys = "; ".join(f"{key}: {', '.join(some)}" for key, some in sorted(survey.strata.items()))

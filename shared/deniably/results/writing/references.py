@@ -158,6 +158,12 @@ _WORKS = (
         pages="209-212", doi="10.1080/01621459.1927.10502953",
     ),
     Work(
+        key="fieller1954", authors=("Fieller, E. C.",), year=1954,
+        title="Some problems in interval estimation",
+        within="Journal of the Royal Statistical Society, Series B", volume="16", number="2",
+        pages="175-185", doi="10.1111/j.2517-6161.1954.tb00159.x",
+    ),
+    Work(
         key="clopper1934", authors=("Clopper, C. J.", "Pearson, E. S."), year=1934,
         title="The use of confidence or fiducial limits illustrated in the case of the binomial",
         within="Biometrika", volume="26", number="4", pages="404-413",

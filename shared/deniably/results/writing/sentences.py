@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 from msgspec import UNSET
 
-from deniably.results import narrative, places, shown
+from deniably.results import among_asked, narrative, places, shown
 from deniably.results.document import (
+    AmongChoiceResult,
     AreaResult,
     ChoiceResult,
     MeanResult,
@@ -22,8 +23,10 @@ from deniably.results.document import (
     QuestionResult,
     ScaleResult,
     SelectMultipleResult,
+    SelectOneResult,
     SurveyResult,
     VectorResult,
+    YesNoResult,
 )
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.digits import NARROW, Reading, exact, with_unit
@@ -33,6 +36,8 @@ from deniably.survey.strata import stratum_text
 
 FAKE = "there are signs of fake reports"
 _NO_BREAK = "\u00a0"
+_OfChoices = YesNoResult | SelectOneResult | SelectMultipleResult | ScaleResult
+_Figure = ChoiceResult | AmongChoiceResult | AreaResult
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ def _clauses(question: QuestionResult, level: str) -> Iterator[_Clause]:
             yield _of_mean(f"the mean answer to “{question.label}”", question.mean, level)
             yield from _median(question, level)
         case ScaleResult(choices=list() as choices):
-            yield _of_choices(question, choices, level)
+            yield from _of_everybody_or_asked(question, choices, level)
             if isinstance(question.mean, MeanResult):
                 yield _of_score("the mean score", question.mean, level)
         case ScaleResult():
@@ -92,17 +97,42 @@ def _clauses(question: QuestionResult, level: str) -> Iterator[_Clause]:
         case PointResult():
             yield _of_areas(question, level)
         case _:
-            yield _of_choices(question, question.choices, level)
+            yield from _of_everybody_or_asked(question, question.choices, level)
 
 
 # --- shares -----------------------------------------------------------------------------------
 
 
-def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], level: str) -> _Clause:
+def _of_everybody_or_asked(
+    question: _OfChoices, choices: Sequence[ChoiceResult], level: str
+) -> Iterator[_Clause]:
+    """The shares of everybody; of a question with ``show_if``, of those who were asked."""
+    among = question.among_asked
+    if among is UNSET:
+        yield _of_choices(question, choices, level)
+        return
+    if among_asked.leader(among) is None:
+        asked = f"what those answered who were asked “{question.label}”"
+        yield _Clause(f"the reports are too few to say {asked}")
+    else:
+        known = [one for one in among.choices if one.estimate is not None]
+        found = _of_choices(question, known, level)
+        yield replace(found, text=f"of those who were asked, {found.text}")
+    reading = digits.share(among.asked.estimate, among.asked.interval)
+    many = f"{level} {reading.interval}"
+    if reading.state == "known":
+        yield _Clause(f"an estimated {reading.value} of all respondents were asked", many)
+    else:
+        yield _Clause("the share of all respondents who were asked is not known well", many)
+
+
+def _of_choices(
+    question: QuestionResult, choices: Sequence[ChoiceResult | AmongChoiceResult], level: str
+) -> _Clause:
     if not narrative.asks_yes_or_no([one.name for one in choices]):
         return _of_leader(question, [one.label for one in choices], choices, level)
     first = choices[0]
-    reading = digits.share(first.estimate, first.interval)
+    reading = digits.share(_estimate(first), first.interval)
     subject = f"answered “{first.label}” to “{question.label}”"
     if reading.state == "known":
         return _Clause(f"an estimated {reading.value} {subject}", f"{level} {reading.interval}")
@@ -112,16 +142,16 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], level
 def _of_leader(
     question: QuestionResult,
     labels: Sequence[str],
-    figures: Sequence[ChoiceResult | AreaResult],
+    figures: Sequence[_Figure],
     level: str,
 ) -> _Clause:
     """The answer with the highest estimate, and whether it is clearly in front."""
-    at = narrative.leader([one.estimate for one in figures])
+    at = narrative.leader([_estimate(one) for one in figures])
     one, label = figures[at], labels[at]
-    reading = digits.share(one.estimate, one.interval)
+    reading = digits.share(_estimate(one), one.interval)
     what = "combination of answers" if isinstance(question, ProductResult) else "answer"
     to = f"{what} to “{question.label}”"
-    joint = [one.joint_interval for one in figures if isinstance(one, ChoiceResult)]
+    joint = [one.joint_interval for one in figures if not isinstance(one, AreaResult)]
     clear = bool(joint) and narrative.clear(at, *zip(*joint, strict=True))
     if clear and reading.state == "known":
         text = f"the most frequent {to} was “{label}”, an estimated {reading.value}"
@@ -153,9 +183,14 @@ def _of_areas(question: PointResult, level: str) -> _Clause:
     return _Clause(f"{stood}; {found.text}", found.bracket)
 
 
-def _share(one: ChoiceResult | AreaResult) -> str:
+def _estimate(one: _Figure) -> float:
+    assert one.estimate is not None  # those that are not determined are left out before
+    return one.estimate
+
+
+def _share(one: _Figure) -> str:
     half = (one.interval[1] - one.interval[0]) / 2
-    return with_unit(digits.number(100 * one.estimate, 0 if half >= digits.FINE else 1), "%")
+    return with_unit(digits.number(100 * _estimate(one), 0 if half >= digits.FINE else 1), "%")
 
 
 def _vague(subject: str, reading: Reading, estimate: str, level: str) -> _Clause:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from deniably.results.crosstabs import Blocks
+from deniably.survey.survey import Survey
 from deniably.workbench.engines.engine import Groups
+from deniably.workbench.engines.tallying import Counts
 
 MOST_PAIRS = 20_000_000
 """Pairs of reports that are crossed: the tests take each by itself, and 1 GB."""
 _BLOCK = 10_000
+
+
+def pairs_of(survey: Survey, counts: Counts, one: int, other: int) -> Blocks | None:
+    """The pairs of reports to two questions, by their indices; None where they were not counted, or
+    are very many."""
+    names = survey.questions[one].name, survey.questions[other].name
+    found = counts.both(*names)
+    if found is None or sum(found.values()) > MOST_PAIRS:
+        return None
+    return pair_blocks(found)
 
 
 def pair_blocks(counts: Groups) -> Blocks:

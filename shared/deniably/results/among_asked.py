@@ -1,0 +1,169 @@
+"""What those answered who were asked a question with ``show_if``: its headline and its figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deniably.estimation.follow_up import (
+    FollowUp,
+    FollowUpCounts,
+    ShareAmong,
+    among_asked,
+    counts_alone,
+)
+from deniably.estimation.inversion import Mean
+from deniably.estimation.tally import Tally
+from deniably.results import narrative
+from deniably.results.bands import band, bands
+from deniably.results.document import (
+    AmongAskedResult,
+    AmongChoiceResult,
+    ShareAskedResult,
+)
+from deniably.results.drawing import digits
+from deniably.results.drawing.digits import Reading
+from deniably.survey.readable import rounded
+
+UNTOLD = "What those who were asked answered cannot be told from these reports."
+_OF_THESE = "Of those who were asked, "
+
+
+@dataclass(frozen=True, eq=False)
+class FollowUpReports:
+    """A question with ``show_if``, and the counts of its reports with those of the question that
+    decides; None where only its own tally is known."""
+
+    follow_up: FollowUp
+    pairs: FollowUpCounts | None = None
+
+    def result(self, tally: Tally, confidence: float) -> AmongAskedResult | None:
+        """The figures of those who were asked; None where reports do not determine them."""
+        follow_up, counts = self.follow_up, self.pairs
+        found = among_asked(follow_up, counts or counts_alone(follow_up, tally), confidence)
+        if found is None:
+            return None
+        choices = [follow_up.question.choices[answer] for answer in follow_up.answers]
+        return AmongAskedResult(
+            question=follow_up.decides.name,
+            answers=[follow_up.choices_that_lead[answer].name for answer in follow_up.among],
+            reports="this question" if found.alone else "both questions",
+            asked=_share_asked(found.asked, confidence),
+            choices=[
+                _of_choice(choice.name, choice.label, share, confidence, len(choices))
+                for choice, share in zip(choices, found.shares, strict=True)
+            ],
+        )
+
+
+def _share_asked(asked: Mean, confidence: float) -> ShareAskedResult:
+    margin = asked.margin_at(confidence)
+    eighty, fifty = bands(margin.ends, lambda level: asked.margin_at(level).ends, confidence)
+    return ShareAskedResult(
+        estimate=rounded(asked.estimate),
+        standard_error=rounded(margin.standard_error),
+        interval=[rounded(margin.low), rounded(margin.high)],
+        interval_80=band(eighty),
+        interval_50=band(fifty),
+    )
+
+
+def _of_choice(
+    name: str, label: str, share: ShareAmong, confidence: float, choices: int
+) -> AmongChoiceResult:
+    known = share.estimate is not None
+    eighty, fifty = bands(share.ends(confidence), share.ends, confidence)
+    low, high = share.interval(1 - (1 - confidence) / choices)
+    return AmongChoiceResult(
+        name=name,
+        label=label,
+        estimate=None if share.estimate is None else rounded(share.estimate),
+        standard_error=None if share.standard_error is None else rounded(share.standard_error),
+        interval=[rounded(share.low), rounded(share.high)],
+        interval_80=band(eighty) if known else None,
+        interval_50=band(fifty) if known else None,
+        joint_interval=[rounded(min(low, share.low)), rounded(max(high, share.high))],
+    )
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def headline(found: AmongAskedResult, confidence: float) -> str:
+    """The finding about those who were asked, as a sentence."""
+    choices = found.choices
+    first = leader(found)
+    if first is None:
+        return UNTOLD
+    one = choices[first]
+    reading = reading_of(one)
+    if narrative.asks_yes_or_no([choice.name for choice in choices]):
+        return _of_these(narrative.answered(one.label, reading, confidence))
+    about = narrative.about(reading, confidence)
+    if is_clear(found, first):
+        return f"{_OF_THESE}“{one.label}” is the most frequent answer: {about}."
+    return (
+        f"{_OF_THESE}no answer is clearly in front. The highest estimate is “{one.label}”, {about}."
+    )
+
+
+def leader(found: AmongAskedResult) -> int | None:
+    """The place of the answer in the headline: of yes or no the first, else the highest estimate;
+    None where that cannot be told."""
+    estimates = [one.estimate for one in found.choices]
+    if narrative.asks_yes_or_no([one.name for one in found.choices]):
+        return None if reading_of(found.choices[0]).state == "unknown" else 0
+    known = [place for place, one in enumerate(found.choices) if reading_of(one).state != "unknown"]
+    return max(known, key=lambda place: estimates[place] or 0.0) if known else None
+
+
+def is_clear(found: AmongAskedResult, first: int) -> bool:
+    """Whether an answer is in front, by the intervals that hold for all answers at once."""
+    joint = [one.joint_interval for one in found.choices]
+    return narrative.clear(first, [low for low, _ in joint], [high for _, high in joint])
+
+
+def share_asked_sentence(found: AmongAskedResult, confidence: float, follow_up: FollowUp) -> str:
+    """How many were asked, and whom."""
+    reading = digits.share(found.asked.estimate, found.asked.interval)
+    whom = f"those who answered {_whom(follow_up)} to “{follow_up.decides.label}”"
+    match reading.state:
+        case "known" | "above":
+            many = narrative.about(reading, confidence)
+            return f"{many[0].upper()}{many[1:]} were asked this question: {whom}."
+        case "below":
+            return (
+                f"Few were asked this question, {whom}: {reading.value} of everybody, and maybe"
+                " nobody."
+            )
+        case "unknown":
+            return f"How many were asked this question, {whom}, cannot be told."
+
+
+def _whom(follow_up: FollowUp) -> str:
+    labels = [f"“{follow_up.choices_that_lead[answer].label}”" for answer in follow_up.among]
+    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} or {labels[-1]}"
+
+
+def too_wide(found: AmongAskedResult, n: int) -> list[str]:
+    """How many answers would help, where an interval is too wide for single figures."""
+    halves = [
+        (one.interval[1] - one.interval[0]) / 2 for one in found.choices if one.estimate is not None
+    ]
+    if not halves or max(halves) <= narrative.WIDEST_USEFUL:
+        return []
+    wanted = narrative.rounded_up(n * (max(halves) / narrative.WANTED) ** 2)
+    return [
+        f"About {wanted:,} answers to this question would bring every share of those who were asked"
+        f" within ±{100 * narrative.WANTED:.0f} points."
+    ]
+
+
+def reading_of(choice: AmongChoiceResult) -> Reading:
+    """A share among those who were asked, as text."""
+    if choice.estimate is None:
+        return digits.share_untold(choice.interval)
+    return digits.share(choice.estimate, choice.interval)
+
+
+def _of_these(sentence: str) -> str:
+    return f"{_OF_THESE}{sentence[0].lower()}{sentence[1:]}"
