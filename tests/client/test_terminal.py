@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
-from deniably.authoring.compiling import publish_text
+from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
 from deniably.device.ledger import LedgerEntry, ledger_entry
@@ -717,3 +717,30 @@ def test_a_closed_survey_is_explained_in_the_language(tmp_path: Path) -> None:
         server.kill()
 
     assert (done.returncode, done.stderr) == (1, "L’enquête est terminée.\n")
+
+
+def test_who_sees_a_question_is_not_offered_not_applicable(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three choices two are listed, and the third number is none of them."""
+    survey = compile_survey(
+        {
+            "name": "w",
+            "title": "W",
+            "questions": [
+                {"name": "a", "type": "yes_no", "label": "A", "odds": 3},
+                {
+                    "name": "b", "type": "yes_no", "label": "B", "odds": 3,
+                    "show_if": {"question": "a", "is": "yes"},
+                },
+            ],
+        }
+    )  # fmt: skip
+    keys = iter(["1", "3", "2"])
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda *_: next(keys))
+
+    found = Talk(Words("en")).ask_all(survey.questions)
+
+    assert found == {"a": "yes", "b": "no"}
+    shown = capsys.readouterr().out
+    assert "Not applicable" not in shown

@@ -9,9 +9,17 @@ import msgspec
 import pytest
 
 from deniably.results import result
+from deniably.results.among_asked import FollowUpReports
 from deniably.results.document import QuestionResult
 
 _KNOWN: dict[tuple[object, ...], QuestionResult] = {}
+
+
+def _follow_up(followed: FollowUpReports | None) -> tuple[object, ...]:
+    if followed is None:
+        return ()
+    pairs = b"" if followed.pairs is None else followed.pairs.counts.tobytes()
+    return msgspec.json.encode(followed.follow_up.decides), followed.follow_up.among, pairs
 
 
 @contextmanager
@@ -26,6 +34,7 @@ def worked_out_once() -> Generator[None]:
             *(type(asked.question), msgspec.json.encode(asked.question)),
             *(tally.n, counts.dtype.str, counts.tobytes(), tally.start, tally.endless),
             *(asked.sampled_fraction, asked.risk, asked.confidence, asked.smooth),
+            *_follow_up(asked.followed),
         )
         if key not in _KNOWN:
             _KNOWN[key] = work_out(asked)

@@ -20,7 +20,7 @@ from flask import Flask, Response, current_app, request
 
 from deniably.authoring import compiling
 from deniably.core.errors import BadSurvey, Problem
-from deniably.survey.survey import Survey, read_survey
+from deniably.survey.survey import Survey, read_survey, show_if
 from deniably_server.api.analysts import View
 from deniably_server.api.computation_queue import (
     ComputationQueue,
@@ -32,7 +32,7 @@ from deniably_server.api.computation_queue import (
 )
 from deniably_server.api.visibility import visible_survey
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
-from deniably_server.guard.app_state import current_asker
+from deniably_server.guard.app_state import current_asker, current_store
 from deniably_server.guard.read_limit import let_others_read
 from deniably_server.later import GONE
 from deniably_server.watching import request_facts
@@ -88,11 +88,20 @@ def costly(
             asked = tuple(sorted(request.args.items(multi=True)))
             key = (request.endpoint, name, *part.values(), *versions, asked)
             fine = reads == "tallies" and not _FINE.isdisjoint(request.args)
-            return _response(_computed_for(queue, key, _job(), "variants" if fine else reads))
+            whole = of_closed(name, reads)
+            return _response(_computed_for(queue, key, _job(), "variants" if fine else whole))
 
         return answered
 
     return around
+
+
+def of_closed(name: str, reads: Reads) -> Reads:
+    """What a view of results really reads: of a closed survey with ``show_if``, every report."""
+    store = current_store()
+    if reads != "tallies" or store.state(name) == "open":
+        return reads
+    return "reports" if any(map(show_if, store.survey(name).questions)) else reads
 
 
 def experiment(key: Hashable, view: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:

@@ -12,7 +12,7 @@ from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.strata import query_of
-from deniably_server.api.costly import costly, part
+from deniably_server.api.costly import costly, of_closed, part
 from deniably_server.api.kept_documents import keeps_documents, once
 from deniably_server.api.subgroups import respondents, shown_parts
 from deniably_server.api.visibility import RESULTS, visible_survey
@@ -63,7 +63,7 @@ def as_csv(name: str) -> Response:
 def shown_results(name: str) -> SurveyResult:
     """What ``as_json`` answers now without parameters. Raises as ``visible_survey`` does."""
     key = ("results.as_json", name, visible_survey(name).version, ())
-    body = part(key, f"/api/surveys/{name}/results", "tallies")
+    body = part(key, f"/api/surveys/{name}/results", of_closed(name, "tallies"))
     return current_results(name) if body is None else _decode(body)
 
 

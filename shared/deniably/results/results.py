@@ -15,7 +15,7 @@ from deniably.results.document import SurveyResult
 from deniably.results.drawing.paper import WIDTHS, Svg, svg
 from deniably.results.narrative import level_text
 from deniably.results.result import CONFIDENCE, result
-from deniably.results.rows import COLUMNS, OF_THOSE_ASKED, ResultRow, rows
+from deniably.results.rows import COLUMNS, OF_THOSE_ASKED, SHARE_ASKED, ResultRow, rows
 from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
 
@@ -145,7 +145,7 @@ def _figure(row: ResultRow) -> tuple[str, str, str]:
         label = f"{label}: mean" if label else "mean"
     if row["figure"] == OF_THOSE_ASKED:
         label = f"of those asked: {label}"
-    if row["figure"] == "share asked":
+    if row["figure"] == SHARE_ASKED:
         label = "were asked"
     if row["figure"] == "share at most":
         label = f"at most {label}"

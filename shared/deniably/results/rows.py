@@ -105,6 +105,8 @@ _BANDS = {"interval_80": "_80", "interval_50": "_50"}
 _COUNT_OF = "reports that support the choice, not people"
 OF_THOSE_ASKED = "share of those asked"
 """The figure of a choice among those who were asked a question with ``show_if``."""
+SHARE_ASKED = "share asked"
+"""The figure of how many of all were asked it."""
 _Figure = ChoiceResult | AmongChoiceResult | ShareAskedResult | MeanResult | CellResult
 ResultRow = dict[str, str | float | None]
 """Cells by the name of their column. A column that does not apply is absent or None."""
@@ -141,7 +143,7 @@ def _given(question: QuestionResult, key: str) -> Any:
 def _figures(question: QuestionResult) -> Iterator[ResultRow]:
     if among := _given(question, "among_asked"):
         yield from (_row(OF_THOSE_ASKED, choice) for choice in among.choices)
-        yield _row("share asked", among.asked)
+        yield _row(SHARE_ASKED, among.asked)
     for choice in _given(question, "choices") or ():
         yield _row("share", choice)
     if mean := _given(question, "mean"):

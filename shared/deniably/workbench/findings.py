@@ -30,7 +30,7 @@ from deniably.results.document import NumberResult, QuantileResult, SurveyResult
 from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
 from deniably.results.results import TEXTS, Results, as_results, table_lines, whole_rows
-from deniably.results.rows import ResultRow, rows
+from deniably.results.rows import OF_THOSE_ASKED, SHARE_ASKED, ResultRow, rows
 from deniably.results.waves import COLUMNS as WAVES
 from deniably.results.waves import WavesResult, wave_rows
 from deniably.survey.questions import Question
@@ -197,7 +197,8 @@ def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
 def of_distribution(document: SurveyResult) -> Findings:
     """The shares of a question's results: of choices, or up to each end of a range."""
     (question,) = document.questions
-    found = [row for row in rows(document) if row["figure"] in ("share", "share at most")]
+    every = ("share", "share at most", OF_THOSE_ASKED, SHARE_ASKED)
+    found = [row for row in rows(document) if row["figure"] in every]
     estimator = DISTRIBUTION if any(row["figure"] == "share at most" for row in found) else ""
     drawn = "".join(cards(document)[0].pictures)
     shown = _shown(document, found, estimator or SHARES, "distribution", drawn)

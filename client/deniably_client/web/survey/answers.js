@@ -2,7 +2,7 @@
 // Loaded only where a survey has them.
 
 import { Coins } from "../core/coins.js";
-import { BadAnswer, must } from "../core/errors.js";
+import { must } from "../core/errors.js";
 import { NAME, list, object } from "../core/validators.js";
 import { names } from "./choice.js";
 
@@ -60,7 +60,8 @@ export function hiddenQuestions({ questions }, answers) {
 }
 
 /**
- * Adds the answer `not_applicable` for every hidden question. Throws BadAnswer for one that is shown.
+ * Adds the answer `not_applicable` for every hidden question, and takes it away from all others, which
+ * then have none.
  * @type {(asked: {questions: readonly Question[]}, answers: Answers) => Answers}
  */
 export function withHidden(asked, answers) {
@@ -68,8 +69,7 @@ export function withHidden(asked, answers) {
   const hidden = hiddenQuestions(asked, answers);
   for (const { name, type, show_if: condition } of asked.questions) {
     if (hidden.includes(name)) all.set(name, type === "select_multiple" ? [HIDDEN] : HIDDEN);
-    else if (condition && [all.get(name)].flat().includes(HIDDEN))
-      throw new BadAnswer(`${name} was shown, and needs an answer`);
+    else if (condition && [all.get(name)].flat().includes(HIDDEN)) all.delete(name);
   }
   return all;
 }
