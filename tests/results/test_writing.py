@@ -14,7 +14,7 @@ from deniably.mechanisms import Memoised
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import MeanResult, QuestionResult, SurveyResult
 from deniably.results.drawing import digits
-from deniably.results.shown import of_choice, of_mean
+from deniably.results.shown import of_choice, of_choice_among, of_mean
 from deniably.results.writing.publication import Publication
 from deniably.results.writing.randomisers import randomiser
 from deniably.results.writing.references import SOURCES
@@ -85,6 +85,8 @@ def everything() -> Publication:
 def intervals(question: Any) -> set[str]:
     """Every interval that the page of a question prints, and the bare text of a mean's."""
     found = [of_choice(one).reading for one in getattr(question, "choices", None) or ()]
+    if among := getattr(question, "among_asked", None):
+        found = [of_choice_among(one).reading for one in among.choices]
     found += [digits.share(one.estimate, one.interval) for one in getattr(question, "cells", ())]
     means = [getattr(question, "mean", None)]
     means += [getattr(part, "mean", None) for part in getattr(question, "parts", ())]

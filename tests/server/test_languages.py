@@ -13,6 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import publish_text
+from deniably.survey.questions import OfChoices, offered
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
 from deniably_server.storage.store import Store
@@ -173,7 +174,7 @@ def test_the_surveys_texts_are_marked_with_their_language_and_its_way_of_writing
 
     for question in survey.questions:
         assert marked[question.label] == (language, way)
-        for choice in getattr(question, "choices", ()):
+        for choice in offered(question) if isinstance(question, OfChoices) else ():
             assert marked[choice.label] == (language, way)
     assert marked["Nichts davon"] == ("de", "ltr"), "ours among theirs"
     assert marked["Prüfen Sie Ihre Antworten"] == ("de", "ltr")
