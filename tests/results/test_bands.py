@@ -53,6 +53,9 @@ def test_fifty_per_cent_lie_within_eighty_and_eighty_within_the_interval(
     document = results(EVERYTHING, "closed", answered(EVERYTHING, n, alike=alike))
 
     told = [one for one in figures(document) if one["estimate"] is not None]
+    for among in (one["among_asked"] for one in document["questions"] if "among_asked" in one):
+        told += [one for one in among["choices"] if one["estimate"] is not None]
+        told.append(among["asked"])
 
     assert len(told) > 90
     for one in told:

@@ -37,6 +37,7 @@ Pairs = Iterable[Sequence[Sequence[list[int] | None]]]
 """Some reports at a time: of each the values of the question that decides, and of this one."""
 
 _LEAST = 0.02  # of everybody: what a pair of answers counts as, when scores are chosen
+_NOBODY = 1e-6  # the estimated share of those who were asked that counts as none
 _GRID, _HALVINGS = 17, 14
 _ROUNDS = 200  # of proportional fitting; far more than a table of two by two takes
 
@@ -394,7 +395,7 @@ class RatioTest:
     def ratio(self) -> float:
         """The unbiased shares' ratio, kept within 0 to 1."""
         gave, asked = self.means
-        return min(max(gave / asked, 0.0), 1.0) if asked > 0 else 0.5
+        return min(max(gave / asked, 0.0), 1.0) if asked > _NOBODY else 0.5
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """The lowest and the highest R that is not rejected; all of them where every R is."""
@@ -427,9 +428,9 @@ class RatioTest:
         chances = others[:, telling].sum(axis=1)
         if not telling.any() or np.ptp(chances) > 1e-9:
             return False
-        chance = float(chances.max())
-        n, seen = float(self.counts.sum()), float(self.counts[telling].sum())
-        return float(upper_tail(seen, n, chance)) >= (1 - confidence) / 2
+        # Counts that were fitted round.
+        n, seen = round(float(self.counts.sum())), round(float(self.counts[telling].sum()))
+        return float(upper_tail(seen, n, float(chances.max()))) >= (1 - confidence) / 2
 
     def error(self, share: float) -> float:
         """The standard error of the ratio, linearised at a share."""
@@ -478,7 +479,7 @@ def among_asked(
 
 def _share_among(test: RatioTest, confidence: float) -> ShareAmong:
     low, high = test.interval(confidence)
-    if high - low >= WIDEST or test.means[1] <= 0:
+    if high - low >= WIDEST or test.means[1] <= _NOBODY:
         return ShareAmong(None, None, low, high, test)
     shown = min(max(test.ratio, low), high)
     return ShareAmong(shown, test.error(shown), low, high, test)
