@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from socket import SHUT_RDWR, socket
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import requests
@@ -132,18 +132,18 @@ class _Timed:
     _answering = False
 
     def _new_conn(self) -> socket:
-        line: socket = super()._new_conn()  # type: ignore[misc]
+        line: socket = cast(Any, super())._new_conn()
         self._request = _Request(line.dup())  # TLS takes the line itself over, and cannot be copied
         self._request.begin(PATIENCE)
         return line
 
     def connect(self) -> None:
-        super().connect()  # type: ignore[misc]
+        cast(Any, super()).connect()
         self._begin()
 
     def request(self, *given: Any, **more: Any) -> None:
         self._begin()  # on a connection that was kept
-        super().request(*given, **more)  # type: ignore[misc]
+        cast(Any, super()).request(*given, **more)
 
     def _begin(self) -> None:
         timeout = getattr(self, "timeout", None)
@@ -151,9 +151,10 @@ class _Timed:
             self._request.begin(timeout if isinstance(timeout, int | float) else PATIENCE)
 
     def getresponse(self) -> Any:
-        request, self._answering, found = self._request, True, None
+        request, self._answering = self._request, True
+        found: Any = None
         try:
-            found = super().getresponse()  # type: ignore[misc]
+            found = cast(Any, super()).getresponse()
             if request is not None and request.late:
                 raise TimeoutError(_SLOW)  # what came of the header may look like all of it
         except BaseException:
@@ -174,7 +175,7 @@ class _Timed:
         return found
 
     def close(self) -> None:
-        super().close()  # type: ignore[misc]
+        cast(Any, super()).close()
         if self._request is not None and not self._answering:
             self._request.close()
         self._request = None
@@ -197,11 +198,11 @@ class _Secure(_Timed, HTTPSConnection):
 
 
 class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _Plain
+    ConnectionCls = cast(Any, _Plain)
 
 
 class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _Secure
+    ConnectionCls = cast(Any, _Secure)
 
 
 class BoundedAdapter(HTTPAdapter):
