@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import cast
 
 from flask import Flask
@@ -33,6 +34,7 @@ from deniably_server.api import (
 from deniably_server.api import metrics as metrics_page
 from deniably_server.api.batches import batches
 from deniably_server.api.health import health
+from deniably_server.api.made_report_files import keep_report_files
 from deniably_server.api.pages import pages
 from deniably_server.api.tickets import tickets
 from deniably_server.guard.app_state import attach_state
@@ -51,14 +53,16 @@ def create_app(
     journal: Journal | None = None,
     metrics: Metrics | None = None,
     store: Store | None = None,
+    files: Path | None = None,
 ) -> Flask:
     """The WSGI application of a server.
 
     Values come from ``config``, then the environment, then the defaults in ``settings.SETTINGS``.
     Other keys of ``config`` are Flask's, and ``OFFLINE`` is set for pages that no server will stand
     behind. Without a ``journal`` only faults are logged, and without a ``store`` it is that of the
-    database in the settings. Raises ValueError for a bad setting, Unavailable if the database does
-    not answer.
+    database in the settings. Files of reports are kept in the folder ``files``, by default in the
+    application's own. Raises ValueError for a bad setting, Unavailable if the database does not
+    answer.
     """
     app = Flask("deniably_server", static_folder=None)  # `files` serves them
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False  # no page of another origin has to ask
@@ -70,6 +74,7 @@ def create_app(
     store = store or Store(str(settings["DATABASE"]), metrics)
     limits = limits_of(*(cast(int, settings[key]) for key in ("RATE", "FAILURES", "PROXIES")))
     attach_state(app, store, limits)
+    keep_report_files(app, files)
     app.register_blueprint(surveys.surveys)
     app.register_blueprint(register.blueprint)
     app.register_blueprint(reports.reports)

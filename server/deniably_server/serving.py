@@ -13,6 +13,7 @@ import resource
 import signal
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -30,7 +31,7 @@ from flask import Flask
 from uvicorn import Config, Server
 
 from deniably_server.api.computation_queue import ComputationQueue
-from deniably_server.api.costly import answerer, use_queue
+from deniably_server.api.costly import answerer, use_file_queue, use_queue
 from deniably_server.app import create_app
 from deniably_server.layers import server_layers
 from deniably_server.order_eraser import erase_order_after_closings
@@ -59,11 +60,14 @@ _CONNECTIONS = 4096
 _FILES = 256
 """The number of a process's other file descriptors."""
 _WORKERS = "deniably_workers"
-"""The extension of the application that computes results: for everybody, and for holders of tokens
-alone."""
+"""The extension of the application that computes: for everybody, for holders of tokens alone, and
+files of reports."""
 _STAY = 60
 """Seconds that a request stays for a computation that has begun, at least: on a busy machine one
 takes many times its processor time. Then it is refused, and finds the answer when it comes back."""
+_FILE, _FILES_AWAITED, _FOR_FILES = 20, 16, 15
+"""To make a file of reports may take so many times as long as a result; so many requests wait for
+files that are made; and the process that makes them steps back so far."""
 _FOR_HOLDERS = 5
 """How far the process of holders steps back; that of everybody steps back further."""
 _LINES = 10_000
@@ -105,9 +109,12 @@ def serve(config: Mapping[str, object], held: socket.socket) -> None:
     """
     workers = cast(int, config["WORKERS"])
     with ExitStack() as stack:
-        shared = _shared(stack) if workers > 1 else None
+        shared = None
+        if workers > 1:
+            shared = _shared(stack, "counts", "/metrics has the counts of one process")
+        files = _shared(stack, "reports", "each process makes files of reports for itself")
         try:
-            _Processes(lambda: _work(config, held, shared)).keep(workers)
+            _Processes(lambda: _work(config, held, shared, files)).keep(workers)
         finally:
             # Closing the last connection merges SQLite's log into the file.
             database = str(config["DATABASE"])
@@ -115,12 +122,12 @@ def serve(config: Mapping[str, object], held: socket.socket) -> None:
                 Store(database).close()
 
 
-def _shared(stack: ExitStack) -> Path | None:
-    """The folder for the counts of several processes; None, with a warning, if there is none."""
+def _shared(stack: ExitStack, purpose: str, otherwise: str) -> Path | None:
+    """A folder for several processes; None, with a warning, if there is none."""
     try:
-        return stack.enter_context(shared_folder())
+        return stack.enter_context(shared_folder(purpose))
     except OSError as error:
-        click.echo(f"/metrics has the counts of one process: {error.strerror}", err=True)
+        click.echo(f"{otherwise}: {error.strerror}", err=True)
         return None
 
 
@@ -194,10 +201,12 @@ def _follow_parent() -> None:
 # --- one process --------------------------------------------------------------------------------
 
 
-def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None) -> None:
+def _work(
+    config: Mapping[str, object], held: socket.socket, shared: Path | None, files: Path | None
+) -> None:
     """Serve the application in this process until a signal to stop."""
     patience = cast(int, config["PATIENCE"])
-    app = _application(config, shared)
+    app = _application(config, shared, files)
     _follow_parent()
     outer = server_layers(app, cast(int, config["THREADS"]), patience, _most_connections())
     settings = Config(
@@ -277,18 +286,19 @@ def _most_connections() -> int:
     return min(_CONNECTIONS, max(files - _FILES, files // 2))
 
 
-def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
+def _application(config: Mapping[str, object], shared: Path | None, files: Path | None) -> Flask:
     """Create the application of this server process, with its background threads."""
     longest = cast(int, config["LONGEST"])
-    prepare = partial(_answers, config)
+    prepare = partial(_answers, config, files)
     worker = WorkerProcess(prepare, longest)  # it forks: before threads
     reserved = WorkerProcess(prepare, longest, niceness=_FOR_HOLDERS)
+    maker = WorkerProcess(prepare, _FILE * longest, niceness=_FOR_FILES)
     form = cast(Form, config["LOG"])
     _log_faults(form, by_thread=True)
     journal, metrics = Journal(form), Metrics(shared)
     every_minute(journal.write, metrics.count)
     await_database(str(config["DATABASE"]))
-    app = create_app(config, journal, metrics)
+    app = create_app(config, journal, metrics, files=files)
     queue = ComputationQueue(
         worker.ask,
         longest,
@@ -297,18 +307,23 @@ def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
         stay=max(_STAY, 2 * longest),
         observe=metrics.computation,
     )
-    metrics.watch_lengths(queue.lengths)
     use_queue(app, queue)
-    app.extensions[_WORKERS] = (worker, reserved)
+    making = ComputationQueue(
+        maker.ask, _FILE * longest, _FILES_AWAITED, observe=metrics.computation
+    )
+    if files is not None:  # else each process has a folder of its own
+        use_file_queue(app, making)
+    metrics.watch_lengths(lambda: Counter(queue.lengths()) + Counter(making.lengths()))
+    app.extensions[_WORKERS] = (worker, reserved, maker)
     erase_order_after_closings(app.extensions["deniably"])
     return app
 
 
-def _answers(config: Mapping[str, object]) -> Answerer:
+def _answers(config: Mapping[str, object], files: Path | None) -> Answerer:
     """Create what computes results, in the process that does nothing else."""
     _log_faults(cast(Form, config["LOG"]))
     await_database(str(config["DATABASE"]))
-    return answerer(create_app(config))
+    return answerer(create_app(config, files=files))
 
 
 def _log_faults(form: Form, *, by_thread: bool = False) -> None:

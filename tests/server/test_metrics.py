@@ -262,7 +262,7 @@ def test_without_a_folder_for_temporary_files_a_server_works(
     monkeypatch.setattr(tempfile, "tempdir", "/proc/nowhere")
 
     with ExitStack() as stack:
-        assert serving._shared(stack) is None
+        assert serving._shared(stack, "counts", "/metrics has the counts of one process") is None
 
     assert capsys.readouterr().err.startswith("/metrics has the counts of one process: ")
 

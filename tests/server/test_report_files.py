@@ -11,8 +11,8 @@ from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
-from threading import BoundedSemaphore, Thread
-from typing import Any
+from threading import Thread
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
@@ -30,11 +30,14 @@ from deniably.workbench.files.arrow import read_parquet
 from deniably.workbench.files.folder import read_export
 from deniably.workbench.files.lines import read_ndjson
 from deniably.workbench.files.tables import read_csv
-from deniably_server.api import report_files
+from deniably_server.api import made_report_files
+from deniably_server.api.made_report_files import sorted_reports
 from deniably_server.app import create_app
 from deniably_server.commands.export import export
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite
+from deniably_server.web import kept_files
+from deniably_server.web.kept_files import KeptFiles
 from support.commands import call
 from support.every_type import SHAPES, somebody, survey_of_everything
 from support.material import Server, assert_problem, new_token, signed
@@ -176,17 +179,161 @@ def test_other_methods_and_queries_are_refused(
     )
 
 
-def test_few_files_are_made_at_once(
+def test_a_file_is_made_once_and_kept(
     store: Store, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, analyst = collected(store, short=True)
-    places = BoundedSemaphore(1)
-    monkeypatch.setattr(report_files, "_places", places)
+    made = list[str]()
 
-    with places:
-        assert_problem(client.get(at("reports.csv"), headers=analyst, buffered=True), 429, "busy")
-    for _ in range(2):
-        assert client.get(at("reports.csv"), headers=analyst, buffered=True).data.count(b"\n") == 41
+    def counted(store: Store, places: Any) -> Any:
+        made.append(places.survey.name)
+        return sorted_reports(store, places)
+
+    monkeypatch.setattr(made_report_files, "sorted_reports", counted)
+    answers = [client.get(at(file), headers=analyst, buffered=True) for file in FILES * 3]
+    answers += [client.head(at(file), headers=analyst) for file in FILES]
+
+    assert made == ["everything"] * len(FILES)
+    for one in answers:
+        assert one.content_length == len(one.data) or one.request.method == "HEAD"
+        assert one.headers["Accept-Ranges"] == "bytes"
+        assert (
+            one.headers["ETag"]
+            == answers[FILES.index(one.request.path.rpartition("/")[2])].headers["ETag"]
+        )
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_part_of_a_file_is_exactly_that_part(
+    store: Store, client: FlaskClient, file: str
+) -> None:
+    _, analyst = collected(store, short=True)
+    whole = client.get(at(file), headers=analyst, buffered=True)
+    size, tag = len(whole.data), whole.headers["ETag"]
+
+    def part(wanted: str, **more: str) -> Any:
+        headers = (
+            analyst
+            | {"Range": wanted}
+            | {name.replace("_", "-"): is_ for name, is_ in more.items()}
+        )
+        return client.get(at(file), headers=headers, buffered=True)
+
+    for wanted, start, stop in (
+        ("bytes=0-0", 0, 1),
+        ("bytes=7-19", 7, 20),
+        ("bytes=100-", 100, size),
+        ("bytes=-9", size - 9, size),
+        (f"bytes=0-{10 * size}", 0, size),
+    ):
+        found = part(wanted, If_Range=tag)
+        assert (found.status_code, found.data) == (206, whole.data[start:stop]), wanted
+        assert found.headers["Content-Range"] == f"bytes {start}-{stop - 1}/{size}"
+        assert found.content_length == stop - start
+        assert found.headers["ETag"] == tag
+    for ignored in (
+        "bytes=0-1,3-4",
+        "bytes=5-2",
+        "bytes=x",
+        f"bytes=-{10 * size}",
+        "lines=1-2",
+        "bytes=",
+    ):
+        assert (part(ignored).status_code, part(ignored).data) == (200, whole.data), ignored
+    assert part("bytes=7-19", If_Range='"another"').data == whole.data
+    beyond = part(f"bytes={size}-")
+    assert_problem(beyond, 416, "range-not-satisfiable")
+    assert beyond.headers["Content-Range"] == f"bytes */{size}"
+    same = client.get(at(file), headers=analyst | {"If-None-Match": tag}, buffered=True)
+    assert (same.status_code, same.data) == (304, b"")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    "asks",
+    [{"Range": "bytes=0-9"}, {"If-None-Match": "*"}, {"If-None-Match": '"x"', "Range": "bytes=0-"}],
+)
+def test_who_may_not_have_a_file_may_have_no_part_of_it(
+    app: Flask, store: Store, client: FlaskClient, method: str, asks: dict[str, str]
+) -> None:
+    """Also once it was made for others; and what is refused says nothing about it."""
+    _, analyst = collected(store, short=True)
+    assert client.get(at("reports.csv"), headers=analyst, buffered=True).status_code == 200
+    tag = client.head(at("reports.csv"), headers=analyst).headers["ETag"]
+    operator = {"Authorization": f"Bearer {new_token(store, 'operator')}"}
+
+    for headers, status in (({}, 401), (operator, 403)):
+        refused = client.open(
+            at("reports.csv"), method=method, headers=asks | {"If-Range": tag} | headers
+        )
+        assert refused.status_code == status
+        assert not {"ETag", "Content-Range", "Accept-Ranges", "Deniably-Reports"} & {
+            *refused.headers.keys()
+        }
+
+
+def test_of_an_open_survey_there_is_no_part(store: Store, client: FlaskClient) -> None:
+    _, analyst = collected(store, short=True, closed=False, reports="public")
+    for method in ("GET", "HEAD"):
+        refused = client.open(at("reports.csv"), method=method, headers={"Range": "bytes=0-9"})
+        assert refused.status_code == 403
+    hidden = client.get(at("reports.csv"), headers=analyst | {"If-None-Match": "*"})
+    assert_problem(hidden, 403, "hidden")
+
+
+def test_where_the_disk_is_full_nothing_is_left_and_it_is_tried_again(
+    store: Store, client: FlaskClient, app: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, analyst = collected(store, short=True)
+    made_report_files.keep_report_files(app, tmp_path / "files")
+    (tmp_path / "files").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(kept_files.shutil, "disk_usage", lambda _: Room(0))
+        refused = client.get(at("reports.csv"), headers=analyst, buffered=True)
+        assert_problem(refused, 503, "unavailable")
+        assert [*(tmp_path / "files").iterdir()] == []
+
+    assert client.get(at("reports.csv"), headers=analyst, buffered=True).status_code == 200
+    (file,) = (tmp_path / "files").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "everything" not in file.name
+
+
+class Room(NamedTuple):
+    """What a disk has left."""
+
+    free: int
+
+
+def test_kept_files_take_bounded_room_and_the_oldest_goes_first(tmp_path: Path) -> None:
+    files = KeptFiles(tmp_path, most=25)
+    for number, key in enumerate(("a", "b")):
+        files.make(key, [bytes(10)])
+        os.utime(next(tmp_path.glob(f"{key}.*")), (number, number))
+    assert files.find("a")  # asked for later than b
+    files.make("c", [b"0123456789"])
+
+    assert [bool(files.find(key)) for key in "abc"] == [True, False, True]
+    with pytest.raises(OSError, match="No space"):
+        files.make("d", [bytes(26)])
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_a_file_that_was_left_half_written_is_none_and_goes(tmp_path: Path) -> None:
+    files, left = KeptFiles(tmp_path), tmp_path / "abc.part"
+    left.write_bytes(b"half")
+    assert files.find("abc") is None
+
+    def fails() -> Iterator[bytes]:
+        yield b"begun"
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        files.make("abc", fails())
+    assert [*tmp_path.iterdir()] == [left]
+    os.utime(left, (0, 0))
+    assert files.make("abc", [b"whole"]).path.read_bytes() == b"whole"
+    assert not left.exists()
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -208,7 +355,7 @@ def test_a_server_sends_it_in_pieces_and_whole(
     survey, analyst = collected(store, 3_000, short=True)
 
     with requests.get(server.url + at("reports.csv"), headers=analyst, stream=True) as table:
-        assert table.headers["Transfer-Encoding"] == "chunked"
+        assert int(table.headers["Content-Length"]) > 30_000
         rows = b"".join(table.iter_content(None)).decode().splitlines()
     assert len(rows) == 3_001
     assert read_csv(survey, rows).tally() == store.tally("everything")

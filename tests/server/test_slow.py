@@ -143,25 +143,34 @@ def test_who_goes_on_steadily_is_waited_for_and_a_byte_now_and_then_does_not_hel
         assert received.result() < 4 * len(whole)
 
 
-def test_whoever_reads_as_fast_as_is_promised_gets_the_whole_answer(
-    serve: Callable[..., Server], database: Path
-) -> None:
-    """10 KB in each time of patience are enough, also of an answer that is made in large pieces,
-    and where the reader's system takes much at once and then nothing for seconds."""
-    people, rules = 40_000, {"minimum": 1, "while_open": False, "reports": "public"}
-    survey = survey_named(results=rules)
+PEOPLE = 40_000
+
+
+@pytest.fixture
+def long_file(database: Path) -> str:
+    """The address of a file of megabytes, which everybody may have."""
+    rules = {"minimum": 1, "while_open": False, "reports": "public"}
+    survey = survey_named("closed", results=rules)
     with closing(Store(str(database))) as store:
         store.publish(survey, signed(survey))
         batch = BatchWrite(survey)
-        for _ in range(people):
+        for _ in range(PEOPLE):
             batch.add(a_report(survey))
         store.begin(batch)
         batch.wait()
         store.close_survey(survey.name)
+    return "/api/surveys/closed/reports.ndjson"
+
+
+def test_whoever_reads_as_fast_as_is_promised_gets_the_whole_answer(
+    serve: Callable[..., Server], long_file: str
+) -> None:
+    """10 KB in each time of patience are enough, also of a long file, and where the reader's system
+    takes much at once and then nothing for seconds."""
     server = serve("--patience", "1")
     received = bytearray()
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
-        line.sendall(b"GET /api/surveys/workplace/reports.ndjson" + HOST)
+        line.sendall(b"GET " + long_file.encode() + HOST)
         line.sendall(b"Accept-Encoding: identity\r\nConnection: close\r\n\r\n")
         begun = time.monotonic()
         while (rest := begun + 5 - time.monotonic()) > 0:
@@ -170,7 +179,35 @@ def test_whoever_reads_as_fast_as_is_promised_gets_the_whole_answer(
         while part := line.recv(1 << 20):
             received += part
 
-    assert received.count(b'"row"') == people
+    assert received.count(b'"row"') == PEOPLE
+
+
+def test_readers_of_a_file_that_stop_keep_nobody_from_it_or_from_the_form(
+    serve: Callable[..., Server], long_file: str, nursery: Nursery
+) -> None:
+    """More of them than there are threads."""
+    server = serve("--patience", LONG, "--threads", "16")
+    server.publish(SURVEY)
+    whole = requests.get(server.url + long_file, timeout=60).content
+    (folder,) = (
+        one
+        for one in nursery.litter.glob("deniably-reports-*")
+        if any(file.stat().st_size == len(whole) for file in one.iterdir())
+    )
+    with ExitStack() as opened:
+        for _ in range(24):
+            line = opened.enter_context(connected(server, b"GET " + long_file.encode() + HOST))
+            line.sendall(b"\r\n")
+            assert line.recv(15) == b"HTTP/1.1 200 OK"
+        for _ in range(3):
+            assert requests.get(server.url + long_file, timeout=60).content == whole
+            assert requests.get(f"{server.url}/s/workplace", timeout=60).status_code == 200
+        rest = requests.get(server.url + long_file, headers={"Range": "bytes=9-"}, timeout=60)
+        assert (rest.status_code, rest.content) == (206, whole[9:])
+    server.stop()
+
+    assert whole.count(b'"row"') == PEOPLE
+    assert not folder.exists()
 
 
 def send_a_byte_now_and_then(server: Server) -> bool:

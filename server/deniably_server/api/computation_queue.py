@@ -38,20 +38,21 @@ from deniably_server.web.worker_process import (
     generous,
 )
 
-Reads = Literal["tallies", "variants", "reports", "nothing", "definition"]
+Reads = Literal["tallies", "variants", "reports", "nothing", "definition", "file"]
 """What a computation reads: tallies; tallies, for an answer that is one of hundreds (see
-``costly``); every report; nothing of anybody, for the lab; or an author's definition."""
-Lane = Literal["publishing", "holders", "results", "variants", "reports", "lab"]
+``costly``); every report; nothing of anybody, for the lab; or an author's definition. Or it makes a
+file of every report, which is kept elsewhere."""
+Lane = Literal["publishing", "holders", "results", "variants", "reports", "lab", "files"]
 Outcome = Literal["computed", "cached", "failed", "refused"]
 Room = Literal["publishing", "holders", "anybody"]
 
 _LANES: dict[Reads, Lane] = {
     "tallies": "results", "variants": "variants", "reports": "reports", "nothing": "lab",
-    "definition": "publishing",
+    "definition": "publishing", "file": "files",
 }  # fmt: skip
 """The lanes of those without a token."""
 _OF_HOLDERS: tuple[Lane, ...] = ("publishing", "holders")
-_OF_ALL: tuple[Lane, ...] = (*_OF_HOLDERS, "results", "variants", "reports", "lab")
+_OF_ALL: tuple[Lane, ...] = (*_OF_HOLDERS, "results", "variants", "reports", "lab", "files")
 _PARTS: dict[Room, int] = {"anybody": 1, "holders": 2, "publishing": 4}
 """Which part of the number of requests that may wait each room has."""
 _OF_ONE = 2
@@ -71,7 +72,8 @@ _WEIGHT = 0.2
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One computation for the worker process: a GET of ``target``, or a ``definition`` to compile.
+    """One computation for the worker process: a GET of ``target``, a ``definition`` to compile, or
+    a ``file`` to make of a survey's reports, by the survey's name and the file's ending.
 
     ``authorization`` is the request's header and ``request`` its id. ``instead`` says what to ask
     for if this takes too much.
@@ -82,6 +84,7 @@ class Job(msgspec.Struct, frozen=True):
     request: str
     definition: bytes = b""
     instead: str = "ask for questions with fewer choices, or take the shares from results.csv"
+    file: tuple[str, str] | None = None
 
 
 class Computed(msgspec.Struct, frozen=True, tag="computed"):
@@ -184,6 +187,7 @@ def _caches() -> dict[Reads, _Cache]:
         "reports": results,
         "nothing": _Cache(_MOST_PLAYED),
         "definition": _Cache(_MOST_PLAYED),
+        "file": _Cache(0),
     }
 
 

@@ -21,6 +21,7 @@ from flask import Flask, Response, current_app, request
 from deniably.authoring import compiling
 from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.survey import Survey, read_survey, show_if
+from deniably_server.api import made_report_files
 from deniably_server.api.analysts import View
 from deniably_server.api.computation_queue import (
     ComputationQueue,
@@ -42,7 +43,7 @@ from deniably_server.web.worker_process import Answerer
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
-_KEY = "deniably_computations"
+_KEY, _FILES = "deniably_computations", "deniably_files_made"
 _NOT_SENT_ON = {"content-length"}
 _GZIP = "gzip"
 _FRESH_SECONDS = 600
@@ -56,12 +57,18 @@ _FEWER = (
     "most of it goes into the designs of means (number, scale, vector): ask for fewer of different"
     " ranges and epsilons, or publish two surveys"
 )
+_ON_THE_MACHINE = "take it with deniably export on the server's own machine"
 _SMALLER = "ask for fewer people or numbers"
 
 
 def use_queue(app: Flask, queue: ComputationQueue) -> None:
     """Let the costly views of ``app`` use this queue. Without one they compute in the request."""
     app.extensions[_KEY] = queue
+
+
+def use_file_queue(app: Flask, queue: ComputationQueue) -> None:
+    """Let this queue make the files of reports. Without one they are made in the request."""
+    app.extensions[_FILES] = queue
 
 
 def costly(
@@ -129,6 +136,21 @@ def part(key: Hashable, target: str, reads: Reads) -> bytes | None:
     return gzip.decompress(found.body) if packed else found.body
 
 
+def made_apart(key: str, name: str, ending: str) -> bool:
+    """Let the process that makes files make one of a survey's reports; False where there is none.
+
+    Equal keys are of one file. Raises as ``ComputationQueue.answer`` does.
+    """
+    queue = cast("ComputationQueue | None", current_app.extensions.get(_FILES))
+    if queue is None:
+        return False
+    job = Job(
+        "", "", request_facts.request_id(request.environ), b"", _ON_THE_MACHINE, (name, ending)
+    )
+    _computed_for(queue, key, job, "file")
+    return True
+
+
 def computed_before(
     about: tuple[Hashable, ...],
     *,
@@ -153,6 +175,15 @@ def computed_before(
     return meanwhile() if found is None else _response(found)
 
 
+def _made(app: Flask, name: str, ending: str) -> Computed | RefusedJob:
+    with app.app_context():
+        try:
+            made_report_files.make(name, ending)
+        except (Refusal, Unavailable) as error:
+            return refused(error)
+        return Computed([], b"")
+
+
 def answerer(app: Flask) -> Answerer:
     """A function that answers encoded jobs with the views of ``app``, in the worker process.
 
@@ -161,6 +192,8 @@ def answerer(app: Flask) -> Answerer:
 
     def answer(question: bytes) -> bytes:
         job = msgspec.msgpack.decode(question, type=Job)
+        if job.file:
+            return msgspec.msgpack.encode(_made(app, *job.file))
         found = _compiled(job.definition) if job.definition else _computed(app, job)
         return msgspec.msgpack.encode(found)
 

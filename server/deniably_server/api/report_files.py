@@ -1,61 +1,57 @@
-"""The reports of a closed survey as a file: sorted by content, without ids, sent as it is made."""
+"""The reports of a closed survey as a file: sorted by content, without ids, made once and kept.
+
+It has a length and an ETag, so a download that broke off goes on where it was (Range, If-Range).
+Who may have the reports is decided for each request, of whatever kind.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
-from threading import BoundedSemaphore
+import os
 
 from flask import Blueprint, Response, request
 
-from deniably.workbench.columns import columns_of, note
+from deniably.workbench.columns import note
 from deniably.workbench.fetching import COUNT
-from deniably.workbench.files.arrow import parquet_of
-from deniably.workbench.files.lines import ndjson_of
 from deniably.workbench.files.needed import NoExport, library
-from deniably.workbench.files.tables import csv_of
-from deniably.workbench.ordering import sorted_blocks
-from deniably.workbench.packing import Layout, Rows, WireBlock
+from deniably_server.api.costly import made_apart
 from deniably_server.api.lines import NDJSON
+from deniably_server.api.made_report_files import find, key_of, make
 from deniably_server.api.visibility import RESULTS, given_out_survey, layout_given_out
 from deniably_server.errors import Busy, NotFound
 from deniably_server.guard.app_state import current_store
-from deniably_server.storage.store import Store
+from deniably_server.web.file_part import FilePart
+from deniably_server.web.kept_files import KeptFile
 from deniably_server.web.operation import CSV, Operation
 
 blueprint = Blueprint("report_files", __name__)
 
 PARQUET = "application/vnd.apache.parquet"
-_AT_ONCE = 2
-"""Files that one process makes at the same time: each sorts its reports in memory."""
-_places = BoundedSemaphore(_AT_ONCE)
 
 STRATA = "Deniably-Strata"
 """The header that says whether the reports of a survey with strata have columns for them."""
-HEADERS = ("Content-Disposition", COUNT, STRATA)
-
-_Written = Callable[[Layout, Iterable[Rows]], Iterator[bytes]]
+HEADERS = ("Content-Disposition", COUNT, STRATA, "ETag", "Accept-Ranges")
+_PROBLEMS = (*RESULTS, "range-not-satisfiable")
 
 
 @blueprint.get("/api/surveys/<name>/reports.csv")
-@Operation({200: {CSV: None}}, RESULTS, headers=HEADERS)
+@Operation({200: {CSV: None}, 206: {CSV: None}, 304: {}}, _PROBLEMS, headers=HEADERS)
 def reports_as_csv(name: str) -> Response:
     """The randomised reports of a closed survey, with a column for each choice.
 
     Do not tabulate the columns as if they were answers: estimates need p and q.
     """
-    return _file(name, "csv", CSV, lambda places, rows: csv_of(columns_of(places), rows))
+    return _file(name, "csv", CSV)
 
 
 @blueprint.get("/api/surveys/<name>/reports.ndjson")
-@Operation({200: {NDJSON: None}}, RESULTS, headers=HEADERS)
+@Operation({200: {NDJSON: None}, 206: {NDJSON: None}, 304: {}}, _PROBLEMS, headers=HEADERS)
 def reports_as_lines(name: str) -> Response:
     """The randomised reports of a closed survey, a line each, with values as devices send them."""
-    return _file(name, "ndjson", NDJSON, ndjson_of)
+    return _file(name, "ndjson", NDJSON)
 
 
 @blueprint.get("/api/surveys/<name>/reports.parquet")
-@Operation({200: {PARQUET: None}}, RESULTS, headers=HEADERS)
+@Operation({200: {PARQUET: None}, 206: {PARQUET: None}, 304: {}}, _PROBLEMS, headers=HEADERS)
 def reports_as_parquet(name: str) -> Response:
     """The randomised reports of a closed survey as Parquet, with labels. It needs pyarrow."""
     given_out_survey(name)  # a refusal of its own comes first
@@ -65,64 +61,53 @@ def reports_as_parquet(name: str) -> Response:
         raise NotFound(
             "this server has no pyarrow and writes no Parquet; take reports.csv or reports.ndjson"
         ) from None
-    return _file(
-        name, "parquet", PARQUET, lambda places, rows: parquet_of(columns_of(places), rows)
-    )
+    return _file(name, "parquet", PARQUET)
 
 
-def sorted_reports(store: Store, places: Layout) -> Iterator[Rows]:
-    """The stored reports of a survey, packed and sorted by content, in blocks."""
-    survey = places.survey
-    every = store.values_and_strata(survey.name, *range(len(survey.questions)))
-    blocks = (WireBlock(some, strata if places.stratified else None) for some, strata in every)
-    return sorted_blocks(map(places.pack, blocks), places.width)
-
-
-def _file(name: str, ending: str, kind: str, written: _Written) -> Response:
+def _file(name: str, ending: str, kind: str) -> Response:
     survey, store = given_out_survey(name), current_store()
-    places, file = layout_given_out(store, survey), f"{name}-randomised-reports.{ending}"
-    if request.method == "HEAD":
-        return _attached(Response(mimetype=kind), file, places)
-    if not _places.acquire(blocking=False):
-        raise Busy("other reports are being given out")
+    places = layout_given_out(store, survey)
+    key = key_of(places, ending)
+    for _ in range(2):
+        if find(key) is None and not made_apart(key, name, ending):
+            make(name, ending)
+        kept = find(key)
+        if kept and (response := _response(kept, kind)):
+            file = f"{name}-randomised-reports.{ending}"
+            response.headers["Content-Disposition"] = f'attachment; filename="{file}"'
+            response.headers[COUNT] = str(store.reports(name))
+            if said := note(places):
+                response.headers[STRATA] = said
+            return response
+    raise Busy("other reports are being given out", 1)  # it gave way to another file at once
+
+
+def _response(kept: KeptFile, kind: str) -> Response | None:
+    """The file, or what of it the request asks for; None if it has just given way to another.
+
+    A range that is no single one of the file is ignored (RFC 9110, 14.2).
+    """
     try:
-        blocks = sorted_reports(store, places)
-        # All is read and sorted before the first byte leaves: what fails until then is a problem.
-        first = next(blocks, None)
-        pieces = written(places, chain([] if first is None else [first], blocks))
-    except BaseException:
-        _places.release()
-        raise
-    return _attached(Response(_Pieces(pieces), mimetype=kind), file, places)
-
-
-def _attached(response: Response, file: str, places: Layout) -> Response:
-    response.headers["Content-Disposition"] = f'attachment; filename="{file}"'
-    response.headers[COUNT] = str(current_store().reports(places.survey.name))
-    if said := note(places):
-        response.headers[STRATA] = said
-    return response
-
-
-class _Pieces:
-    """The pieces of a file; its place is free once the last was taken, or the answer given up."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces, self._place = pieces, _places
-        self._held = True
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self
-
-    def __next__(self) -> bytes:
-        try:
-            return next(self._pieces)
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Free the place."""
-        if self._held:
-            self._held = False
-            self._place.release()
+        file = os.open(kept.path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        size = os.fstat(file).st_size
+        wanted = request.range
+        ranges = wanted.ranges if wanted and wanted.units == "bytes" else []
+        single = len(ranges) == 1 and ranges[0][0] >= -size
+        response = Response(mimetype=kind, direct_passthrough=True)
+        response.content_length = size
+        response.set_etag(kept.digest)
+        response.make_conditional(request, single, size)
+        response.headers["Accept-Ranges"] = "bytes"
+        start, stop = 0, size
+        if response.status_code == 206:
+            start, stop = response.content_range.start or 0, response.content_range.stop or size
+        if response.status_code != 304 and request.method != "HEAD":
+            response.response = FilePart(file, start, stop - start)
+            file = -1
+        return response
+    finally:
+        if file >= 0:
+            os.close(file)

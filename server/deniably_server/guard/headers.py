@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from deniably_server.web.file_part import FilePart
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -46,7 +48,7 @@ class ResponseHeaders:
 
     It is around Flask, so that no response can miss the headers. A response without Cache-Control
     gets no-store. One list saves the server a call into Python for each piece of the body. A body
-    without a length is made as it is sent, and stays as it is.
+    without a length is made as it is sent, and stays as it is, and so does a file.
     """
 
     def __init__(self, app: WSGIApplication) -> None:
@@ -67,7 +69,7 @@ class ResponseHeaders:
             return start_response(status, [*headers, *every, *([] if cached else [_NO_STORE])])
 
         body: Iterable[bytes] = self._app(environ, start)
-        if not has_length:
+        if not has_length or isinstance(body, FilePart):
             return body
         try:
             return list(body)

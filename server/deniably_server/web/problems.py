@@ -133,6 +133,12 @@ KINDS = {
             "The server does not read this Content-Type.",
         ),
         Kind(
+            "range-not-satisfiable",
+            "The file is shorter",
+            416,
+            "The range begins behind the end of the file; Content-Range says its length.",
+        ),
+        Kind(
             "misdirected",
             "Not the name of this server",
             421,
@@ -219,6 +225,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     http.BadRequest: "malformed",
     http.MethodNotAllowed: "method-not-allowed",
     http.NotFound: "not-found",
+    http.RequestedRangeNotSatisfiable: "range-not-satisfiable",
     http.RequestEntityTooLarge: "too-large",
     http.UnsupportedMediaType: "unsupported-media-type",
     Exception: "internal",
@@ -260,6 +267,8 @@ def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
         response.headers["Retry-After"] = str(error.wait)
     if isinstance(error, errors.Forbidden):
         response.headers["WWW-Authenticate"] = 'Bearer error="insufficient_scope"'
+    if isinstance(error, http.RequestedRangeNotSatisfiable):
+        response.headers["Content-Range"] = f"bytes */{error.length}"
     if isinstance(error, http.MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     return response

@@ -17,13 +17,14 @@ import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 from deniably_server.later import GONE, NOTIFY, ClientGone, Later
 from deniably_server.web.body import READ_AT_MOST
+from deniably_server.web.file_part import FilePart
 from deniably_server.web.problems import error_location
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _LARGE = 32
 """The number of larger bodies that are read at the same time; others wait."""
 _STREAMS = 8
 """Threads for bodies that are read as they arrive."""
+_DISK = 2
+"""Threads that read pieces of files."""
 _PIECE = 1 << 14
 """An answer is sent in pieces of this many bytes."""
 
@@ -63,6 +66,7 @@ class Bridge:
         self._waiting = Waiting()
         self._threads = ThreadPoolExecutor(threads, "deniably-request")
         self._streams = ThreadPoolExecutor(_STREAMS, "deniably-stream")
+        self._disk = ThreadPoolExecutor(_DISK, "deniably-disk")
         self._large = asyncio.Semaphore(_LARGE)
 
     async def __call__(
@@ -95,31 +99,41 @@ class Bridge:
             )
         status, headers, body = answer
         await send({"type": "http.response.start", "status": status, "headers": headers})
+        if isinstance(body, FilePart):
+            await self._send_pieces(body.read, body, self._disk, receive, send)
+            return
         if not isinstance(body, bytes):
-            await self._send_pieces(body, receive, send)
+            pieces = partial(next, iter(body), b"")
+            await self._send_pieces(pieces, body, self._streams, receive, send)
             return
         for at in range(0, len(body) or 1, _PIECE):
             piece, more = body[at : at + _PIECE], at + _PIECE < len(body)
             await send({"type": "http.response.body", "body": piece, "more_body": more})
 
     async def _send_pieces(
-        self, body: Iterable[bytes], receive: ASGIReceiveCallable, send: ASGISendCallable
+        self,
+        read: Callable[[], bytes],
+        body: Iterable[bytes],
+        threads: ThreadPoolExecutor,
+        receive: ASGIReceiveCallable,
+        send: ASGISendCallable,
     ) -> None:
-        """Send a body as it is made, until the client disconnects.
+        """Send a body as it is made, or read from a file, until the client disconnects.
 
-        A fault on the way ends the connection, so the client sees that the answer is cut off.
+        A thread is taken for each piece, and not while the client reads it. A fault on the way ends
+        the connection, so the client sees that the answer is cut off.
         """
-        loop, pieces = asyncio.get_running_loop(), iter(body)
+        loop = asyncio.get_running_loop()
         gone = asyncio.ensure_future(receive())  # the request was read: only its end can come
         try:
-            while piece := await loop.run_in_executor(self._streams, next, pieces, b""):
+            while piece := await loop.run_in_executor(threads, read):
                 if gone.done():
                     return
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             gone.cancel()
-            await loop.run_in_executor(self._streams, _close, body)
+            await loop.run_in_executor(threads, _close, body)
 
     async def _read(self, receive: ASGIReceiveCallable) -> bytearray:
         """The body, cut where its length is clearly too long. Raises BrokenOff."""
@@ -176,7 +190,8 @@ class _Start:
         """The answer with this body."""
         begun, found = self._begun, self._found
         # Without a length an answer is made as it is sent, and may be longer than memory holds.
-        if begun and not isinstance(body, list | tuple) and _has_no_length(begun[-1][1]):
+        made = not isinstance(body, list | tuple) and begun and _has_no_length(begun[-1][1])
+        if made or isinstance(body, FilePart):
             return *begun[-1], body
         try:
             found += body

@@ -1,0 +1,36 @@
+"""A part of a file on disk as the body of an answer, which the server sends without a thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+PIECE = 1 << 16
+"""Bytes that are read at once."""
+
+
+class FilePart:
+    """``length`` bytes of an open file from ``start`` on; it closes the file."""
+
+    def __init__(self, file: int, start: int, length: int) -> None:
+        self._file: int | None = file
+        self._at, self._end = start, start + length
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The pieces, for whoever reads the body as WSGI has it."""
+        while piece := self.read():
+            yield piece
+
+    def read(self) -> bytes:
+        """The next piece; empty at the end."""
+        if self._file is None:
+            return b""
+        piece = os.pread(self._file, min(PIECE, self._end - self._at), self._at)
+        self._at += len(piece)
+        return piece
+
+    def close(self) -> None:
+        """Close the file."""
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)

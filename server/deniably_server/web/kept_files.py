@@ -1,0 +1,104 @@
+"""Files that are made once and kept in a temporary folder for as long as the server runs.
+
+The folder is the operator's alone (mode 0700, files 0600), and its size is bounded: the file that
+was not asked for the longest goes first. It never takes more than half of the room that the disk
+has left, so that reports can still be stored. A file gets its name once it is whole and on disk, so
+a crash leaves none that is cut. The name has the digest of its bytes, which serves as its ETag:
+servers that share a database make the same bytes, and a download goes on at another one.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkstemp
+from typing import NamedTuple
+
+_MOST = 4 << 30
+"""Bytes of all files together."""
+_PART, _ABANDONED_SECONDS = ".part", 3600
+_LOOK = 1 << 22
+"""Bytes that are written between two looks at the room that the disk has left."""
+
+
+class KeptFile(NamedTuple):
+    """A file: its path, and the digest of its bytes."""
+
+    path: Path
+    digest: str
+
+
+class KeptFiles:
+    """The files in ``folder``, of at most ``most`` bytes together. Several processes may use it."""
+
+    def __init__(self, folder: Path, most: int = _MOST) -> None:
+        self._folder, self._most = folder, most
+
+    def find(self, key: str) -> KeptFile | None:
+        """The file of this key, a short name without points, if it is there."""
+        for path in self._folder.glob(f"{key}.*"):
+            if path.suffix != _PART:
+                with suppress(OSError):
+                    os.utime(path)  # for whichever goes first
+                    return KeptFile(path, path.name.partition(".")[2])
+        return None
+
+    def make(self, key: str, pieces: Iterable[bytes]) -> KeptFile:
+        """Write a file, unless it is there. Raises OSError where the disk has too little room."""
+        if found := self.find(key):
+            return found
+        self._forget_abandoned()
+        file, name = mkstemp(dir=self._folder, suffix=_PART)
+        try:
+            with os.fdopen(file, "wb") as out:
+                digest = hashlib.sha256()
+                for piece in self._fitting(pieces):
+                    out.write(piece)
+                    digest.update(piece)
+                out.flush()
+                os.fsync(out.fileno())
+            made = KeptFile(self._folder / f"{key}.{digest.hexdigest()}", digest.hexdigest())
+            Path(name).rename(made.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        self._make_room(made.path)
+        return made
+
+    def _fitting(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The pieces, as far as there is room."""
+        written = looked = 0
+        for piece in pieces:
+            written += len(piece)
+            if written - looked >= _LOOK or not looked:
+                looked = written
+                if written > min(self._most, shutil.disk_usage(self._folder).free):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            yield piece
+
+    def _make_room(self, newest: Path) -> None:
+        found = list[tuple[float, int, Path]]()
+        for path in self._folder.iterdir():
+            with suppress(OSError):  # another process removed it
+                status = path.stat()
+                if path != newest and path.suffix != _PART and not path.name.startswith("lock"):
+                    found.append((status.st_mtime, status.st_size, path))
+        room = self._most - newest.stat().st_size - sum(size for _, size, _ in found)
+        for _, size, path in sorted(found):
+            if room >= 0:
+                return
+            path.unlink(missing_ok=True)
+            room += size
+
+    def _forget_abandoned(self) -> None:
+        """Remove what processes that were killed left half written."""
+        for path in self._folder.glob(f"*{_PART}"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
+                    path.unlink()
