@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations, islice, product
 from math import comb, prod
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -313,15 +313,19 @@ def _refused(question: Question) -> int:
 
 def _meant(question: Question) -> Iterator[MechanismInput]:
     """The inputs that an answer to the question can be; of one choice by ticks there is one."""
-    alone, names = _alone(question), getattr(question, "names", ())
-    # Who is shown a question is not offered this one; who is not, gives it whatever they mean.
-    hidden = {names.index(NOT_APPLICABLE)} if show_if(question) else set[int]()
-    return (
-        one
-        for one in inputs_of(question.mechanism.law)
-        if (not alone or len(one) == 1)
-        and hidden.isdisjoint(one if isinstance(one, tuple) else (one,))
+    alone = _alone(question)
+    every: Iterator[Any] = (
+        one for one in inputs_of(question.mechanism.law) if not alone or len(one) == 1
     )
+    if show_if(question) is None:
+        return every
+    # Who is shown a question is not offered this one; who is not, gives it whatever they mean.
+    hidden: int = cast(Any, question).names.index(NOT_APPLICABLE)
+    return (one for one in every if not _gives(one, hidden))
+
+
+def _gives(meant: MechanismInput, choice: int) -> bool:
+    return choice in meant if isinstance(meant, tuple) else choice == meant
 
 
 def _alone(question: Question) -> bool:

@@ -448,7 +448,10 @@ class RatioTest:
 
     @cached_property
     def _deviates(self) -> _Deviate:
-        return cache(lambda share: self._about(share).deviate(0.0))
+        def deviate(share: float) -> float:
+            return self._about(share).deviate(0.0)
+
+        return cache(deviate)
 
     def _about(self, share: float) -> Uncertain:
         gave, asked = self._scores
