@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -72,6 +73,29 @@ def test_a_count_is_called_impossible_by_chance_no_more_often_than_stated(
 
 def binomial(n: int, p: float) -> np.ndarray:
     return np.array([math.comb(n, c) * p**c * (1 - p) ** (n - c) for c in range(n + 1)])
+
+
+@pytest.mark.parametrize("mechanism", [k_ary(2, 3, 1), k_ary(5, 3, 1), SUBSETS, BITS])
+@pytest.mark.parametrize("risk", [0.05, 1e-4])
+def test_each_choice_has_its_part_of_the_risk_on_either_side_and_no_less(
+    mechanism: SubsetSelection | Unary, risk: float
+) -> None:
+    """Every count that a choice can have, against exact tails: risk / (2 k) each."""
+    n = 60
+    p, q = Fraction(mechanism.p), Fraction(mechanism.q)
+    each = Fraction(risk) / (2 * mechanism.k)
+    above, below = exact_tails(n, p), exact_tails(n, 1 - q)
+    others = [round(n * q)] * (mechanism.law.cell_count - 1)
+
+    for count in range(n + 1):
+        odd = impossible(mechanism, Tally(n, np.array([count, *others])), risk)
+        assert odd[0] == (above[count] < each or below[n - count] < each), count
+
+
+def exact_tails(n: int, share: Fraction) -> list[Fraction]:
+    """P(X >= c) of X ~ Binomial(n, share) for each c from 0 to n."""
+    law = [math.comb(n, c) * share**c * (1 - share) ** (n - c) for c in range(n + 1)]
+    return [sum(law[c:], Fraction(0)) for c in range(n + 1)]
 
 
 @pytest.mark.parametrize(
@@ -164,18 +188,31 @@ def test_a_number_that_noise_does_not_explain_is_counted(mechanism: Laplace | Ga
     assert beyond_noise(mechanism, forged, 1e-4) == 3
 
 
-def test_the_bound_for_noise_is_kept_by_the_exact_law() -> None:
-    """n times the chance of one report beyond it is within the risk."""
-    scale, n, risk = 10.0, 1000, 1e-4
+@pytest.mark.parametrize("n", [1, 30, 1000])
+@pytest.mark.parametrize("risk", [0.05, 1e-4])
+def test_noise_is_called_too_far_from_the_first_distance_that_the_risk_allows(
+    n: int, risk: float
+) -> None:
+    """n reports, two sides, and for each the bound exp(-away / scale) of P(noise >= away)."""
     mechanism = Laplace(11, "10")
-    for reach in range(1, 400):
-        if not beyond_noise(mechanism, from_cells(n, {10 + reach: n}, None), risk):
-            continue
-        decay = math.exp(-1 / scale)
-        tail = decay**reach / (1 + decay)  # P(noise >= reach), of an answer at the end
-        assert 2 * n * tail <= risk
-        return
-    raise AssertionError("nothing is ever too far")
+    first = math.ceil(10 * math.log(2 * n / risk))
+
+    exact = math.exp(-first / 10) / (1 + math.exp(-1 / 10))  # of an answer at the end
+    assert 2 * n * exact <= risk
+    for end, outwards in ((0, -1), (10, 1)):
+        for away in (first - 1, first):
+            far = from_cells(n, {end + outwards * away: n}, None)
+            assert beyond_noise(mechanism, far, risk) == (n if away == first else 0)
+
+
+def test_the_farthest_number_that_can_be_reported_is_judged_like_any_other() -> None:
+    mechanism = Laplace(11, "10")
+    chance = mechanism.law.tail(mechanism.reach)
+
+    for end in (-mechanism.reach, 10 + mechanism.reach):
+        farthest = from_cells(1, {end: 1}, None)
+        assert beyond_noise(mechanism, farthest, 2 * chance) == 1
+        assert beyond_noise(mechanism, farthest, 1.9 * chance) == 0
 
 
 # --- pairs --------------------------------------------------------------------------------------

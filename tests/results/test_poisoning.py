@@ -101,6 +101,23 @@ def test_the_worst_shift_is_that_of_the_most_one_sided_answers() -> None:
     assert found.shift(0.05) == pytest.approx(0.075)
 
 
+def test_the_worst_shift_is_downwards_where_the_lowest_score_reaches_farther() -> None:
+    """Subset selection of 3 of 4: a report that leaves a choice out takes more from it than one
+    that names it gives. Where everybody gives that answer, fake reports take it away."""
+    mechanism = SubsetSelection(4, 3, 3, 1)  # p = 9/10, q = 7/10
+    found = of_choices(mechanism)
+    n, share = 100_000, 0.1
+    honest = Tally(n, np.array([90_000, 70_000, 70_000, 70_000]))
+    fakes = with_fake(honest, [1, 2, 3], share)
+
+    moved = estimate(fakes, mechanism).raw[0] - estimate(honest, mechanism).raw[0]
+
+    assert found.high == pytest.approx(1.5)
+    assert found.low == pytest.approx(-3.5)
+    assert found.shift(share) == pytest.approx(0.45)
+    assert -moved == pytest.approx(found.shift(share), rel=1e-3)
+
+
 # --- the worst attack, carried out --------------------------------------------------------------
 
 N = 200_000

@@ -6,13 +6,15 @@ import gzip
 
 import brotli
 import pytest
-from flask import Flask
+from flask import Flask, Response
 from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
+from deniably_server.guard.admin_link import first_link
+from deniably_server.web.compression import compress
 from deniably_server.web.static_files import BUILD
 from support.cases import for_each
-from support.material import a_report, signed, survey_named
+from support.material import a_report, new_token, signed, survey_named
 
 GZIP = {"Accept-Encoding": "gzip, deflate"}
 BROTLI = {"Accept-Encoding": "gzip, deflate, br, zstd"}
@@ -158,6 +160,39 @@ def test_what_is_short_or_no_text_stays_as_it_is(client: FlaskClient, survey: Su
     assert (receipt.status_code, refusal.status_code) == (201, 404)
     for answer in (receipt, refusal):
         assert "Content-Encoding" not in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/api/tokens", "/api/admin"])
+def test_an_answer_that_holds_a_new_secret_is_not_compressed(
+    app: Flask, client: FlaskClient, path: str
+) -> None:
+    """The length of a compressed secret beside a text that an attacker chose tells the secret
+    (BREACH). The answer is long enough to be compressed, and only its mark prevents that."""
+    store = app.extensions["deniably"]
+    note = "a" * 200
+    if path == "/api/tokens":
+        headers = {"Authorization": f"Bearer {new_token(store, 'operator')}"}
+        answer = client.post(path, json={"role": "author", "note": note}, headers=headers | GZIP)
+    else:
+        answer = client.post(path, json={"secret": first_link(store)}, headers=GZIP)
+
+    assert "token" in answer.text
+    assert len(answer.data) >= 300
+    assert answer.mimetype == "application/json"
+    assert "no-transform" in answer.headers["Cache-Control"]
+    assert "Content-Encoding" not in answer.headers
+    assert len(answer.data) == int(answer.headers["Content-Length"])
+
+
+@for_each("accepted", ["gzip", "br, gzip", "*"])
+def test_no_text_that_must_not_be_transformed_is(app: Flask, accepted: str) -> None:
+    with app.test_request_context(headers={"Accept-Encoding": accepted}):
+        marked, other = (Response("a" * 10_000, mimetype="text/plain") for _ in range(2))
+        marked.cache_control.no_transform = True
+
+        assert compress(marked).get_data() == b"a" * 10_000
+        assert "Content-Encoding" not in marked.headers
+        assert compress(other).headers["Content-Encoding"] == "gzip"
 
 
 def test_a_large_text_is_compressed_too_and_not_kept(app: Flask, client: FlaskClient) -> None:

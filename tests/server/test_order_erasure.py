@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -18,8 +19,10 @@ from deniably_server.errors import Unavailable
 from deniably_server.storage.engines import postgres as on_postgres
 from deniably_server.storage.engines import sqlite
 from deniably_server.storage.engines.database_urls import engine_at
+from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
+from deniably_server.storage.writing.order_erasure import erase_order, mark, marked
 from support.crowd import until
 from support.material import Server, a_report, signed, survey_named
 from support.nursery import Nursery
@@ -194,6 +197,95 @@ def test_writers_on_postgres_do_not_wait_while_reports_are_rewritten(postgres: s
         database.commit()
 
     assert told == [Outcome.STORED, Outcome.REPLAYED]
+
+
+# --- each report is rewritten once -------------------------------------------------------------
+
+
+class Watched:
+    """A real connection; notes which surveys are rewritten, and does something before it cleans."""
+
+    def __init__(self, database: Connection, before_cleaning: Callable[[], None]) -> None:
+        self._database, self._before_cleaning = database, before_cleaning
+        self.rewritten: list[str] = []
+        self.cleaned: list[list[str]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+    def rewrite(self, survey: str) -> None:
+        self.rewritten.append(survey)
+        self._database.rewrite(survey)
+
+    def clean(self, surveys: list[str]) -> None:
+        self.cleaned.append(surveys)
+        self._before_cleaning()
+        self._database.clean(surveys)
+
+
+def full_disk() -> None:
+    raise OSError("No space left on device")
+
+
+def nothing() -> None:
+    pass
+
+
+def test_what_was_rewritten_before_a_fault_is_not_rewritten_again(closed: Store) -> None:
+    """A rewrite takes long and holds up writers; only the wiping of what it left is repeated."""
+    closed.close_survey("other")
+    with closing(closed.engine.connect()) as database:
+        first, second = Watched(database, full_disk), Watched(database, nothing)
+
+        with pytest.raises(OSError, match="No space left"):
+            erase_order(first)
+        left = marked(database)
+        erase_order(second)
+
+        assert (first.rewritten, second.rewritten) == (["other", "workplace"], [])
+        assert first.cleaned == second.cleaned == [["other", "workplace"]]
+        assert left == ["other", "workplace"]
+        assert marked(database) == []
+        assert not database.reveals_order("workplace")
+
+
+def test_of_two_that_erase_at_once_one_rewrites(closed: Store) -> None:
+    """The second comes while the first cleans: it has the mark still, and the rewrite behind it."""
+    with closing(closed.engine.connect()) as one, closing(closed.engine.connect()) as two:
+        other = Watched(two, nothing)
+        watched = Watched(one, lambda: erase_order(other))
+
+        erase_order(watched)
+
+        assert (watched.rewritten, other.rewritten) == (["workplace"], [])
+        assert (watched.cleaned, other.cleaned) == ([["workplace"]], [["workplace"]])
+        assert marked(one) == []
+
+
+def test_a_mark_made_while_the_last_rewrite_is_cleaned_up_stays(closed: Store) -> None:
+    with closing(closed.engine.connect()) as one, closing(closed.engine.connect()) as two:
+
+        def marked_anew() -> None:
+            two.execute("DELETE FROM settings WHERE key = 'untidy workplace'")
+            mark(two, "workplace")
+
+        erase_order(Watched(one, marked_anew))
+
+        assert marked(one) == ["workplace"]
+        again = Watched(one, nothing)
+        erase_order(again)
+        assert again.rewritten == ["workplace"]
+        assert marked(one) == []
+
+
+def test_where_nothing_was_closed_nothing_is_cleaned(closed: Store) -> None:
+    closed.erase_order()
+    with closing(closed.engine.connect()) as database:
+        watched = Watched(database, nothing)
+
+        erase_order(watched)
+
+        assert (watched.rewritten, watched.cleaned) == ([], [])
 
 
 # --- a server -----------------------------------------------------------------------------------

@@ -102,13 +102,14 @@ def of_score(score: Score) -> Spread:
 def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
     """How many numbers lie farther off the grid than noise explains.
 
-    If reports are honest, the chance that there are any is at most ``risk``.
+    If reports are honest, the chance that there are any is at most ``risk``. The alarm begins at
+    the first distance that keeps this.
     """
     law = mechanism.law
     chance = risk / (2 * tally.n)  # of one report, for each of two sides
-    reach = bisect_left(range(law.reach + 1), True, key=lambda y: law.tail(y) <= chance)
+    first = bisect_left(range(law.reach + 1), True, key=lambda y: law.tail(y) <= chance)
     cells = tally.cells().items()
-    return sum(n for cell, n in cells if not -reach <= cell <= law.k - 1 + reach)
+    return sum(n for cell, n in cells if not -first < cell < law.k - 1 + first)
 
 
 @dataclass(frozen=True)
