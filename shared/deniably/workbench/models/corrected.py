@@ -43,6 +43,8 @@ from deniably.workbench.models.student import Inversion
 _AT_ONCE = 1 << 20  # numbers in memory, of each of some arrays
 _STEPS, _LONGEST, _SMALL_STEP = 60, 1.5, 1e-9
 _SINGULAR = 1e-12
+_SLIGHT, _TOO_FAR = 0.1, 2.0
+"""Standard errors by which estimates may be off without a correction, and after one."""
 
 
 class CellColumns(Protocol):
@@ -204,13 +206,15 @@ def linear(
     along = (back @ inverse).T / spread  # moves one coefficient by 1, and keeps the score of others
     whole = effective(people.w)
     sums = _Sums(strata, (whole if strata is None else whole - 1) / (whole - c))
-    slope = 1 / spread
+    slope, drift = 1 / spread, np.zeros(c)
     for some in people.blocks():
-        pulled = some.z @ along
+        pulled, wu = some.z @ along, some.w[:, None] * some.u
         error = y[some.at, None] - some.z @ g
-        residual = np.einsum("na,naj->nj", some.w[:, None] * some.u * error, pulled)
-        slopes = np.einsum("na,naj,naj->nj", some.w[:, None] * some.u, pulled, pulled)
+        residual = np.einsum("na,naj->nj", wu * error, pulled)
+        slopes = np.einsum("na,naj,naj->nj", wu, pulled, pulled)
         sums.add(some.at, np.hstack([residual, slopes]))
+        step = np.einsum("na,nac->nc", wu * error, some.z) @ inverse
+        drift += np.einsum("na,nac->c", wu * np.einsum("nac,nc->na", some.z, step), some.z)
     every = sums.found()
     b, shift = back @ g, back @ people.scale.constant * middle
     tests = tuple(
@@ -222,10 +226,34 @@ def linear(
     widest = max(confidence, 0.8)
     if unbounded := [j for j, one in enumerate(tests) if not one.bounded(widest)]:
         raise Unbounded(unbounded)
-    covariance = size**2 * every[:c, :c] * np.outer(spread, spread)
+    own = every[:c, :c] * np.outer(spread, spread)
+    bias = size * _bias(back @ inverse @ drift, own)
+    covariance = size**2 * own
     return ModelFit(
-        size * b + shift, covariance, None, degrees=np.full(c, degrees), inversions=tests
+        size * b + shift - bias,
+        covariance,
+        None,
+        degrees=np.full(c, degrees),
+        inversions=tuple(one.moved(1, -off) for one, off in zip(tests, bias, strict=True)),
     )
+
+
+def _bias(drift: Floats, covariance: Floats) -> Floats:
+    """What to take off the estimates: 0 where it is less than a tenth of every standard error.
+
+    The root b of a score with the random information A is on average off by -``drift``, the sum of
+    A^-1 A_i A^-1 s_i over people, to first order. That grows with the columns for each person: of
+    60 sites and 1,200 reports with p = 3/4 a slope came out 15 % too large. Raises NoEstimate where
+    it is more than two standard errors, as the second order then counts, too.
+    """
+    parts = np.abs(drift) / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    if (parts > _TOO_FAR).any():
+        raise NoEstimate(
+            "there are too many columns for so few reports: the noise of each adds up, and the"
+            " estimates would be off; merge categories, leave columns out, or collect more reports"
+        )
+    found: Floats = -drift if (parts > _SLIGHT).any() else np.zeros_like(drift)
+    return found
 
 
 _SINGULAR_TEXT = (
@@ -276,8 +304,9 @@ def logistic(
     meat = _meat(people, outcome, b, inverse if left_out else None)
     back = np.kron(np.eye(logits), people.scale.back)
     covariance = told(inverse @ meat @ inverse)
+    b = b.ravel() - _bias(inverse @ _drift(people, outcome, b, inverse), covariance)
     return ModelFit(
-        back @ b.ravel(), back @ covariance @ back.T, None, degrees=np.full(logits * c, degrees)
+        back @ b, back @ covariance @ back.T, None, degrees=np.full(logits * c, degrees)
     )
 
 
@@ -336,6 +365,19 @@ def _meat(people: _People, outcome: Randomised, b: Floats, inverse: Floats | Non
             scores = _left_out(some, share, scores, inverse)
         sums.add(some.at, scores)
     return sums.found()
+
+
+def _drift(people: _People, outcome: Randomised, b: Floats, inverse: Floats) -> Floats:
+    """The sum of A_i A^-1 s_i over people, shape ((k - 1) c,)."""
+    logits, c = b.shape
+    found = np.zeros((logits, c))
+    for some in people.blocks(logits):
+        share = _shares(some.z, b)
+        step = (_scores(some, outcome, share) @ inverse).reshape(-1, logits, c)
+        along = np.einsum("nac,njc->naj", some.z, step)
+        bent = share * (along - (share * along).sum(axis=2, keepdims=True))
+        found += np.einsum("naj,nac->jc", (some.w[:, None] * some.u)[:, :, None] * bent, some.z)
+    return found.ravel()
 
 
 def _left_out(some: _Some, share: Floats, scores: Floats, inverse: Floats) -> Floats:

@@ -32,6 +32,8 @@ def degrees_left(weights: Floats, columns: int, strata: Ints | None = None) -> f
     if found < _LEAST:
         what = f"{columns} columns" + (f" and {groups} strata" if groups > 1 else "")
         enough = columns + groups - 1 + _LEAST
+        if people > len(weights) - 1e-6:
+            raise NoEstimate(f"{len(weights)} reports are too few for {what}: at least {enough}")
         raise NoEstimate(
             f"the reports count as those of {people:.1f} people (Kish's effective number), too few"
             f" for {what}: at least {enough} are needed; trim the largest weights, leave columns"
