@@ -391,8 +391,10 @@ class Device:
         day, whose = _today(), (self.survey.digest, self.author)
         since = remembered.counted_since(memory, self.author, day)
         counted = counted_entries(memory.ledger, *whose, since)
-        before = {scope: total_loss(each) for scope, each in counted.items()}
-        leaving = {scope: first_to_leave(counted[scope]) for scope in ENDING_SCOPES}
+        before: dict[Scope, Loss] = {scope: total_loss(each) for scope, each in counted.items()}
+        leaving: dict[Scope, Leaving | None] = {
+            scope: first_to_leave(counted[scope]) for scope in ENDING_SCOPES
+        }
         self._check_total(memory)
         fresh = self.fresh(changed)
         remembered.rounds(memory, self.survey, fresh, self.author)

@@ -201,7 +201,7 @@ const RUN = {
         const older = remember(after, { ...met, author: "another", count: 0, head: "0".repeat(64) });
         if (canonicalise(older.registers) !== canonicalise(after.registers)) throw new Error("cut");
         if (met.invitations !== invitations) throw new Error("another key of its invitations");
-        return { author: met.author, head, ...(day && { day }) };
+        return { author: met.author, head, day };
       } catch (error) {
         if (error instanceof AuthorChanged !== other_author) throw new Error(`for another reason: ${error}`);
         throw error;

@@ -40,6 +40,7 @@ from deniably_server.api.differences import difference_links
 from deniably_server.api.groups import group_links
 from deniably_server.api.hidden import hidden_page
 from deniably_server.api.lab import funnel_address
+from deniably_server.api.missing_people import missing_people
 from deniably_server.api.paper_texts import FILES, publication_of
 from deniably_server.api.results import (
     SHOWN,
@@ -173,6 +174,7 @@ def dashboard(name: str) -> str:
         glance=cards.glance(found, results.confidence),
         precision=cards.precision(results, found),
         funnel=None if _offline() else _funnel(survey, found),
+        missing="" if _offline() else missing_people(name),
         pairs=_below(survey, crossed[1:], "confidence"),
         links=[
             *_below(survey, crossed[:1], "confidence"),

@@ -19,6 +19,7 @@ from deniably.survey.report import Report
 from deniably.survey.survey import Survey, Waves, stored_survey
 from deniably.trust.blind_rsa import PrivateKey, PublicKey, new_key
 from deniably.trust.codes import new_code
+from deniably.trust.register import RegisterEntry
 from deniably.trust.signing import Signature, verify
 from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
 from deniably_server.storage.engines.database_urls import engine_at
@@ -55,6 +56,7 @@ from deniably_server.storage.tables.register import (
     newest_surveys,
     possible_waves,
     publication_day,
+    published_by,
     register_page,
 )
 from deniably_server.storage.tables.snapshots import (
@@ -198,6 +200,11 @@ class Store:
         """The public key that signed a survey."""
         with self._reading() as database:
             return author_of(database, name)
+
+    def published_by(self, author: str) -> list[RegisterEntry]:
+        """The register's entries of an author's publications, in their order."""
+        with self._reading() as database:
+            return published_by(database, author)
 
     def waves(self, name: str) -> list[str]:
         """The surveys of the panel of a survey, in the order of publication; none without a panel.

@@ -72,6 +72,16 @@ def author_of(database: Connection, name: str) -> str:
     return str(json.loads(entry)["author"])
 
 
+def published_by(database: Connection, author: str) -> list[RegisterEntry]:
+    """The entries of an author's publications, in their order."""
+    rows = database.execute(
+        "SELECT entry FROM register WHERE event = 'published' AND entry LIKE ? ORDER BY number",
+        [f'%"author":"{author}"%'],
+    )
+    found = [json.loads(entry) for (entry,) in rows]
+    return [entry for entry in found if entry["author"] == author]
+
+
 def possible_waves(database: Connection, author: str, panel: str) -> list[str]:
     """The surveys by an author whose definitions may name a panel, in the order of publication."""
     rows = database.execute(

@@ -1,0 +1,48 @@
+"""Says on a results page that devices may have refused a survey, as the author's others used their
+limit: the people who take part most are then missing, and no interval shows it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from deniably.device.ledger import Limits, first_counted_day
+from deniably_server.guard.app_state import current_store
+
+
+def missing_people(name: str) -> str:
+    """A sentence where somebody who answered all surveys of the author may have been refused.
+
+    Those count that were published up to 364 days before this one, or while it was open. Their
+    epsilons are those of the register, rounded up. Empty where all of them fit.
+    """
+    store = current_store()
+    entries = store.published_by(store.author(name))
+    own = next(entry for entry in entries if entry["survey"] == name)
+    since = first_counted_day(own["day"], [own["day"]])
+    until = store.closing_day(name) or "9999"
+    same_memos = store.waves(name) if _keeps_memos(own) else []
+    counted = [
+        entry
+        for entry in entries
+        if since <= entry["day"] <= until
+        and (entry["survey"] == name or entry["survey"] not in same_memos)
+    ]
+    total, limit = sum(map(_epsilon, counted), Decimal(0)), Limits().author
+    if total <= limit.numerator / Decimal(limit.denominator):
+        return ""
+    return (
+        f"Some people may be missing. A device gives one author at most epsilon {limit} in 365"
+        f" days, and with the author’s other surveys of that time this one adds up to {total}. So"
+        " the devices of those who take part in everything refuse; no interval shows that."
+    )
+
+
+def _keeps_memos(entry: dict[str, Any]) -> bool:
+    """Whether devices answer from memos, which are paid for once, for all waves."""
+    return any(question["mechanism"] == "memoised" for question in entry["questions"])
+
+
+def _epsilon(entry: dict[str, Any]) -> Decimal:
+    """What the survey costs a person who never answered another wave of it."""
+    return Decimal(entry["history"] if _keeps_memos(entry) else entry["epsilon"])
