@@ -1,7 +1,9 @@
 """Plans tests: the respondents for a power, and the power for a number of respondents.
 
-A test is two-sided, of a normal estimate whose variance is taken under its hypothesis (score test),
-and at the alternative for its power: n = ((z_level sd_0 + z_power sd_1) / difference)^2 (Fleiss,
+Shares are planned by the laws of the counts that their tests read (``exact_power``), logistic
+slopes by simulating their fit (``slope_power``). Both start from a formula, by which means are
+planned: a two-sided test of a normal estimate, its variance taken under its hypothesis (score test)
+and, for its power, at the alternative. n = ((z_level sd_0 + z_power sd_1) / difference)^2 (Fleiss,
 Levin and Paik 2003, Statistical Methods for Rates and Proportions, 4.2). The variance of one report
 at a true share f is L (1 - L) / (p - q)^2 with L = q + (p - q) f.
 """
@@ -17,10 +19,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from deniably.core.table import Table
+from deniably.design.exact_power import BEYOND, MOST, GroupsTest, ValueTest, least_n
 from deniably.design.planning import estimable_groups
+from deniably.design.slope_power import ERROR, SURVEYS, SlopeTest
+from deniably.estimation.channels import matrix
 from deniably.estimation.figures import Shares, SingleMean
 from deniably.mechanisms.law import Supporting
-from deniably.survey.questions import OfChoices, Question
+from deniably.survey.questions import OfChoices, Question, SelectMultiple, YesNo
 from deniably.survey.survey import Survey
 
 TestOf = Literal["value", "groups", "waves", "slope"]
@@ -31,7 +36,6 @@ _SAID: dict[TestOf, str] = {
     "waves": "changes between two waves of as many respondents",
     "slope": "depends on a covariate (logistic slope for one standard deviation)",
 }
-_MOST = 10**12
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,8 @@ class NormalTest:
         """The fewest respondents for this power. Raises ValueError beyond 10^12."""
         z, more = NormalDist().inv_cdf(1 - level / 2), NormalDist().inv_cdf(power)
         root = max(z * self.null + more * self.alternative, 0.0) / abs(self.difference)
-        if not root**2 < _MOST:
-            raise ValueError("no number of respondents shows so small a difference")
+        if not root**2 < MOST:
+            raise ValueError(BEYOND)
         n = max(1, ceil(root**2 - 1e-9))
         while n > 1 and self.power(n - 1, level) >= power:
             n -= 1
@@ -117,7 +121,8 @@ class Powered(Table):
 
     Each row has ``question``, ``figure``, ``test``, ``share`` (None for a mean), ``difference``,
     ``n`` respondents, ``power``, ``level``, ``direct`` (how many people direct questions would
-    take) and ``design_effect``.
+    take), ``design_effect`` and ``method``: how power was found, "exact", "numeric", "simulated" or
+    "normal".
     """
 
 
@@ -151,9 +156,13 @@ def plan_power(
     part = float(survey.asked / len(survey.questions))
     rows: list[dict[str, str | float | None]] = []
     for one in asked:
-        for figure, at, through, plainly in _tests(one, difference, test, share, first):
-            people = n if n is not None else ceil(through.respondents(power or 0, level) / part)
-            direct = plainly.respondents(through.power(max(1, int(people * part)), level), level)
+        for figure, at, planned in _tests(one, difference, test, share, first):
+            reports = part * planned.reports
+            people = n
+            if people is None:
+                people = ceil(planned.respondents(power or 0, level) / reports)
+            chance = planned.noisy.power(max(planned.smallest, int(people * reports)), level)
+            direct = planned.direct(chance, level)
             rows.append(
                 {
                     "question": one.name,
@@ -162,10 +171,11 @@ def plan_power(
                     "share": at,
                     "difference": difference,
                     "n": people,
-                    "power": through.power(max(1, int(people * part)), level),
+                    "power": chance,
                     "level": level,
                     "direct": direct,
                     "design_effect": round(people / direct, 4),
+                    "method": planned.method,
                 }
             )
     if not rows:
@@ -174,31 +184,111 @@ def plan_power(
             " other tests one with shares or a mean"
         )
     return Powered(
-        f"{survey.name}: {survey.title}", rows, list(_lines(rows)), 2, _notes(test, level, first)
+        f"{survey.name}: {survey.title}",
+        rows,
+        list(_lines(rows)),
+        2,
+        _notes(test, level, first, rows),
     )
 
 
-_Row = tuple[str, float | None, NormalTest, NormalTest]
-"""A figure: its name, the share of the first group, and the test with and without noise."""
+Method = Literal["exact", "numeric", "simulated", "normal"]
+_Exact = ValueTest | GroupsTest
+_MOST_POWER = 0.999  # of direct questions; sums of many small chances end just below 1
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """The test of a figure, through the noise and of direct answers, each with the normal formula
+    near which its n is looked for. ``reports`` is the part of the people who are asked."""
+
+    noisy: _Exact | SlopeTest | NormalTest
+    near: NormalTest
+    plain: _Exact | NormalTest
+    plain_near: NormalTest
+    reports: float = 1.0
+
+    @property
+    def method(self) -> Method:
+        """How its power is found."""
+        if isinstance(self.noisy, NormalTest):
+            return "normal"
+        if isinstance(self.noisy, SlopeTest):
+            return "simulated"
+        return "exact" if isinstance(self.noisy, ValueTest) else "numeric"
+
+    @property
+    def smallest(self) -> int:
+        """The fewest people for whom there is such a test."""
+        return 2 if isinstance(self.noisy, GroupsTest) else 1
+
+    def respondents(self, power: float, level: float) -> int:
+        """The people who answer the question, for this power."""
+        return _least(self.noisy, self.near, power, level)
+
+    def direct(self, power: float, level: float) -> int:
+        """The people who have this power where answers are not randomised."""
+        return _least(self.plain, self.plain_near, min(power, _MOST_POWER), level)
+
+
+def _least(
+    test: _Exact | SlopeTest | NormalTest, near: NormalTest, power: float, level: float
+) -> int:
+    start = near.respondents(power, level)
+    if isinstance(test, NormalTest):
+        return start
+    if isinstance(test, SlopeTest):
+        return test.respondents(power, level, start)
+    return least_n(lambda n: test.power(n, level), power, start)
+
+
+_Row = tuple[str, float | None, _Planned]
+"""A figure: its name, the share of the first group, and the test."""
 
 
 def _tests(
     question: Question, difference: float, test: TestOf, share: float | None, first: float
 ) -> Iterator[_Row]:
     if test == "slope":
-        law = question.report_mechanism.law
-        if isinstance(question, OfChoices) and isinstance(law, Supporting):
-            at = 0.5 if share is None else share
-            p, q = float(law.p), float(law.q)
-            yield "slope", at, slope_test(p, q, at, difference), slope_test(1, 0, at, difference)
+        yield from _of_slope(question, difference, 0.5 if share is None else share)
         return
     for group in estimable_groups(question):
         if isinstance(group, SingleMean):
             variance, spread = group.variance(question.report_mechanism), group.spread()
             noisy, plain = (mean_test(one, difference, test, first) for one in (variance, spread))
-            yield group.name, None, noisy, plain
+            yield group.name, None, _Planned(noisy, noisy, plain, plain)
         elif isinstance(group, Shares):
             yield _of_share(question, group, difference, test, share, first)
+
+
+def _of_slope(question: Question, slope: float, share: float) -> Iterator[_Row]:
+    """The slope of a yes, or of one option; of more choices that of one against all others."""
+    law = question.report_mechanism.law
+    if not isinstance(question, OfChoices):
+        return
+    pair = _pair(question)
+    if pair is None and not isinstance(law, Supporting):
+        return
+    p, q = pair or (float(law.p), float(law.q))  # type: ignore[union-attr]
+    near, plain = slope_test(p, q, share, slope), slope_test(1, 0, share, slope)
+    noisy = near if pair is None else SlopeTest(p, q, share, slope)
+    fraction = float(law.sampled_fraction) if isinstance(law, Supporting) else 1.0
+    yield "slope", share, _Planned(noisy, near, plain, plain, fraction)
+
+
+def _pair(question: OfChoices) -> tuple[float, float] | None:
+    """P(1 | yes) and P(1 | no) where models take a column of 0 and 1; else None."""
+    law = question.report_mechanism.law
+    if isinstance(question, SelectMultiple):
+        return (float(law.p), float(law.q)) if isinstance(law, Supporting) else None
+    if isinstance(law, Supporting) and (law.size != 1 or law.blanks):
+        return None
+    channel = matrix(question.report_mechanism)
+    if channel.shape != (2, 2):
+        return None
+    yes = 0 if isinstance(question, YesNo) else 1
+    p, q = float(channel[yes, yes]), float(channel[1 - yes, yes])
+    return (p, q) if p > q else None
 
 
 def _of_share(
@@ -218,8 +308,28 @@ def _of_share(
     at = share
     if at is None:  # the two shares around the worst, one half
         at = min(max(0.5 - difference / 2, 0.0), 1.0)
-    noisy, plain = (share_test(one, at, difference, test, first) for one in (variance, spread))
-    return group.name, at, noisy, plain
+    near, plain = (share_test(one, at, difference, test, first) for one in (variance, spread))
+    law, single = question.report_mechanism.law, all(len(one.answers) == 1 for one in group.figures)
+    if not (isinstance(law, Supporting) and single):
+        return group.name, at, _Planned(near, near, plain, plain)
+    fraction = float(law.sampled_fraction)
+    # The formula counts all respondents, and the tests those who were asked about the choice.
+    near = NormalTest(
+        near.difference, *(sd * fraction**0.5 for sd in (near.null, near.alternative))
+    )
+    noisy, direct = (
+        _exact(p, q, at, difference, test, first)
+        for p, q in ((float(law.p), float(law.q)), (1.0, 0.0))
+    )
+    return group.name, at, _Planned(noisy, near, direct, plain, fraction)
+
+
+def _exact(
+    p: float, q: float, share: float, difference: float, test: TestOf, first: float
+) -> _Exact:
+    if test == "value":
+        return ValueTest(p, q, share, share + difference)
+    return GroupsTest(p, q, share, share + difference, first if test == "groups" else None)
 
 
 def _check(
@@ -265,7 +375,9 @@ def _lines(rows: Sequence[dict[str, str | float | None]]) -> Iterator[list[str]]
         ]
 
 
-def _notes(test: TestOf, level: float, first: float) -> list[str]:
+def _notes(
+    test: TestOf, level: float, first: float, rows: Sequence[dict[str, str | float | None]]
+) -> list[str]:
     uneven = f"two groups of {100 * first:.3g} and {100 * (1 - first):.3g} %"
     groups = "two halves" if first == 0.5 else uneven
     said = _SAID[test].format(groups=groups)
@@ -273,9 +385,38 @@ def _notes(test: TestOf, level: float, first: float) -> list[str]:
         f"The test is whether a figure {said}: two-sided, level {level:g}. Asked directly: so many"
         " people would have the same power without protection."
     ]
+    methods = {row["method"] for row in rows}
+    slopes = test == "slope"
+    notes += [
+        text
+        for method, text in _METHODS.items()
+        if method in methods and not (slopes and method == "normal")
+    ]
+    if slopes and "normal" in methods:
+        notes.append(
+            "Of a question with several choices, the slope is that of one answer against all"
+            " others, by a formula; a regression on all of them at once was not simulated."
+        )
     if test == "waves":
         notes.append(
             "Respondents are those of each wave. Of the same people in both, fewer are enough where"
             " answers last."
         )
     return notes
+
+
+_METHODS: dict[Method, str] = {
+    "exact": "The power against a value is exact: how likely the counts are at which the test sees"
+    " the difference. It goes up and down by a little as people are added; a planned number has at"
+    " least the power that you want, and so have those just above it.",
+    "numeric": "The power of shares is a sum over all counts of both groups that the test of the"
+    " results page would call different, without an approximation. It goes up and down by a little"
+    " as people are added; a planned number has at least the power that you want, and so have"
+    " those just above it.",
+    "simulated": f"The power of a slope is simulated: {SURVEYS:,} surveys, fitted as regress fits"
+    f" them. Its standard error is at most {ERROR:.2g}. A survey that determines no slope does not"
+    " see it.",
+    "normal": "The power of means, and of what the results have no test of shares for, is a normal"
+    " approximation at the spread of answers that varies most. In simulated tests of means it was"
+    " right within .02; answers that are less spread have more power.",
+}

@@ -552,8 +552,10 @@ class Study(Table):
     ) -> Powered:
         """Plan a test: the respondents for a ``power``, or the power of ``n`` respondents.
 
-        **Estimator.** Normal power of a two-sided score test (Fleiss, Levin and Paik 2003, 4.2),
-        with the variance that the randomisation adds. **Assumption.** Those of the study.
+        **Estimator.** Of shares the law of the counts that the two-sided tests read, of slopes a
+        simulation of the fit, of means the normal power of a score test (Fleiss, Levin and Paik
+        2003, 4.2), all with the variance that the randomisation adds. **Assumption.** Those of the
+        study.
 
         Without ``power`` and ``n`` it is the power of as many respondents as here. The test is of a
         difference from a value, or with ``by``, a key of the strata, between two groups. The

@@ -1,0 +1,229 @@
+"""The power of the tests of shares, from the laws of the counts that they read.
+
+Needs scipy. A report supports a choice with probability q + (p - q) f at a true share f, so counts
+are binomial. Which counts are significant follows from the tests themselves
+(``estimation.difference``: ``against`` and ``between_groups``), and power is how likely these are.
+No normal law is in between: at a share near 0, or with few people, that one promises up to .4 more.
+
+Power goes up and down as n grows, as counts are whole numbers (Chernick and Liu 2002, Am. Stat.
+56:149). ``least_n`` looks for the n from which on it stays up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+
+Ints = npt.NDArray[np.int64]
+PowerAt = Callable[[int], float]
+"""n -> the power of that many respondents."""
+
+_REACH = 8.0
+"""Standard deviations of a count; less than 1e-14 lies beyond."""
+_MOST_COUNTS = 20_000
+_MOST_EXACT = 10**7
+_ALL_PAIRS = 40_000
+_WINDOW, _LEAST_WINDOW = 0.03, 5
+_LARGE, _OF_LARGE = 20_000, 30
+"""Where the ups and downs are below .003, and how many n's are then looked at."""
+MOST = 10**12
+"""Respondents beyond whom nobody plans."""
+BEYOND = "no number of respondents shows so small a difference"
+
+
+@dataclass(frozen=True)
+class ValueTest:
+    """A test of the share ``null`` where it is ``true``: exact binomial tails (``against``)."""
+
+    p: float
+    q: float
+    null: float
+    true: float
+
+    def power(self, n: int, level: float = 0.05) -> float:
+        """The chance that n respondents show the difference: exact up to n = 10^7, where the
+        normal law of a count begins to serve."""
+        if n > _MOST_EXACT:
+            return self._normal(n, level)
+        low, high = self._kept(n, level)
+        support = self.q + (self.p - self.q) * self.true
+        below = float(_at_most(low - 1, n, support))
+        return min(below + float(_at_most(n - high - 1, n, 1 - support)), 1.0)
+
+    def _normal(self, n: int, level: float) -> float:
+        z = NormalDist().inv_cdf(1 - level / 2)
+        a, b = (self.q + (self.p - self.q) * share for share in (self.null, self.true))
+        needed, apart = z * sqrt(a * (1 - a) / n), abs(a - b)
+        if (error := sqrt(b * (1 - b) / n)) == 0:
+            return float(apart > needed)
+        return sum(NormalDist().cdf(side / error) for side in (apart - needed, -apart - needed))
+
+    def _kept(self, n: int, level: float) -> tuple[int, int]:
+        """The least and the largest count that are not significant."""
+        support = self.q + (self.p - self.q) * self.null
+
+        def least(support: float) -> int:
+            """The least count c with P(X <= c) >= level / 2."""
+            low, high = -1, n
+            while high - low > 1:
+                middle = (low + high) // 2
+                rejected = 2 * float(_at_most(middle, n, support)) < level
+                low, high = (middle, high) if rejected else (low, middle)
+            return high
+
+        return least(support), n - least(1 - support)
+
+
+@dataclass(frozen=True)
+class GroupsTest:
+    """A test of two independent shares, ``first`` and ``second``, with the half step off.
+
+    ``part`` of all respondents are in the first group; None stands for two waves of n each.
+    """
+
+    p: float
+    q: float
+    first: float
+    second: float
+    part: float | None = 0.5
+
+    def power(self, n: int, level: float = 0.05) -> float:
+        """The chance that n respondents show the difference: a sum over the groups' counts.
+
+        Where more than 20,000 counts are likely (n above some millions), by the normal law of both,
+        with the half step.
+        """
+        n1, n2 = self.sizes(n)
+        z = NormalDist().inv_cdf(1 - level / 2)
+        a, b = (self.q + (self.p - self.q) * share for share in (self.first, self.second))
+        i = _likely(n1, a)
+        if len(i) > _MOST_COUNTS:
+            return self._normal(n1, n2, a, b, z)
+        j = _likely(n2, b)
+        if len(i) * len(j) <= _ALL_PAIRS:
+            seen = self._significant(i[:, None], j, n1, n2, z)
+            return min(float(_mass(i, n1, a) @ seen @ _mass(j, n2, b)), 1.0)
+        low, high = self._kept(i, n1, n2, z)
+        outside = _at_most(low - 1, n2, b) + _at_most(n2 - high - 1, n2, 1 - b)
+        return min(float(_mass(i, n1, a) @ outside), 1.0)
+
+    def sizes(self, n: int) -> tuple[int, int]:
+        """The respondents of both groups."""
+        if self.part is None:
+            return n, n
+        n1 = min(max(round(n * self.part), 1), n - 1)
+        return n1, n - n1
+
+    def _significant(self, i: Ints, j: Ints, n1: int, n2: int, z: float) -> npt.NDArray[np.bool_]:
+        """Whether ``between_groups`` rejects counts i of n1 and j of n2."""
+        pool = np.clip((i + j) / (n1 + n2), self.q, self.p)
+        beyond = np.abs(i / n1 - j / n2) - 0.5 / min(n1, n2)
+        error = np.sqrt(pool * (1 - pool) * (1 / n1 + 1 / n2))
+        found: npt.NDArray[np.bool_] = (beyond > 0) & (beyond > z * error)
+        return found
+
+    def _kept(self, i: Ints, n1: int, n2: int, z: float) -> tuple[Ints, Ints]:
+        """For each i the least and the largest j that are not significant, by bisection.
+
+        Equal shares never are, and significance begins once on either side of them.
+        """
+        equal: Ints = np.rint(i * (n2 / n1)).astype(np.int64)
+
+        def last(end: int) -> Ints:
+            kept, lost = equal.copy(), np.full_like(equal, end)
+            for _ in range(n2.bit_length() + 1):
+                middle = (kept + lost) // 2
+                seen = self._significant(i, middle, n1, n2, z)
+                kept, lost = np.where(seen, kept, middle), np.where(seen, middle, lost)
+            return kept
+
+        return last(-1), last(n2 + 1)
+
+    def _normal(self, n1: int, n2: int, a: float, b: float, z: float) -> float:
+        pool = (n1 * a + n2 * b) / (n1 + n2)
+        null = sqrt(pool * (1 - pool) * (1 / n1 + 1 / n2))
+        error = sqrt(a * (1 - a) / n1 + b * (1 - b) / n2)
+        needed, apart = z * null + 0.5 / min(n1, n2), abs(a - b)
+        if error == 0:
+            return float(apart > needed)
+        sides = (apart - needed) / error, (-apart - needed) / error
+        return sum(NormalDist().cdf(side) for side in sides)
+
+
+def least_n(power_at: PowerAt, target: float, near: int, smallest: int = 2) -> int:
+    """The least n with ``power_at(n)`` >= ``target``, and at the next 3 % of n's.
+
+    These are at least 5; beyond n = 20,000, where power hardly goes up and down, the next 30.
+    ``near`` is where the search starts. Raises ValueError beyond 10^12.
+    """
+    crossing = _crossing(power_at, target, max(near, smallest), smallest)
+    n = run = max(smallest, floor_of(crossing) if crossing > smallest else smallest)
+    while True:
+        if power_at(n) < target:
+            run = n + 1
+        elif n - run >= window(run):
+            return run
+        n += 1
+
+
+def window(n: int) -> int:
+    """How many n's after this one must have the power, too."""
+    return _OF_LARGE if n > _LARGE else max(ceil(_WINDOW * n), _LEAST_WINDOW)
+
+
+def floor_of(crossing: int) -> int:
+    """Where to start looking for an n that was bracketed but for the ups and downs of power."""
+    return max(crossing - window(crossing) // 2 - _LEAST_WINDOW, 1)
+
+
+def _crossing(power_at: PowerAt, target: float, near: int, smallest: int) -> int:
+    """An n with the power, whose neighbour below has not: one of several, by bisection."""
+    low, high = smallest - 1, near
+    while power_at(high) < target:
+        low, high = high, 2 * high
+        if high > MOST:
+            raise ValueError(BEYOND)
+    low = max(low, high // 2 if power_at(max(high // 2, smallest)) < target else low)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power_at(middle) >= target else (middle, high)
+    return high
+
+
+def _likely(n: int, support: float) -> Ints:
+    reach = _REACH * sqrt(n * support * (1 - support)) + 8
+    least, most = max(int(n * support - reach), 0), min(int(n * support + reach) + 1, n)
+    return np.arange(least, most + 1)
+
+
+def _mass(counts: Ints, n: int, support: float) -> Floats:
+    """P(X = count) of a binomial count."""
+    from scipy import special
+
+    if support in (0.0, 1.0):
+        certain: Floats = (counts == n * support).astype(np.float64)
+        return certain
+    log: Any = special.gammaln
+    ways = log(n + 1) - log(counts + 1) - log(n - counts + 1)
+    found: Floats = np.exp(ways + counts * np.log(support) + (n - counts) * np.log1p(-support))
+    return found
+
+
+def _at_most(counts: npt.ArrayLike, n: int, support: float) -> Floats:
+    """P(X <= count) of a binomial count; 0 for counts below 0."""
+    from scipy import special
+
+    at = np.asarray(counts, np.float64)
+    within = np.clip(at, 0, n - 1)
+    tail: Any = special.betainc
+    inside: Floats = tail(n - within, within + 1, 1 - support)
+    found: Floats = np.where(at < 0, 0.0, np.where(at >= n, 1.0, inside))
+    return found
