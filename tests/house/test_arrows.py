@@ -62,8 +62,8 @@ def test_every_folder_states_its_law(folder: str) -> None:
     assert len((ROOT / folder / "README.md").read_text().splitlines()) <= 30
 
 
-# Repeats a survey with made-up people; deals reports out anew; draws surveys that are planned. These
-# protect nobody.
+# Repeats a survey with made-up people; deals reports out anew; draws planned surveys. None of these
+# protects anybody.
 SIMULATIONS = {"clusters.py", "independence.py", "recognition.py", "slope_power.py"}
 
 
