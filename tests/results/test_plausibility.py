@@ -54,6 +54,15 @@ def pair_counts(reports: Iterable[Sequence[int]], k: int) -> tuple[int, npt.NDAr
     return counts.n, counts.both
 
 
+def test_reports_count_as_often_as_they_came() -> None:
+    reports = [[0, 1], [1, 2], [0, 1], [2], [0, 1]]
+    distinct = PairCounts(3)
+    distinct.add([[0, 1], [1, 2], [2]], [3, 1, 1])
+
+    n, both = pair_counts(reports, 3)
+    assert (distinct.n, distinct.both.tolist()) == (n, both.tolist())
+
+
 @pytest.mark.parametrize("n", [1, 7, 40, 300])
 @pytest.mark.parametrize("risk", [0.05, 1e-4])
 def test_a_count_is_called_impossible_by_chance_no_more_often_than_stated(

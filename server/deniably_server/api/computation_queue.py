@@ -38,17 +38,19 @@ from deniably_server.web.worker_process import (
     generous,
 )
 
-Reads = Literal["tallies", "variants", "reports", "nothing", "definition", "file"]
-"""What a computation reads: tallies; tallies, for an answer that is one of hundreds (see
-``costly``); every report; nothing of anybody, for the lab; or an author's definition. Or it makes a
-file of every report, which is kept elsewhere."""
+Reads = Literal[
+    "tallies", "variants", "reports", "report variants", "nothing", "definition", "file"
+]
+"""What a computation reads: tallies, or every report, in both cases also for an answer that is one
+of hundreds (see ``costly``); nothing of anybody, for the lab; or an author's definition. Or it
+makes a file of every report, which is kept elsewhere."""
 Lane = Literal["publishing", "holders", "results", "variants", "reports", "lab", "files"]
 Outcome = Literal["computed", "cached", "failed", "refused"]
 Room = Literal["publishing", "holders", "anybody"]
 
 _LANES: dict[Reads, Lane] = {
-    "tallies": "results", "variants": "variants", "reports": "reports", "nothing": "lab",
-    "definition": "publishing", "file": "files",
+    "tallies": "results", "variants": "variants", "reports": "reports",
+    "report variants": "reports", "nothing": "lab", "definition": "publishing", "file": "files",
 }  # fmt: skip
 """The lanes of those without a token."""
 _OF_HOLDERS: tuple[Lane, ...] = ("publishing", "holders")
@@ -180,11 +182,12 @@ class _Cache:
 
 
 def _caches() -> dict[Reads, _Cache]:
-    results = _Cache(_MOST_KEPT)
+    results, variants = _Cache(_MOST_KEPT), _Cache(_MOST_PLAYED)
     return {
         "tallies": results,
-        "variants": _Cache(_MOST_PLAYED),
+        "variants": variants,
         "reports": results,
+        "report variants": variants,
         "nothing": _Cache(_MOST_PLAYED),
         "definition": _Cache(_MOST_PLAYED),
         "file": _Cache(0),

@@ -51,6 +51,7 @@ _PATIENCE_SECONDS = 3.0
 _FINE = {"confidence", "share", "value"}
 """Parameters with hundreds of values. Their answers have a lane and a cache of their own, so that
 whoever asks for all of them neither pushes other results out nor keeps them waiting."""
+_OF_HUNDREDS: dict[Reads, Reads] = {"tallies": "variants", "reports": "report variants"}
 _PROBLEMS = b"problems"
 """The prefix of the problems of an invalid definition; a valid one begins with {."""
 _FEWER = (
@@ -94,9 +95,10 @@ def costly(
                 return view(name, **part)
             asked = tuple(sorted(request.args.items(multi=True)))
             key = (request.endpoint, name, *part.values(), *versions, asked)
-            fine = reads == "tallies" and not _FINE.isdisjoint(request.args)
-            whole = of_closed(name, reads)
-            return _response(_computed_for(queue, key, _job(), "variants" if fine else whole))
+            really = of_closed(name, reads)
+            if not _FINE.isdisjoint(request.args):
+                really = _OF_HUNDREDS.get(really, really)
+            return _response(_computed_for(queue, key, _job(), really))
 
         return answered
 

@@ -214,7 +214,8 @@ def _current(name: str) -> CrosstabResult:
     check_asked_together(among, chosen)
 
     def compute() -> CrosstabResult:
-        reports = current_store().values(name, *chosen, strata=among.numbers)
+        every = current_store().distinct_values(name, chosen, strata=among.numbers)
+        reports = (some for _, some in every)
         return crosstab_result(survey, chosen, reports, level, among.strata)
 
     try:

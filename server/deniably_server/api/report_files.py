@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from flask import Blueprint, Response, request
+from werkzeug.datastructures import Range
 
 from deniably.workbench.columns import note
 from deniably.workbench.fetching import COUNT
@@ -93,9 +94,7 @@ def _response(kept: KeptFile, kind: str) -> Response | None:
         return None
     try:
         size = os.fstat(file).st_size
-        wanted = request.range
-        ranges = wanted.ranges if wanted and wanted.units == "bytes" else []
-        single = len(ranges) == 1 and ranges[0][0] >= -size
+        single = _is_one_part(request.range, size)
         response = Response(mimetype=kind, direct_passthrough=True)
         response.content_length = size
         response.set_etag(kept.digest)
@@ -111,3 +110,9 @@ def _response(kept: KeptFile, kind: str) -> Response | None:
     finally:
         if file >= 0:
             os.close(file)
+
+
+def _is_one_part(wanted: Range | None, size: int) -> bool:
+    if wanted is None or wanted.units != "bytes" or len(wanted.ranges) != 1:
+        return False
+    return wanted.ranges[0][0] >= -size

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add
 
-from deniably.estimation.tally import Tally
+from deniably.estimation.tally import Repeated, Tally
 from deniably.survey.survey import Survey
 from deniably.workbench.engines.engine import Groups
 from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks
@@ -92,6 +92,16 @@ class TallyStore:
     ) -> Iterator[Sequence[Sequence[list[int] | None]]]:
         """As of ``Store``, of two questions: their pairs, as often as they were counted."""
         return iter(pair_blocks(self._both(self._among(strata), questions)))
+
+    def distinct_values(
+        self, name: str, *groups: Sequence[int], strata: Collection[int] | None = None
+    ) -> Iterator[tuple[int, Repeated]]:
+        """As of ``Store``, of groups of two questions: their pairs, as often as they were
+        counted."""
+        for place, questions in enumerate(groups):
+            for numbers, count in self._both(self._among(strata), questions).items():
+                row = [None if one is None else [one] for one in numbers]
+                yield place, Repeated([row], [count])
 
     @cached_property
     def _pairs(self) -> dict[frozenset[str], Groups]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from deniably.core.canonical import parse
-from deniably.estimation.tally import Tally
+from deniably.estimation.tally import Repeated, Tally
 from deniably.survey.parts import SURVEY_NAME
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey, Waves, stored_survey
@@ -94,6 +95,7 @@ from deniably_server.storage.tables.tallies import (
     replace_tallies,
     report_texts,
     tallies_of,
+    unordered_texts,
 )
 from deniably_server.storage.tables.tokens import (
     Token,
@@ -131,6 +133,8 @@ _MOST_SURVEYS = 256
 """The number of definitions kept in memory."""
 _BLOCK = 2_000
 """The number of reports in memory at once."""
+_MOST_HELD, _KEY_BYTES = 1 << 26, 200
+"""Bytes of distinct values that are counted at once, and what each takes besides its text."""
 
 
 class Store:
@@ -470,6 +474,37 @@ class Store:
                 ]
                 yield values, [stratum for _, stratum in block]
 
+    def distinct_values(
+        self, name: str, *groups: Sequence[int], strata: Collection[int] | None = None
+    ) -> Iterator[tuple[int, Repeated]]:
+        """The distinct values of groups of questions, each with how many reports have them.
+
+        A group is the indices of its questions; the values come in the survey's order, None where
+        a question was not asked. Gives the number of a group with some of its values; where there
+        are very many, one may come again, and the counts add up. Raises NotFound.
+
+        Most reports to a few questions are alike: to count their texts takes a fourth of the time
+        of decoding each, in the order of the ids.
+        """
+        size = len(self.survey(name).questions)
+        wanted = [sorted(set(group)) for group in groups]
+        split: Any = msgspec.json.Decoder(
+            tuple[tuple(msgspec.Raw for _ in range(size))]  # type: ignore[misc]
+        ).decode
+        counts = [Counter[tuple[bytes, ...]]() for _ in wanted]
+        held = 0
+        with self._connection() as database, _one_state(database):
+            for (text,) in unordered_texts(database, name, strata):
+                cells = split(text)
+                for count, indices in zip(counts, wanted, strict=True):
+                    key = tuple(bytes(cells[index]) for index in indices)
+                    held += 0 if key in count else sum(map(len, key)) + _KEY_BYTES
+                    count[key] += 1
+                if held > _MOST_HELD:
+                    yield from _repeated(counts)
+                    held = 0
+            yield from _repeated(counts)
+
     def crosses(self, name: str, one: str, other: str) -> bool:
         """Whether it is known which reports to two questions came together."""
         return self.whole_reports
@@ -680,6 +715,19 @@ class Store:
         answered = database.execute(self.engine.answered, [name]).fetchall()
         cells = database.execute(self.engine.cells, [name]).fetchall()
         return recounted(self.survey(name), answered, cells)
+
+
+def _repeated(counts: Sequence[Counter[tuple[bytes, ...]]]) -> Iterator[tuple[int, Repeated]]:
+    """What was counted so far; the counts begin again."""
+    for number, count in enumerate(counts):
+        rest = iter(count.items())
+        while some := list(islice(rest, _BLOCK)):
+            rows = [[_one_value(text) for text in key] for key, _ in some]
+            yield number, Repeated(rows, [times for _, times in some])
+        count.clear()
+
+
+_one_value = msgspec.json.Decoder(list[int] | None).decode
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -100,6 +100,17 @@ def tally_packed(packed: npt.NDArray[np.uint8], k: int) -> Tally:
         np.bincount(packed[:, column], minlength=256) @ bits for column in range(packed.shape[1])
     ]
     return Tally(len(packed), np.concatenate(counts)[:k].astype(np.int64))
+
+
+Values = Sequence[Sequence[list[int] | None]]
+"""Of some reports the values of some questions, in the survey's order; None where not asked."""
+
+
+class Repeated(NamedTuple):
+    """Values, and how many reports have each of them."""
+
+    values: Values
+    counts: Sequence[int]
 
 
 def support_rows(reports: Sequence[Sequence[int]], cell_count: int) -> npt.NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from deniably.estimation.display_table import FEWEST_CELLS, shrunken_table
 from deniably.estimation.estimate import project
 from deniably.estimation.independence import Independence, independence, weighted_independence
 from deniably.estimation.intervals import IntervalEnds
-from deniably.estimation.tally import support_rows
+from deniably.estimation.tally import Repeated, Values, support_rows
 from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.results.bands import band, bands
@@ -32,8 +32,8 @@ from deniably.survey.readable import rounded
 from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey
 
-Blocks = Iterable[Sequence[Sequence[list[int] | None]]]
-"""Some reports at a time: of each the values of the chosen questions, in the survey's order."""
+Blocks = Iterable[Values]
+"""Some reports at a time."""
 _Bits = npt.NDArray[np.bool_]
 _Fit = Literal["maximum_likelihood", "shrinkage", "projection", "clipping"]
 
@@ -179,7 +179,7 @@ def cell_count(*questions: Question) -> int:
 def crosstab_result(
     survey: Survey,
     chosen: Sequence[int],
-    blocks: Blocks,
+    blocks: Iterable[Values | Repeated],
     level: float,
     strata: Stratum | None = None,
     weighing: Weighing | None = None,
@@ -339,7 +339,9 @@ def _for_display(
     return _Displayed("maximum_likelihood", shares)
 
 
-def _supports(survey: Survey, chosen: Sequence[int], blocks: Blocks) -> list[_Bits]:
+def _supports(
+    survey: Survey, chosen: Sequence[int], blocks: Iterable[Values | Repeated]
+) -> list[_Bits]:
     """The choices that the reports of each respondent support, of people asked both questions.
 
     Packed until all are there: a list of blocks beside the whole would take twice the memory.
@@ -348,11 +350,13 @@ def _supports(survey: Survey, chosen: Sequence[int], blocks: Blocks) -> list[_Bi
     places = [sorted(chosen).index(index) for index in chosen]
     parts: list[list[npt.NDArray[np.uint8]]] = [[] for _ in chosen]
     for block in blocks:
-        both = [row for row in block if None not in row]
+        values, counts = block if isinstance(block, Repeated) else (block, [1] * len(block))
+        asked = [number for number, row in enumerate(values) if None not in row]
+        both, times = [values[number] for number in asked], [counts[number] for number in asked]
         for part, law, place in zip(parts, laws, places, strict=True):
             rows = [row[place] or () for row in both]
             supports = support_rows(rows, law.cell_count)[:, : law.k]
-            part.append(np.packbits(supports, axis=1))
+            part.append(np.repeat(np.packbits(supports, axis=1), times, axis=0))
     if not any(map(len, parts[0])):
         raise Incomparable("no respondent was asked both questions")
     return [

@@ -6,11 +6,12 @@ does not show that; whole reports do.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypedDict
 
 from deniably.estimation.figures import Shares, groups
+from deniably.estimation.tally import Repeated
 from deniably.mechanisms.law import Supporting
-from deniably.results.crosstabs import Blocks
 from deniably.results.plausibility import (
     RISK,
     ImplausiblePair,
@@ -57,14 +58,16 @@ class ChecksResult(TypedDict):
     questions: list[CheckedResult]
 
 
-def checks_result(survey: Survey, blocks: Blocks) -> ChecksResult:
-    """Checks a survey. ``blocks`` have the values of its ``checkable`` questions in every
-    report."""
+def checks_result(survey: Survey, reports: Iterable[tuple[int, Repeated]]) -> ChecksResult:
+    """Checks a survey. ``reports`` have the values of one of its ``checkable`` questions each, by
+    its place among them."""
     chosen = checkable(survey)
     counts = [PairCounts(law.k) for _, _, law in chosen]
-    for block in blocks:
-        for count, column in zip(counts, zip(*block, strict=True), strict=True):
-            count.add(one for one in column if one is not None)
+    for place, (values, times) in reports:
+        told = [
+            (one, count) for (one,), count in zip(values, times, strict=True) if one is not None
+        ]
+        counts[place].add((one for one, _ in told), (count for _, count in told))
     found: list[CheckedResult] = []
     for (_, question, law), count in zip(chosen, counts, strict=True):
         pairs = implausible_pairs(law, count.n, count.both, RISK / len(chosen))

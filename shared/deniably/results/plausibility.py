@@ -13,7 +13,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -133,13 +133,14 @@ class PairCounts:
         self.n = 0
         self.both: npt.NDArray[np.int64] = np.zeros((k, k), dtype=np.int64)
 
-    def add(self, reports: Iterable[Sequence[int]]) -> None:
-        """Adds reports, each a list of the choices that it supports."""
-        rest = iter(reports)
+    def add(self, reports: Iterable[Sequence[int]], times: Iterable[int] | None = None) -> None:
+        """Adds reports, each a list of the choices that it supports, so many ``times``."""
+        rest = zip(reports, repeat(1) if times is None else times, strict=False)
         while block := list(islice(rest, _BLOCK)):
-            bits = support_rows(block, len(self.both)).astype(np.float32)
-            self.both += (bits.T @ bits).astype(np.int64)
-            self.n += len(block)
+            bits = support_rows([one for one, _ in block], len(self.both)).astype(np.float64)
+            counts = np.array([count for _, count in block])
+            self.both += ((bits * counts[:, None]).T @ bits).astype(np.int64)
+            self.n += int(counts.sum())
 
 
 def implausible_pairs(

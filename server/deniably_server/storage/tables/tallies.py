@@ -110,6 +110,14 @@ def report_texts(
     return iter(database.each(sql, given))
 
 
+def unordered_texts(
+    database: Connection, survey: str, strata: Collection[int] | None = None
+) -> Iterator[tuple[str]]:
+    """The texts of the stored reports of some strata, in any order, which must not be shown."""
+    which, given = among(survey, strata)
+    return iter(database.each(f"SELECT report FROM reports WHERE {which}", given))  # noqa: S608  # marks
+
+
 def tallies_of(survey: Survey, found: Snapshot) -> dict[str, Tally]:
     """The tally of every question, by name, from a snapshot.
 
