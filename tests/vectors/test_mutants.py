@@ -1225,13 +1225,26 @@ MUTANTS = (
     Mutant(
         "it fits a day too early",
         "ledger.js",
-        "shifted(day, 365))\n",
-        "shifted(day, 364))\n",
+        "oldest && shifted(oldest, 365)",
+        "oldest && shifted(oldest, 364)",
         "ledger",
         335,
     ),
     Mutant(
-        "it fits when all has left", "ledger.js", ".find((day)", ".findLast((day)", "ledger", 378
+        "it fits when all has left",
+        "ledger.js",
+        "high = middle;",
+        "low = middle + 1;",
+        "ledger",
+        378,
+    ),
+    Mutant(
+        "it fits one day too late",
+        "ledger.js",
+        "low = middle + 1;",
+        "low = middle + 2;",
+        "ledger",
+        382,
     ),
     Mutant(
         "a register's day may be any text",

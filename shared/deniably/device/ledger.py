@@ -8,6 +8,7 @@ and in that over all, a charge counts for 365 days; in a survey's it counts for 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -240,14 +241,18 @@ def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> 
 
     The register has to come to that day as well.
     """
-    for day in sorted({each.day for each in ledger if is_date(each.day)}):
-        after = _shifted(day, 1)
+
+    def fits(oldest: str) -> bool:
+        after = _shifted(oldest, 1)
         try:
             _check_totals(ledger, entries, limits, CountedSince(after, after))
         except BudgetSpent:
-            continue
-        return _shifted(day, COUNTED_DAYS)
-    return None
+            return False
+        return True
+
+    days = sorted({each.day for each in ledger if is_date(each.day)})
+    at = bisect_left(days, True, key=fits)  # where a day fits, all later ones do
+    return _shifted(days[at], COUNTED_DAYS) if at < len(days) else None
 
 
 def check_limits(scope: Scope, before: Loss, asked: Loss, limits: Limits) -> None:

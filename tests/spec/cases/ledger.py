@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from deniably.reference.canonical import canonical, digest, parse
@@ -563,3 +564,14 @@ def _years() -> Iterator[tuple[Any, ...]]:
     ]
     call = {"author": ANN, "day": "2027-11-20"}
     yield "some count and some do not", _held(several, {HERE: "2027-11-20"}), drawn, [], call
+    long = [
+        entry(
+            version=f"{i:064x}",
+            odds=f"{1_105_171 + i}/1000000",
+            day=f"2027-{i // 9 + 1:02}-{i % 9 + 10}",
+        )
+        for i in range(60)
+    ]
+    long = [one | {"odds": str(Fraction(one["odds"]))} for one in long]
+    call = {"author": ANN, "limits": author, "day": "2027-08-01"}
+    yield "of sixty days it takes forty", _held(long, {HERE: "2027-08-01"}), drawn, [], call

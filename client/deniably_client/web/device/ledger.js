@@ -108,12 +108,15 @@ export function charge(ledger, entries, limits, since) {
   try {
     check(since);
   } catch (error) {
-    /** @type {BudgetSpent} */ (error).until = ledger
-      .map(({ day }) => day)
-      .filter(isDate)
-      .sort()
-      .map((day) => shifted(day, 365))
-      .find((day) => fits(check, shifted(day, -364)));
+    const days = ledger.map(({ day }) => day).filter(isDate).sort();
+    let [low, high] = [0, days.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (fits(check, shifted(days[middle] ?? "", 1))) high = middle;
+      else low = middle + 1;
+    }
+    const oldest = days[low];
+    /** @type {BudgetSpent} */ (error).until = oldest && shifted(oldest, 365);
     throw error;
   }
   return [...ledger, ...entries];
@@ -168,9 +171,13 @@ const loss = ({ odds, exponent, delta }) => ({
   delta: parts(delta),
 });
 
-/** @type {(loss: Loss) => Loss} reduces the fractions, so that long ledgers stay quick */
+/**
+ * Reduces the fractions that add up, so that long ledgers stay quick. Odds only multiply, and to
+ * reduce each product would take a hundred times as long.
+ * @type {(loss: Loss) => Loss}
+ */
 const lowest = ({ odds, exponent, delta }) => ({
-  odds: parts(fraction(...odds)),
+  odds,
   exponent: parts(fraction(...exponent)),
   delta: parts(fraction(...delta)),
 });
