@@ -165,3 +165,17 @@ def test_the_probability_of_reports_is_that_of_two_apart() -> None:
 
     assert agreeing == Fraction(3, 4) * Fraction(3, 4) / 4
     assert differing == Fraction(3, 4) * Fraction(1, 4) / 4
+
+
+def test_nobody_is_said_to_tick_more_than_may_be_ticked() -> None:
+    """The mechanism takes any number of ticks, and the question two of four."""
+    asked = {
+        "name": "worries", "type": "select_multiple", "label": "?", "most": 2,
+        "claim": {"odds": "3"}, "choices": [{"name": c, "label": c} for c in "abcd"],
+        "mechanism": {"name": "sampled_ticks", "k": 4, "s": 1, "own": 3, "other": 1},
+    }  # fmt: skip
+    found = next(whole_reports(as_survey(SURVEYS["two questions"] | {"questions": [asked]})))
+
+    assert found.fault is None
+    assert (found.answers, found.of) == (11, 11)
+    assert found.complete

@@ -87,7 +87,7 @@ def test_a_dossier_is_for_everybody_on_any_screen_and_prints_on_a4(
         "name: s\ntitle: Habits\nquestions:\n"
         "  - {name: stolen, type: yes_no, label: Stolen?, coins: {truth: 0.5}}\n"
     )
-    made = call("dossier", survey, "--n", "800", "--trials", "10", "-o", file)
+    made = call("dossier", survey, "--n", "800", "--trials", "10", "--seconds", "0", "-o", file)
     assert made.returncode == 0
     page = new_tab(desktop)
     asked: list[str] = []

@@ -1,4 +1,4 @@
-"""``deniably audit``: compares the epsilon that a survey claims with what its reports realise."""
+"""``deniably audit``: compares what devices do with the specification, and with what is claimed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,22 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
+from deniably.core.steering import printable
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.audit.question_audit import Verdict
-    from deniably.audit.whole_reports import ReportAudit, ReportWalk
+    from deniably.audit.replay.replaying import Tally
+    from deniably.audit.replay.witness import Witness
+    from deniably.audit.survey_audit import Audited
     from deniably.survey.privacy import Privacy
     from deniably.survey.survey import Survey
 
 _MOST_EPSILON = 64
+_WIDTH = 92
+_CODE_TRIALS = 20_000
+_SURVEY_TRIALS = 5_000
+_NOT_AGAIN = 3
 
 
 @click.command()
@@ -43,9 +50,19 @@ _MOST_EPSILON = 64
 @click.option(
     "--trials",
     type=click.IntRange(10),
-    default=20_000,
-    show_default=True,
-    help="Reports of each of two answers, for every question.",
+    help="Reports of each of two answers that are counted, for every question; with --code, of each"
+    f" answer.  [default: {_SURVEY_TRIALS}; with --code {_CODE_TRIALS}]",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 86_400),
+    help="Seconds for replays, up to twice as many where a verdict needs them.  [default: 10, or"
+    " fewer where that is plenty]",
+)
+@click.option(
+    "--again",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Instead of a survey, run the witness of a fault again, such as fault.json.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def audit(
@@ -56,21 +73,31 @@ def audit(
     epsilon: str | None,
     odds: str | None,
     delta: str | None,
-    trials: int,
+    trials: int | None,
+    seconds: float | None,
+    again: Path | None,
     as_json: bool,
 ) -> None:
     """Audit the privacy of the survey FILE with the code that devices run.
 
-    It walks every branch of that code and compares the probabilities with the exact law of the
-    published integers. Where there are too many branches, it walks the likeliest and counts
-    reports. Reports of two answers also certify a lower bound on epsilon. It fails (exit 1) if
-    anything contradicts the claim; the chance of a false alarm is at most one in a million for each
-    question. "Counted, nothing certified" is not a pass: nothing contradicts the claim, and nothing
-    was shown for it.
+    It lets that code answer, in Python and, with Node.js 20 or later, in JavaScript. The random
+    bytes that the operating system gives it are recorded. A second implementation, written from the
+    specification alone, then says what must come of the same answers and bytes; every byte that
+    devices send and keep is compared with that. It also walks every branch of the Python, and of
+    small questions in JavaScript, and compares the probabilities with the published integers, for
+    each question and for whole reports. Reports are counted, too, as a guard.
 
-    Questions that are right one by one can reveal more together. So it also walks whole reports, as
-    they are sent. It compares them with the product of the questions' laws and an independent id:
-    for all questions together, or else for every two, as far as possible.
+    The verdict is the worst of all questions and of whole reports, in both languages:
+
+    \b
+    proved    exit 0  every branch walked, every class of inputs replayed
+    replayed  exit 0  each answer often enough, byte for byte as specified
+    in part   exit 3  no fault, but not all was reached or JavaScript not run
+    counted   exit 4  reports were only compared with a law
+    failed    exit 1  a fault; --again runs its witness once more
+
+    Only exit 0 is a pass. The chance of a false alarm is at most one in a million for each
+    question. Replays find mistakes, and no malice: code can notice that it is watched.
 
     Of a wave it checks how many people it says can be recognised, which devices show unchecked.
 
@@ -79,13 +106,18 @@ def audit(
     other function of an answer is run, and its reports are counted. That shows a catastrophe of
     probability delta only from about 80/delta trials on.
     """  # fmt: skip
+    if again is not None:
+        if file is not None or code is not None:
+            raise click.UsageError("give a survey, --code or --again, and one alone")
+        _run_again(again)
+        return
     if code is not None:
         if file is not None:
             raise click.UsageError("give a survey or --code, not both")
         from deniably_server.commands.own_code import audit_function
 
         claim = _claim(epsilon, odds, delta)
-        audit_function(code, answers, outputs, claim, trials, as_json=as_json)
+        audit_function(code, answers, outputs, claim, trials or _CODE_TRIALS, as_json=as_json)
         return
     if file is None:
         raise click.UsageError("give a survey, or --code module:function")
@@ -94,7 +126,7 @@ def audit(
             "--answers, --outputs, --epsilon, --odds and --delta are for --code; a survey has its"
             " own"
         )
-    _audit_survey(read_definition(file), trials, as_json=as_json)
+    _audit_survey(read_definition(file), trials or _SURVEY_TRIALS, seconds, as_json=as_json)
 
 
 def _claim(epsilon: str | None, odds: str | None, delta: str | None) -> Privacy | None:
@@ -124,51 +156,80 @@ def _claim(epsilon: str | None, odds: str | None, delta: str | None) -> Privacy 
     return Privacy(exact.get("--epsilon"), exact.get("--odds"), exact.get("--delta"))
 
 
-def _audit_survey(survey: Survey, trials: int, *, as_json: bool) -> None:
-    from deniably.audit.survey_audit import explained, line, of_whole, recognition_fault
+def _audit_survey(survey: Survey, trials: int, seconds: float | None, *, as_json: bool) -> None:
+    from deniably.audit.survey_audit import audit_survey, line
 
-    done: list[Verdict] = []
-    shown = None if as_json else _Lines(survey)
-    for one in _audited(survey, trials):
-        done.append(one)
+    def walked(verdict: Verdict) -> None:
         if shown:
-            shown.show(line(one))
-    whole = _walked_together(survey)
-    recognition = recognition_fault(survey)
+            shown.show(line(verdict))
+
+    shown = None if as_json else _Lines(survey)
+    found = audit_survey(
+        survey, trials=trials, seconds=seconds, progress=show_progress, walked=walked
+    )
+    witness = found.witness
+    place = _write_witness(witness) if witness else None
     if as_json:
-        click.echo(_as_json(done, whole, recognition))
+        click.echo(_as_json(found, place))
     else:
-        click.echo(f"\nwhole reports: {of_whole(whole)}\n")
-        if recognition:
-            click.echo(f"recognition: FAILED: {recognition}\n")
-        for said in explained(done, whole, trials):
-            click.echo(fill(said, 92))
-    if whole.fault or recognition or any(one.fault for one in done):
-        raise SystemExit(1)
+        for told in _told(found, place):
+            click.echo(printable(told))
+    if found.exit_code:
+        raise SystemExit(found.exit_code)
 
 
-def _walked_together(survey: Survey) -> ReportAudit:
-    from deniably.audit.whole_reports import ReportAudit, whole_reports
-
-    show_progress("walking whole reports")
-    found: list[ReportWalk] = []
-    for one in whole_reports(survey):
-        found.append(one)
-        show_progress(
-            f"walking whole reports, pair {len(found)} of {comb(len(survey.questions), 2)}"
+def _told(found: Audited, place: Path | None) -> Iterator[str]:
+    """A sentence for each part, and the conclusion."""
+    yield ""
+    width = max(len(one.name) for one in found.judged) + 2
+    for one in found.judged:
+        yield fill(
+            one.said, _WIDTH, initial_indent=one.name.ljust(width), subsequent_indent=" " * width
         )
-    show_progress("")
-    together, *pairs = found
-    return ReportAudit(together, tuple(pairs))
+    yield ""
+    if found.recognition:
+        yield fill(f"recognition: FAILED: {found.recognition}", _WIDTH) + "\n"
+    for said in found.sentences:
+        yield fill(said, _WIDTH)
+    yield fill(found.conclusion, _WIDTH)
+    if place:
+        yield f"Again: deniably audit --again {place}"
 
 
-def _audited(survey: Survey, trials: int) -> Iterator[Verdict]:
-    from deniably.audit.question_audit import verdicts
+def _write_witness(witness: Witness) -> Path | None:
+    """The new file with the witness of a fault; None where it cannot be written."""
+    for number in range(1, 1000):
+        place = Path("fault.json" if number == 1 else f"fault-{number}.json")
+        try:
+            with place.open("x", encoding="utf-8") as file:
+                file.write(witness.text)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            click.echo(f"the witness cannot be written: {place}: {error.strerror}", err=True)
+            return None
+        return place
+    return None
 
-    running = verdicts(survey, trials)
-    for number, question in enumerate(survey.questions, start=1):
-        show_progress(f"auditing {question.name}, {number} of {len(survey.questions)} questions")
-        yield next(running)
+
+def _run_again(file: Path) -> None:
+    from deniably.audit.ladder import witness_said
+    from deniably.audit.replay.javascript_device import NodeFailed, NoNode
+    from deniably.audit.replay.witness import BadWitness, again, read_witness
+
+    try:
+        witness = read_witness(file.read_text(encoding="utf-8"))
+        fault = again(witness)
+    except (OSError, UnicodeDecodeError, BadWitness, NoNode, NodeFailed) as error:
+        raise click.ClickException(printable(f"{file}: {error}")) from None
+    if fault:
+        click.echo(fill(printable(f"FAILED: {witness_said(fault)}."), _WIDTH))
+        raise SystemExit(1)
+    click.echo(
+        "Not seen again: of the same answers and bytes the code here makes what the specification"
+        " says.\nThat is no pass. Audit the survey again."
+    )
+    raise SystemExit(_NOT_AGAIN)
 
 
 def show_progress(text: str, stream: TextIO | None = None) -> None:
@@ -180,7 +241,7 @@ def show_progress(text: str, stream: TextIO | None = None) -> None:
 
 
 class _Lines:
-    """Shows the rows of a table one by one, as they are computed."""
+    """Shows the rows of a table one by one, as questions are walked."""
 
     def __init__(self, survey: Survey) -> None:
         from deniably.audit.survey_audit import HEADING
@@ -197,7 +258,7 @@ class _Lines:
         click.echo("  ".join([name.ljust(self.widths[0]), *cells, outcome]).rstrip())
 
 
-def _as_json(done: Sequence[Verdict], whole: ReportAudit, recognition: str | None) -> str:
+def _as_json(found: Audited, place: Path | None) -> str:
     rows = [
         {
             "question": one.question,
@@ -211,25 +272,50 @@ def _as_json(done: Sequence[Verdict], whole: ReportAudit, recognition: str | Non
             "paths": one.walk.paths,
             "rest": one.walk.unexplored_mass,
             "history": one.history.epsilon if one.history else None,
-            "outcome": one.outcome,
-            "passed": one.outcome == "passed",
+            "outcome": judged.rung,
+            "languages": dict(judged.rungs),
+            "missing": list(judged.missing),
+            "passed": judged.rung in ("proved", "replayed"),
             "fault": one.fault,
         }
-        for one in done
+        for one, judged in zip(found.verdicts, found.judged, strict=False)
     ]
+    whole, judged = found.whole, found.judged[-1]
     together = whole.together
     walked = {
-        "outcome": whole.outcome,
+        "outcome": judged.rung,
+        "languages": dict(judged.rungs),
+        "missing": list(judged.missing),
         "questions": len(together.questions),
         "answers": [together.answers, together.of],
         "paths": together.paths,
         "rest": together.unexplored_mass,
         "pairs": {
-            "of": comb(len(done), 2),
+            "of": comb(len(rows), 2),
             "walked": whole.complete_pairs,
             "in_part": len(whole.pairs) - whole.complete_pairs,
         },
         "fault": whole.fault,
     }
-    found = {"questions": rows, "whole_reports": walked, "recognition": {"fault": recognition}}
-    return json.dumps(found)
+    replays = {
+        tally.language: _of_tally(tally)
+        for tally in (found.replays.python, found.replays.javascript)
+    }
+    return json.dumps(
+        {
+            "outcome": found.outcome,
+            "exit": found.exit_code,
+            "said": found.conclusion,
+            "witness": str(place) if place else None,
+            "questions": rows,
+            "whole_reports": walked,
+            "replays": replays,
+            "recognition": {"fault": found.recognition},
+        }
+    )
+
+
+def _of_tally(tally: Tally) -> dict[str, object]:
+    fault = tally.fault.why if tally.fault else tally.coins
+    version = tally.version or None
+    return {"reports": tally.reports, "not_run": tally.not_run, "node": version, "fault": fault}

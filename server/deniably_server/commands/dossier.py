@@ -25,9 +25,14 @@ from deniably_server.commands.audit import show_progress
 @click.option(
     "--trials",
     type=click.IntRange(10),
-    default=20_000,
+    default=5_000,
     show_default=True,
     help="For the audit: reports of each of two answers, for every question.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 86_400),
+    help="For the audit: seconds of replays.  [default: 10, or fewer where that is plenty]",
 )
 @click.option(
     "--output",
@@ -35,7 +40,9 @@ from deniably_server.commands.audit import show_progress
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write one HTML page that needs nothing else and prints on A4.",
 )
-def dossier(file: Path, n: int, seed: int, trials: int, output: Path | None) -> None:
+def dossier(
+    file: Path, n: int, seed: int, trials: int, seconds: float | None, output: Path | None
+) -> None:
     """Write the dossier of the survey FILE for an ethics board.
 
     It has the questions word by word, example reports, who sees what, what reports give away, what
@@ -50,7 +57,7 @@ def dossier(file: Path, n: int, seed: int, trials: int, output: Path | None) -> 
 
     show_progress("planning and auditing")
     try:
-        found = make(file, n=n, seed=seed, trials=trials, file=str(file))
+        found = make(file, n=n, seed=seed, trials=trials, seconds=seconds, file=str(file))
     except BadSurvey as error:
         problems = "\n".join(one_line(str(problem)) for problem in error.problems)
         raise click.ClickException(f"{file} is no valid survey:\n{problems}") from None

@@ -2,40 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import comb
+from pathlib import Path
+from typing import Any, cast
 
-from deniably.audit.question_audit import TRIALS, Verdict, audit
+from deniably.audit.ladder import (
+    EXIT,
+    Judged,
+    Rung,
+    conclusion,
+    judge_question,
+    judge_whole,
+    part_of,
+    witness_said,
+    worst,
+)
+from deniably.audit.question_audit import TRIALS, Verdict, verdicts
+from deniably.audit.replay.replaying import SECONDS, Replays, replay
+from deniably.audit.replay.witness import Witness, witness_of
 from deniably.audit.walking import Walk
-from deniably.audit.whole_reports import ReportAudit, whole_reports
+from deniably.audit.walking import answers as inputs_of
+from deniably.audit.whole_reports import ReportAudit, ReportWalk, whole_reports
 from deniably.core.table import Cell, Table
 from deniably.design.recognition import recognition
+from deniably.mechanisms import Memoised
 from deniably.survey.survey import Survey, Waves
 
 HEADING = ("question", "claimed", "exact", "certified", "")
+_NODE_PATHS = 20_000
+"""Paths of a question up to which it is walked in JavaScript, too."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audited(Table):
     """The table of an audit, with the ``verdicts`` on the questions and on ``whole`` reports.
 
+    ``judged`` has for each question, and for whole reports, where it stands from proved to failed
+    (see ``ladder``), and ``outcome`` the worst of these. ``replays`` is what was replayed, and
+    ``witness`` the difference that was found, to be seen again. ``sentences`` explain columns, and
     ``recognition`` is ``recognition_fault``'s sentence.
 
     Each row has a question's epsilons: ``claimed``, ``exact`` (of the published integers) and
-    ``certified`` (a lower bound from its reports). ``outcome`` is passed, counted or failed;
-    ``fault`` says in words what is wrong.
+    ``certified`` (a lower bound from its reports, which earns nothing). ``outcome`` is proved,
+    replayed, in part, counted or failed; ``fault`` says in words what is wrong.
     """
 
     verdicts: Sequence[Verdict]
     whole: ReportAudit
+    judged: Sequence[Judged]
+    replays: Replays
+    sentences: Sequence[str] = ()
     recognition: str | None = None
 
     @property
+    def outcome(self) -> Rung:
+        """The worst verdict of all parts, in both languages."""
+        faults = (self.whole.fault, self.recognition, self.replays.fault)
+        coins = (self.replays.python.coins, self.replays.javascript.coins)
+        if any((*faults, *coins, *(one.fault for one in self.verdicts))):
+            return "failed"
+        return worst(one.rung for one in self.judged)
+
+    @property
     def passed(self) -> bool:
-        """Whether no fault was found."""
-        faults = (self.whole.fault, self.recognition, *(one.fault for one in self.verdicts))
-        return not any(faults)
+        """Whether everything was proved or replayed, in Python and in JavaScript."""
+        return EXIT[self.outcome] == 0
+
+    @property
+    def exit_code(self) -> int:
+        """That of the command: 0, 1, 3 or 4."""
+        return EXIT[self.outcome]
+
+    @property
+    def witness(self) -> Witness | None:
+        """What it takes to see the difference of a replay again; None where there was none."""
+        fault = self.replays.fault
+        return witness_of(self.replays.study, fault) if fault else None
+
+    @property
+    def conclusion(self) -> str:
+        """The last sentence: what was earned, and what was not looked at."""
+        fault = self.replays.fault
+        if self.outcome == "failed" and fault:
+            return f"FAILED: {witness_said(fault)}."
+        return conclusion(self.outcome, self.replays)
 
 
 def recognition_fault(survey: Survey) -> str | None:
@@ -53,13 +105,27 @@ def recognition_fault(survey: Survey) -> str | None:
     return f"the survey says {says} can be recognised from wave to wave; about {risk.of_1000} can"
 
 
-def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:
+def audit_survey(
+    survey: Survey,
+    *,
+    trials: int = TRIALS,
+    seconds: float | None = None,
+    scenarios: int | None = None,
+    modules: Path | None = None,
+    progress: Callable[[str], object] = lambda text: None,
+    walked: Callable[[Verdict], object] = lambda verdict: None,
+) -> Audited:
     """Audit a survey by the code that devices run: see ``deniably audit --help``.
 
     Every branch is walked where there are not too many. ``trials`` reports of each of two answers
-    certify a lower bound of epsilon (Arcolezi and Gambs 2024, PoPETs). The probability
-    of a false alarm is at most one in a million for each question. Raises ValueError for fewer
-    than 10 trials.
+    certify a lower bound of epsilon (Arcolezi and Gambs 2024, PoPETs). For ``seconds`` (10, or
+    fewer where that is plenty, and up to twice as many where it is not enough) devices are replayed
+    in Python and, with Node, in JavaScript; ``scenarios`` is a number of replays instead of a time,
+    and ``modules`` a folder of other modules than the shipped ones. The probability of a false
+    alarm is at most one in a million for each question. ``progress`` is told what is done next,
+    and ``walked`` each question's walk as soon as it is over.
+
+    Raises ValueError for fewer than 10 trials.
 
     >>> from deniably import audit_survey, load_survey
     >>> survey = load_survey({
@@ -67,31 +133,81 @@ def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:
     ...     "title": "Honesty at work",
     ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
     ... })
-    >>> audited = audit_survey(survey, trials=100)
-    >>> audited.passed, audited.rows[0]["outcome"], round(audited.rows[0]["exact"], 4)
-    (True, 'passed', 1.0986)
+    >>> audited = audit_survey(survey, trials=100, seconds=0)  # a walk alone, and no replays
+    >>> audited.outcome, audited.passed, round(audited.rows[0]["exact"], 4)
+    ('in part', False, 1.0986)
     """
-    verdicts = audit(survey, trials)
-    together, *pairs = whole_reports(survey)
-    whole = ReportAudit(together, tuple(pairs))
-    fault = recognition_fault(survey)
+    done: list[Verdict] = []
+    for verdict in _with_progress(survey, trials, progress):
+        done.append(verdict)
+        walked(verdict)
+    whole = _walk_together(survey, progress)
+    replays = replay(
+        json.loads(survey.canonical),
+        SECONDS if seconds is None else seconds,
+        until_enough=seconds is None,
+        scenarios=scenarios,
+        modules=modules,
+        walks=list(_walks(survey, done)),
+        progress=progress,
+    )
+    progress("")
+    questions = zip(survey.questions, done, strict=True)
+    judged = [judge_question(question, verdict, replays) for question, verdict in questions]
+    judged.append(judge_whole(whole, replays))
+    recognition = recognition_fault(survey)
     return Audited(
         caption=f"{survey.name}: {survey.title}",
-        rows=[_cells(one) for one in verdicts],
-        lines=[HEADING, *map(line, verdicts)],
+        rows=[_cells(*pair) for pair in zip(done, judged, strict=False)],
+        lines=[HEADING, *(line(*pair) for pair in zip(done, judged, strict=False))],
         texts=1,
         notes=[
-            f"whole reports: {of_whole(whole)}",
-            *([f"recognition: FAILED: {fault}"] if fault else []),
-            *explained(verdicts, whole, trials),
+            *(f"{one.name}: {one.said}" for one in judged),
+            *([f"recognition: FAILED: {recognition}"] if recognition else []),
+            *explained(done, trials),
         ],
-        verdicts=verdicts,
+        sentences=tuple(explained(done, trials)),
+        verdicts=done,
         whole=whole,
-        recognition=fault,
+        judged=judged,
+        replays=replays,
+        recognition=recognition,
     )
 
 
-def _cells(one: Verdict) -> dict[str, Cell]:
+def _with_progress(
+    survey: Survey, trials: int, progress: Callable[[str], object]
+) -> Iterator[Verdict]:
+    running = verdicts(survey, trials)
+    for number, question in enumerate(survey.questions, start=1):
+        progress(f"walking {question.name}, {number} of {len(survey.questions)} questions")
+        yield next(running)
+
+
+def _walk_together(survey: Survey, progress: Callable[[str], object]) -> ReportAudit:
+    progress("walking whole reports")
+    found: list[ReportWalk] = []
+    for one in whole_reports(survey):
+        found.append(one)
+        progress(f"walking whole reports, {len(found)} pairs")
+    together, *pairs = found
+    return ReportAudit(together, tuple(pairs))
+
+
+def _walks(survey: Survey, done: Sequence[Verdict]) -> Iterator[tuple[str, list[Any]]]:
+    """The questions whose every branch is walked in JavaScript as well, and their inputs."""
+    for question, verdict in zip(survey.questions, done, strict=True):
+        few = verdict.walk.complete and verdict.walk.paths <= _NODE_PATHS
+        if few and not isinstance(question.mechanism, Memoised):
+            inputs = inputs_of(question.mechanism.law)
+            yield question.name, [_as_json(one) for one in inputs]
+
+
+def _as_json(given: Any) -> Any:
+    return list(cast(tuple[int, ...], given)) if isinstance(given, tuple) else given
+
+
+def _cells(one: Verdict, judged: Judged) -> dict[str, Cell]:
     return {
         "question": one.question,
         "claimed": one.claimed,
@@ -99,92 +215,23 @@ def _cells(one: Verdict) -> dict[str, Cell]:
         "delta": float(one.exact.delta),
         "certified": one.certified.epsilon,
         "walked": one.walk.complete,
-        "outcome": one.outcome,
+        "outcome": judged.rung,
         "fault": one.fault,
     }
 
 
-def line(one: Verdict) -> tuple[str, ...]:
-    """One verdict as texts for the columns of ``HEADING``."""
+def line(one: Verdict, judged: Judged | None = None) -> tuple[str, ...]:
+    """One verdict as texts for the columns of ``HEADING``: judged, or as far as it was walked."""
     claimed, exact = f"{one.claimed:.4f}", f"{one.exact.epsilon:.4f}"
     least = one.certified.epsilon
-    return (one.question, claimed, exact, f">= {least:.4f}" if least else "nothing", _outcome(one))
-
-
-def explained(done: Sequence[Verdict], whole: ReportAudit, trials: int) -> Iterator[str]:
-    """Sentences that explain the words which occur in this table."""
-    walked = [one for one in done if one.walk.complete and not one.fault]
-    parts = [one for one in done if not one.walk.complete and not one.fault]
-    proved = [one for one in done if one.certified.epsilon]
-    each = f"{trials:,} reports of each of two answers"
-    if walked:
-        where = "" if len(walked) == len(done) else ", where every branch was walked,"
-        yield (
-            f"Walked: every report of the code{where} has exactly the probability that the"
-            " published integers say."
-        )
-    if parts:
-        yield (
-            "Likeliest branches, or some answers: of what was walked, no report is likelier than"
-            " the integers say. The rest was not walked: reports were counted, which shows large"
-            " faults alone."
-        )
-    if proved:
-        yield (
-            f"Certified: {each} prove that the epsilon is at least that, but for one chance in a"
-            " million."
-        )
-    if len(proved) < len(done):
-        yield (
-            f"Nothing certified: {each} are too few to prove any epsilon; more trials prove more."
-        )
-    if not whole.fault:
-        yield _product_of_laws(whole)
-
-
-def _product_of_laws(whole: ReportAudit) -> str:
-    far, follows = ", as far as they were walked", " The rest was not walked."
-    if whole.outcome == "passed":
-        far = ""
-        follows = (
-            " So all questions together give away what they give away one by one, and no more."
-        )
-    return (
-        f"Whole reports{far}: every byte that is sent has the product of the questions' laws,"
-        f" with an id that nothing else is made of.{follows}"
-    )
-
-
-def of_whole(whole: ReportAudit) -> str:
-    """The outcome for whole reports, as a sentence."""
-    together, pairs = whole.together, whole.pairs
-    if whole.fault:
-        return f"FAILED: {whole.fault}"
-    number = len(together.questions)
-    if whole.outcome == "passed":
-        asked = "question" if number == 1 else f"{number} questions together"
-        return f"passed, every branch of all {together.of:,} answers to the {asked} walked"
-    said = (
-        f"in part, likeliest branches ({_part(1 - together.unexplored_mass)}) of"
-        f" {together.answers:,} of {together.of:,} answers to all {number} questions walked"
-    )
-    if not pairs:
-        return said
-    every, whole_pairs = comb(number, 2), whole.complete_pairs
-    some = f", {len(pairs) - whole_pairs:,} in part" if len(pairs) > whole_pairs else ""
-    none = f", {every - len(pairs):,} not at all" if every > len(pairs) else ""
-    return f"{said}; of {every:,} pairs of questions {whole_pairs:,} to the end{some}{none}"
-
-
-def _outcome(one: Verdict) -> str:
-    delta = f", delta {float(one.exact.delta):g}" if one.exact.delta else ""
-    if one.fault:
-        return f"FAILED: {one.fault}{delta}"
-    how = _walked(one.walk)
+    said: str = judged.rung if judged else _walked(one.walk)
+    if one.fault or said == "failed":
+        said = f"FAILED: {one.fault}" if one.fault and not judged else "FAILED"
     if one.history:
-        how += f"; waves from one memo, in all {one.history.epsilon:.4f}"
-    said = "passed" if one.outcome == "passed" else "counted, nothing certified"
-    return f"{said}, {how}{delta}"
+        said += f"; waves from one memo, in all {one.history.epsilon:.4f}"
+    if one.exact.delta:
+        said += f", delta {float(one.exact.delta):g}"
+    return (one.question, claimed, exact, f">= {least:.4f}" if least else "nothing", said)
 
 
 def _walked(walk: Walk) -> str:
@@ -192,11 +239,18 @@ def _walked(walk: Walk) -> str:
         return "every branch walked"
     some = f"{walk.answers:,} of {walk.of:,} answers"
     if not walk.unexplored_mass:
-        return f"every branch of {some} walked, reports counted"
-    return (
-        f"likeliest branches ({_part(1 - walk.unexplored_mass)}) of {some} walked, reports counted"
-    )
+        return f"every branch of {some} walked"
+    return f"likeliest branches ({part_of(1 - walk.unexplored_mass)}) of {some} walked"
 
 
-def _part(share: float) -> str:
-    return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
+def explained(done: Sequence[Verdict], trials: int) -> Iterator[str]:
+    """Sentences that explain the column of certified epsilons."""
+    proved = [one for one in done if one.certified.epsilon]
+    each = f"{trials:,} reports of each of two answers"
+    if proved:
+        yield (
+            f"Certified: {each} show that the epsilon is at least that, but for one chance in a"
+            " million. It is a lower bound, which speaks for no claim."
+        )
+    if len(proved) < len(done):
+        yield (f"Nothing certified: {each} are too few to show any epsilon; more trials show more.")

@@ -31,8 +31,9 @@ class Walk:
     """The outcome of a walk: ``answers`` of the mechanism's ``of`` answers were walked.
 
     ``paths`` counts all paths. ``unexplored_mass`` is the largest probability left over for one
-    answer. ``realised`` is the epsilon of the answers that were walked to the end: infinite
-    where one rules a report out, None where fewer than two were. ``fault`` says what is wrong.
+    answer, and ``finished`` counts those that left none. ``realised`` is the epsilon of the answers
+    that were walked to the end: infinite where one rules a report out, None where fewer than two
+    were. ``fault`` says what is wrong.
     """
 
     answers: int
@@ -41,6 +42,7 @@ class Walk:
     unexplored_mass: float
     realised: float | None
     fault: str | None
+    finished: int = 0
 
     @property
     def complete(self) -> bool:
@@ -74,7 +76,7 @@ def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -
     if odds is None or odds > mechanism.loss.odds_bound:
         fault = fault or "one report shifts the odds by more than the mechanism's weights say"
     realised = None if len(laws) < 2 else inf if odds is None else log(odds)
-    return Walk(walked, law.domain.count, followed, float(unexplored), realised, fault)
+    return Walk(walked, law.domain.count, followed, float(unexplored), realised, fault, len(laws))
 
 
 def fault_of(

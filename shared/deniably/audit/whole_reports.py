@@ -295,43 +295,33 @@ def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[MechanismI
 
 
 def _number(survey: Survey) -> int:
-    return prod(
-        question.mechanism.law.domain.count - _alone(question) - _refused(question)
-        for question in survey.questions
-    )
+    return prod(map(_answers, survey.questions))
 
 
-def _refused(question: Question) -> int:
-    """How many of the inputs no answer to the question can be, as they have "not applicable"."""
-    domain = question.mechanism.law.domain
-    if show_if(question) is None:
-        return 0
-    if isinstance(domain, Ticks) and not _alone(question):
-        return sum(comb(domain.k - 1, ticks - 1) for ticks in range(1, domain.most + 1))
-    return 1
+def _answers(question: Question) -> int:
+    """How many inputs an answer to the question can be."""
+    domain, hides = question.mechanism.law.domain, show_if(question) is not None
+    if isinstance(domain, Ticks) and isinstance(question, SelectMultiple):
+        return sum(comb(domain.k - hides, ticks) for ticks in range(question.most + 1))
+    return domain.count - isinstance(domain, Ticks) - hides
 
 
 def _meant(question: Question) -> Iterator[MechanismInput]:
     """The inputs that an answer to the question can be; of one choice by ticks there is one."""
-    alone = _alone(question)
-    every: Iterator[Any] = (
-        one for one in inputs_of(question.mechanism.law) if not alone or len(one) == 1
-    )
-    if show_if(question) is None:
-        return every
+    ticks = isinstance(question.mechanism.law.domain, Ticks)
+    least, most = (0, question.most) if isinstance(question, SelectMultiple) else (1, 1)
     # Who is shown a question is not offered this one; who is not, gives it whatever they mean.
-    hidden: int = cast(Any, question).names.index(NOT_APPLICABLE)
-    return (one for one in every if not _gives(one, hidden))
+    hidden: int | None = None
+    if show_if(question) is not None:
+        hidden = cast(Any, question).names.index(NOT_APPLICABLE)
+    for one in inputs_of(question.mechanism.law):
+        fits = not ticks or least <= len(one) <= most
+        if fits and (hidden is None or not _gives(one, hidden)):
+            yield one
 
 
 def _gives(meant: MechanismInput, choice: int) -> bool:
     return choice in meant if isinstance(meant, tuple) else choice == meant
-
-
-def _alone(question: Question) -> bool:
-    return isinstance(question.mechanism.law.domain, Ticks) and not isinstance(
-        question, SelectMultiple
-    )
 
 
 # --- whole surveys --------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from shlex import quote
 from typing import cast
 
 from deniably.audit.question_audit import TRIALS
-from deniably.audit.survey_audit import Audited, audit_survey, of_whole
+from deniably.audit.survey_audit import Audited, audit_survey
 from deniably.authoring.checking import Checked, check_survey, fake_text
 from deniably.core.loss import Loss
 from deniably.core.own_version import own_version
@@ -79,18 +79,20 @@ def dossier(
     file: str | None = None,
     today: date | None = None,
     trials: int = TRIALS,
+    seconds: float | None = None,
 ) -> Dossier:
     """The dossier of an author's survey for ``n`` respondents, for an ethics board.
 
     ``source`` is a YAML or JSON file as authors write it, or the document itself. The example
     reports are drawn with ``seed``. ``file`` is what the commands in it call the survey. It runs
-    the audit with ``trials`` reports of each of two answers to a question. Raises OSError,
+    the audit with ``trials`` reports of each of two answers to a question, and for ``seconds``
+    (see ``audit_survey``). Raises OSError,
     BadSurvey, and ValueError where ``n`` is below 1 or the noise hides every figure.
     """
     checked = check_survey(source)
     survey = checked.survey
     named = quote(file or (f"{survey.name}.yaml" if isinstance(source, Mapping) else str(source)))
-    board = _Board(checked, survey, n, named, SEED.read("seed", seed), trials)
+    board = _Board(checked, survey, n, named, SEED.read("seed", seed), trials, seconds)
     today = today or datetime.now(UTC).date()
     return Dossier(survey, n, board.signed(today), list(board.parts(today)))
 
@@ -103,6 +105,7 @@ class _Board:
     file: str
     seed: int
     trials: int
+    seconds: float | None
 
     def parts(self, today: date) -> Iterator[DossierPart]:
         planned = plan_survey(self.survey, n=self.n)
@@ -122,7 +125,9 @@ class _Board:
         yield self._margins(planned)
         yield self._alternatives(planned)
         yield self._fakes()
-        yield self._audited(audit_survey(self.survey, trials=self.trials), today)
+        yield self._audited(
+            audit_survey(self.survey, trials=self.trials, seconds=self.seconds), today
+        )
         yield unprotected(self.survey)
         yield self._others()
         yield self._register()
@@ -386,21 +391,25 @@ class _Board:
         heads, *lines = found.lines
         certified = heads.index("certified")
         shown = [(*line[:certified], line[-1]) for line in lines]
-        verdict = "Passed" if found.passed else "FAILED"
-        if found.passed and any(one.outcome != "passed" for one in found.verdicts):
-            verdict = "Nothing found against it, but not everything was shown"
         recognition = [f"Recognition: FAILED: {found.recognition}"] if found.recognition else []
+        node = found.replays.javascript
+        given = () if self.seconds is None else ("--seconds", f"{self.seconds:g}")
+        ran = (
+            "the code that devices run, in Python and in JavaScript,"
+            if not node.not_run and not found.replays.python.not_run
+            else "the Python code of devices, and not the JavaScript that phones run,"
+        )
         return DossierPart(
             "Verdict of the audit",
             [
-                f"{verdict}. On {today.isoformat()} version {own_version()} walked the code"
-                " that devices run, and compared it with the integers of the survey with the digest"
-                f" {self.survey.digest}."
+                f"{found.conclusion} On {today.isoformat()} version {own_version()} audited {ran}"
+                " and compared it with the specification and with the integers of the survey with"
+                f" the digest {self.survey.digest}."
             ],
-            [(*heads[:certified], "outcome"), *shown],
-            notes=[f"Whole reports: {of_whole(found.whole)}.", *recognition],
+            [(*heads[:certified], "verdict"), *shown],
+            notes=[*(f"{one.name}: {one.said}" for one in found.judged), *recognition],
             commands=[
-                self._command("audit", "--trials", self.trials),
+                self._command("audit", "--trials", self.trials, *given),
                 self._command("check"),
                 "deniably --version",
             ],

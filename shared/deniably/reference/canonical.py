@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import cached_property
 from typing import Any
 
 from deniably.reference.refusal import Invalid, require
@@ -38,7 +39,7 @@ def canonical(value: Json) -> str:
         return '"' + re.sub('["\\\\\x00-\x1f]', _escaped, value) + '"'
     if type(value) is list:
         return "[" + ",".join(canonical(item) for item in value) + "]"
-    require(type(value) is dict, "only objects, arrays, strings, booleans and integers")
+    require(isinstance(value, dict), "only objects, arrays, strings, booleans and integers")
     keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
     return "{" + ",".join(canonical(key) + ":" + canonical(value[key]) for key in keys) + "}"
 
@@ -47,5 +48,15 @@ def _escaped(found: re.Match[str]) -> str:
     return ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}")
 
 
+class Published(dict[str, Any]):
+    """An object that is not changed any more: its digest is computed once."""
+
+    @cached_property
+    def digest(self) -> str:
+        return digest(dict(self))
+
+
 def digest(value: Json) -> str:
+    if isinstance(value, Published):
+        return value.digest
     return hashlib.sha256(canonical(value).encode()).hexdigest()

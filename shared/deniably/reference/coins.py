@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 from deniably.reference.refusal import require
 
 
-class Tape:
-    """Coins that read given bytes. `consumed` counts them."""
+class Coins:
+    """Section 1; where the bytes come from, `word` says."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data, self.consumed = data, 0
+    def word(self) -> int:
+        """The next 7 bytes, as one integer below 2^53."""
+        raise NotImplementedError
 
     def below(self, n: int) -> int:
         require(1 <= n <= 2**53, "a bound is from 1 to 2^53")
         while True:
-            block = self.data[self.consumed : self.consumed + 7]
-            assert len(block) == 7, "the tape is too short for this vector"
-            self.consumed += 7
-            u = int.from_bytes(block, "big") % 2**53
+            u = self.word()
             if u >= 2**53 - (2**53 % n):
                 continue
             return u % n
@@ -29,10 +29,50 @@ class Tape:
         require(all(weight >= 0 for weight in weights), "weights are not negative")
         require(1 <= sum(weights) <= 2**53, "the sum of the weights is from 1 to 2^53")
         u = self.below(sum(weights))
-        return next(i for i in range(len(weights)) if u < sum(weights[: i + 1]))
+        return next(i for i, together in enumerate(accumulate(weights)) if u < together)
 
 
-def pick(coins: Tape, n: int, size: int) -> list[int]:
+class Tape(Coins):
+    """Coins that read given bytes. `consumed` counts them."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.consumed = data, 0
+
+    def word(self) -> int:
+        block = self.data[self.consumed : self.consumed + 7]
+        assert len(block) == 7, "the tape is too short for this vector"
+        self.consumed += 7
+        return int.from_bytes(block, "big") % 2**53
+
+
+class TooFewBytes(Exception):
+    """The device took fewer bytes of the operating system than this needs."""
+
+
+class Blocks(Coins):
+    """Coins that read the blocks of bytes which the operating system gave to a device.
+
+    Each object of coins in the device begins with a new block; what is left of one is never used.
+    """
+
+    def __init__(self, blocks: Sequence[bytes]) -> None:
+        self.blocks, self.used = blocks, 0
+        self._block, self._place = b"", 0
+
+    def new_object(self) -> None:
+        self._block, self._place = b"", 0
+
+    def word(self) -> int:
+        if self._place + 7 > len(self._block):
+            if self.used == len(self.blocks) or len(self.blocks[self.used]) < 7:
+                raise TooFewBytes
+            self._block, self._place = self.blocks[self.used], 0
+            self.used += 1
+        self._place += 7
+        return int.from_bytes(self._block[self._place - 7 : self._place], "big") % 2**53
+
+
+def pick(coins: Coins, n: int, size: int) -> list[int]:
     require(0 <= size <= n, "size is from 0 to n")
     items = list(range(n))
     for i in range(size):
@@ -41,12 +81,12 @@ def pick(coins: Tape, n: int, size: int) -> list[int]:
     return items[:size]
 
 
-def knot(coins: Tape, x: int, k: int, knots: int) -> int:
+def knot(coins: Coins, x: int, k: int, knots: int) -> int:
     low, rest = divmod(x * (knots - 1), k - 1)
     return low + 1 - coins.choose([rest, k - 1 - rest])
 
 
-def chance(coins: Tape, n: int, d: int) -> bool:
+def chance(coins: Coins, n: int, d: int) -> bool:
     j = 1
     while True:
         first = coins.choose([n, d - n])
@@ -56,7 +96,7 @@ def chance(coins: Tape, n: int, d: int) -> bool:
         j += 1
 
 
-def fall(coins: Tape, n: int, d: int) -> bool:
+def fall(coins: Coins, n: int, d: int) -> bool:
     ratio = Fraction(n, d)
     n, d = ratio.numerator, ratio.denominator
     for _ in range(n // d):
@@ -65,7 +105,7 @@ def fall(coins: Tape, n: int, d: int) -> bool:
     return chance(coins, n % d, d)
 
 
-def laplace(coins: Tape, t: int, s: int) -> int:
+def laplace(coins: Coins, t: int, s: int) -> int:
     while True:
         u = coins.below(t)
         if not chance(coins, u, t):
@@ -80,7 +120,7 @@ def laplace(coins: Tape, t: int, s: int) -> int:
         return -y if negative == 1 else y
 
 
-def gaussian(coins: Tape, p: int, q: int) -> int:
+def gaussian(coins: Coins, p: int, q: int) -> int:
     t = math.isqrt(p // q) + 1
     while True:
         y = laplace(coins, t, 1)

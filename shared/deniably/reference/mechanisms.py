@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniably.reference.coins import Tape, gaussian, knot, laplace, pick
+from deniably.reference.coins import Coins, gaussian, knot, laplace, pick
 from deniably.reference.parameters import check, ratio, reach, set_weights
 from deniably.reference.refusal import require
 from deniably.reference.subsets import randomise
@@ -27,9 +27,14 @@ def check_answer(m: Mechanism, answer: Json) -> None:
         require(type(answer) is int and 0 <= answer < m["k"], "a position is below k")
 
 
-def report(m: Mechanism, answer: Json, coins: Tape) -> list[int]:
+def report(m: Mechanism, answer: Json, coins: Coins) -> list[int]:
     check(m)
     check_answer(m, answer)
+    return drawn(m, answer, coins)
+
+
+def drawn(m: Mechanism, answer: Json, coins: Coins) -> list[int]:
+    """The report of a mechanism and an answer that were checked."""
     name = m["name"]
     if name == "subset_selection":
         return randomise(m["k"], m["omega"], m["own"], m["other"], answer, coins)
@@ -83,7 +88,7 @@ def report(m: Mechanism, answer: Json, coins: Tape) -> list[int]:
         ]
     d = len(m["parts"])
     return [
-        report(m["parts"][c], answer[c], coins)[0] * d + c for c in sorted(pick(coins, d, m["s"]))
+        drawn(m["parts"][c], answer[c], coins)[0] * d + c for c in sorted(pick(coins, d, m["s"]))
     ]
 
 

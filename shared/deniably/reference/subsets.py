@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-from deniably.reference.coins import Tape
+from deniably.reference.coins import Coins
 from deniably.reference.refusal import require
 from deniably.reference.values import Json, Law
 
@@ -19,7 +19,7 @@ def check_subset(k: Json, omega: Json, own: Json, other: Json) -> None:
     require(omega * own + (k - omega) * other <= 2**53, "Z is at most 2^53")
 
 
-def randomise(k: int, omega: int, own: int, other: int, answer: Json, coins: Tape) -> list[int]:
+def randomise(k: int, omega: int, own: int, other: int, answer: Json, coins: Coins) -> list[int]:
     check_subset(k, omega, own, other)
     require(0 <= answer < k, "an answer is from 0 to k-1")
     kept = coins.choose([omega * own, (k - omega) * other]) == 0

@@ -7,10 +7,10 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from deniably.reference.coins import Tape
+from deniably.reference.coins import Coins
 from deniably.reference.laws import law as finite_law
 from deniably.reference.losses import loss
-from deniably.reference.mechanisms import check_answer, report
+from deniably.reference.mechanisms import check_answer, drawn
 from deniably.reference.parameters import LIMIT, check, integers, only, set_weights
 from deniably.reference.refusal import Invalid, require
 from deniably.reference.subsets import channel
@@ -132,18 +132,25 @@ def history(m: Mechanism) -> Loss:
 
 
 def respond(
-    m: Mechanism, answer: Json, coins: Tape, memo: list[int] | None = None
+    m: Mechanism, answer: Json, coins: Coins, memo: list[int] | None = None
 ) -> tuple[list[int], list[int]]:
     """(report, the memo it was made from)"""
     check_memoised(m)
     check_answer(m["once"], answer)
+    return drawn_in_waves(m, answer, coins, memo)
+
+
+def drawn_in_waves(
+    m: Mechanism, answer: Json, coins: Coins, memo: list[int] | None = None
+) -> tuple[list[int], list[int]]:
+    """The same, of a mechanism and an answer that were checked."""
     if memo is None:
-        memo = report(memo_of(m), answer, coins)
+        memo = drawn(memo_of(m), answer, coins)
     require(len(memo) == 1 and 0 <= memo[0] < memos(m["once"]), "one of the memos")
     (z,) = memo
     if m["once"]["name"] in ("window", "channel"):
         return [coins.choose(wanted(m, z))], memo
-    return report(second(m), z, coins), memo
+    return drawn(second(m), z, coins), memo
 
 
 # --- laws ---

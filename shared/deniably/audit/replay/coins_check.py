@@ -1,0 +1,70 @@
+"""Checks the one door of randomness itself, without statistics (SPEC 1).
+
+Words at the edges are fed, which no run ever meets; and the draws of one object of coins must be
+those of the bytes that the operating system gave it, each used once and in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deniably.core.coins import Coins
+from deniably.reference.coins import Blocks, Tape, TooFewBytes
+
+BOUNDS = (1, 2, 3, 5, 7, 100, 255, 256, 2**32, 2**32 + 1, 2**52 - 1, 2**52 + 1, 2**53 - 1, 2**53)
+STREAM = [2, 3, 5, 7, 11, 100, 256, 1000, 3 * 2**20, 2**32] * 100
+"""The bounds of 1,000 draws."""
+
+_LARGEST = 2**53
+Below = Callable[[Sequence[tuple[int, bytes]]], Sequence[tuple[int, int]]]
+Stream = Callable[[Sequence[int]], tuple[Sequence[int], Sequence[bytes]]]
+
+
+def edge_draws() -> list[tuple[int, bytes]]:
+    """(bound, tape) with words at the edges of each bound, and behind them one that is taken."""
+    found: list[tuple[int, bytes]] = []
+    for n in BOUNDS:
+        limit = _LARGEST - _LARGEST % n
+        for word in {0, 1, n - 1, n, limit - 1, limit, limit + 1, _LARGEST - 1}:
+            if 0 <= word < _LARGEST:
+                for top in (0, 0b10100000):  # three bits that are dropped
+                    first = (word | top << 48).to_bytes(7, "big")
+                    found.append((n, first + (1).to_bytes(7, "big") * 2))
+    return found
+
+
+def fault_of_coins(below: Below, stream: Stream) -> str | None:
+    """What is wrong with the coins of a device, in words; None where nothing is.
+
+    ``below`` draws from given bytes and tells how many it took; ``stream`` is one object's draws.
+    """
+    draws = edge_draws()
+    for (n, tape), (value, taken) in zip(draws, below(draws), strict=True):
+        right = Tape(tape)
+        if (right.below(n), right.consumed) != (value, taken):
+            return f"of the bytes {tape[:7].hex()} below({n}) makes {value}, taking {taken} bytes"
+    values, blocks = stream(STREAM)
+    coins = Blocks(blocks)
+    try:
+        drawn = [coins.below(n) for n in STREAM]
+    except TooFewBytes:
+        return "1,000 draws take fewer random bytes of the operating system than they need"
+    if drawn != list(values):
+        place = next(i for i, (a, b) in enumerate(zip(drawn, values, strict=True)) if a != b)
+        return f"draw {place + 1} of one object of coins is not of the operating system's bytes"
+    return None if coins.used == len(blocks) else "it takes random bytes that it does not use"
+
+
+def below_in_python(draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]:
+    """``Below`` of the Python device."""
+    found: list[tuple[int, int]] = []
+    for n, tape in draws:
+        place = 0
+
+        def take(count: int, tape: bytes = tape) -> bytes:
+            nonlocal place
+            place += count
+            return tape[place - count : place]
+
+        found.append((Coins(take).below(n), place))
+    return found

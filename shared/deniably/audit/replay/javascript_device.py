@@ -1,0 +1,226 @@
+"""Runs scenarios in Node, with the JavaScript modules of browsers, and tells what they did."""
+
+from __future__ import annotations
+
+import json
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from deniably.audit.replay.expected import Observed
+from deniably.audit.replay.invitation_key import EXPONENT, TEXT
+from deniably.audit.replay.scenarios import Scenario, Study
+from deniably.reference.canonical import canonical
+
+LEAST_NODE = 20
+_RUN = Path(__file__).with_name("run.mjs")
+
+
+class NoNode(Exception):
+    """The modules cannot be run here; the message says why, for the end of a sentence."""
+
+
+class NodeFailed(Exception):
+    """Node ended, or the modules do not load or verify this survey; the message says how."""
+
+
+def shipped_modules() -> Path | None:
+    """The folder of the modules that this installation serves to browsers, if it has one."""
+    found = find_spec("deniably_client")  # by name: it is a package of its own
+    if found is None or not found.submodule_search_locations:
+        return None
+    folder = Path(found.submodule_search_locations[0]) / "web"
+    return folder if folder.is_dir() else None
+
+
+def find_node() -> str:
+    """The path of a Node that is new enough. Raises NoNode."""
+    path = shutil.which("node")
+    if path is None:
+        raise NoNode("there is no node here")
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"v([0-9]+)\.", said)
+    if version is None or int(version[1]) < LEAST_NODE:
+        raise NoNode(f"node here is {said.strip() or 'broken'}, and {LEAST_NODE} is the least")
+    return path
+
+
+class Node:
+    """A process of Node that runs modules. Raises NoNode. Use it as a context."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [find_node(), str(_RUN)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, encoding="utf-8",
+        )  # fmt: skip
+        self.used = 0.0
+        """Seconds of processor time that it has used."""
+
+    def __enter__(self) -> Node:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def send(self, **task: Any) -> None:
+        """Give it a task. Raises NodeFailed."""
+        assert self._process.stdin
+        try:
+            self._process.stdin.write(json.dumps(task) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise NodeFailed(self._last_words()) from None
+
+    def receive(self) -> Any:
+        """What it found. Raises NodeFailed."""
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise NodeFailed(self._last_words())
+        answered = json.loads(line)
+        if "broken" in answered:
+            raise NodeFailed(answered["broken"])
+        self.used = (answered["used"]["user"] + answered["used"]["system"]) / 1e6
+        return answered["found"]
+
+    def is_ready(self) -> bool:
+        """Whether ``receive`` would not wait."""
+        assert self._process.stdout
+        return bool(select.select([self._process.stdout], [], [], 0)[0])
+
+    def _last_words(self) -> str:
+        self._process.kill()
+        _, errors = self._process.communicate()
+        found = re.search(r"^\w*Error.*$", errors or "", re.MULTILINE)
+        return found[0][:300] if found else "it ends without a word"
+
+
+class JavaScriptDevice:
+    """Devices for the surveys of one study, in a context.
+
+    ``folder`` has the modules, by default those that are shipped; ``node`` is the process, by
+    default a new one. Raises NoNode.
+    """
+
+    language = "JavaScript"
+
+    def __init__(self, study: Study, folder: Path | None = None, node: Node | None = None) -> None:
+        self.study = study
+        modules = folder or shipped_modules()
+        if modules is None:
+            raise NoNode("the modules of deniably_client are not installed here")
+        self._modules, self._given = modules, node
+        self.version = ""
+
+    def __enter__(self) -> JavaScriptDevice:
+        self._stack = ExitStack()
+        self._node = self._given or self._stack.enter_context(Node())
+        copy = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="deniably-audit-"))
+        self._folder = Path(copy) / "web"
+        # Node takes a .js file for a module where a package says so.
+        styles = shutil.ignore_patterns("*.css", "*.svg")
+        shutil.copytree(self._modules, self._folder, ignore=styles)
+        (self._folder / "package.json").write_text('{"type": "module"}')
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def used(self) -> float:
+        """Seconds of processor time that Node has used."""
+        return self._node.used
+
+    def verify(self) -> None:
+        """Let the modules verify the surveys. Raises NodeFailed where they refuse or break."""
+        surveys = [
+            {"definition": definition, "digest": digest}
+            for definition, digest in zip(self.study.waves, self.study.digests, strict=True)
+        ]
+        key = {"modulus": TEXT, "exponent": f"{EXPONENT:x}"}
+        self._node.send(
+            task="study",
+            folder=str(self._folder),
+            surveys=surveys,
+            limits=self.study.limits,
+            key=key,
+        )
+        self.version = str(self._node.receive()["node"])
+
+    def run(
+        self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()
+    ) -> list[list[Observed]]:
+        """What a device did in each step of each scenario. ``fed`` are the bytes of each step."""
+        self.begin(scenarios, fed)
+        return self.end()
+
+    def begin(self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()) -> None:
+        """Give it scenarios; ``end`` waits for what it did."""
+        texts = [[block.hex() for block in blocks] for blocks in fed]
+        given: list[dict[str, Any]] = []
+        for one in scenarios:
+            document = one["document"]
+            steps = [
+                {key: value for key, value in step.items() if key != "plain"}
+                for step in one["steps"]
+            ]
+            text = canonical(document) if document else None
+            given.append({"document": text, "steps": steps, "fed": texts})
+        self._node.send(task="replay", scenarios=given)
+
+    def is_ready(self) -> bool:
+        """Whether ``end`` would not wait."""
+        return self._node.is_ready()
+
+    def end(self) -> list[list[Observed]]:
+        """What devices did in the scenarios that ``begin`` gave."""
+        return [[_observed(step) for step in steps] for steps in self._node.receive()]
+
+    def walk(self, mechanism: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, str]]:
+        """The law of each input: {cells of a report, joined by commas: probability}."""
+        self._node.send(task="walk", mechanism=mechanism, inputs=inputs)
+        return [dict(law) for law in self._node.receive()]
+
+    def below(self, draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]:
+        """For each bound and tape, what ``below`` draws, and how many bytes it takes."""
+        given = [{"n": n, "bytes": tape.hex()} for n, tape in draws]
+        self._node.send(task="below", draws=given)
+        return [(one["value"], one["at"]) for one in self._node.receive()]
+
+    def stream(self, bounds: Sequence[int]) -> tuple[list[int], list[bytes]]:
+        """The draws of one object of coins, and the blocks of random bytes that it took."""
+        self._node.send(task="stream", bounds=bounds)
+        found = self._node.receive()
+        return found["values"], [bytes.fromhex(one) for one in found["blocks"]]
+
+
+def _observed(step: Mapping[str, Any]) -> Observed:
+    blocks = [bytes.fromhex(block) for block in step["blocks"]]
+    return Observed(
+        step["document"],
+        blocks,
+        step.get("digest"),
+        step.get("refused", False),
+        step.get("broken"),
+        step.get("trade"),
+    )

@@ -1,0 +1,387 @@
+"""Replays a study in each language for some seconds, and counts what was reached."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from deniably.audit.replay.coins_check import below_in_python, fault_of_coins
+from deniably.audit.replay.expected import Difference, Observed, Reference
+from deniably.audit.replay.inputs import answers_to
+from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NodeFailed, NoNode
+from deniably.audit.replay.python_device import PythonDevice
+from deniably.audit.replay.scenarios import CHANGED, Definition, Scenario, Schedule, Study, waves_of
+from deniably.reference.canonical import digest
+from deniably.reference.definition import check_definition
+from deniably.reference.refusal import Invalid
+from deniably.reference.waves import law_of
+
+SECONDS = 10.0
+EACH = 276
+"""Replays of one answer after which a departure in 1 of 20 was missed once in a million audits:
+(19/20)^276 = 7e-7."""
+ALL = 13_800
+"""Replays after which one in 1 of 1,000 was missed as rarely: (999/1000)^13,800 = 1e-6."""
+ALL_IN_NODE = 2_760
+"""In JavaScript, which is slower by several times: 1 of 200."""
+
+NOTHING: Scenario = {"state": "", "kinds": {}, "also": [], "document": None, "steps": []}
+"""The scenario of a fault that needs none."""
+
+_LIMIT = "64"
+_BATCH = 20
+_LONGER = 2.0  # times as many seconds where a verdict needs them
+_PATIENCE = 20  # times as many by the clock on the wall
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A difference, with what it takes to see it again."""
+
+    language: str
+    question: str | None
+    why: str
+    scenario: Scenario
+    blocks: Sequence[Sequence[bytes]]
+    difference: Difference
+
+
+@dataclass
+class Tally:
+    """What was replayed in one language, and what of it was reached."""
+
+    language: str
+    reports: int = 0
+    answers: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    questions: Counter[str] = field(default_factory=Counter[str])
+    kinds: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    states: set[str] = field(default_factory=set[str])
+    scenarios: int = 0
+    classes_done: bool = False
+    version: str = ""
+    fault: Fault | None = None
+    coins: str | None = None
+    not_run: str | None = None
+    walked: set[str] = field(default_factory=set[str])
+    """Questions whose every branch was walked in this language, and is right."""
+
+    def least(self, question: Mapping[str, Any]) -> int:
+        """How often the rarest answer to a question was replayed; 0 where one was not."""
+        name = question["name"]
+        counts = [count for (of, _), count in self.answers.items() if of == name]
+        return min(counts) if len(counts) >= answers_to(question) else 0
+
+    def reached(self, question: Mapping[str, Any]) -> int:
+        """How many of a question's answers were replayed at all."""
+        return sum(of == question["name"] for of, _ in self.answers)
+
+
+@dataclass(frozen=True)
+class Replays:
+    """The replays of a study in both languages. ``kinds`` and ``states`` are those to reach."""
+
+    study: Study
+    python: Tally
+    javascript: Tally
+    kinds: Mapping[str, Sequence[str]]
+    node_kinds: Mapping[str, Sequence[str]]
+    states: Sequence[str]
+    foreign: bool = False
+    """Whether the reference does not know the survey, so that there is nothing to compare with."""
+
+    @property
+    def fault(self) -> Fault | None:
+        """The first fault of all."""
+        return self.python.fault or self.javascript.fault
+
+    def missing_kinds(self, tally: Tally, question: str) -> list[str]:
+        """The classes of inputs that were not reached."""
+        wanted = (self.kinds if tally is self.python else self.node_kinds)[question]
+        return [kind for kind in wanted if (question, kind) not in tally.kinds]
+
+    def missing_states(self, tally: Tally) -> list[str]:
+        """The states of devices that were not reached."""
+        return [state for state in self.states if state not in tally.states]
+
+
+def study_of(definition: Definition) -> Study:
+    """The surveys of one person, of a published definition as JSON."""
+    waves = waves_of(definition)
+    limits: dict[str, str] = dict.fromkeys(("survey", "author", "overall"), _LIMIT)
+    return Study(waves, [digest(one) for one in waves], limits)
+
+
+def replay(
+    definition: Definition,
+    seconds: float = SECONDS,
+    *,
+    until_enough: bool = False,
+    scenarios: int | None = None,
+    modules: Path | None = None,
+    node: Node | None = None,
+    languages: Sequence[str] = ("Python", "JavaScript"),
+    seed: int = 1,
+    walks: Sequence[tuple[str, Sequence[Any]]] = (),
+    progress: Callable[[str], object] = lambda text: None,
+) -> Replays:
+    """Replay a survey's devices for some seconds; it ends at the first fault in each language.
+
+    ``until_enough`` ends it as soon as more would not raise a verdict. ``scenarios`` is their
+    number instead of a time; those of all classes are among them. ``modules`` is the folder of the
+    JavaScript, by default the shipped one, and ``node`` a process to run it. ``seed`` is of the
+    made-up answers, not of coins.
+    ``walks`` are questions whose every branch is walked in JavaScript, with all their inputs.
+    """
+    study = study_of(definition)
+    # Of made-up answers, which are no secret: coins are never drawn from a seed.
+    schedule, in_node = (
+        Schedule(study, Random(seed), anywhere=one)  # noqa: S311
+        for one in (False, True)
+    )
+    replays = Replays(
+        study,
+        Tally("Python"),
+        Tally("JavaScript"),
+        _kinds(schedule),
+        _kinds(in_node),
+        _states(study, schedule),
+    )
+    try:
+        check_definition(dict(definition))
+    except Invalid as error:
+        replays.python.not_run = replays.javascript.not_run = f"the reference refuses it: {error}"
+        return replace(replays, foreign=True)
+    if seconds <= 0:
+        replays.python.not_run = replays.javascript.not_run = "no time was given to replays"
+        return replays
+    with ExitStack() as stack:
+        runs: list[_Run] = []
+        if "Python" in languages:
+            python = stack.enter_context(PythonDevice(study))
+            runs.append(_Run(replays, replays.python, schedule, python))
+            replays.python.coins = fault_of_coins(below_in_python, python.stream)
+        else:
+            replays.python.not_run = "it was not asked for"
+        device = _in_node(stack, study, modules, node, languages, replays.javascript)
+        if device:
+            _walk(device, replays.javascript, study, walks)
+            runs.append(_NodeRun(replays, replays.javascript, in_node, device))
+        _take_turns(runs, seconds, scenarios, until_enough=until_enough, progress=progress)
+    return replays
+
+
+def _in_node(
+    stack: ExitStack, study: Study, modules: Path | None, process: Node | None,
+    languages: Sequence[str], tally: Tally,
+) -> JavaScriptDevice | None:  # fmt: skip
+    if "JavaScript" not in languages:
+        tally.not_run = "it was not asked for"
+        return None
+    try:
+        node = stack.enter_context(JavaScriptDevice(study, modules, process))
+    except NoNode as error:
+        tally.not_run = str(error)
+        return None
+    try:
+        node.verify()
+        tally.version = node.version
+        tally.coins = fault_of_coins(node.below, node.stream)
+    except NodeFailed as error:
+        why = f"the modules do not take the survey: {error}"
+        tally.fault = Fault(tally.language, None, why, NOTHING, (), Difference(0, why))
+        return None
+    return node
+
+
+def _walk(
+    node: JavaScriptDevice, tally: Tally, study: Study, walks: Sequence[tuple[str, Sequence[Any]]]
+) -> None:
+    """Walk questions in JavaScript, and compare their laws with those of the reference."""
+    by_name = {question["name"]: question for question in study.questions}
+    for name, inputs in walks:
+        mechanism = by_name[name]["mechanism"]
+        try:
+            laws = node.walk(mechanism, inputs)
+        except NodeFailed:
+            return  # what is wrong, a replay shows
+        for given, walked in zip(inputs, laws, strict=True):
+            right = law_of(mechanism, given)
+            found = {_cells(cells): Fraction(share) for cells, share in walked.items()}
+            if found != {report: share for report, share in right.items() if share}:
+                why = f"walked in JavaScript, {name} has another law than the published integers"
+                tally.fault = Fault(tally.language, name, why, NOTHING, (), Difference(0, why))
+                return
+        tally.walked.add(name)
+
+
+def _cells(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(","))) if text else ()
+
+
+def _take_turns(
+    runs: Sequence[_Run], seconds: float, scenarios: int | None, *, until_enough: bool,
+    progress: Callable[[str], object],
+) -> None:  # fmt: skip
+    latest = time.monotonic() + _PATIENCE * seconds
+    going = list(runs)
+    while going:
+        for run in list(going):
+            if scenarios is None:
+                over = run.is_over(seconds) or time.monotonic() > latest
+            else:
+                over = run.tally.classes_done and run.tally.scenarios >= scenarios
+            if run.tally.fault or run.tally.coins or over or (until_enough and run.plenty):
+                going.remove(run)
+                continue
+            # While Node is busy, there is time for others.
+            run.turn(patient=len(going) == 1)
+        counts = ", ".join(f"{run.tally.reports:,} in {run.tally.language}" for run in runs)
+        progress(f"replaying, {counts}")
+
+
+class _Run:
+    """One language's scenarios, one batch after the other."""
+
+    def __init__(
+        self,
+        replays: Replays,
+        tally: Tally,
+        schedule: Schedule,
+        device: PythonDevice | JavaScriptDevice,
+    ) -> None:
+        self.replays, self.tally, self.device = replays, tally, device
+        self._schedule = schedule
+        self._reference = Reference(replays.study)
+        self._classes = schedule.classes()
+        self._began = device.used
+
+    @property
+    def used(self) -> float:
+        """Seconds of processor time that this run took."""
+        return self.device.used - self._began
+
+    def is_over(self, seconds: float) -> bool:
+        """Whether its time is over: of processor time, so that a busy machine shortens no audit."""
+        left = seconds - self.used
+        return left <= 0 and (self.enough or left <= -(_LONGER - 1) * seconds)
+
+    @property
+    def plenty(self) -> bool:
+        """Whether it is enough, and as much as in any language."""
+        return self.enough and self.tally.reports >= ALL
+
+    @property
+    def enough(self) -> bool:
+        """Whether more replays would raise no verdict."""
+        questions = self.replays.study.questions
+        return (
+            self.tally.classes_done
+            and self.tally.reports >= needed(self.tally)
+            and all(self.tally.least(question) >= EACH for question in questions)
+            and not self.replays.missing_states(self.tally)
+            and not any(self.replays.missing_kinds(self.tally, one["name"]) for one in questions)
+        )
+
+    def batch(self) -> list[Scenario]:
+        """The next scenarios: first those of the classes, then any."""
+        found = list(islice(self._classes, _BATCH))
+        if len(found) < _BATCH:
+            self.tally.classes_done = True
+        while len(found) < _BATCH:
+            found.append(self._schedule.any())
+        return found
+
+    def turn(self, *, patient: bool) -> None:
+        """Run and compare a batch."""
+        batch = self.batch()
+        self.compare(batch, self.device.run(batch))
+
+    def compare(self, batch: Sequence[Scenario], seen: Sequence[Sequence[Observed]]) -> None:
+        """Compare what devices did with the reference, up to the first difference."""
+        for scenario, observed in zip(batch, seen, strict=True):
+            difference, reached = self._reference.compare(scenario, observed)
+            self.tally.scenarios += 1
+            self.tally.reports += reached.reports
+            if difference:
+                question = _question_of(difference)
+                blocks = [one.blocks for one in observed]
+                why = difference.why or "it sends another report"
+                self.tally.fault = Fault(
+                    self.tally.language, question, why, scenario, blocks, difference
+                )
+                return
+            self.tally.answers.update(reached.answers)
+            self.tally.questions.update({name for name, _ in reached.answers})
+            self.tally.kinds |= reached.kinds
+            self.tally.states |= {scenario["state"], *scenario["also"], *reached.states}
+
+
+def needed(tally: Tally) -> int:
+    """How many reports a verdict needs in a language."""
+    return ALL_IN_NODE if tally.language == "JavaScript" else ALL
+
+
+class _NodeRun(_Run):
+    """A run that does not wait for Node while others have something to do."""
+
+    device: JavaScriptDevice
+    _given: list[Scenario] | None = None
+
+    def turn(self, *, patient: bool) -> None:
+        if self._given is None:
+            self._given = self.batch()
+            self.device.begin(self._given)
+        if patient or self.device.is_ready():
+            given, self._given = self._given, None
+            try:
+                self.compare(given, self.device.end())
+            except NodeFailed as error:
+                why = f"the modules end in an error: {error}"
+                self.tally.fault = Fault(
+                    self.tally.language, None, why, given[0], (), Difference(0, why)
+                )
+
+
+def _question_of(difference: Difference) -> str | None:
+    """The first question whose value differs, where both are reports."""
+    try:
+        kept, right = (json.loads(text)["values"] for text in (difference.kept, difference.right))
+    except (ValueError, KeyError, TypeError):
+        return None
+    return next((name for name in right if kept.get(name) != right[name]), None)
+
+
+def _kinds(schedule: Schedule) -> dict[str, list[str]]:
+    return {name: sorted({one.kind for one in those}) for name, those in schedule.inputs.items()}
+
+
+def _states(study: Study, schedule: Schedule) -> list[str]:
+    found = {"an empty device", "a second sending", "every input", "answers to refuse", "no answer"}
+    found |= {"a limit that refuses", *schedule.odd_states}
+    survey = study.survey
+    if "invited" in survey:
+        found |= {"the trade of an invitation", "no ticket"}
+    else:
+        found.add(CHANGED)
+    if "strata" in survey:
+        found |= {"no stratum", *(f"stratum {json.dumps(one)}" for one in study.strata)}
+    if "ask" in survey:
+        found |= {f"asked: {question['name']}" for question in study.questions}
+    if any("show_if" in question for question in study.questions):
+        found.add("hidden questions")
+    if len(study.waves) > 1:
+        found.add(f"{len(study.waves)} waves")
+    if "waves" in survey and "count" not in survey["waves"]:
+        found.add("a report from memos alone")
+    if "waves" in survey and "invited" not in survey:
+        found.add("a changed answer in a later wave")
+    return sorted(found)

@@ -1,0 +1,63 @@
+"""Taps the random bytes that the operating system gives to the code of this process.
+
+``secrets`` and ``random.SystemRandom`` read ``random._urandom``, a detail of CPython, and other
+code ``os.urandom``; both are watched. The bytes are the system's own, or those of a witness that is
+run again. Code can notice a tap: it finds mistakes, and no malice.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+_PLACES: Sequence[tuple[Any, str]] = (
+    (import_module("random"), "_urandom"),  # watched, and never drawn from
+    (os, "urandom"),
+    (os, "getrandom"),
+)
+
+
+class Tap:
+    """The blocks of bytes since ``begin``, one for each time that code asked for some."""
+
+    def __init__(self) -> None:
+        self.blocks: list[bytes] = []
+        self.fed: list[bytes] = []
+
+    def begin(self, fed: Sequence[bytes] = ()) -> None:
+        """Forget what was given so far. The next blocks are those that are ``fed``, if any."""
+        self.blocks, self.fed = [], list(fed)
+
+    def give(self, real: Callable[..., bytes], size: int, *more: int) -> bytes:
+        """The next block."""
+        block = real(size, *more)
+        if self.fed and len(self.fed[0]) == size:
+            block = self.fed.pop(0)
+        self.blocks.append(block)
+        return block
+
+
+@contextmanager
+def tapped() -> Generator[Tap]:
+    """Watch what this thread is given; other threads are left alone."""
+    tap, thread = Tap(), threading.get_ident()
+    before = [(module, name, getattr(module, name)) for module, name in _PLACES]
+
+    def watch(real: Callable[..., bytes]) -> Callable[..., bytes]:
+        def give(size: int, *more: int) -> bytes:
+            mine = threading.get_ident() == thread
+            return tap.give(real, size, *more) if mine else real(size, *more)
+
+        return give
+
+    try:
+        for module, name, real in before:
+            setattr(module, name, watch(real))
+        yield tap
+    finally:
+        for module, name, real in before:
+            setattr(module, name, real)

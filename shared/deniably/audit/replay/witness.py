@@ -1,0 +1,96 @@
+"""Keeps a difference as a file, and runs it again with the same answers and the same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from deniably.audit.replay.expected import Difference, Observed, Reference
+from deniably.audit.replay.javascript_device import JavaScriptDevice
+from deniably.audit.replay.python_device import PythonDevice
+from deniably.audit.replay.replaying import Fault, study_of
+from deniably.audit.replay.scenarios import Scenario, Study
+
+_KEYS = {"language", "question", "survey", "scenario", "bytes"}
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A scenario whose replay shows a fault, with the random ``bytes`` of each step.
+
+    Its answers are made up. ``survey`` is the published definition.
+    """
+
+    language: str
+    question: str | None
+    survey: Mapping[str, Any]
+    scenario: Scenario
+    blocks: Sequence[Sequence[bytes]]
+
+    @property
+    def text(self) -> str:
+        """The witness as a file of JSON."""
+        found = {
+            "language": self.language,
+            "question": self.question,
+            "survey": self.survey,
+            "scenario": self.scenario,
+            "bytes": [[block.hex() for block in blocks] for blocks in self.blocks],
+        }
+        return json.dumps(found, indent=1) + "\n"
+
+
+class BadWitness(ValueError):
+    """A file is no witness; the message says why."""
+
+
+def witness_of(study: Study, fault: Fault) -> Witness | None:
+    """What it takes to see a fault again; None of one that no scenario shows."""
+    if not fault.scenario["steps"]:
+        return None
+    return Witness(fault.language, fault.question, study.survey, fault.scenario, fault.blocks)
+
+
+def read_witness(text: str) -> Witness:
+    """A witness from its file. Raises BadWitness."""
+    try:
+        read: Any = json.loads(text)
+        if not isinstance(read, dict) or set(cast(dict[str, Any], read)) != _KEYS:
+            raise BadWitness("it has other keys than a witness of an audit")
+        found = cast(dict[str, Any], read)
+        blocks = [[bytes.fromhex(one) for one in step] for step in found["bytes"]]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadWitness(f"it is no witness of an audit: {error}") from None
+    if found["language"] not in ("Python", "JavaScript"):
+        raise BadWitness(f"no language here is {found['language']!r}")
+    return Witness(found["language"], found["question"], found["survey"], found["scenario"], blocks)
+
+
+def again(witness: Witness, modules: Path | None = None) -> Fault | None:
+    """The fault of a witness, if its replay shows one today. Raises BadWitness and NoNode."""
+    try:
+        study = study_of(dict(witness.survey))
+        seen = _seen(study, witness, modules)
+        difference, _ = Reference(study).compare(witness.scenario, seen)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise BadWitness(f"its scenario cannot be run: {type(error).__name__}") from None
+    if difference is None:
+        return None
+    blocks = [one.blocks for one in seen]
+    why = difference.why or "it sends another report"
+    return Fault(witness.language, witness.question, why, witness.scenario, blocks, difference)
+
+
+def _seen(study: Study, witness: Witness, modules: Path | None) -> Sequence[Observed]:
+    if witness.language == "Python":
+        with PythonDevice(study) as python:
+            return python.run([witness.scenario], witness.blocks)[0]
+    with JavaScriptDevice(study, modules) as node:
+        node.verify()
+        return node.run([witness.scenario], witness.blocks)[0]
+
+
+__all__ = ["BadWitness", "Difference", "Witness", "again", "read_witness", "witness_of"]

@@ -1,0 +1,199 @@
+"""Sections 4.2, 4.3, 5, 7 and 11.3: a whole device, from answers and random bytes to a document.
+
+The random bytes are those that the operating system gave a real device, in the blocks in which it
+gave them. So what this makes of them is what that device must send and keep, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deniably.reference.answers import encode
+from deniably.reference.canonical import Published, canonical, digest, parse
+from deniably.reference.coins import Blocks, pick
+from deniably.reference.definition import memoised
+from deniably.reference.invitations import blind
+from deniably.reference.ledger import charge, memo_key
+from deniably.reference.mechanisms import check_answer
+from deniably.reference.mechanisms import drawn as drawn_report
+from deniably.reference.refusal import require
+from deniably.reference.strata import numbered
+from deniably.reference.values import Definition, Document, Question
+from deniably.reference.waves import drawn_in_waves
+
+EMPTY: Document = {
+    "spec": 1, "ledger": [], "reports": {}, "memos": {}, "authors": {}, "registers": {},
+}  # fmt: skip
+
+
+def published(definition: Definition) -> Definition:
+    """A definition that was checked, ready for many answers."""
+    questions = [Published(question) for question in definition["questions"]]
+    return Published(definition | {"questions": questions})
+
+
+def draw_id(coins: Blocks) -> str:
+    return "".join(f"{coins.below(2**32):08x}" for _ in range(4))
+
+
+def draw_questions(definition: Definition, coins: Blocks) -> list[str]:
+    """Section 4.3, with coins of their own."""
+    names = [question["name"] for question in definition["questions"]]
+    if "ask" not in definition:
+        return names
+    coins.new_object()
+    drawn = pick(coins, len(names), definition["ask"])
+    return [names[place] for place in sorted(drawn)]
+
+
+def inputs(
+    questions: Sequence[Question], answers: Mapping[str, Any], needed: Sequence[str]
+) -> tuple[list[str], dict[str, Any]]:
+    """(names of hidden questions, {question: input}) of those that are ``needed``.
+
+    A condition on a question that is not among these was met when that was answered.
+    """
+    hidden: list[str] = []
+    found: dict[str, Any] = {}
+    among = [question["name"] for question in questions]
+    for question in questions:
+        condition = question.get("show_if")
+        shown = True
+        if condition and condition["question"] in among:
+            earlier = condition["question"]
+            said = "not_applicable" if earlier in hidden else answers.get(earlier)
+            shown = said in condition["is"]
+        if question["name"] not in needed:
+            continue
+        if not shown:
+            hidden.append(question["name"])
+            several = question["type"] == "select_multiple"
+            answer: Any = ["not_applicable"] if several else "not_applicable"
+        else:
+            require(question["name"] in answers, "an answer is missing")
+            answer = answers[question["name"]]
+            ticks = answer if type(answer) is list else [answer]
+            offered = not condition or "not_applicable" not in ticks
+            require(offered, "not_applicable is for those who do not see the question")
+        taken = question
+        if memoised(question):
+            taken = question | {"mechanism": question["mechanism"]["once"]}
+        given = encode(taken, answer)
+        one_of_many = taken["type"] == "number" and taken["mechanism"]["name"] == "gaussian"
+        found[question["name"]] = [given] if one_of_many else given
+    return hidden, found
+
+
+def answer(
+    document: Document,
+    definition: Definition,
+    answers: Mapping[str, Any],
+    coins: Blocks,
+    *,
+    drawn: list[str],
+    changed: Sequence[str] = (),
+    stratum: Mapping[str, str] | None = None,
+    author: str = "",
+    day: str,
+    limits: Mapping[str, str],
+    noted: dict[str, Any] | None = None,
+) -> Document:
+    """The document after a survey is answered; raises Invalid, Spent or Over.
+
+    ``drawn`` are the names of the questions that this device asks. ``noted`` gets the names of
+    ``hidden`` questions, and the inputs that were ``given`` to mechanisms.
+    """
+    names = [question["name"] for question in definition["questions"]]
+    require(set(answers) <= set(names), "the survey has no such question")
+    version = digest(definition)
+    before = parse(document["reports"][version]["text"]) if version in document["reports"] else None
+    if before:
+        require(not (changed and "invited" in definition), "one invitation gives one report")
+    asked, new, waves = _charged(document, definition, author, day, drawn, changed, limits)
+    if before and not asked:
+        return document
+    ticket = document.get("tickets", {}).get(version)
+    require("invited" not in definition or ticket, "no invitation was traded")
+    strata = before.get("strata") if before else stratum
+    require((strata or {}) in numbered(definition), "one of the survey's strata")
+    memos = dict(document["memos"])
+    values = dict(before["values"]) if before else {}
+    questions = [
+        question
+        for question in definition["questions"]
+        if question["name"] in asked
+        or (not before and question["name"] in drawn and "waves" in definition)
+    ]
+    hidden, given = inputs(questions, answers, asked)
+    if noted is not None:
+        noted |= {"hidden": hidden, "given": given}
+    coins.new_object()
+    for question in questions:
+        name, mechanism = question["name"], question["mechanism"]
+        if not memoised(question):
+            check_answer(mechanism, given[name])
+            values[name] = drawn_report(mechanism, given[name], coins)
+            continue
+        key = memo_key(definition, question, author)
+        old = None if name in asked else memos[key]
+        values[name], memos[key] = drawn_in_waves(mechanism, given.get(name), coins, old)
+    made: Document = {"id": ticket["id"] if ticket else draw_id(coins)}
+    made |= {"survey": version, "values": values} | ({"strata": dict(strata)} if strata else {})
+    kept = document["reports"] | {version: {"text": canonical(made), "sent": False}}
+    after = document | {"ledger": document["ledger"] + new, "reports": kept, "memos": memos}
+    return after | ({"waves": waves} if waves else {})
+
+
+_CHARGED: dict[str, tuple[list[str], list[dict[str, Any]], dict[str, Any]]] = {}
+
+
+def _charged(
+    document: Document, definition: Definition, author: str, day: str, drawn: list[str],
+    changed: Sequence[str], limits: Mapping[str, str],
+) -> tuple[list[str], list[dict[str, Any]], dict[str, Any]]:  # fmt: skip
+    """(names that are asked, their entries, waves after); the same again is not added up again."""
+    version = digest(definition)
+    kept = document["reports"].get(version)
+    known = sorted(parse(kept["text"])["values"]) if kept else None
+    memos, waves = sorted(document["memos"]), document.get("waves")
+    facts = [version, author, day, drawn, list(changed), limits, known, memos, waves]
+    facts += [document["registers"], document["authors"]]
+    key = json.dumps([facts, document["ledger"]], sort_keys=True)
+    if key not in _CHARGED:
+        if len(_CHARGED) > 1000:
+            _CHARGED.clear()
+        names, new, _, _, after = charge(
+            document, definition, author, day, drawn, list(changed), dict(limits)
+        )
+        _CHARGED[key] = names, new, after
+    return _CHARGED[key]
+
+
+def mark_sent(document: Document, version: str) -> Document:
+    kept = document["reports"][version] | {"sent": True}
+    return document | {"reports": document["reports"] | {version: kept}}
+
+
+def receipt(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_trade(
+    modulus: int, trade: Mapping[str, str], code: str, coins: Blocks, rest: Sequence[bytes]
+) -> None:
+    """Section 11.3, step 1 and 2: ``trade`` was made of these bytes and of nothing else.
+
+    The id comes from ``coins``; prefix and salt are among the other blocks, ``rest``.
+    """
+    coins.new_object()
+    require(trade["id"] == draw_id(coins), "the id is drawn by coins")
+    require(trade["code"] == code, "the code is the invitation's")
+    require(bytes.fromhex(trade["prefix"]) in rest, "the prefix is 32 random bytes")
+    message = bytes.fromhex(trade["prefix"] + trade["id"])
+    inverse = int(trade["inverse"], 16)
+    salts = [block for block in rest if len(block) == 48]
+    made = [blind(modulus, message, salt, inverse) for salt in salts]
+    require(int(trade["blinded"], 16) in made, "the message is blinded with a random salt")
