@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import ceil, lcm
+from math import ceil, lcm, log, sqrt
 from typing import Literal, TypeVar, cast
 
 import msgspec
@@ -54,6 +54,7 @@ _FEWEST_BITS = 12
 _LARGEST_PART = 1 << 31
 _PATIENCE = 2  # worse ones in a row before a search ends
 _ALIKE = 65  # from so many positions on, one design serves all: windows have up to 64 rows
+_NARROW_UP_TO = 2  # epsilon
 _EVERY_WIDTH = 64  # buckets up to which every width of a square wave is tried
 _MOST_BOUNDED = 1024  # positions; its estimate inverts a square matrix of that size
 
@@ -344,14 +345,57 @@ def _design(k: int, own: int, other: int) -> MeanDesign:
 
 
 def best_square_wave(k: int, privacy: Privacy) -> Window:
-    """The square wave (Li et al. 2020) with the smallest ``cdf_variance``.
+    """The square wave (Li et al. 2020) for the displayed distribution.
+
+    Up to epsilon 2 it is ``narrow_square_wave``. Above, that names so few buckets that the fit
+    scatters as the reports do, so the width is at least that of Li et al. (2020, SIGMOD, 5.3),
+    which maximises the mutual information. W1 error of the displayed distribution, 32 buckets, four
+    shapes, 10,000 reports: 27 % less at epsilon 4, 25 % less at 3. Its price is ``width_price``.
+    """
+    narrow = narrow_square_wave(k, privacy)
+    width = informative_width(k, narrow)
+    if width <= narrow.w:
+        return narrow
+    return Window(k, k + width - 1, width, *privacy.weights())
+
+
+def informative_width(k: int, window: Window) -> int:
+    """The buckets 2 b k of Li et al. (2020), at the odds of the window, rounded; 0 up to epsilon 2.
+
+    b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)).
+    """
+    odds = window.own / window.other
+    epsilon = log(odds)
+    if epsilon <= _NARROW_UP_TO + 1e-9:
+        return 0
+    return round(k * (epsilon * odds - odds + 1) / (odds * (odds - 1 - epsilon)))
+
+
+def width_price(mechanism: object) -> float:
+    """How many times as wide as with the narrower window the intervals of shares up to a number
+    are: 1 where ``best_square_wave`` would take no narrower one, and for other mechanisms.
+
+    The root of the mean variance of the unbiased distribution function, evenly spread answers.
+    """
+    if not isinstance(mechanism, Window) or mechanism.k > _EVERY_WIDTH:
+        return 1.0
+    k, own, other = mechanism.k, mechanism.own, mechanism.other
+    if not 0 < mechanism.w == informative_width(k, mechanism) == mechanism.m - k + 1:
+        return 1.0
+    narrower = (Window(k, k + w - 1, w, own, other) for w in range(1, mechanism.w + 1))
+    least = min(cdf_variance(matrix(window)) for window in narrower)
+    return sqrt(cdf_variance(matrix(mechanism)) / least)
+
+
+def narrow_square_wave(k: int, privacy: Privacy) -> Window:
+    """The square wave with the smallest ``cdf_variance``.
 
     The best width is proportional to k, so with many buckets only the widths near it are tried.
     """
     if k <= _EVERY_WIDTH:
         widths = range(1, k + 1)
     else:
-        near = best_square_wave(_EVERY_WIDTH, privacy).w * k // _EVERY_WIDTH
+        near = narrow_square_wave(_EVERY_WIDTH, privacy).w * k // _EVERY_WIDTH
         reach = k // _EVERY_WIDTH + 1
         widths = range(max(near - reach, 1), min(near + reach, k) + 1, max(reach // 4, 1))
     windows = [Window(k, k + w - 1, w, *privacy.weights()) for w in widths]

@@ -89,12 +89,13 @@ def for_distribution(
 ) -> OfDistribution:
     """For the distribution over k ordered buckets: the best square wave.
 
-    Its width minimises the summed variance of the unbiased distribution function with evenly spread
-    answers. Subset selection has less of that variance: with 32 buckets 26 % less at epsilon 0.25,
-    14 % at 1, 5 % at 2. But it has two to three times the error of the displayed distribution (W1,
-    32 buckets, 2,000 people, epsilon up to 2). The answer's neighbours are no likelier in its
-    reports than other buckets, so the likelihood cannot use them. From about epsilon 4 on the best
-    width is 1: k-ary response, which is then the best subset selection too.
+    Up to epsilon 2 its width minimises the summed variance of the unbiased distribution function
+    with evenly spread answers; above, it is the wider one of Li et al. (2020), for the displayed
+    distribution. Subset selection has less of that variance: with 32 buckets 26 % less at epsilon
+    0.25, 14 % at 1, 5 % at 2. But it has two to three times the error of the displayed distribution
+    (W1, 32 buckets, 2,000 people, epsilon up to 2). The answer's neighbours are no likelier in its
+    reports than other buckets, so the likelihood cannot use them. From about epsilon 4.5 on the
+    width is 1 of 32: k-ary response, which is then the best subset selection too.
     """
     if name == "bounded_laplace":
         return bounded_laplace(k, privacy, beyond)

@@ -17,16 +17,18 @@ from math import ceil, floor, inf, sqrt
 from statistics import NormalDist
 
 from deniably.design.at_privacy import mechanism_at
+from deniably.design.calibration import width_price
 from deniably.design.choosing import for_choice, for_mean, for_ticks
 from deniably.design.gridding import grid_support
 from deniably.estimation.estimate import Pure
-from deniably.estimation.figures import Group, groups
+from deniably.estimation.figures import Buckets, Group, groups
 from deniably.estimation.scores import of_choice, of_target
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Point, Question
 from deniably.survey.survey import Survey
 
 _SMALLEST, _LARGEST = 1, 1000  # hundredths of epsilon
+_WORTH_SAYING = 1.005
 
 
 @dataclass(frozen=True)
@@ -226,6 +228,8 @@ def plan_figures(
             raise ValueError(f"{question.name}: {error}") from None
 
     def note(question: Question, group: Group, plan: Plan) -> str:
+        if isinstance(group, Buckets):
+            return "; ".join(filter(None, [group.note, price_of_width(question)]))
         if isinstance(question, Point) and (n is None or margin is None):
             return "; ".join(filter(None, [group.note, grid_support(question, plan.n, reports)]))
         return group.note
@@ -237,6 +241,18 @@ def plan_figures(
         for group in estimable_groups(question)
         for plan in [solve(question, group)]
     ]
+
+
+def price_of_width(question: Question) -> str:
+    """What the width of a number's window costs, in words; empty where it costs nothing."""
+    price = width_price(question.report_mechanism)
+    if price < _WORTH_SAYING:
+        return ""
+    return (
+        "the window is wide, so that the shown distribution is nearer to the truth; intervals of"
+        f" shares up to a number and of quantiles are about {100 * (price - 1):.0f} % wider for it,"
+        " and a mean has aim: mean"
+    )
 
 
 def estimable_groups(question: Question) -> list[Group]:

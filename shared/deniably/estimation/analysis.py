@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
-from math import ceil, comb
+from math import ceil, comb, exp
 from statistics import NormalDist
 from typing import TypeGuard
 
@@ -70,6 +70,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 _USELESS = 0.9  # of the range: an interval as wide as this says nothing
 _MEANS_TRIED, _HALVINGS = 17, 11
+_MEASURED_ODDS = exp(2) * (1 + 1e-9)
 _MOST_PROFILED = 1 << 17  # buckets times places; a second or two
 _MOST_TILTED = 1000  # different numbers, of noise without an end
 
@@ -523,7 +524,8 @@ def roots(mechanism: HasLaw[Law]) -> float | None:
     narrow window gives distributions with many empty buckets, and then the deviance is not
     chi-squared. For 32 buckets, coverage at a nominal 95 % where a bucket ends just at the quantile
     was 0.95 for windows of 8 buckets or more (epsilon 1.25 and below). From 4 buckets on (epsilon
-    2) it was 0.93, or 0.95 with this factor; below 4 it was 0.81.
+    2) it was 0.93, or 0.95 with this factor; below 4 it was 0.81. Above epsilon 2, where
+    windows are wider for their odds, it was not measured.
     """
     law = mechanism.law
     if not isinstance(law, Finite) or not law.evenly:
@@ -531,6 +533,9 @@ def roots(mechanism: HasLaw[Law]) -> float | None:
     width = law.outputs - law.rows + 1
     wide = width / law.rows * min(law.k, 32)
     if wide < 4 or law.k * law.outputs > _MOST_PROFILED:
+        return None
+    column = matrix(law)[:, 0]
+    if column.max() > _MEASURED_ODDS * column.min():
         return None
     return 1.0 if wide >= 8 else 2.24 / 1.96
 

@@ -40,12 +40,25 @@ def density(counts: npt.ArrayLike, channel: npt.ArrayLike, *, smooth: bool = Fal
     a tenth at 2000. For a narrow hump (standard deviation 4 buckets) it may double the error there.
     At 20,000 it is worse for every hump, even at epsilon 1 and below, and for two humps or peaks
     from 2000 on.
+
+    Where each report names one bucket, EM goes on to a change of 1e-3: from epsilon 4 on, that has
+    a tenth to a fifth less W1 error than e^epsilon times as much has, for four shapes of 32 buckets
+    and 1,000 to 10,000 reports.
     """
     likelihood = np.asarray(channel, dtype=np.float64)
     smooth = smooth and int(np.sum(counts)) <= SMALL
     odds = float((likelihood.max(axis=0) / likelihood.min(axis=0)).max())
-    change = 1e-3 if smooth else 1e-3 * odds
+    change = 1e-3 if smooth or _names_one(likelihood) else 1e-3 * odds
     return expectation_maximisation(counts, likelihood, smooth=smooth, change=change)
+
+
+def _names_one(channel: Floats) -> bool:
+    """Whether each report names one bucket, and all others equally little: k-ary response."""
+    if channel.shape[0] != channel.shape[1]:
+        return False
+    named = np.diag(channel)
+    others = channel[~np.eye(len(channel), dtype=bool)]
+    return bool(np.ptp(others) < 1e-12 < (named.min() - others.max()))
 
 
 def cumulative(
