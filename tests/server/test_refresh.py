@@ -1,4 +1,5 @@
-"""Results of an open survey are renewed in batches: two looks differ by a whole one, or by none."""
+"""Results of an open survey are renewed in batches, and the newest full one is held back: two looks
+differ by a whole batch, or by none, also before and after the closing."""
 
 from __future__ import annotations
 
@@ -43,14 +44,38 @@ def test_results_stay_as_they_are_until_another_batch_is_full(
     client: FlaskClient, store: Store
 ) -> None:
     seen = []
-    for _ in range(12):
+    for _ in range(17):
         come(store, 1)
         seen.append(client.get(PATH).get_json())
 
-    assert [found["status"] for found in seen[:4]] == [403] * 4
-    assert [found["n"] for found in seen[4:]] == [5, 5, 5, 5, 5, 10, 10, 10]
-    assert all(found == seen[4] for found in seen[5:9])
-    assert seen[9] != seen[8]
+    assert [found["status"] for found in seen[:9]] == [403] * 9
+    assert "from 10 reports on: the newest 5 are held back" in seen[8]["detail"]
+    assert [found["n"] for found in seen[9:]] == [5, 5, 5, 5, 5, 10, 10, 10]
+    assert all(found == seen[9] for found in seen[10:14])
+    assert seen[14] != seen[13]
+
+
+@pytest.mark.parametrize("reports", range(10, 21))
+def test_the_closing_adds_a_batch_or_more(client: FlaskClient, store: Store, reports: int) -> None:
+    """A look just before the closing and one just after it do not show the last few people."""
+    come(store, reports)
+
+    before = client.get(PATH).get_json()["n"]
+    store.close_survey("workplace")
+    after = client.get(PATH).get_json()["n"]
+
+    assert before == 5 * (reports // 5 - 1)
+    assert after == reports
+    assert 5 <= after - before <= 9
+
+
+def test_batches_of_one_report_are_not_held_back(client: FlaskClient, store: Store) -> None:
+    single = survey_named("single", results={"minimum": 1, "while_open": True})
+    store.publish(single, signed(single))
+
+    come(store, 3, single)
+
+    assert client.get("/api/surveys/single/results").get_json()["n"] == 3
 
 
 def test_the_closing_shows_all(client: FlaskClient, store: Store) -> None:
@@ -63,7 +88,9 @@ def test_the_closing_shows_all(client: FlaskClient, store: Store) -> None:
         assert database.execute("SELECT * FROM snapshots").fetchall() == []
 
 
-def test_a_batch_of_lines_is_shown_at_once(client: FlaskClient, store: Store) -> None:
+def test_a_batch_of_lines_is_held_back_at_once_and_shown_with_the_next(
+    client: FlaskClient, store: Store
+) -> None:
     come(store, 5)
     batch = BatchWrite(SURVEY)
     for _ in range(23):
@@ -71,25 +98,27 @@ def test_a_batch_of_lines_is_shown_at_once(client: FlaskClient, store: Store) ->
     store.begin(batch)
     batch.wait()
 
+    assert client.get(PATH).get_json()["n"] == 5
+    come(store, 5)
     assert client.get(PATH).get_json()["n"] == 28
 
 
 def test_every_server_shows_the_same(client: FlaskClient, store: Store) -> None:
-    come(store, 7)
+    come(store, 12)
 
     with closing(Store(store.engine.address)) as other:
         come(other, 2)
 
         assert other.shown_tally("workplace") == store.shown_tally("workplace")
         assert store.shown_tally("workplace")["stolen"].n == 5
-        assert store.tally("workplace")["stolen"].n == 9
+        assert store.tally("workplace")["stolen"].n == 14
 
 
 def test_where_only_some_questions_are_asked_it_is_the_same(client: FlaskClient) -> None:
     store: Store = client.application.extensions["deniably"]
     some = survey_named("some", ask=1, results=RULES)
     store.publish(some, signed(some))
-    for number in range(14):
+    for number in range(19):
         report = a_report(some)
         del report.values[("stolen", "often")[number % 2]]
         store.add(some, report)
@@ -101,7 +130,7 @@ def test_where_only_some_questions_are_asked_it_is_the_same(client: FlaskClient)
 
 @pytest.mark.parametrize("path", ["crosstab?rows=stolen&columns=often", "checks"])
 def test_whole_reports_wait_for_the_closing(client: FlaskClient, store: Store, path: str) -> None:
-    come(store, 9)
+    come(store, 14)
 
     refusal = assert_problem(client.get(f"/api/surveys/workplace/{path}"), 403, "hidden")
     assert "once the survey is closed" in refusal["detail"]
@@ -114,7 +143,7 @@ def test_whole_reports_wait_for_the_closing(client: FlaskClient, store: Store, p
 
 def test_differences_are_those_of_what_is_shown(client: FlaskClient, store: Store) -> None:
     path = "/api/surveys/workplace/difference?question=stolen&choice=yes&share=0.5"
-    come(store, 5)
+    come(store, 10)
     before = client.get(path).get_json()
 
     come(store, 4)
@@ -123,8 +152,11 @@ def test_differences_are_those_of_what_is_shown(client: FlaskClient, store: Stor
 
 
 def test_a_repair_shows_what_is_right(client: FlaskClient, store: Store) -> None:
-    come(store, 6)
+    come(store, 16)
 
     store.rebuild_tallies("workplace")
+    repaired = store.recount("workplace")
 
-    assert store.shown_tally("workplace") == store.recount("workplace")
+    assert store.shown_tally("workplace")["stolen"].n == 0, "the newest batch is all that is known"
+    come(store, 5)
+    assert store.shown_tally("workplace") == repaired

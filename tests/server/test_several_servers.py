@@ -195,7 +195,7 @@ def account(postgres_server: str, tmp_path_factory: pytest.TempPathFactory) -> I
             store.tally("workplace"),
             store.recount("workplace"),
             {key.hex(): json.loads(text)[0][0] for key, text in rows},
-            [{"total": total} | json.loads(tallies) for total, tallies in shown],
+            [{"total": total} | json.loads(tallies)["held"] for total, tallies in shown],
             shards(database),
             [each.what for each in examine(store)],
         )
@@ -439,11 +439,18 @@ def test_an_invitation_that_two_servers_get_at_once_is_used_once(
         first.trade("invited", unused, theirs)
 
 
-def test_a_batch_that_two_servers_fill_together_is_shown_a_moment_later(
+def held(store: Store) -> int:
+    """The reports in the newest snapshot, which is held back."""
+    with closing(store.engine.connect()) as database:
+        row = database.execute("SELECT reports FROM snapshots").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def test_a_batch_that_two_servers_fill_together_is_held_a_moment_later(
     two: tuple[Store, Store], database: PostgresConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither sees it full. Until one looks again, nothing is shown: not what is there now, which
-    would change with the next report."""
+    """Neither sees it full. Until one looks again, nothing is held back or shown: not what is there
+    now, which would change with the next report."""
     survey = two[0].survey("renewed")
     database.claim_shard()
     monkeypatch.setattr(database, "commit", lambda: None)
@@ -457,7 +464,12 @@ def test_a_batch_that_two_servers_fill_together_is_shown_a_moment_later(
     assert two[0].reports("renewed") == MINIMUM
     assert two[1].shown_counts("renewed").reports == 0
     assert two[1].shown_tally("renewed")["stolen"].n == 0
+    assert held(two[1]) == 0
 
     assert two[1].add(survey, last) is Outcome.REPLAYED
+    until(lambda: held(two[1]) == MINIMUM)
+    assert two[1].shown_counts("renewed").reports == 0
+    for _ in range(MINIMUM):
+        two[1].add(survey, a_report(survey))
     until(lambda: two[1].shown_counts("renewed").reports == MINIMUM)
     assert two[1].shown_tally("renewed")["stolen"].n == MINIMUM

@@ -176,7 +176,8 @@ def _why(survey: Survey, words: Words, state: State) -> str:
         key = "class.few"
     else:
         key = "class.from" if survey.results.while_open else "class.later"
-    return words(key, count=survey.results.minimum)
+    rules = survey.results
+    return words(key, count=rules.minimum, first=rules.first_shown)
 
 
 def _said(found: GuessTarget, seen: SeenEstimate, words: Words) -> tuple[str, str]:

@@ -128,11 +128,12 @@ def _subgroups(survey: Survey) -> list[SubgroupStatus] | None:
 def _open(reports: int, survey: Survey) -> list[str]:
     rules = survey.results
     many = rules.minimum > 1
-    least = f"from {rules.minimum:,} reports on" if many else "from the first report on"
+    least = f"from {rules.first_shown:,} reports on" if many else "from the first report on"
     shown = f"The results are shown once it is closed, {least}."
     if rules.while_open:
         more = f"every {rules.minimum:,} more" if many else "each one"
-        shown = f"The results are shown {least}, and renewed with {more}."
+        held = f" The newest {rules.minimum:,} or more are held back until it is closed."
+        shown = f"The results are shown {least}, and renewed with {more}.{held if many else ''}"
     return [
         f"The survey is open and has {_least(reports)}.",
         f"The count is in whole tens and is renewed every {EVERY // 60} minutes. A finer count"

@@ -54,12 +54,15 @@ def visible_survey(name: str) -> VisibleSurvey:
         )
     counts = store.shown_counts(name)
     if counts.fewest < rules.minimum:
-        closed = state == "closed"
-        raise Hidden(
-            f"the results are shown from {counted(rules.minimum, 'report')} on"
-            + (", and the survey was closed with fewer" if closed else ""),
-            "hidden: too few answered" if closed else f"from {counted(rules.minimum, 'report')} on",
-        )
+        if state == "closed":
+            raise Hidden(
+                f"the results are shown from {counted(rules.minimum, 'report')} on, and the survey"
+                " was closed with fewer",
+                "hidden: too few answered",
+            )
+        first = f"from {counted(rules.first_shown, 'report')} on"
+        held = f": the newest {rules.minimum:,} are held back while the survey is open"
+        raise Hidden(f"the results are shown {first}{held if rules.minimum > 1 else ''}", first)
     # After the tally, so that every respondent counted there is among the invited.
     invited = store.issued(name) if survey.invited is True else None
     return VisibleSurvey(survey, state, invited, (survey.digest, state, *counts, invited))

@@ -21,7 +21,7 @@ from deniably_server.commands.authoring import (
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """The letters of a name that is typed from a wall: no two look alike."""
 _LENGTH = 5
-_LEAST_STEP, _STEPS = 5, 3
+_LEAST_STEP, _STEPS = 5, 5
 _USUAL = 30
 _WHENCE = "what you ask for"
 
@@ -57,7 +57,7 @@ _WHENCE = "what you ask for"
 @click.option(
     "--minimum",
     type=click.IntRange(2),
-    help="Reports in each step that the page shows. [default: a third of the people, at least 5]",
+    help="Reports in each step that the page shows. [default: a fifth of the people, at least 5]",
 )
 @click.option("--closed", is_flag=True, help="Show nothing before you close the survey.")
 @click.option("--dry-run", is_flag=True, help="Print the survey's file, and publish nothing.")
@@ -96,16 +96,18 @@ def in_class(
     asked |= {"odds": _number(odds)} if odds is not None else {
         "coins": {"truth": _number(coins or "1/2")}
     }  # fmt: skip
-    if minimum is not None and minimum > people:
+    most = people if closed else people // 2
+    if minimum is not None and minimum > most:
         raise click.UsageError(
-            f"--minimum {minimum} is more than the {people} --people: nothing would ever be shown"
+            f"--minimum {minimum} is more than {most}: of {people} people nothing would be shown"
+            + (" at all" if closed else ", as the newest step is held back; or add --closed")
         )
     document = {
         "name": name or f"class-{''.join(secrets.choice(_LETTERS) for _ in range(_LENGTH))}",
         "title": title,
         "language": language,
         "results": {
-            "minimum": minimum or min(people, max(_LEAST_STEP, people // _STEPS)),
+            "minimum": minimum or max(1, min(most, max(_LEAST_STEP, people // _STEPS))),
             "while_open": not closed,
         },
         "questions": [asked],

@@ -1,9 +1,11 @@
-"""Snapshots: the tallies that an open survey's results show, as of its last full batch.
+"""Snapshots: the tallies that an open survey's results show, as of its last full batch but one.
 
 Two looks at results reveal what changed between them. So an open survey's snapshot is renewed only
-when a batch is full, which has as many reports as the author's minimum. Two looks then differ by at
-least a batch, or not at all. The closing shows the rest, which may be a few reports. Their local
-differential privacy still protects these people.
+when a batch is full, which has as many reports as the author's minimum. The newest full batch is
+held back: results show the snapshot before it. So two looks differ by at least a batch or not at
+all, and the last look at an open survey differs from the first at the closed one by the batch that
+was held back and the few reports since then. Batches of a single report are not held back: they
+hide nobody's arrival, as their author wanted.
 
 This holds with several writers at once, too. A writer renews a snapshot in the transaction that
 adds its reports, and only in its turn: one transaction at a time, until its commit can be seen.
@@ -18,7 +20,7 @@ adds its reports, and only in its turn: one transaction at a time, until its com
 A writer that finds another one at it does not wait, and does not see what others have not committed
 yet. So a batch may be full and no snapshot show it. A writer therefore looks again when it has
 nothing to do (``renew_late``), after its last commit: whoever looks last sees everything. Until
-then nothing is shown of an open survey but its last snapshot, or nothing at all.
+then nothing is shown of an open survey but its last snapshot but one, or nothing at all.
 """
 
 from __future__ import annotations
@@ -51,14 +53,34 @@ class Snapshot(msgspec.Struct, frozen=True):
 _NOTHING = Snapshot([(None, 0)], [])
 
 
+class Snapshots(msgspec.Struct, frozen=True):
+    """The snapshot that results show, and the newest one, which is ``held`` back."""
+
+    shown: Snapshot
+    held: Snapshot
+
+
+class ShownSnapshot(msgspec.Struct, frozen=True):
+    """``Snapshots`` without the one that is held back."""
+
+    shown: Snapshot
+
+
 class SnapshotSize(msgspec.Struct, frozen=True):
     """The numbers of reports in a snapshot, decoded without its cells."""
 
     reports: list[tuple[str | None, int]]
 
 
-_decode_counted = msgspec.json.Decoder(SnapshotSize).decode
-_decode = msgspec.json.Decoder(Snapshot).decode
+class ShownSize(msgspec.Struct, frozen=True):
+    """``ShownSnapshot``, decoded without its cells."""
+
+    shown: SnapshotSize
+
+
+_decode_size = msgspec.json.Decoder(ShownSize).decode
+_decode_shown = msgspec.json.Decoder(ShownSnapshot).decode
+_decode = msgspec.json.Decoder(Snapshots).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -68,18 +90,20 @@ def batch_of(survey: Survey) -> int:
 
 
 def renew(database: Connection, survey: str, batch: int, *, wait: bool = False) -> None:
-    """Replace the snapshot of an open survey by the current tallies, if another batch is full.
+    """Hold the current tallies of an open survey back, if another batch is full, and show what was
+    held back before.
 
     Does nothing while another transaction does it, unless it should ``wait`` for that one.
     """
     if is_due(database, survey, batch) and database.takes_turn(survey, wait=wait):
-        found = current(database, survey)
-        if found.total - _kept(database, survey) >= batch:
+        newest, before = current(database, survey), _held(database, survey)
+        shown = before if batch > 1 else newest
+        if newest.total - before.total >= batch:
             database.execute(
                 "INSERT INTO snapshots (survey, reports, tallies) VALUES (?, ?, ?)"
                 " ON CONFLICT (survey) DO UPDATE"
                 " SET reports = excluded.reports, tallies = excluded.tallies",
-                [survey, found.total, _encode(found).decode()],
+                [survey, newest.total, _encode(Snapshots(shown, newest)).decode()],
             )
 
 
@@ -102,19 +126,19 @@ def is_due(database: Connection, survey: str, batch: int) -> bool:
     return bool(more >= batch)
 
 
-def _kept(database: Connection, survey: str) -> int:
-    row = database.execute("SELECT reports FROM snapshots WHERE survey = ?", [survey]).fetchone()
-    return 0 if row is None else int(row[0])
+def _held(database: Connection, survey: str) -> Snapshot:
+    row = database.execute("SELECT tallies FROM snapshots WHERE survey = ?", [survey]).fetchone()
+    return _NOTHING if row is None else _decode(row[0]).held
 
 
 def shown_snapshot(database: Connection, survey: Survey) -> Snapshot:
-    """The counts that results show: the snapshot of an open survey, or nothing before its first
-    full batch; of others the current tallies."""
+    """The counts that results show: of an open survey those of its last full batch but one, or
+    nothing before its second; of others the current tallies."""
     sql = "SELECT tallies FROM snapshots WHERE survey = ?"
     row = database.execute(sql, [survey.name]).fetchone()
     if row is None:
         return _NOTHING if _has_snapshots(database, survey) else current(database, survey.name)
-    return _decode(row[0])
+    return _decode_shown(row[0]).shown
 
 
 def shown_reports(database: Connection, survey: Survey) -> list[tuple[str | None, int]]:
@@ -124,7 +148,7 @@ def shown_reports(database: Connection, survey: Survey) -> list[tuple[str | None
     if row is None:
         nothing = _has_snapshots(database, survey)
         return _NOTHING.reports if nothing else reports_now(database, survey.name)
-    return _decode_counted(row[0]).reports
+    return _decode_size(row[0]).shown.reports
 
 
 def _has_snapshots(database: Connection, survey: Survey) -> bool:
@@ -132,7 +156,7 @@ def _has_snapshots(database: Connection, survey: Survey) -> bool:
 
 
 def forget(database: Connection, survey: str) -> None:
-    """Delete the snapshot, so that results show the current tallies."""
+    """Delete the snapshots, so that a closed survey's results show the current tallies."""
     database.execute("DELETE FROM snapshots WHERE survey = ?", [survey])
 
 
