@@ -190,7 +190,7 @@ def test_it_says_what_is_asked_and_by_which_rules_word_by_word(folder: Path) -> 
 
     drinks = str(part(made(folder / "drinks.yaml"), "What is asked"))
     assert "0 to 3 glasses in steps of 1; what is beyond counts as the nearer bound" in drinks
-    assert "shown to analysts with at least 50 reports, from then on" in drinks
+    assert "shown to analysts from 100 reports on. While the survey is open the newest 50" in drinks
     assert "one report for each invitation" in drinks
     assert "who used one" in str(part(made(folder / "drinks.yaml"), "What is not"))
     assert "asked again, from a memo" in str(part(made(folder / "honesty-1.yaml"), "What is asked"))

@@ -35,7 +35,7 @@ QUESTIONS: list[dict[str, Any]] = [
 
 def wave(number: int, yes: float, seed: int, people: int = 400) -> Wave:
     """A wave in which this share says yes; all else is as in every wave."""
-    head = {"name": f"w{number}", "title": "Home", "waves": {"panel": "home"}}
+    head = {"name": f"w{number}", "title": "Home", "waves": {"panel": "home", "recognisable": True}}
     survey = compile_survey(head | {"questions": QUESTIONS})
     index = np.arange(people)
     answers = [np.where(index < yes * people, 0, 1), index % 3, index % 3, index % 11]  # yes is 0
@@ -197,7 +197,12 @@ def test_a_question_that_was_asked_otherwise_in_one_wave_is_left_out() -> None:
     others = [
         one | {"choices": ["Badly", "Well"]} if one["name"] == "sleep" else one for one in QUESTIONS
     ]
-    head = {"name": "w3", "title": "Home", "waves": {"panel": "home"}, "questions": others}
+    head = {
+        "name": "w3",
+        "title": "Home",
+        "waves": {"panel": "home", "recognisable": True},
+        "questions": others,
+    }
     changed = compile_survey(head)
     tallies = dict(waves[1].tallies)
     tallies["sleep"] = tally([[0], [1]] * 200, 2)

@@ -79,7 +79,7 @@ def test_number_and_estimate_are_those_of_the_results_at_every_moment(
 ) -> None:
     survey = published(store, in_class())
     pages: list[str] = []
-    for _ in range(27):
+    for _ in range(37):
         come(store, survey, 1)
         pages.append(page_of(client))
         found = client.get("/api/surveys/class/results")
@@ -96,10 +96,10 @@ def test_number_and_estimate_are_those_of_the_results_at_every_moment(
         assert many == f"{document['n']} reports"
         assert interval.startswith("95 % interval: ")
 
-    assert len(set(pages[:9])) == len(set(pages[9:19])) == len(set(pages[19:])) == 1
+    assert len(set(pages[:19])) == len(set(pages[19:29])) == len(set(pages[29:])) == 1
     assert len(set(pages)) == 3
     store.close_survey("class")
-    assert said(page_of(client), "many")[0] == "27 reports"
+    assert said(page_of(client), "many")[0] == "37 reports"
 
 
 def test_the_estimate_reads_as_on_the_page_of_results(client: FlaskClient, store: Store) -> None:
@@ -119,7 +119,7 @@ def test_the_estimate_reads_as_on_the_page_of_results(client: FlaskClient, store
 
 def test_too_few_reports_are_called_too_few(client: FlaskClient, store: Store) -> None:
     survey = published(store, in_class(minimum=2))
-    come(store, survey, 2)
+    come(store, survey, 4)
 
     page = page_of(client)
 
@@ -132,7 +132,7 @@ def test_the_funnel_is_the_experiment_with_the_surveys_own_numbers(
     client: FlaskClient, store: Store
 ) -> None:
     survey = published(store, in_class("class", COINS | {"coins": {"truth": 0.7}}))
-    come(store, survey, 30)
+    come(store, survey, 40)
     (question,) = survey.questions
 
     before = page_of(client, query_string={"people": 24})
@@ -160,7 +160,7 @@ METHODS = ("POST", "PUT", "PATCH", "DELETE")
     ("rules", "why"),
     [
         ({"while_open": False}, "once the survey is closed, with at least 10 reports"),
-        ({"minimum": 1000}, "from 1,000 reports on"),
+        ({"minimum": 1000}, "from 2,000 reports on"),
         ({"to": "analysts"}, "are for analysts only"),
     ],
 )
@@ -207,7 +207,7 @@ def test_who_may_see_results_for_analysts_sees_them_here_and_nobody_else(
     client: FlaskClient, store: Store
 ) -> None:
     survey = published(store, in_class("class", to="analysts"))
-    come(store, survey, 30)
+    come(store, survey, 40)
 
     def ask(token: str) -> Any:
         return client.get("/surveys/class/class", headers={"Authorization": f"Bearer {token}"})
@@ -250,7 +250,7 @@ def test_a_step_is_computed_once_for_the_page_and_for_the_results(
     client: FlaskClient, store: Store, counted: Counted
 ) -> None:
     survey = published(store, in_class())
-    come(store, survey, 15)
+    come(store, survey, 25)
 
     pages = {page_of(client) for _ in range(3)}
     document = client.get("/api/surveys/class/results").get_json()
@@ -267,7 +267,7 @@ def test_no_cached_answer_is_shown_to_who_may_not_see_it(
     client: FlaskClient, store: Store, counted: Counted
 ) -> None:
     survey = published(store, in_class("class", to="analysts"))
-    come(store, survey, 30)
+    come(store, survey, 40)
     hidden = page_of(client)
     token = {"Authorization": f"Bearer {new_token(store, 'analyst')}"}
 
@@ -408,7 +408,7 @@ def test_it_speaks_the_languages_of_the_form(
     client: FlaskClient, store: Store, language: str
 ) -> None:
     survey = published(store, in_class())
-    come(store, survey, 30)
+    come(store, survey, 40)
     words = Words(language)
 
     page = page_of(client, query_string={"language": language})
@@ -431,7 +431,7 @@ def test_a_question_of_any_type_has_its_page(
 
     from deniably.survey.report import randomise_answers
 
-    survey = published(store, survey_of_everything(results={"minimum": 60, "while_open": True}))
+    survey = published(store, survey_of_everything(results={"minimum": 30, "while_open": True}))
     random = Random(1)
     for _ in range(60):
         store.add(survey, randomise_answers(survey, somebody(random)))
@@ -440,7 +440,7 @@ def test_a_question_of_any_type_has_its_page(
         page = page_of(client, survey.name, query_string={"question": question.name})
         guessed += 'id="guess"' in page
         assert f"{question.label}</h1>" in page
-        assert "60 reports" in page
+        assert "30 reports" in page
         assert ('id="guess"' in page) == ("<details>" in page)
         assert ("experiment=coins" in page) == (question.label in two_coins)
 
@@ -468,7 +468,7 @@ def test_the_page_with_all_that_it_fetches_is_light_and_has_nothing_of_its_own(
     client: FlaskClient, store: Store
 ) -> None:
     survey = published(store, in_class())
-    come(store, survey, 30)
+    come(store, survey, 40)
 
     answer = client.get("/surveys/class/class", headers={"Accept-Encoding": "gzip", "Host": HOST})
 

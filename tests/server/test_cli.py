@@ -248,7 +248,8 @@ def test_no_escape_sequence_of_a_file_reaches_the_terminal(
 
 
 def test_a_published_definition_that_steers_is_no_more_planned_than_answered(file: Path) -> None:
-    file.write_bytes(survey_named(title="T\x1b[2J").canonical)
+    definition = json.loads(survey_named().canonical) | {"title": "T\x1b[2J"}
+    file.write_text(json.dumps(definition), encoding="utf-8")
 
     told = run(plan, file, "--n", 100)
 

@@ -23,7 +23,7 @@ from support.material import assert_problem, signed, survey_named
 from support.people import answer
 from support.seeded import seeded_coins
 
-RULES = {"minimum": 10, "while_open": True}
+RULES = {"minimum": 1, "while_open": True}
 NUMBER: dict[str, Any] = {
     "name": "q",
     "label": "Q?",

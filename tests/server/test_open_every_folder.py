@@ -164,5 +164,5 @@ def test_more_reports_than_fit_are_to_be_tallied(
 ) -> None:
     monkeypatch.setattr(folders, "MOST_ROWS", N - 1)
 
-    with pytest.raises(NoExport, match=r"has 60 reports.*count them with deniably tally"):
+    with pytest.raises(NoExport, match=r"there are 60 reports.*count them with deniably tally"):
         dn.open(there / "gathered")

@@ -81,9 +81,11 @@ def test_the_figure_has_the_numbers_of_the_results(answered: Store, client: Flas
 
     described = ElementTree.fromstring(client.get(address("what")).text)[1].text or ""
 
-    for choice in question["choices"]:
+    offered = question["among_asked"]["choices"]
+    assert "Not applicable" not in described, "its shares are of those who were asked"
+    for choice in offered:
         assert f"{choice['label']} " in described
-    low, high = question["choices"][0]["interval"]
+    low, high = offered[0]["interval"]
     assert f"({100 * low:.0f} to {100 * high:.0f}\u00a0%)" in described
 
 

@@ -368,7 +368,7 @@ def test_a_server_sends_it_in_pieces_and_whole(
         ({"reports": "public"}, True, "reports.csv", "for analysts"),
         ({}, True, ">Data<", "reports.csv"),
         ({"reports": "never"}, True, "How to read", "/handbook/data"),
-        ({"reports": "public"}, False, "How to read", "/handbook/data"),
+        ({"reports": "public", "minimum": 1}, False, "How to read", "/handbook/data"),
     ],
 )
 def test_the_results_page_leads_to_the_data_where_there_are_some(

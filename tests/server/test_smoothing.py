@@ -28,7 +28,7 @@ ASKED: dict[str, Any] = {
     "aim": "distribution",
     "epsilon": 1,
 }
-RULES = {"minimum": 10, "while_open": True}
+RULES = {"minimum": 1, "while_open": True}
 
 
 @pytest.fixture(scope="module")

@@ -153,7 +153,10 @@ def test_where_results_are_shown_while_it_is_open_the_status_says_how_they_are_r
 
     *_, rule = client.get(API, headers=author).get_json()["sentences"]
 
-    assert rule == "The results are shown from 20 reports on, and renewed with every 20 more."
+    assert rule == (
+        "The results are shown from 40 reports on, and renewed with every 20 more. The newest 20 or"
+        " more are held back until it is closed."
+    )
 
 
 # --- pages --------------------------------------------------------------------------------------

@@ -42,9 +42,9 @@ def wave(number: int, panel: str | None = "workplace") -> Survey:
     head: dict[str, Any] = {
         "name": f"{panel}-{number}",
         "title": "Honesty at work",
-        "results": {"minimum": 10, "while_open": True},
+        "results": {"minimum": 1, "while_open": True},
     }
-    waves = {"waves": {"panel": panel}} if panel else {}
+    waves = {"waves": {"panel": panel, "recognisable": True}} if panel else {}
     return compile_survey(head | waves | {"questions": QUESTIONS})
 
 
@@ -157,8 +157,10 @@ def test_of_waves_that_are_drawn_afresh_no_page_speaks_of_old_answers(
     store: Store = app.extensions["deniably"]
     for number in (1, 2):
         head = {"name": f"few-{number}", "title": "T", "questions": QUESTIONS}
-        head |= {"results": {"minimum": 10, "while_open": True}}
-        survey = compile_survey(head | {"waves": {"panel": "few", "count": 3}})
+        head |= {"results": {"minimum": 1, "while_open": True}}
+        survey = compile_survey(
+            head | {"waves": {"panel": "few", "count": 3, "recognisable": True}}
+        )
         answered(store, survey, [{"stolen": "no", "happy": "c"}] * 20, {})
 
     found = shown(client, "few-1/difference?question=stolen&choice=yes&survey=few-2")
@@ -212,8 +214,9 @@ def answered_once(app: Flask, survey: Survey) -> None:
 
 
 def quiet(number: int, panel: str, **rules: object) -> Survey:
-    head = {"name": f"{panel}-{number}", "title": "T", "waves": {"panel": panel}}
-    results = {"results": {"minimum": 10, "while_open": True} | rules}
+    waves = {"panel": panel, "recognisable": True}
+    head = {"name": f"{panel}-{number}", "title": "T", "waves": waves}
+    results = {"results": {"minimum": 1, "while_open": True} | rules}
     return compile_survey(head | results | {"questions": QUESTIONS})
 
 

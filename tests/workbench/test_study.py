@@ -51,7 +51,8 @@ N = 300
 
 
 SITES = compile_survey({
-    "name": "sites", "title": "Two sites", "results": {"minimum": 5, "reports": "public"},
+    "name": "sites", "title": "Two sites",
+    "results": {"minimum": 5, "reports": "public", "linkable": True},
     "strata": {"site": ["north", "south"]},
     "questions": [
         {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3},
@@ -379,7 +380,8 @@ def test_strata_stand_in_models_and_plans(sites: dn.Study, weights: Any) -> None
 
 def test_where_a_group_is_too_small_reports_come_without_strata(server: Server) -> None:
     survey = compile_survey({
-        "name": "three", "title": "T", "results": {"minimum": 5, "reports": "public"},
+        "name": "three", "title": "T",
+        "results": {"minimum": 5, "reports": "public", "linkable": True},
         "strata": {"site": ["north", "south", "west"]},
         "questions": [
             {"name": "a", "type": "yes_no", "label": "?", "odds": 3},

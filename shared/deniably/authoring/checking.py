@@ -24,6 +24,7 @@ from deniably.design.gridding import grid_note
 from deniably.design.planning import plan_figures
 from deniably.device.ledger import DELTA_LIMIT, Limits
 from deniably.results.poisoning_report import MORE, of_question
+from deniably.survey.lone_lines import MANY, fewest_lines, lone_share
 from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Point, Question
@@ -193,12 +194,30 @@ def _together(survey: Survey) -> str:
 
 
 def _notes(survey: Survey) -> list[str]:
-    return [*_grid_notes(survey), *_delta_notes(survey), *_strata_notes(survey)]
+    return [
+        *_grid_notes(survey),
+        *_delta_notes(survey),
+        *_strata_notes(survey),
+        *_lone_lines(survey),
+    ]
 
 
 def _delta_notes(survey: Survey) -> Iterator[str]:
     if warning := delta_warning(survey.total.delta, MARGIN_AT):
         yield warning
+
+
+def _lone_lines(survey: Survey) -> Iterator[str]:
+    """What a list of the reports shows to somebody who has the copy of a device."""
+    lines = fewest_lines(survey)
+    alone = lone_share(survey, lines)
+    if survey.results.reports_to == "never" or alone <= MANY:
+        return
+    yield (
+        f"of {lines:,} exported reports about {lines * alone:.0f} are alone of their kind: whoever"
+        " has the copy that a device keeps finds its line, and with waves what it sent in others."
+        " Keep exports to yourself, or write reports: never"
+    )
 
 
 def _strata_notes(survey: Survey) -> Iterator[str]:

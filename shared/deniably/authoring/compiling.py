@@ -43,6 +43,7 @@ from deniably.design.accuracy import accuracy, cost_of_waves
 from deniably.design.recognition import Recognition, recognition
 from deniably.device.ledger import Limits
 from deniably.mechanisms import Mechanism
+from deniably.survey.lone_lines import MANY, fewest_lines, lone_share
 from deniably.survey.privacy import Privacy
 from deniably.survey.survey import SPEC, Survey, Waves, as_survey
 from deniably.wording.words import LANGUAGES, Words
@@ -76,12 +77,34 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     else:
         plan = _plan(written)
         survey, notes = as_survey(_definition(written, plan, None)), plan.notes
+    _check_public_reports(written, survey)
     if survey.asked == 1 < len(survey.questions):
         notes.append(
             "a device answers one question, so there will be no cross-tables; for those write"
             " spend: split, or ask for two questions at least, or ask a product question"
         )
     return survey, [*notes, *_language_note(survey.language), *distribution_warnings(survey)]
+
+
+def _check_public_reports(written: WrittenSurvey, survey: Survey) -> None:
+    """Raise BadSurvey where a public list of reports would show more than the author asked for."""
+    if survey.results.reports_to != "public":
+        return
+    if written.waves:
+        _refuse(
+            "$.results.reports",
+            "in waves everybody could join public lines from wave to wave: write reports: analysts",
+        )
+    lines = fewest_lines(survey)
+    alone = lone_share(survey, lines)
+    if alone > MANY and not written.results.linkable:
+        _refuse(
+            "$.results.reports",
+            f"the list would have a line for each person, and about {lines * alone:.0f} of"
+            f" {lines:,} lines would be alone of their kind: whoever sees the copy on a device"
+            " finds its line. Ask fewer questions, raise minimum, or write reports: analysts; or"
+            " linkable: true, and the form tells respondents",
+        )
 
 
 def _checked(document: object) -> WrittenSurvey:

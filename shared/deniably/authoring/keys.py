@@ -342,7 +342,10 @@ class WrittenResults(Value, frozen=True):
     ] = 100
     while_open: Annotated[
         bool,
-        says("true (results are shown before the survey is closed) or false (the default)"),
+        says(
+            "true (results are shown before the survey is closed, from twice the minimum on and"
+            " without the newest reports) or false (the default)"
+        ),
     ] = False
     to: Annotated[
         Literal["analysts"] | None,
@@ -355,6 +358,13 @@ class WrittenResults(Value, frozen=True):
             " default), public (everybody) or never; the form tells respondents"
         ),
     ] = "analysts"
+    linkable: Annotated[
+        bool,
+        says(
+            "true, where the reports are public, more than 1 in 10 lines would be alone of their"
+            " kind, and that is meant; the form tells respondents"
+        ),
+    ] = False
 
 
 class WrittenWaves(Value, frozen=True, kw_only=True):

@@ -46,8 +46,12 @@ def rules(survey: Survey) -> Iterator[str]:
     """The rules of a survey, in sentences."""
     results = survey.results
     who = "analysts" if results.to == "analysts" else "everybody"
-    when = "from then on" if results.while_open else "once the survey is closed"
-    yield f"Results are shown to {who} with at least {counted(results.minimum, 'report')}, {when}."
+    least = counted(results.first_shown, "report")
+    if results.while_open:
+        held = f" While the survey is open the newest {results.minimum:,} or more are held back."
+        yield f"Results are shown to {who} from {least} on.{held if results.minimum > 1 else ''}"
+    else:
+        yield f"Results are shown to {who} with at least {least}, once the survey is closed."
     yield {
         "analysts": "Analysts with a token may have the mixed reports once the survey is closed.",
         "public": "Everybody may have the mixed reports once the survey is closed.",

@@ -57,6 +57,14 @@ class ResultsRule(Value, frozen=True):
             )
 
     @property
+    def first_shown(self) -> int:
+        """The number of reports from which on results can be shown, the survey being open or not.
+
+        While a survey is open, the newest ``minimum`` reports are held back, unless it is 1.
+        """
+        return 2 * self.minimum if self.while_open and self.minimum > 1 else self.minimum
+
+    @property
     def reports_to(self) -> Literal["analysts", "public", "never"]:
         """Who may have the reports of the closed survey: analysts, everybody or nobody."""
         return self.reports if isinstance(self.reports, str) else "analysts"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from deniably.survey.guessing_rates import Guessing, guessing, rate_text
+from deniably.survey.lone_lines import fewest_lines, lone_share
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
@@ -144,9 +145,18 @@ def _meaning(survey: Survey, rates: Guessing, words: Words) -> Iterator[str]:
     yield explain.at_most(survey.history, "guess.say_worst", words, rate=rate_text(rates.worst))
     if said := _READERS.get(survey.results.reports_to):
         yield words(said)
+    if survey.results.reports_to == "public":
+        yield from _lone_lines(survey, words)
     if any("prefer_not_to_say" in _names(question) for question in survey.questions):
         yield words("guess.prefer", choice=words("choice.prefer_not_to_say"))
     yield words("guess.do")
+
+
+def _lone_lines(survey: Survey, words: Words) -> Iterator[str]:
+    lines = fewest_lines(survey)
+    alone = round(lines * lone_share(survey, lines))
+    if alone:
+        yield words("start.lone_lines", alone=alone, lines=lines)
 
 
 def _names(question: Question) -> list[str]:

@@ -23,12 +23,12 @@ def csv_table(
     """A table as CSV: a row of column names, then the lines; what a line lacks stays empty."""
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, restval=None, lineterminator=lineterminator)
-    writer.writerow({key: _safe(key) for key in columns})
-    writer.writerows({key: _safe(cell) for key, cell in line.items()} for line in lines)
+    writer.writerow({key: spreadsheet_cell(key) for key in columns})
+    writer.writerows({key: spreadsheet_cell(cell) for key, cell in line.items()} for line in lines)
     return out.getvalue()
 
 
-def _safe(cell: Cell) -> Cell:
+def spreadsheet_cell(cell: Cell) -> Cell:
     """Puts an apostrophe before text that a spreadsheet would take for a formula.
 
     In much of Europe cells end at a semicolon, a tab or a line, even within quotation marks. So

@@ -1,0 +1,102 @@
+"""How many lines of a list of reports are alone of their kind, so that a copy finds its line.
+
+Reports carry no name. But a report of many questions is a fingerprint: somebody who sees the copy
+that a device keeps finds the one line of a published list that equals it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache, reduce
+from math import comb
+
+from deniably.mechanisms.law import (
+    CoinEach,
+    CoinForSome,
+    Finite,
+    HasLaw,
+    Law,
+    Noise,
+    One,
+    Several,
+    Supporting,
+)
+from deniably.survey.survey import Survey
+
+MANY = 0.1
+"""The share of lone lines from which on a list needs its author's ``linkable``."""
+
+_FEWEST = 10  # lines of a list, where results are shown from fewer on
+_MOST_WEIGHTS = 200_000  # of a matrix that is added up; larger ones spread over all outputs
+
+
+def fewest_lines(survey: Survey) -> int:
+    """The lines of the shortest list that is given out; the fewer there are, the more are alone."""
+    return max(survey.results.minimum, _FEWEST)
+
+
+def lone_share(survey: Survey, lines: int) -> float:
+    """The expected share of ``lines`` that equal no other one, for answers that are spread evenly.
+
+    It is ``(1 - c) ** (lines - 1)``, where c is the probability that two people send the same. In a
+    survey that asks some of the questions both must have drawn the same ones. Where some reports are
+    more frequent than others, this is a little below the truth (Jensen's inequality).
+    """
+    alike = [_alike(question.mechanism) for question in survey.questions]
+    drawn = comb(len(alike), survey.asked)
+    same = _elementary(alike, survey.asked) / drawn**2
+    return float((1 - same / max(1, len(survey.every_stratum))) ** (lines - 1))
+
+
+def _elementary(values: Iterable[float], degree: int) -> float:
+    """The sum of all products of ``degree`` of the values."""
+
+    def extended(sums: list[float], value: float) -> list[float]:
+        return [sums[0], *(sums[i] + value * sums[i - 1] for i in range(1, len(sums)))]
+
+    return reduce(extended, values, [1.0, *[0.0] * degree])[degree]
+
+
+@lru_cache(maxsize=256)
+def _alike(mechanism: HasLaw[Law]) -> float:
+    """P(two people's reports of a question are equal), near enough for a sentence.
+
+    Of several ticks, as many are assumed as are allowed, but no more than half of all.
+    """
+    return _of_law(mechanism.law)
+
+
+def _of_law(law: Law) -> float:
+    match law:
+        case Supporting(joint=CoinEach(cells=cells)):
+            most = 1 if isinstance(law.domain, One) else law.domain.most
+            ticked = Fraction(min(2 * most, law.k), 2 * law.k)
+            return _same_coin(law.q + (law.p - law.q) * ticked) ** cells
+        case Supporting(joint=CoinForSome(p=p, q=q, ways=ways)):
+            return _same_coin((p + q) / 2) ** law.most / ways
+        case Supporting():
+            return 1 / comb(law.cell_count, law.most)
+        case Finite():
+            return _same_output(law)
+        case Noise():
+            return 1 / (1 + 4 * law.usual)
+        case Several():
+            sampled = _elementary(map(_of_law, law.parts), law.s)
+            return sampled / comb(len(law.parts), law.s) ** 2
+
+
+def _same_coin(heads: Fraction) -> float:
+    return float(heads**2 + (1 - heads) ** 2)
+
+
+def _same_output(law: Finite) -> float:
+    if law.rows * law.outputs > _MOST_WEIGHTS:
+        return 1 / law.outputs
+    totals = [0.0] * law.outputs
+    for row in range(law.rows):
+        weights = law.row(row)
+        whole = sum(weights) * law.rows
+        for output, weight in enumerate(weights):
+            totals[output] += weight / whole
+    return sum(share**2 for share in totals)
