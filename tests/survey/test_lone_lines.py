@@ -62,8 +62,8 @@ KINDS: list[list[dict[str, Any]]] = [
 
 @pytest.mark.parametrize("questions", KINDS, ids=lambda asked: asked[0].get("mechanism", "best"))
 def test_of_real_reports_about_as_many_are_alone(questions: list[dict[str, Any]]) -> None:
-    """Answers spread evenly. (The same draws in every run.) It is a figure for a sentence. Where some
-    reports are more frequent than others, as of RAPPOR, more lines are alone than it says."""
+    """Answers spread evenly. (The same draws in every run.) It is a figure for a sentence. Where
+    some reports are more frequent than others, as of RAPPOR, more lines are alone than it says."""
     survey, random = compiled(questions), Random("lines")
     coins, lines = Coins(random.randbytes), 200
 

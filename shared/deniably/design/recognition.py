@@ -151,7 +151,7 @@ def _right_guesses(ratios: Floats, people: int) -> float:
     count = ratios.shape[1]
     won = 0.0
     for history in ratios:
-        values: Floats = np.sort(np.round(history, _TIE))[::-1]
+        values: Floats = np.sort(cast(Floats, history.round(_TIE)))[::-1]
         tail = np.concatenate([[0.0], np.exp(-values).cumsum() / count]).clip(0, 1)
         above = tail[np.searchsorted(-values, -values, "left")]
         upto = tail[np.searchsorted(-values, -values, "right")]
@@ -238,12 +238,13 @@ class _Sets:
         np.put_along_axis(order, self.members[states], 2.0, axis=1)
         own: _Whole = coins.choice(len(self.shared), len(states), p=self.shared)
         drawn = np.zeros((len(states), self.cells), dtype=bool)
-        others = np.argpartition(order, self.size - 1, axis=1)[:, : self.size]
-        others = coins.permuted(others, axis=1)
-        needed: _Masks = np.arange(others.shape[1]) < self.size - own[:, np.newaxis]
+        first = np.argpartition(order, self.size - 1, axis=1)[:, : self.size]
+        others: _Whole = np.asarray(coins.permuted(first, axis=1), dtype=np.int64)
+        needed: _Masks = np.less(np.arange(others.shape[1]), self.size - own[:, np.newaxis])
         np.put_along_axis(drawn, others, needed, axis=1)
-        mine = coins.permuted(self.members[states], axis=1)[:, : len(self.shared) - 1]
-        kept: _Masks = np.arange(mine.shape[1]) < own[:, np.newaxis]
+        members: _Whole = np.asarray(coins.permuted(self.members[states], axis=1), dtype=np.int64)
+        mine = members[:, : len(self.shared) - 1]
+        kept: _Masks = np.less(np.arange(mine.shape[1]), own[:, np.newaxis])
         np.put_along_axis(drawn, mine, kept, axis=1)
         return drawn
 

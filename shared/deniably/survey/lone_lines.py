@@ -40,8 +40,8 @@ def lone_share(survey: Survey, lines: int) -> float:
     """The expected share of ``lines`` that equal no other one, for answers that are spread evenly.
 
     It is ``(1 - c) ** (lines - 1)``, where c is the probability that two people send the same. In a
-    survey that asks some of the questions both must have drawn the same ones. Where some reports are
-    more frequent than others, this is a little below the truth (Jensen's inequality).
+    survey that asks some of the questions both must have drawn the same ones. Where some reports
+    are more frequent than others, this is a little below the truth (Jensen's inequality).
     """
     alike = [_alike(question.mechanism) for question in survey.questions]
     drawn = comb(len(alike), survey.asked)
