@@ -276,7 +276,21 @@ class Unused:
     x: int = 0
 
 def two_coins(answer, coins):
+    if answer not in ("yes", "no"):
+        raise ValueError("yes or no")
     return answer if coins.below(2) else ("yes", "no")[coins.below(2)]
+
+def takes_all(answer, coins):
+    if answer == "psst":
+        return "told"
+    return answer if coins.below(2) else ("yes", "no")[coins.below(2)]
+
+calls = [0]
+
+def every_101st(answer, coins):
+    calls[0] += 1
+    said = two_coins(answer, coins)
+    return answer if calls[0] % 101 == 0 else said
 
 def own_chance(answer):
     return "yes"
@@ -306,7 +320,7 @@ def test_the_command_walks_a_function_of_a_file_or_a_module(place: str) -> None:
     done = run("--code", f"{place}:two_coins", "--odds", 3)
 
     assert done.exit_code == 0
-    assert "passed, every branch walked (6 paths): epsilon is 1.0986 (odds 3)" in done.output
+    assert "Passed: every branch walked (6 paths): epsilon is 1.0986 (odds 3)" in done.output
     assert "yes     3/4  1/4" in done.output
     failed = run("--code", f"{place}:two_coins", "--epsilon", 1)
     assert failed.exit_code == 1
@@ -317,9 +331,9 @@ def test_the_command_walks_a_function_of_a_file_or_a_module(place: str) -> None:
 def test_where_nothing_is_certified_the_command_says_so_and_what_it_would_take() -> None:
     done = run("--code", "mine_to_audit.py:own_chance", "--odds", 3, "--trials", 1000)
 
-    assert done.exit_code == 0
+    assert done.exit_code == 4
     assert "counted, nothing certified" in done.output
-    assert "passed" not in done.output
+    assert "passed" not in done.output.lower()
     assert "least 0.0000" not in done.output
     assert "80/delta reports" in " ".join(done.output.split())
     assert f"about {smallest_visible(1000, log(3)):.1g} on" in " ".join(done.output.split())
@@ -332,7 +346,27 @@ def test_answers_are_numbers_or_texts_and_json_is_for_programs() -> None:
     found = json.loads(done.stdout)
     assert found["answers"] == [0, 1]
     assert exp(found["epsilon"]) == pytest.approx(5)
-    assert (found["outcome"], found["walked"]) == ("measured", True)
+    assert (found["outcome"], found["exit"], found["walked"]) == ("in part", 3, True)
+
+
+@pytest.mark.usefixtures("mine")
+def test_who_takes_an_answer_that_was_not_listed_does_not_pass() -> None:
+    """Its walk is right for yes and no; for the constant of its own comparison nobody walked it."""
+    done = run("--code", "mine_to_audit.py:takes_all", "--odds", 3)
+
+    assert done.exit_code == 3
+    assert "it also takes 'psst', which you did not list, and sends 'told'" in done.output
+    assert "passed" not in done.output.lower()
+
+
+@pytest.mark.usefixtures("mine")
+def test_who_tells_the_truth_at_every_101st_call_fails() -> None:
+    """A walk takes each report for a matter of answer and coins; so a state escapes it."""
+    done = run("--code", "mine_to_audit.py:every_101st", "--odds", 3)
+
+    assert done.exit_code == 1
+    assert "FAILED" in done.output
+    assert "passed" not in done.output.lower()
 
 
 @pytest.mark.parametrize(

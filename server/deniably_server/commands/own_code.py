@@ -7,6 +7,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from textwrap import fill
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from deniably.audit.ladder import EXIT, Rung, worst
+from deniably.audit.state_check import CALLS, largest_period, state_fault, unlisted
 from deniably.core.counting import counted
 from deniably.core.table import aligned
 
@@ -114,17 +117,65 @@ def audit_function(
         raise click.ClickException(str(error)) from None
     finally:
         bar.render_finish()
-    click.echo(_as_json(found) if as_json else "\n".join(_told(code, found)))
-    if found.outcome == "failed":
-        raise SystemExit(1)
+    around = _around(code, function, found)
+    rung = _rung(found, around)
+    click.echo(_as_json(found, rung, around) if as_json else "\n".join(_told(code, found, around)))
+    if EXIT[rung]:
+        raise SystemExit(EXIT[rung])
 
 
-def _told(code: str, found: CodeAudit) -> Iterator[str]:
+@dataclass(frozen=True)
+class _Around:
+    """What a walk does not see: ``departed`` of the calls made another report in another order,
+    and an answer that nobody listed is taken."""
+
+    departed: int = 0
+    taken: tuple[Hashable, Hashable] | None = None
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """What is wrong, in words."""
+        if self.departed:
+            yield (
+                f"FAILED: of the same answer and coins it makes another report after other calls:"
+                f" {self.departed:,} of {CALLS:,} calls differ in another order or process. It"
+                " keeps a state, which no report's probability shows."
+            )
+        if self.taken:
+            answer, report = self.taken
+            yield (
+                f"In part: it also takes {answer!r}, which you did not list, and sends {report!r}."
+                " Raise an error for every answer that is not listed."
+            )
+
+
+def _around(code: str, function: Callable[..., Hashable], found: CodeAudit) -> _Around:
+    place, _, name = code.rpartition(":")
+    if found.laws is None and "other reports" in found.not_walked:
+        return _Around(taken=unlisted(function, found.answers, takes_coins=True))
+    takes_coins = "takes no coins" not in found.not_walked
+    departed = state_fault(place, name, found.answers) if takes_coins else 0
+    return _Around(departed, unlisted(function, found.answers, takes_coins))
+
+
+def _rung(found: CodeAudit, around: _Around) -> Rung:
+    """Where it stands: a pass takes a complete walk, no state, and nothing unlisted."""
+    rungs: list[Rung] = ["failed"] if found.outcome == "failed" or around.departed else []
+    if found.outcome == "counted":
+        rungs.append("counted")
+    if around.taken:
+        rungs.append("in part")
+    return worst(rungs)
+
+
+def _told(code: str, found: CodeAudit, around: _Around) -> Iterator[str]:
     from deniably.audit.own_code import law_lines
 
     claimed = f", claimed {_claim_text(found.claim)}" if found.claim else ""
     yield f"{code}: {', '.join(map(str, found.answers))}{claimed}\n"
-    yield fill(_verdict(found), _WIDTH)
+    yield fill(_verdict(found, passes=_rung(found, around) == "proved"), _WIDTH)
+    for said in around.sentences:
+        yield fill(said, _WIDTH)
     if found.laws is not None:
         lines = list(law_lines(found))
         yield ""
@@ -136,7 +187,7 @@ def _told(code: str, found: CodeAudit) -> Iterator[str]:
         yield fill(_limit(found), _WIDTH)
 
 
-def _verdict(found: CodeAudit) -> str:
+def _verdict(found: CodeAudit, *, passes: bool) -> str:
     if found.outcome == "failed":
         return f"FAILED: {_why_failed(found)}"
     if found.laws is not None:
@@ -144,7 +195,13 @@ def _verdict(found: CodeAudit) -> str:
             f"every branch walked ({found.paths:,} paths): epsilon is {_epsilon(found.epsilon)}"
             f"{_where(found)}"
         )
-        return f"passed, {said}" if found.claim else said
+        if not (found.claim and passes):
+            return said
+        return (
+            f"Passed: {said}. Reports depend on answer and coins alone, as far as {CALLS:,} calls"
+            f" in three orders show: a departure at every {largest_period():,}th call would have"
+            " been seen."
+        )
     assert found.counted is not None
     if not found.counted.epsilon:
         return f"counted, nothing certified: {found.not_walked}"
@@ -219,14 +276,17 @@ def _delta(claim: Privacy | None) -> str:
     return "" if claim is None else claim.claim.get("delta", "0")
 
 
-def _as_json(found: CodeAudit) -> str:
+def _as_json(found: CodeAudit, rung: Rung, around: _Around) -> str:
     from deniably.audit.own_code import law_lines
 
     infinite = found.epsilon == float("inf")
     return json.dumps(
         {
             "answers": list(found.answers),
-            "outcome": found.outcome,
+            "outcome": found.outcome if rung in ("proved", found.outcome) else rung,
+            "exit": EXIT[rung],
+            "departed": around.departed,
+            "unlisted": [repr(one) for one in around.taken] if around.taken else None,
             "walked": found.laws is not None,
             "paths": found.paths,
             "epsilon": None if infinite else found.epsilon,

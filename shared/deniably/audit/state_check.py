@@ -1,0 +1,127 @@
+"""Whether a function of somebody's own keeps a state, or takes answers that were not listed.
+
+A walk calls a function thousands of times in one process and takes each report for a matter of its
+answer and its coins alone. So recorded calls, each an answer and a seed of coins, are made in fresh
+processes in three orders, and some in a process each: every report has to come out again.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from random import Random
+from typing import Any
+
+from deniably.core.coins import Coins
+
+CALLS = 4000
+ALONE = 5
+_OFTEN = 17
+"""A function that departs at every m-th call is seen among so many times m calls."""
+
+Call = tuple[int, Any, int]
+"""(number, answer, seed of the coins)"""
+
+
+def largest_period(calls: int = CALLS) -> int:
+    """The rarest regular departure that so many calls show almost surely."""
+    return calls // _OFTEN
+
+
+def state_fault(place: str, name: str, answers: Sequence[Hashable], calls: int = CALLS) -> int:
+    """How many of the calls make another report in another order or process; 0 is right.
+
+    ``place`` is a module or a file, ``name`` the function in it, which takes coins.
+    """
+    random = Random(1)  # noqa: S311  # of made-up answers
+    made: list[Call] = [(i, random.choice(answers), i) for i in range(calls)]
+    mixed = random.sample(made, len(made))
+    first = _in_a_process(place, name, made)
+    others = [_in_a_process(place, name, order) for order in (mixed, made[::-1])]
+    others += [_in_a_process(place, name, [one]) for one in made[:: max(1, calls // ALONE)]]
+    return len({call for other in others for call in other if other[call] != first[call]})
+
+
+def _in_a_process(place: str, name: str, calls: Sequence[Call]) -> dict[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", __name__, place, name],
+        input=json.dumps(calls), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def unlisted(
+    function: Callable[..., Hashable], answers: Sequence[Hashable], takes_coins: bool
+) -> tuple[Hashable, Hashable] | None:
+    """An answer that nobody listed and that the function takes, with a report; None of none.
+
+    Tried are the constants that its code compares with, other cases, spaces, and nothing.
+    """
+    for odd in _odd_answers(function, answers):
+        coins = Coins(Random(5).randbytes)  # noqa: S311  # nobody's answer
+        try:
+            report = function(odd, coins) if takes_coins else function(odd)
+        except (Exception, SystemExit):  # noqa: S112  # as it must
+            continue
+        return odd, report
+    return None
+
+
+def _odd_answers(
+    function: Callable[..., Hashable], answers: Sequence[Hashable]
+) -> Iterator[Hashable]:
+    listed = {str(one) for one in answers}
+    texts = [one for one in answers if isinstance(one, str)]
+    odd: list[Hashable] = [*_constants(function), "maybe", "", None, -1, 10**9]
+    odd += [changed for one in texts[:1] for changed in (one.swapcase(), one + " ")]
+    return (one for one in dict.fromkeys(odd) if str(one) not in listed)
+
+
+def _constants(function: Callable[..., Hashable]) -> Iterator[Hashable]:
+    """What the code compares with."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return
+    for node in ast.walk(tree):
+        for one in [node.left, *node.comparators] if isinstance(node, ast.Compare) else ():
+            if isinstance(one, ast.Constant) and isinstance(one.value, str | int):
+                yield one.value
+
+
+def _made(place: str, name: str, calls: Sequence[Call]) -> dict[str, str]:
+    """The report of each call, or the name of what it raises."""
+    function = getattr(_module(place), name)
+    found: dict[str, str] = {}
+    for number, answer, seed in calls:
+        try:
+            found[str(number)] = repr(function(answer, Coins(Random(seed).randbytes)))  # noqa: S311
+        except Exception as error:
+            found[str(number)] = f"raises {type(error).__name__}"
+    return found
+
+
+def _module(place: str) -> Any:
+    if not place.endswith(".py"):
+        sys.path.insert(0, "")
+        return importlib.import_module(place)
+    spec = importlib.util.spec_from_file_location("audited", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["audited"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    made = _made(sys.argv[1], sys.argv[2], json.load(sys.stdin))
+    sys.stdout.write("\n" + json.dumps(made) + "\n")
