@@ -382,3 +382,19 @@ _STEP = {
     "do": "answer", "survey": 0, "typed": {}, "plain": {}, "author": "", "day": "2026-01-01",
     "stratum": None, "limits": None,
 }  # fmt: skip
+
+
+def test_a_pass_names_what_nobody_looked_at_and_no_option_that_is_not_there() -> None:
+    from deniably.audit.ladder import conclusion
+    from deniably_server.commands.audit import audit as command
+
+    replays = replay(definition("two questions"), scenarios=1, languages=["Python"])
+    replays.python.reports, replays.javascript.reports = ALL, 2_760
+    replays.javascript.version = "20.1.0"
+
+    said = conclusion("replayed", replays)
+
+    assert said.startswith("Passed: Python here, JavaScript in Node 20. Not looked at: ")
+    assert said.endswith("departures rarer than 1 in 1,000 (in JavaScript 1 in 200).")
+    options = {name for one in command.params for name in one.opts}
+    assert {word for word in said.split() if word.startswith("--")} <= options

@@ -254,7 +254,7 @@ def _what(replays: Replays) -> str:
 # --- the whole survey -----------------------------------------------------------------------------
 
 
-def conclusion(rung: Rung, replays: Replays, browser: bool = False) -> str:
+def conclusion(rung: Rung, replays: Replays) -> str:
     """The last sentences: what was earned, and what was not looked at."""
     if rung == "failed":
         return "FAILED: a fault was found."
@@ -269,10 +269,10 @@ def conclusion(rung: Rung, replays: Replays, browser: bool = False) -> str:
     rarer = f"1 in {one_in(min(python.reports, ALL)):,}"
     if one_in(node.reports) < one_in(ALL):
         rarer += f" (in JavaScript 1 in {one_in(node.reports):,})"
-    around = "" if browser else " the browser around the code (--browser),"
     return (
         f"Passed: Python here, JavaScript in Node {node.version.partition('.')[0]}. Not looked at:"
-        f" how long an answer takes,{around} the system's generator, departures rarer than {rarer}."
+        " how long an answer takes, the browser around the code, the system's generator,"
+        f" departures rarer than {rarer}."
     )
 
 

@@ -287,6 +287,7 @@ class _Run:
             self.tally.classes_done
             and self.tally.reports >= needed(self.tally)
             and all(self.tally.least(question) >= EACH for question in questions)
+            and all(self.tally.questions[one["name"]] >= needed(self.tally) for one in questions)
             and not self.replays.missing_states(self.tally)
             and not any(self.replays.missing_kinds(self.tally, one["name"]) for one in questions)
         )
