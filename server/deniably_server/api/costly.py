@@ -31,6 +31,7 @@ from deniably_server.api.computation_queue import (
     RefusedJob,
     refused,
 )
+from deniably_server.api.fine_parameters import FINE, settle_level
 from deniably_server.api.visibility import visible_survey
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
 from deniably_server.guard.app_state import current_asker, current_store
@@ -48,10 +49,10 @@ _NOT_SENT_ON = {"content-length"}
 _GZIP = "gzip"
 _FRESH_SECONDS = 600
 _PATIENCE_SECONDS = 3.0
-_FINE = {"confidence", "share", "value"}
-"""Parameters with hundreds of values. Their answers have a lane and a cache of their own, so that
-whoever asks for all of them neither pushes other results out nor keeps them waiting."""
 _OF_HUNDREDS: dict[Reads, Reads] = {"tallies": "variants", "reports": "report variants"}
+"""Answers that depend on a parameter of many values (``fine_parameters``) have a lane and a cache
+of their own, so that whoever asks for all of them neither pushes other results out nor keeps them
+waiting."""
 _PROBLEMS = b"problems"
 """The prefix of the problems of an invalid definition; a valid one begins with {."""
 _FEWER = (
@@ -73,12 +74,15 @@ def use_file_queue(app: Flask, queue: ComputationQueue) -> None:
 
 
 def costly(
-    reads: Reads, others: Callable[[str], tuple[Hashable, ...]] | None = None
+    reads: Reads,
+    others: Callable[[str], tuple[Hashable, ...]] | None = None,
+    settle: Callable[[str], None] | None = None,
 ) -> Callable[[View], View]:
     """A decorator for a survey's view that computes from its tallies or from every report.
 
     ``others`` gives what of other surveys the answer depends on, by default the version of the one
-    in the query; it raises as ``visible_survey`` does.
+    in the query; it raises as ``visible_survey`` does. ``settle`` writes the view's own parameters
+    of many values in one way, or raises BadParameter; the level of confidence is settled for all.
 
     If a survey's results are hidden, the view is called at once, and refuses by itself.
     """
@@ -93,10 +97,13 @@ def costly(
                 versions = visible_survey(name).version, *(others or _asked)(name)
             except Refusal:
                 return view(name, **part)
+            settle_level()
+            if settle is not None:
+                settle(name)
             asked = tuple(sorted(request.args.items(multi=True)))
             key = (request.endpoint, name, *part.values(), *versions, asked)
             really = of_closed(name, reads)
-            if not _FINE.isdisjoint(request.args):
+            if not FINE.isdisjoint(request.args):
                 really = _OF_HUNDREDS.get(really, really)
             return _response(_computed_for(queue, key, _job(), really))
 

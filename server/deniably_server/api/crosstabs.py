@@ -33,10 +33,11 @@ from deniably.survey.strata import query_of
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
+from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import LEVEL, as_attachment, confidence
+from deniably_server.api.results import as_attachment
 from deniably_server.api.subgroups import (
     Respondents,
     check_asked_together,

@@ -28,9 +28,10 @@ from deniably.survey.readable import listed_label, short_label
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
+from deniably_server.api.fine_parameters import COMPARED, LEVEL, confidence, settle_number
 from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import LEVEL, as_attachment, confidence
+from deniably_server.api.results import as_attachment
 from deniably_server.api.subgroups import (
     Respondents,
     query_of_view,
@@ -65,19 +66,30 @@ _APART = ("survey", "by")
 """Kinds that compare either a choice or a mean, of two groups of people."""
 
 
+def _settle_numbers(name: str) -> None:
+    """Write the numbers of the request in one way. Raises BadParameter."""
+    if "share" in request.args:
+        settle_number("share", 0, 1)
+    if "value" in request.args:
+        question = _asked(current_store().survey(name))
+        with _comparable():
+            low, high = comparison.ends_of_mean(question, request.args.get("part"))
+        settle_number("value", low, high)
+
+
 @blueprint.get("/api/surveys/<name>/difference")
 @Operation(
     {200: {JSON: DifferenceResult}},
     RESULTS,
     query={
-        **dict.fromkeys(
-            ("question!", "choice", "part", "share", "other", "value", "survey", "by"), NAMED
-        ),
+        **dict.fromkeys(("question!", "choice", "part"), NAMED),
+        **COMPARED,
+        **dict.fromkeys(("other", "survey", "by"), NAMED),
         **LEVEL,
     },
     strata=True,
 )
-@costly("tallies")
+@costly("tallies", settle=_settle_numbers)
 def difference(name: str) -> Response:
     """One hypothesis test. For many at once see ``differences``."""
     given = {key: request.args[key] for key in _KINDS if key in request.args}

@@ -37,18 +37,13 @@ from deniably_server.api.by_stratum import comparable_keys, strata_links
 from deniably_server.api.costly import costly
 from deniably_server.api.crosstabs import crosstab_links
 from deniably_server.api.differences import difference_links
+from deniably_server.api.fine_parameters import confidence
 from deniably_server.api.groups import group_links
 from deniably_server.api.hidden import hidden_page
 from deniably_server.api.lab import funnel_address
 from deniably_server.api.missing_people import missing_people
 from deniably_server.api.paper_texts import FILES, publication_of
-from deniably_server.api.results import (
-    SHOWN,
-    confidence,
-    current_results,
-    given_query,
-    wants_smooth,
-)
+from deniably_server.api.results import SHOWN, current_results, given_query, wants_smooth
 from deniably_server.api.subgroups import query_of_view, respondents, subgroup_links
 from deniably_server.api.visibility import layout_given_out
 from deniably_server.api.waves import wave_links

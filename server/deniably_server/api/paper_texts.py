@@ -11,7 +11,8 @@ from deniably.results.document import SurveyResult
 from deniably.results.writing.publication import Publication
 from deniably.trust.signing import fingerprint
 from deniably_server.api.costly import costly
-from deniably_server.api.results import LEVEL, confidence, current_results
+from deniably_server.api.fine_parameters import LEVEL, confidence
+from deniably_server.api.results import current_results
 from deniably_server.api.visibility import RESULTS
 from deniably_server.errors import NotFound
 from deniably_server.guard.app_state import current_store

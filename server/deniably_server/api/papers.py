@@ -12,8 +12,9 @@ from deniably.results.document import QuestionResult
 from deniably.results.drawing.paper import Paper
 from deniably_server.api.analysts import View, or_ask_for_a_token
 from deniably_server.api.costly import costly
+from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import LEVEL, confidence, current_results
+from deniably_server.api.results import current_results
 from deniably_server.api.subgroups import query_of_view
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import NotFound

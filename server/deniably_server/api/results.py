@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlencode
 
 import msgspec
@@ -13,6 +12,7 @@ from deniably.results.result import CONFIDENCE, result
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.strata import query_of
 from deniably_server.api.costly import costly, of_closed, part
+from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.kept_documents import keeps_documents, once
 from deniably_server.api.subgroups import respondents, shown_parts
 from deniably_server.api.visibility import RESULTS, visible_survey
@@ -25,18 +25,6 @@ from deniably_server.web.operation import CSV, Operation, QueryParameters
 blueprint = Blueprint("results", __name__)
 
 _decode = msgspec.json.Decoder(SurveyResult).decode
-LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
-_CONFIDENCE = re.compile(r"0?\.[0-9]{1,3}")
-
-LEVEL: QueryParameters = {
-    "confidence": {
-        "type": "number",
-        "minimum": LEAST_CONFIDENCE,
-        "maximum": MOST_CONFIDENCE,
-        "description": "Of the intervals; up to three decimals.",
-        "default": CONFIDENCE,
-    }
-}
 SHOWN: QueryParameters = {"smooth": {"enum": ["0", "1"]}, **LEVEL}
 
 
@@ -80,20 +68,6 @@ def wants_smooth() -> bool:
     if wanted not in ("0", "1"):
         raise BadParameter("“smooth” is 0 or 1: ?smooth=1 smooths the distributions that are shown")
     return wanted == "1"
-
-
-def confidence() -> float:
-    """The query's confidence level for intervals, 0.5 to 0.999. Raises BadParameter.
-
-    It has at most three decimals, which bounds the number of cached answers.
-    """
-    wanted = request.args.get("confidence", str(CONFIDENCE))
-    if not (_CONFIDENCE.fullmatch(wanted) and float(wanted) >= LEAST_CONFIDENCE):
-        raise BadParameter(
-            f"“confidence” is a number from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE} with up to"
-            " three decimals: 0.9 asks for 90 % intervals"
-        )
-    return float(wanted)
 
 
 def given_query(*names: str) -> str:

@@ -25,9 +25,10 @@ from deniably.results.waves import (
 from deniably.survey.survey import Survey, Waves
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
+from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
+from deniably_server.api.results import as_attachment, given_query
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter, Forbidden, Hidden, NotFound, Unauthorised
 from deniably_server.guard.app_state import current_store

@@ -172,17 +172,7 @@ class Side:
     @property
     def group(self) -> SingleMean:
         """The mean that is compared. Raises Incomparable."""
-        means = [group for group in groups(self.question) if isinstance(group, SingleMean)]
-        if not means:
-            raise Incomparable(_NO_MEAN if isinstance(self.question, Scale) else NOT_OF_MEANS)
-        parts = {group.part.name: group for group in means if group.part}
-        if not parts:
-            return means[0]
-        if self.part not in parts:
-            raise Incomparable(
-                f"“part” names one of the numbers of {self.question.name}: {', '.join(parts)}"
-            )
-        return parts[self.part]
+        return _mean_of(self.question, self.part)
 
     @property
     def unit(self) -> tuple[object, ...]:
@@ -349,6 +339,27 @@ def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
 
 
 # --- means ------------------------------------------------------------------------------------
+
+
+def ends_of_mean(question: Question, part: str | None = None) -> tuple[float, float]:
+    """The ends between which a question's mean lies; with several numbers that of one ``part``.
+    Raises Incomparable."""
+    low, high = _mean_of(question, part).figure.ends
+    return low, high
+
+
+def _mean_of(question: Question, part: str | None) -> SingleMean:
+    means = [group for group in groups(question) if isinstance(group, SingleMean)]
+    if not means:
+        raise Incomparable(_NO_MEAN if isinstance(question, Scale) else NOT_OF_MEANS)
+    parts = {group.part.name: group for group in means if group.part}
+    if not parts:
+        return means[0]
+    if part not in parts:
+        raise Incomparable(
+            f"“part” names one of the numbers of {question.name}: {', '.join(parts)}"
+        )
+    return parts[part]
 
 
 def mean_and_value(side: Side, value: float | str) -> Comparison:

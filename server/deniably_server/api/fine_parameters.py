@@ -1,0 +1,121 @@
+"""Parameters with many values: the level of intervals, and what a figure is compared with.
+
+Each value is a computation of its own, as the interval ends, the sentences and the notes of a view
+all follow from it. Without a token there are few values, so that anybody can have all of them
+computed once, and no more. A holder of a token may use every value.
+
+Ten levels are better for readers than all with two decimals: they cost a fifth of the computations,
+and 97.5, 99.5 and 99.9 % are asked for, while 93 % is not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+
+from flask import request
+from werkzeug.datastructures import ImmutableMultiDict
+
+from deniably.results.result import CONFIDENCE
+from deniably.survey.readable import number_text
+from deniably_server.errors import BadParameter
+from deniably_server.guard.app_state import current_asker
+from deniably_server.web.operation import NAMED, QueryParameters
+
+FINE = frozenset({"confidence", "share", "value"})
+LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
+LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.975, 0.98, 0.99, 0.995, 0.999)
+"""The levels of intervals without a token."""
+_CONFIDENCE = re.compile(r"0?\.[0-9]{1,3}")
+_LISTED = f"{', '.join(map(str, LEVELS[:-1]))} or {LEVELS[-1]}"
+_MOST_STEPS = 200
+"""Without a token a figure is compared with as many numbers and one more."""
+_STEPS = (1, 5)
+
+LEVEL: QueryParameters = {
+    "confidence": {
+        "type": "number",
+        "minimum": LEAST_CONFIDENCE,
+        "maximum": MOST_CONFIDENCE,
+        "description": f"Of the intervals; up to three decimals. Without a token {_LISTED}.",
+        "default": CONFIDENCE,
+    }
+}
+_STEPPED = (
+    f"Without a token, in steps of 1 or 5 times a power of ten, of which at most {_MOST_STEPS} fit"
+    " into the range."
+)
+COMPARED: QueryParameters = {
+    "share": {**NAMED, "description": f"A number from 0 to 1. {_STEPPED}"},
+    "value": {**NAMED, "description": f"A number in the question's range. {_STEPPED}"},
+}
+
+
+def confidence() -> float:
+    """The query's confidence level for intervals, 0.5 to 0.999. Raises BadParameter."""
+    wanted = request.args.get("confidence", str(CONFIDENCE))
+    if not (_CONFIDENCE.fullmatch(wanted) and float(wanted) >= LEAST_CONFIDENCE):
+        raise BadParameter(
+            f"“confidence” is a number from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE} with up to"
+            " three decimals: 0.9 asks for 90 % intervals"
+        )
+    return float(wanted)
+
+
+def settle_level() -> None:
+    """Write the request's level in one way, and leave out the usual one, for one cached answer.
+
+    Raises BadParameter for what is none, and for one that needs a token where there is none.
+    """
+    if "confidence" not in request.args:
+        return
+    level = confidence()
+    if level not in LEVELS and not current_asker().has_token:
+        raise BadParameter(
+            f"“confidence” is {_LISTED} without a token; with one it may be any number from"
+            f" {LEAST_CONFIDENCE} to {MOST_CONFIDENCE} with up to three decimals"
+        )
+    _write("confidence", None if level == CONFIDENCE else str(level))
+
+
+def settle_number(name: str, low: float, high: float) -> None:
+    """Write in one way the number of the request with which a figure between two ends is compared.
+
+    Raises BadParameter for what is no number between them, and for one that needs a token where
+    there is none.
+    """
+    number = _number(request.args[name])
+    if not low <= number <= high:
+        ends = f"{number_text(low)} to {number_text(high)}"
+        raise BadParameter(f"“{name}” is a number from {ends}")
+    text = repr(number + 0.0).removesuffix(".0")  # no -0
+    step = step_between(low, high)
+    if Fraction(text) % step and not current_asker().has_token:
+        raise BadParameter(
+            f"“{name}” is a multiple of {number_text(step)} without a token; with one it may be any"
+            f" number from {number_text(low)} to {number_text(high)}"
+        )
+    _write(name, text)
+
+
+def step_between(low: float, high: float) -> Fraction:
+    """The least step, of 1 or 5 times a power of ten, of which 200 reach from end to end."""
+    width = Fraction(str(high)) - Fraction(str(low))  # as they were written
+    power = Fraction(10) ** (math.floor(math.log10(width / _MOST_STEPS)) if width else 0)
+    steps = (times * power * ten for ten in (1, 10) for times in _STEPS)
+    return next(step for step in steps if width / step <= _MOST_STEPS)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _write(name: str, text: str | None) -> None:
+    """Let the request have this value of a parameter, or none."""
+    others = {key: value for key, value in request.args.items() if key != name}
+    own = others if text is None else {**others, name: text}
+    request.args = ImmutableMultiDict(own)  # pyright: ignore[reportAttributeAccessIssue]
