@@ -17,6 +17,7 @@ from sheet import Sheet, duration
 from deniably.authoring.compiling import compile_survey
 from deniably.survey.survey import Survey
 from deniably.trust.signing import new_key
+from deniably_server.api.fine_parameters import LEVELS
 from deniably_server.storage.store import Store
 
 GOAL_FORM = 10
@@ -45,7 +46,13 @@ def measure(sheet: Sheet, folder: Path) -> None:
         store.publish(form, new_key().sign(form.digest))
     page = "/api/surveys/wide/crosstab?rows=of_{}&columns=of_{}"
     same = [page.format(*sizes)]
-    different = [f"{same[0]}&confidence=0.{number}" for number in range(501, 1000)]
+    different = [
+        f"{address.format(*pair)}&of={of}&confidence={level}"
+        for address in (page, page.replace("?", "/figure?"))
+        for pair in (sizes, sizes[::-1])
+        for of in ("rows", "columns", "all")
+        for level in LEVELS
+    ]
     runs = [("one and the same", same), ("all different", different)]
     command = [sys.executable, "-m", "deniably_client", "serve"]
     for on_one_server in [runs] if sheet.quick else [[run] for run in runs]:

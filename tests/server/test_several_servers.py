@@ -7,7 +7,7 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import requests
 
 from deniably.estimation.tally import Tally
 from deniably.trust.blind_rsa import new_key
@@ -31,7 +32,7 @@ from deniably_server.storage.tables.surveys import find_state
 from deniably_server.storage.writing.commit import Outcome, commit_reports, report_write
 from support.crowd import until
 from support.databases import new_database
-from support.material import a_report, signed, survey_named
+from support.material import Server, a_report, new_token, signed, survey_named
 from support.nursery import Forked, the_nursery
 
 SURVEY = survey_named()
@@ -473,3 +474,40 @@ def test_a_batch_that_two_servers_fill_together_is_held_a_moment_later(
         two[1].add(survey, a_report(survey))
     until(lambda: two[1].shown_counts("renewed").reports == MINIMUM)
     assert two[1].shown_tally("renewed")["stolen"].n == MINIMUM
+
+
+@pytest.mark.slow
+def test_a_closed_surveys_files_are_the_same_at_every_server(
+    address: str, two: tuple[Store, Store], watch: Connection, serve_at: Callable[..., Server]
+) -> None:
+    """So a download that one server began goes on at another. Each makes its own files, from
+    reports that lie in another order by then."""
+    survey = survey_named("files", results=RULES)
+    two[0].publish(survey, signed(survey))
+    for number, store in enumerate(two * MINIMUM):
+        store.add(survey, a_report(survey, stolen=[number % 2], often=[number % 3, 4]))
+    two[0].close_survey("files")
+    headers = {"Authorization": f"Bearer {new_token(two[0], 'analyst')}"}
+
+    def files(server: Server, **more: str) -> list[requests.Response]:
+        path = f"{server.url}/api/surveys/files/reports"
+        return [
+            requests.get(f"{path}.{ending}", headers=headers | more, timeout=60)
+            for ending in ("csv", "ndjson", "parquet")
+        ]
+
+    here = files(serve_at(address))
+    watch.execute("CREATE TABLE kept AS SELECT * FROM reports")
+    watch.execute("DELETE FROM reports")
+    watch.execute("UPDATE kept SET id = decode(md5(id::text), 'hex')")
+    watch.execute("INSERT INTO reports SELECT * FROM kept")
+    other = serve_at(address)
+    there = files(other)
+
+    assert [one.status_code for one in (*here, *there)] == [200] * 6
+    assert [one.content for one in here] == [one.content for one in there]
+    assert [one.headers["ETag"] for one in here] == [one.headers["ETag"] for one in there]
+    assert len({one.headers["ETag"] for one in here}) == 3
+    for number, one in enumerate(here):
+        rest = files(other, **{"Range": "bytes=40-", "If-Range": one.headers["ETag"]})[number]
+        assert (rest.status_code, one.content[:40] + rest.content) == (206, one.content)

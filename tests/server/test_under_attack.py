@@ -8,18 +8,23 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 import requests
 
 from deniably.authoring.compiling import publish_text
+from deniably_server.api.fine_parameters import LEVELS
 from deniably_server.storage.store import Store
 from support.crowd import until
 from support.material import Server, a_report, new_token, signed, signed_headers, survey_named
 
 CLIENTS = 64
 RESULTS = "/api/surveys/workplace/results"
+DIFFERENCE = "/api/surveys/workplace/difference?question=stolen&choice=yes"
+QUERIES = [f"share={step / 200}&confidence={level}" for level in LEVELS for step in range(201)]
+"""As many as anybody may ask for of one choice."""
 DEFINITION = """
 name: mine-%d
 title: Mine
@@ -43,16 +48,16 @@ def server(serve: Serve, database: Path) -> Server:
 
 @contextmanager
 def attacked(server: Server) -> Generator[Counter[int]]:
-    """While the block runs, each of 64 addresses asks for ever new levels of confidence, on one
-    connection without a pause. Begins once more is asked for than is computed."""
+    """While the block runs, each of 64 addresses asks for ever new comparisons, on one connection
+    without a pause. Begins once more is asked for than is computed."""
     over, told = threading.Event(), Counter[int]()
 
     def hammer(number: int) -> None:
-        headers, level = {"X-Forwarded-For": f"198.51.100.{number}"}, 7 * number
+        headers = {"X-Forwarded-For": f"198.51.100.{number}"}
+        queries = cycle(QUERIES[31 * number :] + QUERIES[: 31 * number])
         with requests.Session() as session:
             while not over.is_set():
-                level = (level + 1) % 500
-                path = f"{server.url}{RESULTS}?confidence=.{500 + level % 499}"
+                path = f"{server.url}{DIFFERENCE}&{next(queries)}"
                 told[session.get(path, headers=headers, timeout=120).status_code] += 1
                 over.wait(0.2)
 
@@ -103,10 +108,10 @@ def test_a_visitor_among_64_addresses_that_never_stop_gets_an_answer_when_it_is_
     server: Server,
 ) -> None:
     with attacked(server):
-        for number in range(5):
+        for level in LEVELS[:4]:
             told = list[int]()
             while not told or told[-1] == 429:
-                answer = ask(server, "203.0.113.9", f"?confidence=.51{number}")
+                answer = ask(server, "203.0.113.9", f"?confidence={level}")
                 told.append(answer.status_code)
                 time.sleep(int(answer.headers.get("Retry-After", 0)))
             assert told in ([200], [429, 200])
