@@ -119,6 +119,21 @@ def test_both_questions_tell_more_than_the_open_survey_shows(
     assert widths[1][1] - widths[1][0] < 0.9 * (widths[0][1] - widths[0][0])
 
 
+def test_how_many_would_help_counts_everybody() -> None:
+    """Those who were not asked send reports to the question, too."""
+    survey = survey_of_some()
+    pairs = drawn(survey, 300, 0.3, [0.4, 0.6], np.random.default_rng(5))
+    tallies = {"stolen": tally(pairs[0], 2), "again": tallied(survey, pairs[1])}
+
+    (more,) = [one for one in result(survey, "closed", tallies).questions[1].notes if "±" in one]
+
+    assert more.startswith("About ")
+    assert more.endswith(
+        " respondents, asked or not, would bring every share of those who were asked within"
+        " ±10 points."
+    )
+
+
 def test_where_nobody_was_asked_the_sentence_says_that_it_cannot_be_told() -> None:
     survey = survey_of_some()
     stolen, again_reports = drawn(survey, N, 0.0, [1, 0], np.random.default_rng(5))

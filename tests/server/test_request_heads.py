@@ -52,6 +52,16 @@ def test_a_request_names_one_host(running: Server, fields: tuple[bytes, ...]) ->
     answer = answer_to(running, get(*fields))
 
     assert answer.startswith(b"HTTP/1.1 400 "), answer[:200]
+    assert b'"title":"The request cannot be read"' in answer
+
+
+def test_an_answer_has_one_date(running: Server) -> None:
+    """Also where it is a conditional one: of the register, a definition or a page's script."""
+    for path in ("/register", "/handbook", "/api/openapi.json", f"/api/surveys/{SURVEY.name}"):
+        request = f"GET {path} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
+        head, _, _ = answer_to(running, request.encode()).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 "), head[:200]
+        assert head.lower().count(b"\r\ndate: ") == 1, path
 
 
 @pytest.mark.parametrize("host", [b"a.example:8443", b"[2001:db8::7]:443", b"LOCALHOST", b"x_y"])

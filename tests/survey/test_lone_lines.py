@@ -135,5 +135,8 @@ def test_respondents_are_told_how_many_lines_are_alone(language: str) -> None:
 def test_authors_are_told_of_the_lines_that_analysts_get() -> None:
     said = str(check_survey(document(choices(20))))
     assert "of 100 exported reports about 100 are alone of their kind" in said
+    assert "finds its line. Keep exports to yourself" in said
+    wave = document(choices(20)) | {"waves": {"panel": "p", "recognisable": True}}
+    assert "finds its line, and in waves what it sent in the others." in str(check_survey(wave))
     for results, questions in (({"reports": "never"}, choices(20)), ({}, yes_no(2))):
         assert "alone of their kind" not in str(check_survey(document(questions, **results)))

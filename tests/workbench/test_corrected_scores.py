@@ -264,6 +264,8 @@ def test_a_model_says_in_a_sentence_how_it_was_made_and_what_it_assumes() -> Non
     assert "Fieller 1954" in linear.estimator
     assert "Nakamura 1990" in linear.estimator
     assert " t " in str(linear).splitlines()[2]
+    degrees = linear.coefficients[0].degrees
+    assert f"Tests and intervals: t with {degrees:.0f} degrees of freedom." in str(linear)
     logit = dn.regress("true_affair ~ age + children", frame, designs=designs)
     assert "no law of the true answers given the other columns" in logit.estimator
     normal = dn.regress("yrs ~ children", frame, designs=designs, law="normal")

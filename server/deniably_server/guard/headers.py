@@ -47,8 +47,10 @@ class ResponseHeaders:
     """WSGI middleware: adds the security headers and joins the body into one list.
 
     It is around Flask, so that no response can miss the headers. A response without Cache-Control
-    gets no-store. One list saves the server a call into Python for each piece of the body. A body
-    without a length is made as it is sent, and stays as it is, and so does a file.
+    gets no-store. The date is the server's to add, and is taken out where Werkzeug wrote one for a
+    conditional answer, because a response has one (RFC 9110, section 5.3). One list saves the
+    server a call into Python for each piece of the body. A body without a length is made as it is
+    sent, and stays as it is, and so does a file.
     """
 
     def __init__(self, app: WSGIApplication) -> None:
@@ -66,7 +68,8 @@ class ResponseHeaders:
             has_length = any(name.lower() == "content-length" for name, _ in headers)
             cached = any(name == "Cache-Control" for name, _ in headers)
             every = _CHOOSING.items() if chooses else SECURITY_HEADERS
-            return start_response(status, [*headers, *every, *([] if cached else [_NO_STORE])])
+            own = [header for header in headers if header[0].lower() != "date"]
+            return start_response(status, [*own, *every, *([] if cached else [_NO_STORE])])
 
         body: Iterable[bytes] = self._app(environ, start)
         if not has_length or isinstance(body, FilePart):

@@ -68,9 +68,10 @@ KINDS = {
         ),
         Kind(
             "malformed",
-            "The body cannot be read",
+            "The request cannot be read",
             400,
-            "The body is not JSON (or YAML, where that is allowed).",
+            "The body is not JSON (or YAML, where that is allowed), or the request has not one Host"
+            " header.",
         ),
         Kind(
             "unauthorised",

@@ -213,10 +213,13 @@ def _lone_lines(survey: Survey) -> Iterator[str]:
     alone = lone_share(survey, lines)
     if survey.results.reports_to == "never" or alone <= MANY:
         return
+    in_waves = (
+        ", and in waves what it sent in the others" if isinstance(survey.waves, Waves) else ""
+    )
     yield (
         f"of {lines:,} exported reports about {lines * alone:.0f} are alone of their kind: whoever"
-        " has the copy that a device keeps finds its line, and with waves what it sent in others."
-        " Keep exports to yourself, or write reports: never"
+        f" has the copy that a device keeps finds its line{in_waves}. Keep exports to yourself, or"
+        " write reports: never"
     )
 
 

@@ -153,8 +153,8 @@ def too_wide(found: AmongAskedResult, n: int) -> list[str]:
         return []
     wanted = narrative.rounded_up(n * (max(halves) / narrative.WANTED) ** 2)
     return [
-        f"About {wanted:,} answers to this question would bring every share of those who were asked"
-        f" within ±{100 * narrative.WANTED:.0f} points."
+        f"About {wanted:,} respondents, asked or not, would bring every share of those who were"
+        f" asked within ±{100 * narrative.WANTED:.0f} points."
     ]
 
 

@@ -183,7 +183,7 @@ def _regression(task: Task, how: Estimated) -> Regression:
 
 def _notes(task: Task, how: Estimated, answers: list[str]) -> list[str]:
     fit, notes = how.fit, [f"{how.estimator}.", f"Standard errors: {how.se}."]
-    if fit.degrees is not None and task.weighted:
+    if fit.degrees is not None:
         notes.append(f"Tests and intervals: t with {fit.degrees.min():.0f} degrees of freedom.")
     if fit.log_likelihood is not None and task.weights is None:
         c = len(fit.coefficients)

@@ -68,7 +68,10 @@ def weights_by_stratum(
         raise BadModel(f"there is no stratum {str(unknown[0])[:64]!r}; there are {known}")
     if missing := [n for n, some in zip(names, people, strict=True) if some and n not in given]:
         raise BadModel(f"no weight of the stratum {missing[0]!r}; there are {known}")
-    return weights_of("weights", numbers("weights", [given.get(name, 0.0) for name in names]))
+    found = numbers("weights", [given.get(name, 0.0) for name in names])
+    if negative := [name for name, weight in zip(names, found, strict=True) if weight < 0]:
+        raise BadModel(f"weights: the stratum {negative[0]!r} has a negative weight")
+    return weights_of("weights", found)
 
 
 @contextmanager
