@@ -8,6 +8,8 @@
 #   make soak          long repetitions: each simulated case, 1,000 new examples of each property,
 #                      1,000 kills, 100,000 requests
 #   make crash         1,000 kills at random instants, on SQLite and PostgreSQL (KILLS=, SEED=)
+#   make mutants       changes in modules that promise something, which their tests have to notice
+#                      (ONLY="guard ledger" for some); half an hour on two cores
 #   make lint          formatting, lint and types (ruff, mypy, pyright, tsc)
 #   make serve         a server on 127.0.0.1:8000 with its data in deniably.db
 #   make fuzz          100,000 hostile requests: no fault, no change (COUNT=1000 for fewer)
@@ -35,7 +37,7 @@ JOBS ?= 3
 # a suite starts many processes, and pytest would rewrite 5,000 assertions at each run.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-spark test-next-uvicorn quick soak crash lint serve bench load fuzz lock vectors handbook screenshots release clean
+.PHONY: demo test test-spark test-next-uvicorn quick soak crash mutants lint serve bench load fuzz lock vectors handbook screenshots release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -91,6 +93,11 @@ crash: $(VENV)/.dev
 	DENIABLY_TEST_KILLS=$(or $(KILLS),1000) DENIABLY_TEST_SEED=$(or $(SEED),$$(od -An -N6 -tx1 /dev/urandom | tr -d ' ')) \
 	  $(BIN)/pytest -s --timeout 7200 tests/server/test_crash.py $(ARGS)
 
+# What is mutated, by which tests it has to be noticed, and what no test can notice is written in
+# .ci/mutants.toml.
+mutants: $(VENV)/.dev $(VENV)/.mutants
+	$(ALONE) $(BIN)/python .ci/mutants.py $(ONLY)
+
 lint: $(VENV)/.dev client/node_modules/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -114,7 +121,7 @@ release: $(VENV)/.dev
 lock:
 	rm -rf .venv-lock
 	$(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/pip install --quiet --disable-pip-version-check '.[dev,spark]'
+	.venv-lock/bin/pip install --quiet --disable-pip-version-check '.[dev,mutants,spark]'
 	{ echo '# The versions that make installs. Made by make lock.'; \
 	  .venv-lock/bin/pip freeze --disable-pip-version-check --exclude deniably; } > constraints.txt
 	rm -rf .venv-lock
@@ -143,6 +150,10 @@ $(VENV)/.server: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@ $(VENV)/.server
+
+$(VENV)/.mutants: pyproject.toml constraints.txt $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[mutants]'
+	touch $@
 
 # Spark is 450 MB, and needs a Java that no other test does.
 $(VENV)/.spark: pyproject.toml constraints.txt $(VENV)/.dev

@@ -175,6 +175,105 @@ def test_the_respondents_interval_solves_its_equation(n: int, data: st.DataObjec
             assert gap == pytest.approx(allowed, rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.5])
+def test_the_population_interval_solves_its_equation(alpha: float) -> None:
+    """Wilson's, of a count that is moved outwards by half a report or less, but not past an end."""
+    z2, solved = stats.norm.isf(alpha / 2) ** 2, 0
+    for n, p, q in cases(sizes=(1, 3, 50, 1000)):
+        counts = np.unique(np.linspace(0, n, 12).round())
+        found = population_interval(counts, n, p, q, alpha)
+        half = 0.5 / np.maximum(1, counts * (1 - counts / n))
+        sides = ((found.low, (counts - half).clip(0)), (found.high, (counts + half).clip(max=n)))
+        for (ends, moved), side in zip(sides, (1, -1), strict=True):
+            for end, count in zip(ends[~found.missed], moved[~found.missed], strict=True):
+                if 0 < end < 1:
+                    chance, solved = q + (p - q) * end, solved + 1
+                    allowed = z2 * chance * (1 - chance) / n
+                    assert (count / n - chance) ** 2 == pytest.approx(allowed, rel=1e-6, abs=1e-12)
+                    assert side * (count / n - chance) > -1e-9
+    assert solved > 250
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.5])
+def test_the_exact_population_interval_is_clopper_and_pearsons(alpha: float) -> None:
+    for n, (p, q) in product((1, 12, 60), CHANNELS[::3]):
+        for count in range(0, n + 1, max(1, n // 12)):
+            theirs = stats.binomtest(count, n).proportion_ci(1 - alpha)
+            low, high = (theirs.low - q) / (p - q), (theirs.high - q) / (p - q)
+            found = population_interval(count, n, p, q, alpha, exact=True)
+            assert bool(found.missed) == (high < 0 or low > 1)
+            if not found.missed:
+                assert float(found.low) == pytest.approx(max(low, 0), abs=1e-9)
+                assert float(found.high) == pytest.approx(min(high, 1), abs=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.5])
+def test_the_exact_respondents_interval_has_each_share_that_leaves_both_tails(alpha: float) -> None:
+    """By going through all of them."""
+    for n, (p, q) in product((1, 2, 17), (supports(2, 1), supports(5, 4), (1.0, 0.2))):
+        laws = [law_of_respondents(n, p, q, own / n) for own in range(n + 1)]
+        for count in range(n + 1):
+            kept = [
+                own / n
+                for own, law in enumerate(laws)
+                if law[count:].sum() >= alpha / 2 <= law[: count + 1].sum()
+            ]
+            found = respondents_interval(count, n, p, q, alpha, exact=True)
+            assert bool(found.missed) == (not kept)
+            if kept:
+                assert (float(found.low), float(found.high)) == (kept[0], kept[-1])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("interval", [population_interval, respondents_interval])
+def test_a_marked_count_has_the_interval_of_the_nearest_that_is_expected(interval, exact) -> None:  # type: ignore[no-untyped-def]
+    n, p, q = 101, 0.75, 0.25
+    found = interval([0, 26, 75, 101], n, p, q, 0.05, exact=exact)
+
+    assert found.missed.tolist() == [True, False, False, True]
+    for odd, nearest in ((0, 1), (3, 2)):  # 26 is the first above n q, 75 the last below n p
+        assert found.low[odd] == found.low[nearest]
+        assert found.high[odd] == found.high[nearest]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("interval", [population_interval, respondents_interval])
+def test_intervals_have_the_shape_of_the_counts(interval, exact) -> None:  # type: ignore[no-untyped-def]
+    counts = np.arange(20, 32).reshape(3, 4)
+    found = interval(counts, 60, 0.75, 0.25, 0.05, exact=exact)
+
+    for row, column in np.ndindex(3, 4):
+        alone = interval(counts[row, column], 60, 0.75, 0.25, 0.05, exact=exact)
+        assert found.low[row, column] == pytest.approx(float(alone.low))
+        assert found.high[row, column] == pytest.approx(float(alone.high))
+    assert found.low.shape == found.high.shape == found.missed.shape == (3, 4)
+
+
+def test_a_report_may_be_certain_where_the_answer_is_another() -> None:
+    """q is 0 for numbers that nobody else reports, p is 1 where nothing is changed."""
+    found = population_interval([0, 3, 9], 9, 1.0, 0.0, 0.05, exact=True)
+
+    theirs = [stats.binomtest(count, 9).proportion_ci(0.95) for count in (0, 3, 9)]
+    np.testing.assert_allclose(found.low, [each.low for each in theirs], atol=1e-9)
+    np.testing.assert_allclose(found.high, [each.high for each in theirs], atol=1e-9)
+
+
+def test_each_interval_is_cut_to_the_one_before_it() -> None:
+    def ends(*pairs: tuple[float, float]) -> tuple[Floats, Floats]:
+        low, high = np.array(pairs).T
+        return low, high
+
+    wide = ends((0.2, 0.6), (0.2, 0.6), (0.2, 0.6), (0.2, 0.6))
+    middle = ends((0.3, 0.5), (0.1, 0.5), (0.3, 0.9), (0.7, 0.8))
+    narrow = ends((0.4, 0.45), (0.1, 0.45), (0.4, 0.9), (0.0, 0.1))
+
+    found = [np.stack(each, axis=1).tolist() for each in within_each_other([wide, middle, narrow])]
+
+    assert found[0] == [[0.2, 0.6]] * 4
+    assert found[1] == [[0.3, 0.5], [0.2, 0.5], [0.3, 0.6], [0.6, 0.6]]
+    assert found[2] == [[0.4, 0.45], [0.2, 0.45], [0.4, 0.6], [0.6, 0.6]]
+
+
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("interval", [population_interval, respondents_interval])
 def test_a_count_that_no_share_explains_is_marked(interval, exact) -> None:  # type: ignore[no-untyped-def]
@@ -246,8 +345,12 @@ def test_the_sum_of_a_thousand_million_counts_is_normal() -> None:
 
 @pytest.mark.parametrize(
     ("n", "p", "q", "alpha", "why"),
-    [(0, 0.7, 0.3, 0.05, "report"), (9, 0.3, 0.7, 0.05, "larger"), (9, 0.5, 0.5, 0.05, "larg"),
-     (9, 0.7, 0.3, 0.0, "alpha"), (9, 0.7, 0.3, float("nan"), "alpha")],
+    [(0, 0.7, 0.3, 0.05, "^an interval needs at least one report$"),
+     (9, 0.3, 0.7, 0.05, r"^p is 0\.3 and q 0\.7; they are probabilities, and p is the larger$"),
+     (9, 0.5, 0.5, 0.05, "larger$"), (9, 1.1, 0.5, 0.05, "larger$"),
+     (9, 0.5, -0.1, 0.05, "larger$"),
+     (9, 0.7, 0.3, 0.0, "^alpha is 0; a risk of missing the truth is between 0 and 1$"),
+     (9, 0.7, 0.3, 1.0, "alpha"), (9, 0.7, 0.3, float("nan"), "alpha")],
 )  # fmt: skip
 @pytest.mark.parametrize("interval", [population_interval, respondents_interval])
 def test_what_has_no_interval_is_refused(interval, n, p, q, alpha, why) -> None:  # type: ignore[no-untyped-def]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import estimate, estimate_through
@@ -88,6 +88,108 @@ def test_a_group_of_one_choice_has_the_exact_interval_of_its_count(
     assert float(found.low) == pytest.approx(float(exact.low), abs=1e-7)
     assert float(found.high) == pytest.approx(float(exact.high), abs=1e-7)
     assert bool(found.missed) == bool(exact.missed)
+
+
+def test_a_group_has_each_share_that_leaves_both_tails() -> None:
+    """Against the convolution of the whole law, for reports that name none, one or two of it."""
+    n, alpha = 9, 0.1
+    own, other = np.array([0.1, 0.3, 0.6]), np.array([0.5, 0.3, 0.2])
+
+    def tails(share: float, total: int) -> tuple[float, float]:
+        law, one = np.ones(1), share * own + (1 - share) * other
+        for _ in range(n):
+            law = np.convolve(law, one)
+        return float(law[total:].sum()), float(law[: total + 1].sum())
+
+    for total in range(2 * n + 1):
+        found = group_interval(total, n, own, other, alpha)
+        low, high = float(found.low), float(found.high)
+        marked = min(tails(1.0, total)[0], tails(0.0, total)[1]) < alpha / 2
+        assert bool(found.missed) == marked
+        if not marked:
+            assert (
+                low == 0
+                if tails(0.0, total)[0] >= alpha / 2
+                else (tails(low, total)[0] == pytest.approx(alpha / 2, rel=1e-6))
+            )
+            assert (
+                high == 1
+                if tails(1.0, total)[1] >= alpha / 2
+                else (tails(high, total)[1] == pytest.approx(alpha / 2, rel=1e-6))
+            )
+
+
+@pytest.mark.parametrize(
+    ("n", "alpha", "own", "other"),
+    [
+        (0, 0.05, 0.7, 0.3), (9, 0.0, 0.7, 0.3), (9, 1.0, 0.7, 0.3), (9, 1.5, 0.7, 0.3),
+        (9, 0.05, 0.3, 0.7), (9, 0.05, 0.5, 0.5),
+    ],
+)  # fmt: skip
+def test_a_group_that_has_no_interval_is_refused(
+    n: int, alpha: float, own: float, other: float
+) -> None:
+    laws = np.array([1 - own, own]), np.array([1 - other, other])
+
+    with pytest.raises(
+        ValueError, match=rf"^n is {n} and alpha {alpha:g}; .* {own:g} and {other:g}$"
+    ):
+        group_interval(0, n, *laws, alpha)
+    assert float(group_interval(0, 1, np.array([0.3, 0.7]), np.array([0.7, 0.3]), 0.9).low) == 0
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(0, 0.05), (9, 0.0), (9, 1.0), (9, 1.5)])
+def test_scores_that_have_no_interval_are_refused(n: int, alpha: float) -> None:
+    own, others = np.array([0.6, 0.4]), np.array([[0.4, 0.6]])
+
+    with pytest.raises(ValueError, match=rf"^n is {n} and alpha {alpha:g}; .* between 0 and 1$"):
+        scores_interval(0.5, n, np.array([3.0, -2.0]), own, others, alpha)
+
+
+# Three answers besides, of six reports one that nobody makes, one that only the answer makes and
+# one that only the others do.
+SCORE = np.array([2.0, 0.5, -1.0, 1e9, 1.8, -1.5])
+OWN = np.array([0.5, 0.2, 0.2, 0.0, 0.1, 0.0])
+OTHERS = np.array(
+    [[0.2, 0.3, 0.4, 0.0, 0.0, 0.1], [0.3, 0.1, 0.5, 0.0, 0.0, 0.1], [0.1, 0.6, 0.2, 0.0, 0.0, 0.1]]
+)
+
+
+@pytest.mark.parametrize(
+    ("mean", "n", "alpha"),
+    [
+        (0.3, 1, 0.5), (0.3, 40, 0.05), (1.0, 2000, 0.05),
+        *((mean, 10**6, 0.05) for mean in (0.55, 0.6, 0.7, 0.8, 0.9)),
+    ],
+)  # fmt: skip
+def test_the_interval_of_scores_has_each_share_that_chernoffs_bound_leaves(
+    mean: float, n: int, alpha: float
+) -> None:
+    """The bound at its best tilt, of a search of its own; the ends are at most a grid's step, 1 in
+    16,384, farther out, and never farther in."""
+    found = scores_interval(mean, n, SCORE, OWN, OTHERS, alpha)
+    apart = np.delete(SCORE, 3) - mean
+
+    def bound(share: float) -> float:
+        def log(tilt: float) -> float:
+            size = np.exp(tilt * apart)
+            mine, theirs = size @ np.delete(OWN, 3), (np.delete(OTHERS, 3, axis=1) @ size).max()
+            return n * float(np.log(share * mine + (1 - share) * theirs))
+
+        sides = (optimize.minimize_scalar(log, bounds=each, method="bounded",
+                                          options={"xatol": 1e-9}).fun
+                 for each in ((0, 25), (-25, 0)))  # fmt: skip
+        return min(sides) - np.log(alpha / 2)
+
+    best = float(min(np.linspace(0, 1, 101), key=lambda share: -bound(share)))
+    assert bound(best) > 0
+    low = optimize.brentq(bound, 0, best) if bound(0) < 0 else 0.0
+    high = optimize.brentq(bound, best, 1) if bound(1) < 0 else 1.0
+
+    slack = 1 / 16384 + 2e-6 + 0.001 * (high - low)  # of the grid of tilts
+    assert low - slack <= float(found.low) <= low + 1e-7
+    assert high - 1e-7 <= float(found.high) <= high + slack
+    assert found.missed.tolist() is False
 
 
 def test_a_million_reports_have_an_interval_of_their_group() -> None:

@@ -25,6 +25,17 @@ SPARK = {
     "zstandard",
 }
 """What ``make test-spark`` alone installs: 460 MB."""
+MUTANTS = {
+    "coverage",
+    "libcst",
+    "linkify-it-py",
+    "mdit-py-plugins",
+    "mutmut",
+    "setproctitle",
+    "textual",
+}
+"""What ``make mutants`` alone installs."""
+APART = SPARK | MUTANTS
 FREE = re.compile(
     r"\b(MIT|BSD|0BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|LGPL|Unlicense|Zlib"
     r"|Public Domain|CC0|Permission is hereby granted, free of charge)",  # as MIT begins
@@ -46,8 +57,8 @@ def installed() -> dict[str, Distribution]:
 def test_every_package_is_here_in_the_version_that_is_written_down() -> None:
     found = {name: each.version for name, each in installed().items()}
 
-    assert {name: found[name] for name in set(found) - SPARK} == {
-        name: version for name, version in locked().items() if name not in SPARK
+    assert {name: found[name] for name in set(found) - APART} == {
+        name: version for name, version in locked().items() if name not in APART
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import pytest
 from deniably.core.binomial import upper_tail
 from deniably.estimation.channels import matrix
 from deniably.estimation.scores import of_target
-from deniably.estimation.tally import Tally, from_cells
+from deniably.estimation.tally import Tally, from_cells, support_rows
 from deniably.mechanisms import (
     Gaussian,
     Laplace,
@@ -101,6 +101,16 @@ def test_each_choice_has_its_part_of_the_risk_on_either_side_and_no_less(
         assert odd[0] == (above[count] < each or below[n - count] < each), count
 
 
+def test_a_chance_as_large_as_the_risk_is_no_alarm() -> None:
+    mechanism, tally = k_ary(2, 3, 1), Tally(30, np.array([30, 0]))
+    risk = 4 * float(upper_tail(30, 30, 0.75))
+
+    assert not impossible(mechanism, tally, risk).any()
+    odd = impossible(mechanism, tally, math.nextafter(risk, 1))
+    assert odd.dtype == np.bool_
+    assert odd.tolist() == [True, True]
+
+
 def exact_tails(n: int, share: Fraction) -> list[Fraction]:
     """P(X >= c) of X ~ Binomial(n, share) for each c from 0 to n."""
     law = [math.comb(n, c) * share**c * (1 - share) ** (n - c) for c in range(n + 1)]
@@ -148,6 +158,39 @@ def test_a_deviation_has_at_most_the_stated_chance() -> None:
             for risk in (0.1, 1e-3, 1e-6):
                 least = n * (p + deviation(n, spread, risk))
                 assert upper_tail([math.floor(least) + 1], n, p)[0] <= risk
+
+
+def test_a_deviation_is_where_bernsteins_bound_is_the_risk() -> None:
+    """exp(-n t^2 / (2 (v + b t / 3))): Boucheron, Lugosi and Massart 2013, eq. 2.10."""
+    for n, spread in product((1, 30, 10_000), (Spread(0.2, 3.0), Spread(40.0, 0.5))):
+        for risk in (0.3, 1e-4):
+            t = deviation(n, spread, risk)
+            bound = math.exp(-n * t**2 / (2 * (spread.variance + spread.farthest * t / 3)))
+            assert bound == pytest.approx(risk, rel=1e-9)
+
+
+@pytest.mark.parametrize("risk", [0.05, 1e-4])
+def test_a_mean_is_too_far_beyond_the_deviation_of_half_the_risk(risk: float) -> None:
+    """One half for each side; the distance itself is still explained."""
+    spread, n = Spread(3.0, 2.0), 400
+    reach = deviation(n, spread, risk / 2)
+
+    for end, outwards in ((1 + reach, math.inf), (-reach, -math.inf)):
+        assert not too_far(end, n, spread, risk)
+        assert too_far(math.nextafter(end, outwards), n, spread, risk)
+
+
+def test_shares_divide_the_risk_among_themselves() -> None:
+    each = [of_target(Window(3, 3, 1, 3, 1), share) for share in np.eye(3)]
+    n, risk = 2000, 0.01
+    ends = [1 + deviation(n, of_score(score), risk / 6) for score in each]
+
+    for beyond, flagged in ((-1e-9, [False] * 3), (1e-9, [True] * 3)):
+        odd = impossible_shares(each, [end + beyond for end in ends], n, risk)
+        assert odd.tolist() == flagged
+    assert impossible_shares([], [], n, risk).dtype == np.bool_
+    with pytest.raises(ValueError, match="shorter"):
+        impossible_shares(each, [0.1, 0.2, 0.3, 0.4], n, risk)
 
 
 @pytest.mark.parametrize("mechanism", [Window(11, 3, 1, 3, 1), Window(5, 5, 2, 7, 2)])
@@ -232,6 +275,7 @@ def test_what_a_report_says_of_a_pair_has_no_expectation_whatever_the_answer(
     mechanism: SubsetSelection | Unary,
 ) -> None:
     alone, offset, spread = pair_score(mechanism)
+    variance = farthest = 0.0
     for answer in range(mechanism.k):
         law = reports(mechanism, answer)
         assert sum(chance for _, chance in law) == pytest.approx(1)
@@ -241,8 +285,10 @@ def test_what_a_report_says_of_a_pair_has_no_expectation_whatever_the_answer(
                 for one, chance in law
             ]
             assert sum(score * chance for score, chance in scored) == pytest.approx(0, abs=1e-12)
-            assert sum(s * s * chance for s, chance in scored) <= spread.variance + 1e-12
-            assert max(abs(score) for score, _ in scored) <= spread.farthest + 1e-12
+            variance = max(variance, sum(s * s * chance for s, chance in scored))
+            farthest = max(farthest, *(abs(score) for score, _ in scored))
+    assert spread.variance == pytest.approx(variance)
+    assert spread.farthest == pytest.approx(farthest)
 
 
 def reports(mechanism: SubsetSelection | Unary, answer: int) -> list[tuple[Sequence[int], float]]:
@@ -289,6 +335,52 @@ def test_reports_that_push_some_choices_give_themselves_away(
     assert all(pair.together > pair.expected for pair in pushed)
 
 
+def counted(
+    mechanism: SubsetSelection | Unary, n: int, more: dict[tuple[int, int], float]
+) -> npt.NDArray[np.float64]:
+    """``both`` as it is expected where each choice is named a little more often than the one
+    before, and at some pairs so much more."""
+    alone, offset, _ = pair_score(mechanism)
+    single = n * np.linspace(0.4, 0.6, mechanism.k)
+    both = n * offset + alone * (single[:, None] + single)
+    both[np.diag_indices(mechanism.k)] = single
+    for (a, b), excess in more.items():
+        both[a, b] += excess
+        both[b, a] += excess
+    return both
+
+
+@pytest.mark.parametrize("mechanism", [SUBSETS, BITS])
+def test_pairs_divide_the_risk_among_themselves(mechanism: SubsetSelection | Unary) -> None:
+    """k (k - 1) / 2 pairs, and two sides for each."""
+    n, risk = 50_000, 0.01
+    _, _, spread = pair_score(mechanism)
+    reach = n * deviation(n, spread, risk / (6 * 5))
+
+    for side in (1, -1):
+        inside = counted(mechanism, n, {(1, 4): side * 0.9999 * reach})
+        outside = counted(mechanism, n, {(1, 4): side * 1.0001 * reach})
+        assert implausible_pairs(mechanism, n, inside, risk) == []
+        (pair,) = implausible_pairs(mechanism, n, outside, risk)
+        assert (pair.first, pair.second) == (1, 4)
+        assert pair.expected == pytest.approx(outside[1, 4] - side * 1.0001 * reach)
+        assert pair.together == int(outside[1, 4])
+
+
+def test_the_pair_that_is_farthest_off_comes_first() -> None:
+    n = 50_000
+    more = {(0, 1): 5000.0, (1, 4): -6000.0, (2, 3): 9000.0}
+
+    found = implausible_pairs(SUBSETS, n, counted(SUBSETS, n, more), 1e-4)
+
+    assert [(pair.first, pair.second) for pair in found] == [(2, 3), (1, 4), (0, 1)]
+
+
+def test_where_pairs_differ_there_is_no_score_for_them() -> None:
+    with pytest.raises(ValueError, match=r"^how often two .* together depends on which they are$"):
+        pair_score(SampledTicks(4, 2, 3, 1))
+
+
 def drawn(mechanism: SubsetSelection | Unary, n: int) -> list[list[int]]:
     answers = np.arange(n) % mechanism.k
     given = np.arange(mechanism.k) == answers[:, None] if isinstance(mechanism, Unary) else answers
@@ -309,10 +401,19 @@ def test_where_reports_name_one_choice_there_is_nothing_to_compare() -> None:
 def test_pairs_are_counted_in_blocks_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     some = drawn(SUBSETS, 50)
     n, both = pair_counts(some, 6)
+    assert both.dtype == np.int64
+    blocks: list[int] = []
+
+    def rows(block: list[list[int]], k: int) -> npt.NDArray[np.bool_]:
+        blocks.append(len(block))
+        return support_rows(block, k)
+
     monkeypatch.setattr("deniably.results.plausibility._BLOCK", 7)
+    monkeypatch.setattr("deniably.results.plausibility.support_rows", rows)
 
     again = pair_counts(some, 6)
 
+    assert blocks == [7] * 7 + [1], "no more are in memory at once"
     assert n == again[0] == 50
     assert (both == again[1]).all()
     assert both[0, 1] == sum(0 in one and 1 in one for one in some)

@@ -11,7 +11,8 @@ import pytest
 from deniably.authoring.compiling import publish_text
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import Pure, estimate
-from deniably.estimation.scores import of_target
+from deniably.estimation.inversion import scores
+from deniably.estimation.scores import of_choice, of_target
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary, Window
 from deniably.mechanisms.subset_selection import subset_selection
@@ -244,6 +245,40 @@ def test_where_devices_draw_what_they_report_forgers_do_not() -> None:
     assert ticks.sampled_fraction == 0.2
     assert ticks.weight(0.01) == pytest.approx(0.01 / (0.01 + 0.99 * 0.2))
     assert ticks.shift(0.01) == pytest.approx(1.5 * ticks.weight(0.01))
+
+
+def test_a_lead_is_taken_by_as_many_whose_weight_closes_the_gap() -> None:
+    """Also where honest devices report on a share of the options alone: the fakes among those that
+    count move the two choices apart by just what honest ones hold them apart."""
+    for sampled in (1.0, 0.2):
+        leverage = Leverage(-1.5, 2.5, rivals=4.0, sampled_fraction=sampled)
+        for gap in (0.01, 0.3, 0.9):
+            fake = leverage.flip(gap)
+            assert fake is not None
+            inside = leverage.weight(fake)
+            assert inside * leverage.rivals == pytest.approx((1 - inside) * gap)
+
+
+def test_how_much_of_a_question_is_reported_counts_for_each_score() -> None:
+    score = of_choice(SampledTicks(10, 2, 3, 1).law)
+    leverage = poisoning.of_score(score)
+
+    assert leverage is not None
+    assert leverage.sampled_fraction == 0.2
+    assert leverage.rivals == 0
+
+
+def test_through_a_channel_every_report_gives_no_more_than_the_extremes() -> None:
+    """Every report of a window, and the two choices that it moves farthest apart."""
+    mechanism = Window(4, 5, 2, 3, 1)
+    found = of_choices(mechanism)
+    each = [scores(matrix(mechanism), row) for row in np.eye(4)]
+
+    gaps = [each[a][y] - each[b][y] for y in range(5) for a in range(4) for b in range(4)]
+    assert found.low == pytest.approx(np.min(each))
+    assert found.high == pytest.approx(np.max(each))
+    assert found.rivals == pytest.approx(max(gaps))
+    assert found.low < -0.1, "or nothing would tell the ends apart"
 
 
 def test_a_channel_bounds_its_scores_as_the_formula_does() -> None:

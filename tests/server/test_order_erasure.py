@@ -99,8 +99,11 @@ def test_closing_again_finishes_what_was_left(closed: Store) -> None:
 def test_a_copy_has_no_order(closed: Store, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
 
-    CliRunner().invoke(maintenance.backup, ["--database", closed.engine.address, str(copy)])
+    made = CliRunner().invoke(maintenance.backup, ["--database", closed.engine.address, str(copy)])
 
+    assert made.exit_code == 0, made.output
+    with closing(Store(str(copy))) as store:
+        assert store.tally("workplace")["stolen"].n == 40
     assert order_is_erased(copy)
     assert not order_is_erased(closed.engine.address)
 

@@ -58,7 +58,7 @@ def named_address(hosts: str, port: int) -> str | None:
     'http://localhost:8000'
     >>> named_address("", 8000)
     """
-    names = [name for name in hosts.lower().split(",") if host_names(name)]
+    names = [name for name in hosts.split(",") if host_names(name)]
     if not names:
         return None
     (name,) = host_names(names[0])

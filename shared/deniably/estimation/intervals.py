@@ -135,13 +135,14 @@ def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float)
     from scipy import optimize
 
     brentq: Any = optimize.brentq  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    names, z = np.arange(len(own)), _NORMAL.inv_cdf(alpha / 2)
+    names = np.arange(len(own))
     p, q = float(own @ names), float(other @ names)
     if n < 1 or not 0 < alpha < 1 or not q < p:
         raise ValueError(
             f"n is {n} and alpha {alpha:g}; a group needs reports, a risk between 0 and 1, and"
             f" own the larger law: they give {p:g} and {q:g}"
         )
+    z = _NORMAL.inv_cdf(alpha / 2)
 
     def end(count: Floats, *, low: bool) -> float:
         def above(share: float) -> float:
@@ -192,8 +193,7 @@ def scores_interval(
 
     def possible(shares: Floats) -> npt.NDArray[np.bool_]:
         log = n * np.log(shares[:, None] * mine + (1 - shares[:, None]) * theirs)
-        below, above = log[:, :240].min(axis=1), log[:, 240:].min(axis=1)
-        kept: npt.NDArray[np.bool_] = np.minimum(below, above) > log_risk
+        kept: npt.NDArray[np.bool_] = log.min(axis=1) > log_risk
         return kept
 
     log_risk = float(np.log(alpha / 2))

@@ -155,7 +155,7 @@ def implausible_pairs(
     """
     counts = np.asarray(both, dtype=np.float64)
     k = len(counts)
-    if n < 1 or not says_pairs(mechanism):
+    if not n or not says_pairs(mechanism):
         return []
     alone, offset, spread = pair_score(mechanism)
     single = np.diag(counts)
