@@ -47,8 +47,8 @@ def measure(sheet: Sheet, folder: Path) -> None:
     page = "/api/surveys/wide/crosstab?rows=of_{}&columns=of_{}"
     same = [page.format(*sizes)]
     different = [
-        f"{address.format(*pair)}&of={of}&confidence={level}"
-        for address in (page, page.replace("?", "/figure?"))
+        f"{view}?rows=of_{pair[0]}&columns=of_{pair[1]}&of={of}&confidence={level}"
+        for view in ("/surveys/wide/crosstab", "/api/surveys/wide/crosstab.svg")
         for pair in (sizes, sizes[::-1])
         for of in ("rows", "columns", "all")
         for level in LEVELS
