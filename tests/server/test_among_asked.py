@@ -119,6 +119,34 @@ def test_both_questions_tell_more_than_the_open_survey_shows(
     assert widths[1][1] - widths[1][0] < 0.9 * (widths[0][1] - widths[0][0])
 
 
+def test_pages_that_compare_shares_of_everybody_say_so(app: Flask, client: FlaskClient) -> None:
+    rows = [
+        {"name": "stolen", "type": "yes_no", "label": "Ever stolen?", "epsilon": 4},
+        {"name": "again", "type": "select_one", "label": "What?", "choices": ["Money", "Goods"],
+         "show_if": {"question": "stolen", "is": "yes"}, "epsilon": 4},
+    ]  # fmt: skip
+    strata = {"site": ["north", "south"]}
+    survey = dn.load_survey({"name": "late", "title": "Late", "results": {"minimum": 50},
+                             "strata": strata, "questions": rows})  # fmt: skip
+    store = app.extensions["deniably"]
+    store.publish(survey, signed(survey))
+    reports = drawn(survey, 400, 0.5, [0.9, 0.1], np.random.default_rng(3))
+    for number, (first, second) in enumerate(zip(*reports, strict=True)):
+        site = {"site": strata["site"][number % 2]}
+        values = {"stolen": first, "again": second}
+        store.add(survey, Report(secrets.token_hex(16), survey.digest, values, site))
+    store.close_survey("late")
+
+    differ = client.get("/surveys/late/differences?question=again").text
+    sites = client.get("/surveys/late/strata?question=again&by=site").text
+
+    assert "“Money” is more frequent than every other answer." in differ
+    for page in (differ, sites):
+        assert "Shares of everybody: “Not applicable” is of those who were not asked." in page
+    usual = client.get("/surveys/late/strata?question=stolen&by=site").text
+    assert "Shares of everybody" not in usual
+
+
 def test_how_many_would_help_counts_everybody() -> None:
     """Those who were not asked send reports to the question, too."""
     survey = survey_of_some()

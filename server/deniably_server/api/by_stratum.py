@@ -11,6 +11,7 @@ from flask import Blueprint, Response, render_template, request
 from deniably.core.errors import Incomparable
 from deniably.core.languages.spreadsheet import csv_table
 from deniably.results import comparison_papers, side_drawing, stratum_drawing
+from deniably.results.among_asked import of_everybody
 from deniably.results.by_stratum import (
     COLUMNS,
     FEWEST,
@@ -159,6 +160,7 @@ def _page(name: str) -> ResponseReturnValue:
         cards=stratum_drawing.cards(found),
         drawing=stratum_drawing,
         side=side_drawing,
+        of_whom=of_everybody(_asked(survey)),
         query=query_of_view(survey, "question", "by", "confidence"),
         same_part=query_of_view(survey, "confidence"),
         keys=_other_keys(comparable_keys(here, fixed), survey),

@@ -12,6 +12,7 @@ from flask import Blueprint, Response, render_template, request
 from deniably.core.errors import Incomparable
 from deniably.core.languages.spreadsheet import csv_table
 from deniably.results import comparison, comparison_papers, difference_drawing
+from deniably.results.among_asked import of_everybody
 from deniably.results.by_stratum import FEWEST
 from deniably.results.comparison import (
     NOT_OF_MEANS,
@@ -192,6 +193,7 @@ def _page(name: str) -> str:
         survey=survey,
         state=among.found.state,
         short=short_label(_asked(survey)),
+        of_whom=of_everybody(_asked(survey)),
         drawing=difference_drawing,
         query=query_of_view(survey, "question", "survey", "confidence"),
         same_part=query_of_view(survey, "confidence"),

@@ -22,10 +22,19 @@ from deniably.results.document import (
 )
 from deniably.results.drawing import digits
 from deniably.results.drawing.digits import Reading
+from deniably.survey.questions import Question
 from deniably.survey.readable import rounded
+from deniably.survey.survey import show_if
 
 UNTOLD = "What those who were asked answered cannot be told from these reports."
 _OF_THESE = "Of those who were asked, "
+OF_EVERYBODY = "Shares of everybody: “Not applicable” is of those who were not asked"
+"""Stands wherever shares of such a question are not those of the people who were asked."""
+
+
+def of_everybody(question: Question) -> str:
+    """Says that shares of a question with ``show_if`` are everybody's; empty for others."""
+    return f"{OF_EVERYBODY}." if show_if(question) else ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -242,7 +242,7 @@ def _of_those_asked(
         pictures,
         _line_among(among, rows, first),
         half=max(high - low for low, high in known) / 2 if known else None,
-        folded=("Shares of everybody: “Not applicable” is of those who were not asked", everybody),
+        folded=(among_asked.OF_EVERYBODY, everybody),
     )
 
 

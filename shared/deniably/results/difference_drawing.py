@@ -12,6 +12,7 @@ from deniably.results.drawing.strip import Html
 from deniably.results.drawing.strip import table as strip_table
 from deniably.results.narrative import level_text, quoted
 from deniably.results.rows import ResultRow
+from deniably.survey.questions import NOT_APPLICABLE
 from deniably.survey.strata import stratum_text
 
 _MOST_NAMED = 3
@@ -71,13 +72,18 @@ def family(found: DifferencesResult) -> str:
     )
 
 
-def finding(found: DifferencesResult) -> str:
-    """Says which answer leads, if the differences show it; empty for two surveys."""
+def finding(found: DifferencesResult, *, of_some: bool = False) -> str:
+    """Says which answer leads, if the differences show it; empty for two surveys.
+
+    Of a question that was asked ``of_some`` people, "not applicable" is no answer that leads.
+    """
     if found["other"]:
         return ""
     labels: list[str] = []
     below: dict[str, set[str]] = {}  # answer -> those shown to be less frequent
     for one in found["differences"]:
+        if of_some and NOT_APPLICABLE in one["names"]:
+            continue
         larger, smaller = one["labels"] if one["estimate"] >= 0 else one["labels"][::-1]
         labels += [label for label in one["labels"] if label not in labels]
         if _differs(one):

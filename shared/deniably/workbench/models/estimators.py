@@ -181,14 +181,14 @@ def _likelihood(task: Task) -> str:
 
 _SCORE = "by the corrected score (Nakamura 1990; Buonaccorsi 2010), which assumes no law of {}"
 _ROBUST = (
-    "the corrected score has robust standard errors alone: leave out se, or ask for the likelihood"
+    "the corrected score has {} standard errors alone: leave out se, or ask for the likelihood"
     ' with law="{}"'
 )
 
 
 def _linear(task: Task) -> Estimated:
     if task.se not in (None, "robust"):
-        raise BadModel(_ROBUST.format("normal"))
+        raise BadModel(_ROBUST.format("robust", "normal"))
     name = task.asked.outcome
     y = numbers(name, task.table[name])
     columns, cells = _cells(task)
@@ -204,7 +204,7 @@ def _linear(task: Task) -> Estimated:
 def _logistic(task: Task, outcome: Randomised) -> Estimated:
     kind = task.se or ("HC3" if task.weighted else "robust")
     if kind not in ("robust", "HC3"):
-        raise BadModel(_ROBUST.format("shares"))
+        raise BadModel(_ROBUST.format("robust or HC3", "shares"))
     columns, cells = _cells(task)
     fit = _named(columns, lambda: corrected.logistic(
         outcome, task.right, cells.kept(), left_out=kind == "HC3", **task.sample

@@ -55,7 +55,7 @@ def regress(
 
     ``se`` are the standard errors: from the "expected" information (the default), the "observed"
     one (the default of a likelihood with randomised columns on the right), the outer product of
-    gradients ("opg"), "robust" (the only one of the corrected score) or "HC3". ``weights`` are a
+    gradients ("opg"), "robust" (the default of the corrected score) or "HC3". ``weights`` are a
     column or numbers and ``strata`` is a column: with these it is "HC3" with a t of Kish's people
     less the columns, and of ``link="identity"`` "CR2", as few effective people make others too
     small; "robust" then are the errors of R's svyglm.
