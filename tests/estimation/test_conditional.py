@@ -161,3 +161,21 @@ def test_a_pair_whose_estimate_is_minus_nought_has_an_interval() -> None:
     ):
         assert np.isfinite(found.low).all()
         assert np.isfinite(found.high).all()
+
+
+@pytest.mark.parametrize("impossible", [-0.1, -0.05, 0.05, 0.1, 0.2])
+def test_an_estimate_that_cannot_be_makes_no_short_interval(impossible: float) -> None:
+    """A share of less than 0 % or more than 100 % says no more than one of 0 or of 100 %."""
+    n, (p1, q1), (p2, q2) = 300, (0.5284, 0.1179), (0.7311, 0.2689)
+    row, column = 0.45, 0.7 if impossible > 0 else 0.3
+    in_row, in_column = row * (p1 - q1) + q1, column * (p2 - q2) + q2
+
+    def width(cell: float) -> float:
+        both = cell * (p1 - q1) * (p2 - q2) + q2 * in_row + q1 * in_column - q1 * q2
+        found = Within(
+            n, round(n * both), round(n * in_row), round(n * in_column), ((p1, q1), (p2, q2))
+        ).estimate()
+        return float(found.high - found.low)
+
+    edge = row if impossible > 0 else 0.0
+    assert width(edge + impossible) > 0.9 * width(edge)
