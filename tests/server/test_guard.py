@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from werkzeug.datastructures import Headers
 
 from deniably.core.errors import BadSignature
 from deniably.survey.report import LARGEST_BODY
@@ -16,6 +17,7 @@ from deniably_server.guard import admin_link
 from deniably_server.guard.admin_link import first_link, use_link
 from deniably_server.guard.app_state import current_asker, store_of
 from deniably_server.guard.asker import Asker, asker_of
+from deniably_server.guard.auth import is_bearer, require
 from deniably_server.guard.client_network import network_of
 from deniably_server.guard.host_names import HostCheck, without_port
 from deniably_server.guard.limits import Limit, MeteredBody, ServerLimits, limits_of
@@ -189,6 +191,20 @@ def test_an_address_in_brackets_ends_at_the_first() -> None:
     assert without_port("[2001:db8::7]:8]") == "[2001:db8::7]"
 
 
+def test_addresses_are_found_by_a_key_that_each_table_draws() -> None:
+    """Whoever knew the places of a table without a key could look every address up."""
+    assert len({Limit(5)._place(HOME) for _ in range(9)}) > 1
+
+
+def test_without_a_proxy_no_header_counts_and_with_one_the_last_entry() -> None:
+    environ = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": f"1.1.1.1, 2.2.2.2, {HOME}"}
+
+    assert network_of(environ) == "10.0.0.1"
+    assert network_of(environ, 1) == HOME
+    assert network_of(environ, 2) == "2.2.2.2"
+    assert network_of({}) is None
+
+
 def test_turns_are_forgotten_by_the_clock_and_with_the_day() -> None:
     clock, wall = Clock(), Clock(86400.0 * 20000)
     turns = Turns(clock, wall)
@@ -313,6 +329,29 @@ def test_the_asker_is_looked_up_once_for_a_request(
     assert asker_of({"REMOTE_ADDR": "127.0.0.1"}, store, 0) == Asker()
     behind = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": HOME}
     assert asker_of(behind, store, 1) == Asker(HOME)
+
+
+def test_a_token_is_all_that_follows_the_scheme(app: Flask) -> None:
+    store = app.extensions["deniably"]
+    text = new_token(store, "operator")
+    revoked, revoked_text = make("operator")
+    store.add_token(revoked)
+    store.revoke_token(revoked.id)
+
+    def ask(authorization: str) -> Token:
+        with app.test_request_context(headers={"Authorization": authorization}):
+            return require("operator")
+
+    assert ask(f"Bearer {text}") == ask(f"bearer {text}") == store.token(text.split("_")[1])
+    why = "^this needs an operator's token, as the header Authorization: Bearer <token>$"
+    for wrong in (f"Bearer x {text}", f"Basic {text}", text, "Bearer", f"Bearer {text}x"):
+        with pytest.raises(Unauthorised, match=why):
+            ask(wrong)
+    why = "^this token was revoked; ask the operator for another$"
+    with pytest.raises(Unauthorised, match=why):
+        ask(f"Bearer {revoked_text}")
+    assert is_bearer(Headers({"Authorization": "Bearer a b"}))
+    assert not is_bearer(Headers())
 
 
 def test_a_survey_is_closed_by_its_owner_its_own_token_or_an_operator(app: Flask) -> None:
