@@ -9,7 +9,8 @@
 #                      1,000 kills, 100,000 requests
 #   make crash         1,000 kills at random instants, on SQLite and PostgreSQL (KILLS=, SEED=)
 #   make mutants       changes in modules that promise something, which their tests have to notice
-#                      (ONLY="guard ledger" for some); half an hour on two cores
+#                      (ONLY="poisoning ledger" for some); 20 minutes on two busy cores without
+#                      the entries guard and writing
 #   make lint          formatting, lint and types (ruff, mypy, pyright, tsc)
 #   make serve         a server on 127.0.0.1:8000 with its data in deniably.db
 #   make fuzz          100,000 hostile requests: no fault, no change (COUNT=1000 for fewer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from threading import BoundedSemaphore
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from deniably_server.guard.host_names import HostCheck, without_port
 from deniably_server.guard.limits import Limit, MeteredBody, ServerLimits, limits_of
 from deniably_server.guard.own_address import is_refused_by_phones, named_address, own_address
 from deniably_server.guard.ownership import request_signature, require_owner_or_scope
+from deniably_server.guard.read_limit import ReadLimit, let_others_read
 from deniably_server.guard.turns import Turns
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Token, day_in, make
@@ -352,6 +354,73 @@ def test_a_token_is_all_that_follows_the_scheme(app: Flask) -> None:
         ask(f"Bearer {revoked_text}")
     assert is_bearer(Headers({"Authorization": "Bearer a b"}))
     assert not is_bearer(Headers())
+
+
+def test_readers_have_room_by_network_and_holders_a_room_of_their_own() -> None:
+    """Each request comes while the one before it is read: two in all, half of them of one network,
+    and one of holders."""
+    askers = {"a": Asker("a"), "b": Asker("b"), "c": Asker("c"), "t": Asker("t", True)}
+
+    def ask(*names: str) -> list[bytes]:
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "names": names}
+        return list(reads(environ, lambda *_: lambda _: None))  # type: ignore[arg-type]
+
+    def served(environ: Any, _: Any) -> list[bytes]:
+        rest = environ["names"][1:]
+        return [b"served", *(ask(*rest) if rest else [])]
+
+    reads = ReadLimit(served, 2, lambda environ: askers[environ["names"][0]])
+    busy = b"/problems/busy"
+
+    assert ask("a", "b") == ask("a", "t") == [b"served"] * 2
+    assert ask("a", "b", "t") == [b"served"] * 3
+    for full in (("a", "a"), ("t", "t")):
+        first, second = ask(*full)
+        assert first == b"served"
+        assert busy in second
+    assert busy in ask("a", "b", "c")[2]
+    assert ask("a") == [b"served"], "whoever is gone takes no room"
+
+
+def test_whoever_waits_only_gives_the_place_to_others() -> None:
+    place = BoundedSemaphore(1)
+    place.acquire()
+
+    with let_others_read({"deniably.read_limit": place}):
+        assert place.acquire(blocking=False)
+        place.release()
+
+    assert not place.acquire(blocking=False)
+    with let_others_read({}):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "accept", "limited"),
+    [
+        ("GET", "/", "", True), ("HEAD", "/surveys/a", "", True), ("POST", "/", "", False),
+        ("GET", "/s/a", "", False), ("GET", "/api/surveys/a", "", False),
+        ("GET", "/api/surveys/a/results", "", True), ("GET", "/lab/draws", "", True),
+        ("GET", "/register", "application/json, text/html", True),
+        ("GET", "/register", "application/json", False), ("GET", "/register", "", False),
+        ("GET", "/x/", "", False),
+    ],
+)  # fmt: skip
+def test_only_those_who_look_take_room(method: str, path: str, accept: str, limited: bool) -> None:
+    asked: list[str] = []
+
+    def asker(environ: Any) -> Asker:
+        asked.append(environ["PATH_INFO"])
+        return Asker("a")
+
+    environ = {"REQUEST_METHOD": method, "PATH_INFO": path}
+    environ |= {"HTTP_ACCEPT": accept} if accept else {}
+    reads = ReadLimit(lambda *_: [b"served"], 1, asker)  # type: ignore[arg-type]
+
+    assert list(reads(environ, lambda *_: lambda _: None)) == [b"served"]  # type: ignore[arg-type]
+    assert asked == ([path] if limited else [])
+    plain = ReadLimit(lambda *_: [b"served"], 1)  # type: ignore[arg-type]
+    assert list(plain(environ, lambda *_: lambda _: None)) == [b"served"]  # type: ignore[arg-type]
 
 
 def test_a_survey_is_closed_by_its_owner_its_own_token_or_an_operator(app: Flask) -> None:
