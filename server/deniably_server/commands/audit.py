@@ -57,7 +57,7 @@ _NOT_AGAIN = 3
     "--seconds",
     type=click.FloatRange(0, 86_400),
     help="Seconds for replays, up to twice as many where a verdict needs them.  [default: 10, or"
-    " fewer where that is plenty]",
+    " fewer where that is plenty, or up to 60 where a verdict needs them]",
 )
 @click.option(
     "--again",

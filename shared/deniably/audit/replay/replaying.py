@@ -40,6 +40,7 @@ NOTHING: Scenario = {"state": "", "kinds": {}, "also": [], "document": None, "st
 _LIMIT = "64"
 _BATCH = 20
 _LONGER = 2.0  # times as many seconds where a verdict needs them
+_LONGER_BY_DEFAULT = 6.0  # so that surveys of many questions get their verdict
 _PATIENCE = 20  # times as many by the clock on the wall
 
 
@@ -232,11 +233,12 @@ def _take_turns(
     progress: Callable[[str], object],
 ) -> None:  # fmt: skip
     latest = time.monotonic() + _PATIENCE * seconds
+    longer = _LONGER_BY_DEFAULT if until_enough else _LONGER
     going = list(runs)
     while going:
         for run in list(going):
             if scenarios is None:
-                over = run.is_over(seconds) or time.monotonic() > latest
+                over = run.is_over(seconds, longer) or time.monotonic() > latest
             else:
                 over = run.tally.classes_done and run.tally.scenarios >= scenarios
             if run.tally.fault or run.tally.coins or over or (until_enough and run.plenty):
@@ -269,10 +271,13 @@ class _Run:
         """Seconds of processor time that this run took."""
         return self.device.used - self._began
 
-    def is_over(self, seconds: float) -> bool:
-        """Whether its time is over: of processor time, so that a busy machine shortens no audit."""
+    def is_over(self, seconds: float, longer: float) -> bool:
+        """Whether its time is over, which is ``longer`` times as long where a verdict needs it.
+
+        It is processor time, so that a busy machine shortens no audit.
+        """
         left = seconds - self.used
-        return left <= 0 and (self.enough or left <= -(_LONGER - 1) * seconds)
+        return left <= 0 and (self.enough or left <= -(longer - 1) * seconds)
 
     @property
     def plenty(self) -> bool:
