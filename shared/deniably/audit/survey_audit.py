@@ -120,10 +120,10 @@ def audit_survey(
     Every branch is walked where there are not too many. ``trials`` reports of each of two answers
     certify a lower bound of epsilon (Arcolezi and Gambs 2024, PoPETs). For ``seconds``, up to twice
     as many where a verdict needs them, devices are replayed (by default for as many as a verdict
-    needs, at most 60) in Python and, with Node, in JavaScript; ``scenarios`` is a number of replays instead of a time,
-    and ``modules`` a folder of other modules than the shipped ones. The probability of a false
-    alarm is at most one in a million for each question. ``progress`` is told what is done next,
-    and ``walked`` each question's walk as soon as it is over.
+    needs, at most 60) in Python and, with Node, in JavaScript. ``scenarios`` is a number of replays
+    instead of a time, and ``modules`` a folder of other modules than the shipped ones. The
+    probability of a false alarm is at most one in a million for each question. ``progress`` is told
+    what is done next, and ``walked`` each question's walk as soon as it is over.
 
     Raises ValueError for fewer than 10 trials.
 
