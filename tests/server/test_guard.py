@@ -20,6 +20,7 @@ from deniably_server.guard.app_state import current_asker, store_of
 from deniably_server.guard.asker import Asker, asker_of
 from deniably_server.guard.auth import is_bearer, require
 from deniably_server.guard.client_network import network_of
+from deniably_server.guard.headers import ResponseHeaders
 from deniably_server.guard.host_names import HostCheck, without_port
 from deniably_server.guard.limits import Limit, MeteredBody, ServerLimits, limits_of
 from deniably_server.guard.own_address import is_refused_by_phones, named_address, own_address
@@ -266,6 +267,61 @@ def test_only_the_oldest_http_may_leave_the_host_out(
     HostCheck(served, frozenset())(environ, lambda status, *_: statuses.append(status[:3]))  # type: ignore[arg-type,return-value,func-returns-value]
 
     assert statuses == [status]
+
+
+def test_a_refused_host_is_told_what_is_missing() -> None:
+    def asked(host: str) -> bytes:
+        environ = {"SERVER_PROTOCOL": "HTTP/1.1", "PATH_INFO": "/", "REQUEST_METHOD": "GET"}
+        check = HostCheck(lambda *_: [b"served"], frozenset({"a.example"}))
+        found = check(environ | {"HTTP_HOST": host}, lambda *_: lambda _: None)  # type: ignore[arg-type]
+        return b"".join(found)
+
+    assert asked("a.example") == b"served"
+    assert b'"A request has one Host header, with the name of this server."' in asked("a/b")
+    wrong = b'"This server does not answer to this name; its operator sets the names."'
+    assert wrong in asked("b.example")
+
+
+# --- the headers of every response --------------------------------------------------------------
+
+
+class Pieces(list[bytes]):
+    """A body that notes whether it was closed."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "content-length"])
+def test_a_body_with_a_length_is_joined_into_one_list_and_closed(name: str) -> None:
+    body = Pieces([b"a", b"b"])
+
+    def served(_: Any, start: Any) -> Pieces:
+        start("200 OK", [("Content-Type", "text/plain"), (name, "2")])
+        return body
+
+    found = ResponseHeaders(served)({}, lambda *_: lambda _: None)  # type: ignore[arg-type]
+
+    assert found == [b"a", b"b"]
+    assert found is not body
+    assert body.closed
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_body_without_a_length_stays_as_it_is(starts: bool) -> None:
+    body = Pieces([b"a", b"b"])
+
+    def served(_: Any, start: Any) -> Pieces:
+        if starts:
+            start("200 OK", [("Content-Type", "text/plain")])
+        return body
+
+    found = ResponseHeaders(served)({}, lambda *_: lambda _: None)  # type: ignore[arg-type]
+
+    assert found is body
+    assert not body.closed
 
 
 # --- whose request, whose survey ----------------------------------------------------------------
