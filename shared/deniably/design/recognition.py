@@ -240,11 +240,11 @@ class _Sets:
         drawn = np.zeros((len(states), self.cells), dtype=bool)
         first = np.argpartition(order, self.size - 1, axis=1)[:, : self.size]
         others: _Whole = np.asarray(coins.permuted(first, axis=1), dtype=np.int64)
-        needed: _Masks = np.less(np.arange(others.shape[1]), self.size - own[:, np.newaxis])
+        needed: _Masks = np.less(np.arange(self.size), self.size - own[:, np.newaxis])
         np.put_along_axis(drawn, others, needed, axis=1)
         members: _Whole = np.asarray(coins.permuted(self.members[states], axis=1), dtype=np.int64)
         mine = members[:, : len(self.shared) - 1]
-        kept: _Masks = np.less(np.arange(mine.shape[1]), own[:, np.newaxis])
+        kept: _Masks = np.less(np.arange(len(self.shared) - 1), own[:, np.newaxis])
         np.put_along_axis(drawn, mine, kept, axis=1)
         return drawn
 
