@@ -42,6 +42,7 @@ _Whole = npt.NDArray[np.int64]
 _Masks = npt.NDArray[np.bool_]
 _HISTORIES = 100  # people whose earlier waves are drawn
 _LAST_REPORTS = 150  # reports of the last wave for each of them
+_FEWEST_LAST_REPORTS = 30  # with fewer the figure falls by more than a tenth
 _MOST_DRAWN = 20_000_000  # random numbers; long lists of choices get fewer last reports
 _MOST_SETS = 300  # sets of ticks that answers are drawn from; all of them where there are no more
 _TIE = 9  # decimals to which log likelihood ratios are equal
@@ -113,7 +114,7 @@ def recognised(
 def _share(asked: Sequence[Asked], people: int, waves: int, known: bool, spread: float) -> float:
     coins = np.random.default_rng(20_261_101)
     width = sum(_sender(mechanism).reports.cells for mechanism in asked)
-    draws = min(_LAST_REPORTS, max(_MOST_DRAWN // (_HISTORIES * width), 40))
+    draws = min(_LAST_REPORTS, max(_MOST_DRAWN // (_HISTORIES * width), _FEWEST_LAST_REPORTS))
     ratios = np.zeros((_HISTORIES, draws))
     for mechanism in asked:
         ratios += _log_ratios(mechanism, waves, known, spread, draws, coins)
@@ -283,7 +284,7 @@ class _Ticks(_Sender):
         return cast(Floats, weights / weights.sum())
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)  # that of a list of 1,000 choices takes 8 MB
 def _sender(mechanism: Asked) -> _Sender:
     once = mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
     if isinstance(once, SetResponse):
