@@ -2,15 +2,16 @@
 
 The proof has one step for each line that handles chance. Uniform integers: every word is fed in.
 The table: its words are counted, and the second draw's intervals are read off, as fractions.
-The rotation and Floyd's steps: every case is compared with the randomiser that ships.
+The rotation: every case is compared with the randomiser that ships. Where there are too many
+subsets for a table, ``test_bulk_subsets.py`` has the proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from itertools import combinations, product
-from math import comb, prod
+from itertools import combinations
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer
 from deniably.mechanisms.subset_selection import Cells, SubsetSelection, subset_selection
 from deniably.simulation.bulk import randomise_many, uniform
 from deniably.simulation.bulk import single_choice as bulk
 from deniably.simulation.bulk.blocks import BLOCK
+from support.bulk_law import all_bytes_from
 from support.cases import for_each
 from support.exact_laws import distribution
 from support.soak import all_but, soak
@@ -80,7 +81,7 @@ def test_over_all_words_every_integer_below_n_occurs_equally_often(
     refused = (1 << 16) % n
     # Refused words are drawn again: twice all of them are refused, then each becomes a 0.
     again = [] if not refused else [words[-refused:], words[-refused:], words[:1].repeat(refused)]
-    monkeypatch.setattr(uniform, "urandom", tape(words, *again))
+    all_bytes_from(monkeypatch, tape(words, *again))
     counts = np.bincount(uniform.below(n, 1 << 16), minlength=n)
     counts[0] -= refused
     assert counts.tolist() == [(1 << 16) // n] * n
@@ -93,8 +94,8 @@ def test_with_long_words_exactly_the_incomplete_last_run_is_refused(
     first_refused = (1 << 64) - (1 << 64) % n
     words = [0, n - 1, n, n + 1, first_refused - 1, first_refused, (1 << 64) - 1]
     again = np.array([first_refused, 5], dtype=np.uint64)
-    monkeypatch.setattr(
-        uniform, "urandom", tape(np.array(words, dtype=np.uint64), again, np.array([6], np.uint64))
+    all_bytes_from(
+        monkeypatch, tape(np.array(words, dtype=np.uint64), again, np.array([6], np.uint64))
     )
     assert uniform.below(n, len(words)).tolist() == [0, n - 1, 0, 1, n - 1, 6, 5]
 
@@ -103,7 +104,7 @@ def test_with_long_words_exactly_the_incomplete_last_run_is_refused(
 def test_a_power_of_two_refuses_no_word(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     word = np.uint16 if n <= 1 << 10 else np.uint64
     words = np.array([0, 1, np.iinfo(word).max], dtype=word)
-    monkeypatch.setattr(uniform, "urandom", tape(words))
+    all_bytes_from(monkeypatch, tape(words))
     assert uniform.below(n, 3).tolist() == [0, 1, n - 1]
 
 
@@ -153,7 +154,7 @@ def test_a_draw_reads_the_table_and_draws_again_only_where_it_says_so(
     end = int(law.ends[-1])
     second = np.array([end - 1 - i * (end // len(again)) for i in range(len(again))], np.uint64)
     # The last word is one turn of the bound too large, so a wrong bound would be seen.
-    monkeypatch.setattr(uniform, "urandom", tape(words, np.append(second[:-1], second[-1:] + end)))
+    all_bytes_from(monkeypatch, tape(words, np.append(second[:-1], second[-1:] + end)))
     drawn = law.draw(1 << 16)
     expected = law.table.copy()
     expected[again] = law.second(second)
@@ -209,51 +210,6 @@ def exact(mechanism: SubsetSelection, answer: int) -> dict[Cells, Fraction]:
 )
 def test_the_table_is_used_where_it_is_short(mechanism: SubsetSelection, tabled: bool) -> None:
     assert (bulk.masks(mechanism) is not None) == tabled
-
-
-# Floyd's algorithm -------------------------------------------------------------------------------
-
-
-class Given(Coins):
-    """Coins whose outcome is given: whether the answer is kept, then the draws."""
-
-    __slots__ = ("_draws", "_kept")
-
-    def __init__(self, kept: bool, draws: Iterable[int]) -> None:
-        self._kept, self._draws = kept, iter(draws)
-
-    def choose(self, weights: Sequence[int]) -> int:
-        return int(not self._kept)
-
-    def below(self, n: int) -> int:
-        return next(self._draws)
-
-
-@pytest.mark.parametrize("mechanism", SMALL[::3], ids=repr)
-def test_the_same_draws_make_the_same_report_as_on_the_device(mechanism: SubsetSelection) -> None:
-    k, bounds = mechanism.k, range(mechanism.k - mechanism.omega, mechanism.k)
-    cases = list(product(range(k), [False, True], *map(range, bounds)))
-    assert len(cases) == 2 * k * prod(bounds)
-    answers, kept, *draws = (np.array(column) for column in zip(*cases, strict=True))
-    packed = bulk.subsets(k, answers, kept, zip(bounds, draws, strict=True))
-    assert unpacked(packed, k) == [
-        mechanism.randomise(answer, Given(kept, draws)) for answer, kept, *draws in cases
-    ]
-
-
-def test_the_draws_have_the_bounds_of_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = SubsetSelection(40, 3, 9, 2)
-    asked = []
-
-    def below(n: int, size: int) -> npt.NDArray[np.uint16]:
-        asked.append(n)
-        # 27 = omega * own: the answer is kept for exactly the draws below it.
-        return np.array([0, 26, 27, 100] if len(asked) == 1 else [0, 0, 0, 0], dtype=np.uint16)
-
-    monkeypatch.setattr(bulk, "below", below)
-    packed = bulk.by_floyd(mechanism, np.full(4, 20))
-    assert asked == [27 + 37 * 2, 37, 38, 39]
-    assert unpacked(packed, 40) == [(0, 20, 39), (0, 20, 39), (0, 38, 39), (0, 38, 39)]
 
 
 # The whole, measured -------------------------------------------------------------------------
@@ -363,7 +319,7 @@ def test_reports_are_a_function_of_the_operating_systems_bytes(
 
     def run() -> npt.NDArray[np.uint8]:
         source = np.random.default_rng(1)
-        monkeypatch.setattr(uniform, "urandom", source.bytes)
+        all_bytes_from(monkeypatch, source.bytes)
         return randomise_many(mechanism, answers)
 
     assert np.array_equal(run(), run())
@@ -374,7 +330,7 @@ def test_reports_are_a_function_of_the_operating_systems_bytes(
 def test_an_answer_out_of_range_is_refused_before_any_draw_and_not_named(
     k: int, kind: type[np.integer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uniform, "urandom", tape())
+    all_bytes_from(monkeypatch, tape())
     limits = np.iinfo(kind)
     for wrong in {k, limits.max, max(-1, limits.min), limits.min} - {0}:
         with pytest.raises(BadAnswer) as refusal:
@@ -390,6 +346,6 @@ def test_an_answer_out_of_range_is_refused_before_any_draw_and_not_named(
 def test_only_a_row_of_whole_numbers_is_taken(
     answers: npt.NDArray[np.int64], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uniform, "urandom", tape())
+    all_bytes_from(monkeypatch, tape())
     with pytest.raises(BadAnswer, match="one row of whole numbers"):
         randomise_many(subset_selection(5, *ONE), answers)

@@ -35,7 +35,7 @@ from deniably.mechanisms import (
 from deniably.simulation.bulk import ordered, randomise_many, tally_many, uniform
 from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS
 from deniably.simulation.bulk.picks import picked
-from support.bulk_law import drawing, listed, one_report
+from support.bulk_law import all_bytes_from, drawing, listed, one_report
 from support.cases import for_each
 from support.exact_laws import distribution
 from support.soak import soak
@@ -56,7 +56,7 @@ def test_a_coin_shows_heads_with_exactly_its_share(
     weight: int, total: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = np.arange(1 << 16, dtype=np.uint16)
-    monkeypatch.setattr(uniform, "urandom", lambda _: words.tobytes())
+    all_bytes_from(monkeypatch, lambda _: words.tobytes())
 
     def heads(second: int) -> int:
         """Over all words, with this second draw wherever one is made."""
@@ -206,7 +206,7 @@ def test_a_channel_as_large_as_allowed_is_searched_without_overflow(
 @pytest.fixture
 def tape(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fixed random bytes, so that a test of fit has one outcome in all runs."""
-    monkeypatch.setattr(uniform, "urandom", np.random.default_rng(20).bytes)
+    all_bytes_from(monkeypatch, np.random.default_rng(20).bytes)
 
 
 def fits(observed: AnswerArray, expected: npt.NDArray[np.float64]) -> bool:
@@ -314,7 +314,7 @@ def test_reports_are_a_function_of_the_operating_systems_bytes(
     mechanism: Mechanism, answers: Callable[[int], AnswerArray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run() -> list[Cells]:
-        monkeypatch.setattr(uniform, "urandom", np.random.default_rng(1).bytes)
+        all_bytes_from(monkeypatch, np.random.default_rng(1).bytes)
         return listed(mechanism, randomise_many(mechanism, answers(500)))
 
     assert run() == run()
@@ -361,6 +361,6 @@ def test_an_answer_that_nobody_can_give_is_refused_before_any_draw(
     def none(_: int) -> bytes:
         raise AssertionError("bytes were drawn")
 
-    monkeypatch.setattr(uniform, "urandom", none)
+    all_bytes_from(monkeypatch, none)
     with pytest.raises(BadAnswer):
         randomise_many(mechanism, answers)

@@ -21,8 +21,8 @@ from deniably.audit.enumeration import distribution_above
 from deniably.core.coins import Coins
 from deniably.estimation.channels import masses
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
-from deniably.simulation.bulk import noise, randomise_many, uniform
-from support.bulk_law import drawing, one_report
+from deniably.simulation.bulk import noise, randomise_many
+from support.bulk_law import all_bytes_from, drawing, one_report
 from support.soak import soak
 
 Law = Callable[[int], mpf]
@@ -187,7 +187,7 @@ def test_squares_are_divided_exactly_beyond_64_bits(root: int, d: int) -> None:
 def test_numbers_are_the_position_with_exact_noise(
     mechanism: Laplace | Gaussian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uniform, "urandom", np.random.default_rng(30).bytes)
+    all_bytes_from(monkeypatch, np.random.default_rng(30).bytes)
     n = 200_000
     answers = np.arange(n) % mechanism.k
     added = randomise_many(mechanism, answers) - answers

