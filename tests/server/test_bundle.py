@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from posixpath import normpath
 
 import pytest
 
 from conftest import WEB
-from deniably_server.web.bundle import bundle_modules, without_breaks, without_spaces
+from deniably_server.web.bundle import RESERVED, bundle_modules, without_breaks, without_spaces
 
 SOURCES = {
     f"{path.parent.name}/{path.stem}": path.read_text(encoding="utf-8")
@@ -126,33 +128,97 @@ def test_only_line_breaks_without_a_meaning_are_left_out(lines: str, joined: str
     assert without_breaks(lines) == joined
 
 
+def own_lines(path: str) -> list[str]:
+    """A module's lines as the bundle has them: without comments, types, imports and exports."""
+    code = re.sub(r'^import [^;]*from "[^"]*";$', "", SOURCES[path], flags=re.MULTILINE)
+    found = list[str]()
+    for line in map(str.strip, code.splitlines()):
+        if line.startswith(("//", "*")) or re.fullmatch(r"/\*(?:(?!\*/).)*(?:\*/)?", line):
+            continue
+        text = re.sub(r"/\*\*.*?\*/ ?|\s+//[^\"'`]*$", "", line)
+        text = re.sub(r"^export default ", f"const ${Path(path).name}Default = ", text)
+        text = without_spaces(re.sub(r"^export ", "", text))
+        found.append(re.sub(r'\bimport\("[./\w]+/(\w+)\.js"\)', r"late($\1)", text))
+    return [line for line in found if line]
+
+
+def bundled(path: str) -> bool:
+    """Whether the bundle has all lines of a module, one right after another."""
+    return bool(re.search(r"\s*".join(map(re.escape, own_lines(path))), BUNDLE))
+
+
+def needed(entries: Sequence[str]) -> set[str]:
+    """The modules that these import, and those that they import later, and so on."""
+    ahead, found = [*entries], set[str]()
+    while ahead:
+        path = ahead.pop()
+        code = re.sub(r"/\*(?:(?!\*/)[\s\S])*\*/|^ *//.*$", "", SOURCES[path], flags=re.MULTILINE)
+        sources = re.findall(r'(?:from |import\()"(\.[^"]+)\.js"', code)
+        found.add(path)
+        ahead += {normpath(f"{Path(path).parent}/{each}") for each in sources} - found
+    return found
+
+
 def test_every_line_of_every_module_is_there_in_its_order() -> None:
     """Comments and types are left out, and imports and exports are not as they were."""
-    bundled = set(re.findall(r"^const \$(\w+) = once", BUNDLE, re.MULTILINE)) | {"exit", "form"}
-    for path in SOURCES:
-        name = path.rpartition("/")[2]
-        if name not in bundled:
-            continue
-        code = re.sub(r'^import [^;]*from "[^"]*";$', "", SOURCES[path], flags=re.M)
-        at = BUNDLE.find(f"const ${name} = once") + 1
-        for line in map(str.strip, code.splitlines()):
-            if line.startswith(("//", "*")) or re.fullmatch(r"/\*(?:(?!\*/).)*(?:\*/)?", line):
-                continue
-            text = re.sub(
-                r"^export (default )?", "", re.sub(r"/\*\*.*?\*/ ?|\s+//[^\"'`]*$", "", line)
-            )
-            text = without_spaces(text)
-            found = BUNDLE.find(re.sub(r'\bimport\("[./\w]+/(\w+)\.js"\)', r"late($\1)", text), at)
-            assert found >= 0, f"{name}.js: {line}"
-            at = found
+    modules = needed(ENTRIES)
+
+    assert len(modules) > 50
+    assert [path for path in sorted(modules) if not bundled(path)] == []
+
+
+def test_no_name_of_the_shared_scope_is_one_of_a_browser() -> None:
+    """A module that means the browser's own would get another module's."""
+    (dom,) = (WEB.parents[1] / "node_modules/@typescript").glob("*/lib/lib.dom.d.ts")
+    of_browsers = set(re.findall(r"^declare (?:var|function) (\w+)", dom.read_text(), re.MULTILINE))
+    declared = {
+        name
+        for text in SOURCES.values()
+        for name in re.findall(r"^(?:export )?(?:(?:async )?function|class|const|let) (\w+)",
+                               text, re.MULTILINE)
+    }  # fmt: skip
+    imported = {
+        name.split(" as ")[-1].strip()
+        for text in SOURCES.values()
+        for names in re.findall(r"^import \{([^}]*)\}", text, re.MULTILINE)
+        for name in names.split(",")
+    }
+    assert len(of_browsers) > 500
+    assert of_browsers & (declared | imported) <= RESERVED
+
+
+CLASHES = {
+    "one/entry": (
+        'import { name, tell } from "./a.js";\nimport { own, tell as say } from "./b.js";\n'
+        'import { later } from "./c.js";\n'
+        "globalThis.name = 5;\nglobalThis.open = 6;\n"
+        "globalThis.found = [name, tell(), own, say(), later()];\n"
+    ),
+    "one/a": (
+        'const hidden = "a";\nexport const name = "mine";\nexport const tell = () => hidden;\n'
+    ),
+    "one/b": (
+        'const hidden = "b";\nexport const own = globalThis.never ?? "unset";\n'
+        "export const tell = () => hidden + own;\n"
+    ),
+    "one/c": 'import { tell } from "./b.js";\nexport const later = () => tell() + name + open;\n',
+}
+
+
+def test_modules_with_the_same_names_or_a_browsers_keep_to_themselves(tmp_path: Path) -> None:
+    (tmp_path / "bundle.mjs").write_text(bundle_modules(CLASHES, ["one/entry"]) + TOLD)
+
+    assert said_in_node(tmp_path / "bundle.mjs") == (
+        '[["mine","a","unset","bunset","bunset56"],null]\n'
+    )
 
 
 def test_the_form_has_every_mechanism_and_type_with_it() -> None:
-    together = set(re.findall(r"^const \$(\w+) = once", BUNDLE, re.MULTILINE))
+    together = {Path(path).name for path in SOURCES if bundled(path)}
 
     assert together >= {"questions", "mechanism", "fields", "path", "answers", "choices", "numbers"}
     assert together >= {"window", "channel", "ticks", "noise", "vector", "memoised"}
-    assert together.isdisjoint({"audit", "sw"}), "no respondent needs it"
+    assert together.isdisjoint({"enumeration", "sw"}), "no respondent needs it"
 
 
 def test_nothing_of_it_is_fetched_from_elsewhere() -> None:

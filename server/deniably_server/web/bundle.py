@@ -1,13 +1,15 @@
 """Bundles the form's JavaScript modules into one file, which saves a slow phone round trips.
 
 There is no build step. When it starts, the server bundles the modules that the tests run and that
-``/web/<room>/<name>`` shows with their comments. Each module becomes a function that runs once, at
-its first import, and returns its exports. Only imports and exports change; comments, types,
-indentation, and spaces and line breaks without a meaning are removed. Every survey has the same
-bundle, so a browser's cache does not show which survey its owner answered. Only surveys by
-invitation and those with strata have others.
+``/web/<room>/<name>`` shows with their comments. The modules that an entry needs at once stand one
+after another, in the order in which a browser runs them, and share one scope: so their imports and
+exports are not there. A module whose names are taken already, or are a browser's own, and one that
+is imported later, becomes a function that runs once, at its first import, and returns its exports.
+Only imports and exports change; comments, types, indentation, and spaces and line breaks without a
+meaning are removed. Every survey has the same bundle, so a browser's cache does not show which
+survey its owner answered. Only surveys by invitation and those with strata have others.
 
-The alternatives, gzipped: esbuild's minified file is smaller (26 kB instead of 32), but needs npm
+The alternatives, gzipped: esbuild's minified file is smaller (26 kB instead of 31), but needs npm
 wherever a wheel is built or the demonstration starts, and no longer has the modules' lines in their
 order. The modules by themselves, preloaded, are 51 requests and 69 kB.
 """
@@ -17,6 +19,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from posixpath import basename, dirname, normpath
 
 _HEAD = """\
@@ -43,11 +46,39 @@ _SPACE = re.compile(rf"(?<={_SIGN}) (?![+-])|(?<![+-]) (?={_SIGN})")
 _GOES_ON = (*tuple("{,;([=&|?:"), "=>")
 _CONTINUES = tuple(")]}?:.&|")
 """How a line ends, or the next one starts, where the line break between them means nothing."""
-_IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[\w./]+)\.js";$', re.MULTILINE)
+_IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[\w./]+)\.js";\n', re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+_DECLARED = re.compile(
+    r"^(?:export )?(?:(?:async )?function|class|const|let|var) ?(\W|\w+)", re.MULTILINE
+)
+"""The names that a module declares, before its indentation goes; a sign for a pattern of names."""
 _LATE = re.compile(r'\bimport\("(\.[\w./]+)\.js"\)')
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*$|\bimport\(", re.MULTILINE)
+RESERVED = {
+    *("await", "caches", "closed", "confirm", "crypto", "default", "event", "external", "fetch"),
+    *("find", "focus", "frames", "history", "indexedDB", "late", "length", "location", "name"),
+    *("navigator", "once", "open", "opener", "origin", "parent", "print", "screen", "scroll"),
+    *("self", "status", "stop", "toolbar", "top", "window"),
+}
+"""Names that mean something else in another module if they stand in the scope of all."""
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module's path, its ``text`` without imports and exports, and what it takes and gives.
+
+    ``imports`` are triples of a module, the name of an export of it and the name here; ``late`` the
+    modules that it imports later. ``exports`` maps the names of exports to those here, ``declared``
+    are all names of its own.
+    """
+
+    path: str
+    text: str
+    imports: Sequence[tuple[str, str, str]]
+    late: Sequence[str]
+    exports: Mapping[str, str]
+    declared: frozenset[str]
 
 
 def bundle_modules(
@@ -60,39 +91,137 @@ def bundle_modules(
 
     Raises ValueError for an import, export or template literal in an unsupported form.
     """
-    needed: dict[str, str] = {}
+    modules: dict[str, _Module] = {}
     ahead = list(entries)
     while ahead:
         path = ahead.pop(0)
-        if path not in needed:
-            needed[path], imported = _module(path, texts[path], entry=path in entries)
+        if path not in modules:
+            module = modules[path] = _module(path, texts[path])
+            imported = [*(each for each, _, _ in module.imports), *module.late]
             ahead += [each for each in imported if each not in without]
+    bundle = _Bundle(modules)
+    for path in entries:
+        bundle.run(path)
+    later = [bundle.later(path) for path in modules if path not in bundle.done]
     nothing = [f"const {_name(each)} = once(Object);\n" for each in without]
-    first = [text for path, text in needed.items() if path not in entries]
-    return _HEAD + "".join(nothing + first + [needed[path] for path in entries])
+    return _HEAD + "".join([*nothing, *later, *bundle.told])
 
 
-def _module(path: str, text: str, entry: bool) -> tuple[str, list[str]]:
-    """A module as a function, or an entry as a block, with the paths of its imports."""
+class _Bundle:
+    """A bundle as it grows: the lines ``told``, the modules ``done``, and the names in their scope.
+
+    ``names`` maps each name to the module, and the name of the export or of its own, that it stands
+    for; ``exported`` each export of a module that has run to its name in the scope.
+    """
+
+    def __init__(self, modules: Mapping[str, _Module]) -> None:
+        self.modules = modules
+        self.told: list[str] = []
+        self.done: set[str] = set()
+        self.names: dict[str, tuple[str, str]] = {}
+        self.exported: dict[tuple[str, str], str] = {}
+
+    def run(self, entry: str) -> None:
+        """Add an entry, after the modules that it imports and that are not there yet."""
+        module = self._ready(entry)
+        self.told.append(f"{{\n{self._taken(module)}{module.text}}}\n")
+
+    def later(self, path: str) -> str:
+        """A module as a function that runs once."""
+        return f"const {_name(path)} = once({self._function(path)});\n"
+
+    def _ready(self, path: str) -> _Module:
+        self.done.add(path)
+        module = self.modules[path]
+        for each in dict.fromkeys(each for each, _, _ in module.imports):
+            if each in self.modules and each not in self.done:
+                self._add(each)
+        return module
+
+    def _add(self, path: str) -> None:
+        module = self._ready(path)
+        wanted = {name: (path, name) for name in module.declared}
+        wanted |= {
+            here: self.names.get(self.exported.get((source, name), ""), (source, name))
+            for source, name, here in module.imports
+        }
+        if all(self._free(name, meant) for name, meant in wanted.items()):
+            self.told.append(self._taken(module) + module.text)
+            self.names |= wanted
+            self.exported |= {(path, name): here for name, here in module.exports.items()}
+            return
+        given: dict[str, str] = {}
+        for name in module.exports:
+            here = name if self._free(name, None) else f"${basename(path)}_{name}"
+            given[name] = here
+            self.names[here] = (path, module.exports[name])
+            self.exported[path, name] = here
+        names = ",".join(a if a == b else f"{a}:{b}" for a, b in given.items())
+        run = self._function(path)
+        self.told.append(f"const{{{names}}}=({run})();\n" if given else f"({run})();\n")
+
+    def _free(self, name: str, meant: tuple[str, str] | None) -> bool:
+        """Whether a name can stand in the scope for this: it is a plain one and not taken."""
+        plain = name.isidentifier() or name.startswith("$")
+        return plain and name not in RESERVED and self.names.get(name, meant) == meant
+
+    def _function(self, path: str) -> str:
+        module = self.modules[path]
+        given = ",".join(a if a == b else f"{a}:{b}" for a, b in module.exports.items())
+        return f"()=>{{{self._taken(module)}{module.text}return{{{given}}};\n}}"
+
+    def _taken(self, module: _Module) -> str:
+        """The lines that give a module the names that it imports and the scope does not have."""
+        lines: dict[str, list[str]] = {}
+        for source, name, here in module.imports:
+            there = self.exported.get((source, name))
+            if there is None:
+                lines.setdefault(source, []).append(name if name == here else f"{name}:{here}")
+            elif there != here:
+                lines[f"const {here}={there};"] = []
+        return "".join(
+            f"const{{{','.join(names)}}}={_name(one)}();\n" if names else f"{one}\n"
+            for one, names in lines.items()
+        )
+
+
+def _module(path: str, text: str) -> _Module:
+    """A module's parts. Raises ValueError for a form of import or export that is not supported."""
     text = _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
     if long := _LONG.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {long[0]}")
+    declared = _DECLARED.findall(text)
     text = _INDENTED.sub("\n", text)
-    imported = [*(each[2] for each in _IMPORT.findall(text)), *_LATE.findall(text)]
-    exports = [name for _, name in _EXPORT.findall(text)]
-    exports += ["default:$default"] * bool(_DEFAULT.search(text))
-    text = _IMPORT.sub(_taken, text)
-    text = _DEFAULT.sub("const $default = ", text)
-    text = _EXPORT.sub(r"\1", text)
+    imports = [
+        (_there(path, source), *pair)
+        for default, names, source in _IMPORT.findall(text)
+        for pair in _pairs(default, names)
+    ]
+    late = [_there(path, source) for source in _LATE.findall(text)]
+    exports = {name: name for _, name in _EXPORT.findall(text)}
+    if _DEFAULT.search(text):
+        own = f"${basename(path)}Default"
+        exports["default"] = own
+        declared.append(own)
+        text = _DEFAULT.sub(lambda _: f"const {own} = ", text)
+    text = _EXPORT.sub(r"\1", _IMPORT.sub("", text))
     text = _LATE.sub(lambda found: f"late({_name(found[1])})", text)
     text = without_breaks(without_spaces(text))
     if unknown := _UNKNOWN.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {unknown[0]}")
-    below = [normpath(f"{dirname(path)}/{each}") for each in imported]
-    if entry:
-        return f"{{\n{text}}}\n", below
-    given = ",".join(exports)
-    return f"const {_name(path)} = once(()=>{{{text}return{{{given}}};\n}});\n", below
+    return _Module(path, text, imports, late, exports, frozenset(declared))
+
+
+def _pairs(default: str, names: str) -> list[tuple[str, str]]:
+    """The names that an import takes, each as the export's and as the one here."""
+    if default:
+        return [("default", default)]
+    each = [name.split(" as ") for name in names.replace("\n", " ").split(",") if name.strip()]
+    return [(pair[0].strip(), pair[-1].strip()) for pair in each]
+
+
+def _there(path: str, source: str) -> str:
+    return normpath(f"{dirname(path)}/{source}")
 
 
 def without_spaces(text: str) -> str:
@@ -112,13 +241,6 @@ def without_breaks(text: str) -> str:
         for line, after in itertools.pairwise(lines)
     ]
     return "".join(line + end for line, end in zip(lines, [*breaks, ""], strict=True))
-
-
-def _taken(found: re.Match[str]) -> str:
-    """``const { a, b: c } = $module();`` for an import."""
-    default, names, source = found.groups()
-    wanted = f"default: {default}" if default else names.strip().replace(" as ", ": ")
-    return f"const {{ {wanted} }} = {_name(source)}();"
 
 
 def _name(path: str) -> str:
