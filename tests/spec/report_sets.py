@@ -184,7 +184,7 @@ def rows(definition: Definition, reports: list[Given]) -> list[Row]:
 def fits(definition: Definition, question: Question, own: Row) -> bool:
     """Whether a row fits a question, whose cells are ``own``."""
     m, there = mechanism(question), [value for value in own if value is not None]
-    if not there and "ask" in definition:
+    if not there and definition.keys() & {"ask", "part"}:
         return True
     for value, column in zip(own, own_columns(question), strict=True):
         if value is not None and not column.low <= value <= column.high:
@@ -210,9 +210,12 @@ def unfit(definition: Definition, row: dict[str, Row]) -> list[str]:
     for key, values in definition.get("strata", {}).items():
         if key in row and row[key][0] not in range(len(values)):
             found.append(key)
-    if "ask" in definition:
-        count = sum(asked(question, row[question["name"]]) for question in questions)
-        found += ["number of questions"] * (count != definition["ask"])
+    count = sum(asked(question, row[question["name"]]) for question in questions)
+    most = definition.get("ask", len(questions))
+    if "part" in definition:
+        found += ["number of questions"] * (not 1 <= count <= most)
+    elif "ask" in definition:
+        found += ["number of questions"] * (count != most)
     return found
 
 

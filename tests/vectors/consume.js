@@ -12,6 +12,7 @@ import { charge, counted, total as composed } from "/device/ledger.js";
 import {
   chargeDay, charges, earlier, freshQuestions, readMemory, rounds, countedSince, written as document,
 } from "/device/memory.js";
+import { partOf } from "/device/part.js";
 import * as mechanisms from "/mechanisms/mechanism.js";
 import keeping from "/mechanisms/memoised.js";
 import * as noise from "/mechanisms/noise.js";
@@ -225,6 +226,12 @@ const RUN = {
   ledger: {
     document: memory,
     charge: (test, _, group) => charged(test, group),
+    async part({ document: text, author, day, limits }, _, group) {
+      const definition = await survey(group.definition);
+      const version = await digest(definition);
+      const { part } = partOf(readMemory(text), { definition, version, author, day, limits });
+      return { part: part.map(({ name }) => name) };
+    },
   },
   waves: {
     async report({ answer, kept }, tape, group) {

@@ -43,6 +43,7 @@ from deniably.device.memory import (
     rounds,
     stratum_of,
 )
+from deniably.device.part import part_of
 from deniably.device.verify_listing import VerifiedSurvey, verify_listing
 from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import Tally
@@ -415,6 +416,10 @@ def test_codes(group: Case, case: Case) -> None:
 def test_the_ledger(group: Case, case: Case) -> None:
     if group["type"] == "document":
         check_document(case)
+    elif group["type"] == "part":
+        survey, memory = read_survey(group["definition"]), read_memory(case["document"].encode())
+        found = part_of(memory, survey, case["author"], case["day"], Limits.of(**case["limits"]))
+        assert [question.name for question in found] == case["part"]
     elif case["result"] == "valid":
         wanted = ("fresh", "entries", "before", "after", "waves")
         assert charged(group, case) == {key: case[key] for key in wanted if key in case}

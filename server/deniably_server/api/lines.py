@@ -145,7 +145,7 @@ class _Reader:
         self._checks = [question.mechanism.check for question in survey.questions]
         self._known: list[set[str]] = [set() for _ in names]
         # Reports with a ticket, a stratum, or only some of the questions are parsed one by one.
-        self._plain = survey.asked == len(order) and not (survey.invited or survey.strata)
+        self._plain = survey.complete and not (survey.invited or survey.strata)
         self._apart = re.compile(line_pattern(survey.digest, names)).split
 
     def read(self, chunk: bytes, found: Outcomes) -> _Part:

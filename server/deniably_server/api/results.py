@@ -104,6 +104,7 @@ def current_results(
             strata=among.strata,
             subgroups=None if among.strata else shown_parts(found),
             together=among.together(only),
+            reports=among.reports(),
         )
 
     if not keeps_documents():

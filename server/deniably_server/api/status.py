@@ -118,10 +118,9 @@ def _subgroups(survey: Survey) -> list[SubgroupStatus] | None:
     found: list[SubgroupStatus] = []
     for one in shown_subgroups(strata, counts, survey.results.minimum):
         numbers = members(strata, one)
-        reports = sum(sum(counts[number]) for number in numbers)
-        each = survey.asked if len(counts[0]) > 1 else 1
+        reports = store.reports(survey.name, numbers)
         invited = store.issued(survey.name, numbers) if survey.invited is True else None
-        found.append({"strata": one, "reports": reports // each, "invited": invited})
+        found.append({"strata": one, "reports": reports, "invited": invited})
     return found
 
 

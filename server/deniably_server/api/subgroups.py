@@ -49,6 +49,10 @@ class Respondents:
         """The tally of every question."""
         return current_store().shown_tally(self.survey.name, self.numbers)
 
+    def reports(self) -> int:
+        """The number of reports behind ``tallies``, whole ones and parts."""
+        return current_store().shown_reports(self.survey.name, self.numbers)
+
     def together(self, only: str | None = None) -> dict[str, FollowUpCounts]:
         """The joint counts of questions with ``show_if``, of a closed survey; see ``joint_counts``.
 
@@ -152,7 +156,7 @@ def check_asked_together(among: Respondents, chosen: Sequence[int]) -> None:
     may have few to both. What could be worked out from such counts is hidden by the same rule.
     """
     survey = among.survey
-    if survey.asked in (1, len(survey.questions)):  # nobody was asked two, or everybody all
+    if survey.asked == 1 or survey.complete:  # nobody was asked two, or everybody all
         return
     together = current_store().asked_together(survey.name, *chosen)
     least = survey.results.minimum

@@ -167,7 +167,7 @@ def final_count(survey: Survey) -> int | None:
     counts = [tally.n for tally in current_store().tally(survey.name).values()]
     if min(counts) < survey.results.minimum:
         return None
-    return sum(counts) // survey.asked
+    return current_store().reports(survey.name)
 
 
 def _card(survey: Survey) -> dict[str, object]:

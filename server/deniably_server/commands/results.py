@@ -149,6 +149,7 @@ def _of_tally(
             shown = shown_subgroups(keys, counts, least)
         return result(
             survey, "closed", tallies, confidence=confidence, strata=subgroup, subgroups=shown,
+            reports=counts_of.n,
             together=joint_counts(survey, partial(pairs_of, survey, counts_of)),
         )  # fmt: skip
 

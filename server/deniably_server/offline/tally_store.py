@@ -64,12 +64,16 @@ class TallyStore:
         """As of ``Store``."""
         return self._among(strata).tallies
 
+    def shown_reports(self, name: str, strata: Collection[int] | None = None) -> int:
+        """As of ``Store``."""
+        return self._among(strata).n
+
     def counts_by_stratum(self, name: str) -> list[list[int]]:
         """As of ``Store``; none, where the file has the counts of all strata together."""
         if not self.found.stratified:
             return [[0] for _ in self.found.survey.every_stratum]
         counts = [[one.n for one in part.tallies.values()] for part in self.found.strata]
-        every = self.found.survey.asked == len(self.found.survey.questions)
+        every = self.found.survey.complete
         return [one[:1] for one in counts] if every else counts
 
     def shown_counts(self, name: str) -> ShownCounts:

@@ -348,11 +348,16 @@ class Store:
         """Queue checked reports. ``work.wait()`` waits for the disk, and raises as ``add`` does."""
         self._get_writer().begin(work)
 
-    def reports(self, name: str) -> int:
-        """The exact number of a survey's reports, never to be shown. Raises NotFound."""
+    def reports(self, name: str, strata: Collection[int] | None = None) -> int:
+        """The exact number of a survey's reports, or of those of some strata. Raises NotFound.
+
+        Never to be shown where results are hidden.
+        """
         self.survey(name)
         with self._reading() as database:
-            return find_total(database, name)
+            if strata is None:
+                return find_total(database, name)
+            return dict(reports_now(database, name, strata))[None] or 0
 
     def tally(self, name: str) -> dict[str, Tally]:
         """The tally of every question, by name, as of the last commit. Raises NotFound.
@@ -375,6 +380,16 @@ class Store:
                 return tallies_of(survey, shown_snapshot(database, survey))
             return tallies_of(survey, current(database, name, strata))
 
+    def shown_reports(self, name: str, strata: Collection[int] | None = None) -> int:
+        """The number of reports behind ``shown_tally`` of the same strata. Raises NotFound."""
+        survey = self.survey(name)
+        with self._reading() as database, _one_state(database):
+            if strata is None:
+                found = shown_reports(database, survey)
+            else:
+                found = reports_now(database, name, strata)
+        return dict(found).get(None, 0)
+
     def counts_by_stratum(self, name: str) -> list[list[int]]:
         """The number of reports of each question, of each stratum. Raises NotFound."""
         survey = self.survey(name)
@@ -383,7 +398,7 @@ class Store:
                 dict(reports_now(database, name, [number]))
                 for number in range(len(survey.every_stratum))
             ]
-        if survey.asked == len(survey.questions):
+        if survey.complete:
             return [[one.get(None, 0)] for one in found]
         return [[one.get(question.name, 0) for question in survey.questions] for one in found]
 
@@ -394,7 +409,7 @@ class Store:
             found = dict(shown_reports(database, survey))
             repairs = find_setting(database, _REPAIRS) or "0"
         everybody = found.get(None, 0)
-        if survey.asked == len(survey.questions):
+        if survey.complete:
             return ShownCounts(everybody, everybody, repairs)
         fewest = min(found.get(question.name, 0) for question in survey.questions)
         return ShownCounts(everybody, fewest, repairs)
@@ -426,7 +441,7 @@ class Store:
             enter_setting(database, _REPAIRS, str(repairs))
             forget(database, name)
             replace_tallies(database, survey, counted)
-            if (batch := batch_of(survey)) and find_state(database, name) == "open":
+            if (batch := batch_of(survey)).size and find_state(database, name) == "open":
                 renew(database, name, batch)
 
     def problems(self) -> list[str]:

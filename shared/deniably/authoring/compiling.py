@@ -90,6 +90,13 @@ def _check_public_reports(written: WrittenSurvey, survey: Survey) -> None:
     """Raise BadSurvey where a public list of reports would show more than the author asked for."""
     if survey.results.reports_to != "public":
         return
+    if survey.part and not written.results.linkable:
+        _refuse(
+            "$.part",
+            "the list of reports is public, and a shorter line would show that its sender had"
+            " little budget left: leave out part, or write reports: analysts; or linkable: true,"
+            " and the form tells respondents",
+        )
     if written.waves:
         _refuse(
             "$.results.reports",
@@ -180,6 +187,7 @@ def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -
         "questions": questions,
         "ask": plan.ask,
         "invited": written.invited or None,
+        "part": written.part or None,
         "strata": written.strata,
     }
     return {key: value for key, value in shown.items() if value is not None}

@@ -466,6 +466,13 @@ Invited = Annotated[
         " default: anybody may answer)"
     ),
 ]
+Part = Annotated[
+    bool,
+    says(
+        "true (a device with too little privacy budget left may answer a part of the questions,"
+        " drawn by chance) or false (the default: all or none)"
+    ),
+]
 Waves = Annotated[
     WrittenWaves | None,
     says(

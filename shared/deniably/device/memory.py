@@ -31,6 +31,7 @@ from deniably.device.ledger import (
     ledger_entry,
 )
 from deniably.mechanisms.memoised import Memoised
+from deniably.survey.parts import FieldName
 from deniably.survey.questions import Question
 from deniably.survey.report import Report, check_names, draw_questions, make_report, read_report
 from deniably.survey.strata import Stratum, stratum_in
@@ -43,6 +44,7 @@ _Prefix = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 _Number = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){256,512}\Z")]
 _Ticket = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){288,544}\Z")]
 _Code = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-HJKMNP-TV-Y]{18}\Z")]
+_Order = Annotated[list[FieldName], msgspec.Meta(min_length=2)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)]
 
 
@@ -109,6 +111,7 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tickets: dict[Digest, Ticket] | msgspec.UnsetType = msgspec.UNSET
     trades: dict[Digest, Trade] | msgspec.UnsetType = msgspec.UNSET
     waves: dict[str, Rounds] | msgspec.UnsetType = msgspec.UNSET
+    orders: dict[Digest, _Order] | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         for version, kept in self.reports.items():
@@ -121,8 +124,12 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("more reports were sent than there are waves")
         if not all(map(_ORIGIN.fullmatch, [*self.authors, *self.registers])):
             raise ValueError("an origin is not of the form https://host")
-        if {} in (self.tickets, self.trades, self.waves):
-            raise ValueError("tickets, trades and waves are left out where there are none")
+        if {} in (self.tickets, self.trades, self.waves, self.orders):
+            raise ValueError("tickets, trades, waves and orders are left out where there are none")
+        if any(len(set(names)) < len(names) for names in (self.orders or {}).values()):
+            raise ValueError("an order has a question twice")
+        if set(self.orders or ()) & set(self.reports):
+            raise ValueError("an order is kept of a survey that was answered")
 
     @property
     def canonical(self) -> bytes:
@@ -317,6 +324,12 @@ def answer(
         reports=memory.reports | {survey.digest: _kept(report, sent=False)},
         memos=memory.memos | {keys[name]: list(memo) for name, memo in made.memos.items()},
         waves=waves or msgspec.UNSET,
+        orders={
+            version: names
+            for version, names in (memory.orders or {}).items()
+            if version != survey.digest
+        }
+        or msgspec.UNSET,
     )
 
 

@@ -267,7 +267,7 @@ def check_promises(question: Question, m: Mechanism, asked_again: bool) -> None:
 def check_definition(value: Json) -> str:
     """The digest of a valid definition."""
     needed = ("spec", "name", "title", "language", "results", "questions")
-    keys(value, needed, ("intro", "contact", "ask", "waves", "invited", "strata"))
+    keys(value, needed, ("intro", "contact", "ask", "waves", "invited", "part", "strata"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     named([value], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
     texts(value, "title", "language")
@@ -291,6 +291,11 @@ def check_definition(value: Json) -> str:
         require(all("show_if" not in question for question in questions), "no show_if with ask")
     check_waves(value)
     require(value.get("invited", True) is True, "invited is true, or is not there")
+    if "part" in value:
+        require(value["part"] is True, "part is true, or is not there")
+        require("waves" not in value, "no part with waves")
+        require(all("show_if" not in question for question in questions), "no part with show_if")
+        require(value.get("ask", len(questions)) >= 2, "one question has no part")
     if "strata" in value:
         check_strata(value["strata"])
     return digest(value)

@@ -49,6 +49,15 @@ def draw_questions(definition: Definition, coins: Blocks) -> list[str]:
     return [names[place] for place in sorted(drawn)]
 
 
+def draw_order(document: Document, definition: Definition, coins: Blocks) -> Document:
+    """Section 4.7, step 1, with coins of their own: the document that keeps the order."""
+    names = [question["name"] for question in definition["questions"]]
+    coins.new_object()
+    drawn = pick(coins, len(names), len(names))[: definition.get("ask", len(names))]
+    orders = document.get("orders", {}) | {digest(definition): [names[place] for place in drawn]}
+    return document | {"orders": orders}
+
+
 def inputs(
     questions: Sequence[Question], answers: Mapping[str, Any], needed: Sequence[str]
 ) -> tuple[list[str], dict[str, Any]]:
@@ -144,6 +153,9 @@ def answer(
     made |= {"survey": version, "values": values} | ({"strata": dict(strata)} if strata else {})
     kept = document["reports"] | {version: {"text": canonical(made), "sent": False}}
     after = document | {"ledger": document["ledger"] + new, "reports": kept, "memos": memos}
+    orders = after.pop("orders", {})
+    if left := {other: names for other, names in orders.items() if other != version}:
+        after["orders"] = left
     return after | ({"waves": waves} if waves else {})
 
 

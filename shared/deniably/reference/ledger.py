@@ -52,7 +52,7 @@ def read_document(text: str) -> dict[str, Any]:
     value = parse(text)
     require(canonical(value) == text, "the document is canonical JSON")
     needed = ("spec", "ledger", "reports", "memos", "authors", "registers")
-    keys(value, needed, ("tickets", "trades", "waves"))
+    keys(value, needed, ("tickets", "trades", "waves", "orders"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     require(type(value["ledger"]) is list, "a ledger is a list")
     for entry in value["ledger"]:
@@ -84,6 +84,15 @@ def read_document(text: str) -> dict[str, Any]:
             require(type(found["count"]) is int and 2 <= found["count"] <= 100, "2 to 100")
             require(type(found["sent"]) is int, "a count")
             require(1 <= found["sent"] <= found["count"], "1 to all of them")
+    if "orders" in value:
+        require(type(value["orders"]) is dict and value["orders"], "an object that is not empty")
+        for version, names in value["orders"].items():
+            matches(version, HASH)
+            require(version not in value["reports"], "no order of what was answered")
+            require(type(names) is list and len(names) >= 2, "a list of two names or more")
+            for name in names:
+                matches(name, NAME)
+            require(len(set(names)) == len(names), "a name is there once")
     return value
 
 
@@ -289,6 +298,20 @@ def charge(
     if scope:
         raise Spent(scope, answerable_on(document, definition, author, new, limits))
     return names, new, before, after, waves
+
+
+def part(
+    document: Document, definition: Definition, author: str, day: str, limits: dict[str, Any]
+) -> list[str]:
+    """Section 4.7: what the kept order and the limits leave, in the survey's order."""
+    version, ledger = digest(definition), document["ledger"]
+    dated = max(day, day_seen(document, author) or "")
+    taken: list[str] = []
+    for name in document["orders"][version]:
+        new = entries(definition, [*taken, name], author, dated)
+        if exceeded(new, totals(ledger + new, version, author, document, day), limits) is None:
+            taken.append(name)
+    return [one["name"] for one in definition["questions"] if one["name"] in taken]
 
 
 def exceeded(

@@ -66,6 +66,7 @@ def result(
     strata: Stratum | None = None,
     subgroups: list[dict[str, str]] | None = None,
     together: Mapping[str, FollowUpCounts] | None = None,
+    reports: int | None = None,
 ) -> SurveyResult:
     """The result of a survey from the tally of every question, each of at least one report.
 
@@ -74,7 +75,8 @@ def result(
     the one question that is wanted. ``strata`` are the values that the tallies' subgroup fixes,
     and ``subgroups`` those that have results of their own. ``together`` has the joint counts of
     questions with ``show_if`` and of those that decide, by the name of the former, where whole
-    reports are at hand.
+    reports are at hand. ``reports`` is the number of reports, where some may be parts (SPEC 4.7);
+    without it that of the question with most.
     """
     conditional = follow_ups(survey)
     followed = {
@@ -98,8 +100,7 @@ def result(
         if only in (None, one.name)
     ]
     total = survey.total
-    # Every report answers the same number of questions.
-    n = sum(tallies[one.name].n for one in survey.questions) // survey.asked
+    n = _reports(survey, [tallies[one.name].n for one in survey.questions], reports)
     return SurveyResult(
         survey=survey.name,
         title=titled(survey.title, strata),
@@ -117,6 +118,12 @@ def result(
         subgroups=subgroups if subgroups is not None else msgspec.UNSET,
         questions=questions,
     )
+
+
+def _reports(survey: Survey, counts: Sequence[int], reports: int | None) -> int:
+    if survey.part:
+        return max(counts) if reports is None else reports
+    return sum(counts) // survey.asked  # every report answers the same number of questions
 
 
 @dataclass(frozen=True, eq=False)

@@ -115,6 +115,7 @@ class Survey(Value, frozen=True, dict=True):
     ask: int | msgspec.UnsetType = msgspec.UNSET
     waves: Waves | msgspec.UnsetType = msgspec.UNSET
     invited: bool | msgspec.UnsetType = msgspec.UNSET
+    part: bool | msgspec.UnsetType = msgspec.UNSET
     strata: Strata | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
@@ -133,8 +134,19 @@ class Survey(Value, frozen=True, dict=True):
         self._check_waves(bool(hidden))
         if self.invited is False:
             raise ValueError("invited is false; leave it out")
+        self._check_part(bool(hidden))
         if isinstance(self.strata, dict):
             check_strata(self.strata)
+
+    def _check_part(self, hides: bool) -> None:
+        if self.part is msgspec.UNSET:
+            return
+        if self.part is False:
+            raise ValueError("part is false; leave it out")
+        if hides or isinstance(self.waves, Waves):
+            raise ValueError("part is true; a survey with show_if or waves cannot have it")
+        if self.asked < 2:
+            raise ValueError("part is true; a device answers one question, which has no part")
 
     def _check_waves(self, hides: bool) -> None:
         panel = isinstance(self.waves, Waves)
@@ -175,6 +187,11 @@ class Survey(Value, frozen=True, dict=True):
     def asked(self) -> int:
         """The number of questions that each respondent answers."""
         return self.ask if isinstance(self.ask, int) else len(self.questions)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every report has values of all questions, so that all have as many reports."""
+        return self.asked == len(self.questions) and not self.part
 
     @cached_property
     def every_stratum(self) -> list[dict[str, str]]:

@@ -217,7 +217,7 @@ def columns_of(places: Layout) -> FileColumns:
     """
     survey, taken = places.survey, {ROW}
     strata = tuple(_unique(column, taken) for column in _of_strata(survey))
-    optional = survey.asked < len(survey.questions)
+    optional = not survey.complete
     found = tuple(
         _unique(column, taken)
         for question in survey.questions

@@ -256,7 +256,7 @@ def _answered(
     """How many reports each question has."""
     if tallied is not None:
         return {name: one.n for name, one in tallied.tallies.items()}
-    if reports is not None and survey.asked == len(survey.questions):
+    if reports is not None and survey.complete:
         return {one.name: len(reports) for one in survey.questions}
     if reports is not None:
         return {one.name: int(reports.answered(one.name).asked.sum()) for one in survey.questions}

@@ -181,7 +181,7 @@ class Layout:
 
 def layout(survey: Survey, *, stratified: bool = False) -> Layout:
     """The layout of a survey's reports, with their strata or without."""
-    optional, start = survey.asked < len(survey.questions), int(stratified)
+    optional, start = not survey.complete, int(stratified)
     found = dict[str, PackedField]()
     for question in survey.questions:
         field = _field(question, start, optional)

@@ -713,11 +713,21 @@ class Study(Table):
             self._kept[wanted] = result(
                 self.survey, self.state, tallies, smooth=wanted.smooth,
                 confidence=wanted.confidence, invited=invited, only=wanted.question, strata=strata,
+                reports=self._people(strata),
                 together=joint_counts(
                     self.survey, partial(self._reports_to, strata), wanted.question
                 ),
             )  # fmt: skip
         return self._kept[wanted]
+
+    def _people(self, strata: Stratum | None) -> int:
+        """The number of reports of a subgroup."""
+        if self._tallied is not None:
+            return self._tallied.among(strata or {}).n
+        if not strata:
+            return self.n
+        ((key, value),) = strata.items()
+        return len(self.reports.by(key)[value])
 
     def _reports_to(self, strata: Stratum | None, one: int, other: int) -> Blocks | None:
         """What each respondent of a subgroup reported to two questions, where it is known."""

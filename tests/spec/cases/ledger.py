@@ -11,6 +11,7 @@ from typing import Any
 from deniably.reference.canonical import canonical, digest, parse
 from deniably.reference.definition import check_definition
 from deniably.reference.ledger import Over, Spent, charge, memo_key, read_document
+from deniably.reference.ledger import part as part_left
 from deniably.reference.losses import loss_texts
 from deniably.reference.refusal import Invalid
 from deniably.reference.values import Definition, Json
@@ -43,6 +44,7 @@ NOTES = {
     "Limit": "a limit decides; the totals are compared exactly",
     "LongOdds": "the odds have more than 400 digits and are charged rounded up",
     "Year": "of an author and over all, entries count for 365 days of the clock and the registers",
+    "Part": "what a device answers where the limits do not leave enough for all",
     "LongExponent": "so are exponents: of many parts whose scales have no common divisor",
 }
 
@@ -94,7 +96,68 @@ def cases() -> Made:
     groups.append({"type": "document", "tests": [_document(*case) for case in _register_days()]})
     tests = [_charge(YEARS, comment, ["Year"], *rest) for comment, *rest in _years()]
     groups.append({"type": "charge", "definition": json.dumps(YEARS), "tests": tests})
+    groups.append({"type": "document", "tests": [_document(*case) for case in _orders()]})
+    for definition in (DIVIDED, DIVIDED_SOME):
+        check_definition(definition)
+        tests = [_part(definition, *case) for case in _parts(definition)]
+        groups.append({"type": "part", "definition": json.dumps(definition), "tests": tests})
     return NOTES, groups
+
+
+# --- parts ---
+
+_EIGHT = ask("w", "yes_no", subset(2, 1, 8), choices=choices("yes", "no"), claim={"odds": "8"})
+_TWO = ask("s", "yes_no", subset(2, 1, 2), choices=choices("yes", "no"), claim={"odds": "2"})
+DIVIDED = survey(YES_NO, _EIGHT, GAUSS, LAPLACE, _TWO, name="divided", part=True)
+DIVIDED_SOME = survey(YES_NO, _EIGHT, GAUSS, LAPLACE, _TWO, name="divided-2", part=True, ask=3)
+
+
+def _orders() -> Iterator[tuple[Any, ...]]:
+    """(comment, text)"""
+    version = digest(PAIR)
+    yield "an order of two questions", document(orders={version: ["b", "a"]})
+    for comment, names in (
+        ("one question", ["a"]), ("none", []), ("a question twice", ["a", "b", "a"]),
+        ("what is no name", ["a", "1"]), ("what is no text", ["a", 1]), ("a text", "ab"),
+    ):  # fmt: skip
+        yield f"an order of {comment}", document(orders={version: names})
+    yield "no orders, said so", document(orders={})
+    yield "orders that are a list", document(orders=[version])
+    yield "an order of no version", document(orders={"pair": ["a", "b"]})
+    kept = answered(PAIR, "a", "b")
+    yield "an order of what was answered", document(orders={version: ["a", "b"]}, reports=kept)
+    yield "an order of another version", document(orders={"f" * 64: ["a", "b"]}, reports=kept)
+
+
+def _parts(definition: Definition) -> Iterator[tuple[Any, ...]]:
+    """(comment, document, changes of the call)"""
+    names = [question["name"] for question in definition["questions"]]
+    version, size = digest(definition), definition.get("ask", len(names))
+    orders = [names[:size], names[::-1][:size], (names * 2)[2 : 2 + size]]
+    for order in orders:
+        for limit in ("0.5", "1", "2", "3.5", "20"):
+            held = EMPTY | {"orders": {version: order}}
+            call = {"author": ANN, "limits": {"survey": limit, "author": "10", "overall": "20"}}
+            yield f"{limit} of a survey", held, call
+        spent_ = [entry(version="9" * 64, odds="99"), entry(version="8" * 64, odds="30")]
+        yield "little left of an author", held | {"ledger": spent_}, {"author": ANN}
+        of_others = [entry(version="9" * 64, odds="9999", author=BEN)] * 2
+        yield "little left over all", held | {"ledger": of_others}, {"author": ANN}
+        deltas = [entry(version="9" * 64, delta="1/1000")]
+        yield "no delta left", held | {"ledger": deltas}, {"author": ANN}
+        old = _held(spent_, {HERE: "2030-01-01"}) | {"orders": {version: order}}
+        yield "what was spent no longer counts", old, {"author": ANN, "day": "2030-01-01"}
+        spent_ = [entry(version=version, question="w", odds="100")]
+        yield "spent in this survey", held | {"ledger": spent_}, {"author": ANN}
+
+
+def _part(
+    definition: Definition, comment: str, held: dict[str, Any], call: dict[str, Any]
+) -> dict[str, Any]:
+    given = {"author": "", "day": "2026-11-22", "limits": LIMITS} | call
+    text = canonical(held)
+    case: Case = {"comment": comment, "flags": ["Part"], "document": text} | given
+    return case | {"part": part_left(read_document(text), definition, **given), "result": "valid"}
 
 
 # --- documents ---

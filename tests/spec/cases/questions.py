@@ -329,6 +329,19 @@ def _asking() -> Iterator[tuple[Any, ...]]:
     )
 
 
+def part_definitions() -> Iterator[tuple[Any, ...]]:
+    """(comment, flags, result, definition)"""
+    yield "a part may be answered", ["Part"], "valid", survey(YES_NO, ONE, part=True)
+    yield "of the questions drawn", ["Part"], "valid", survey(YES_NO, ONE, SCALE, ask=2, part=True)
+    yield "of one question drawn", ["Part"], "invalid", survey(YES_NO, ONE, SCALE, ask=1, part=True)
+    yield "of one question", ["Part"], "invalid", survey(YES_NO, part=True)
+    wrong: tuple[Any, ...] = (False, 1, "true", [])
+    for value in wrong:
+        yield f"as {json.dumps(value)}", ["Part"], "invalid", survey(YES_NO, ONE, part=value)
+    hidden = changed(ONE, show_if=condition("a", "yes"))
+    yield "with a condition", ["Part", "ShowIf"], "invalid", survey(YES_NO, hidden, part=True)
+
+
 # --- totals ---
 
 

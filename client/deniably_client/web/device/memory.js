@@ -40,6 +40,8 @@ export function readMemory(text) {
     throw error instanceof Refused ? new Refused(error.message.split(FOUND)[0] ?? "") : error;
   }
   const memory = /** @type {Memory} */ (value);
+  const open = Object.keys(memory.orders ?? {}).every((version) => !memory.reports[version]);
+  must(open, "memory", "has an order of a survey that was answered");
   must(canonicalise(memory) === text, "memory", "is not canonical");
   return memory;
 }
@@ -175,7 +177,9 @@ export async function answer(memory, answering) {
   const memos = { ...memory.memos };
   const keys = await memoKeys(definition, author);
   for (const [name, memo] of made.memos) memos[keys.get(name) ?? ""] = [...memo];
-  return { ...memory, ledger, reports, memos, ...waves };
+  const { orders: { [version]: _, ...left } = {}, ...rest } = memory;
+  const orders = Object.keys(left).length ? { orders: left } : {};
+  return { ...rest, ...orders, ledger, reports, memos, ...waves };
 }
 
 /**
@@ -215,7 +219,7 @@ export function chargeDay(memory, author, day) {
 export async function plan(memory, answering) {
   const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
   const fresh = await freshQuestions(memory, answering);
-  if (earlier(memory, version) === undefined) {
+  if (earlier(memory, version) === undefined && !memory.orders?.[version]) {
     checkLimit("survey", pure([1n, 1n]), total(definition), limits.survey);
   }
   const entries = charges(definition, version, fresh, author, chargeDay(memory, author, day));
@@ -231,7 +235,7 @@ export const markSent = (memory, version, text) =>
     : memory;
 
 /** Today in UTC by the device's clock. */
-const today = () => new Date().toISOString().slice(0, 10);
+export const today = () => new Date().toISOString().slice(0, 10);
 
 // --- the shape of the document --------------------------------------------------------------
 
@@ -311,6 +315,12 @@ const some = (item, key = HASH) => (value, path) => {
 /** @type {(least: number, most: number) => Check} validates a number of bytes in hexadecimal */
 const NUMBER = (least, most) => like(new RegExp(`^([0-9a-f]{2}){${least},${most}}$`));
 
+/** @type {Check} */
+const ORDER = (value, path) => {
+  list(NAME, 2, Infinity)(value, path);
+  must(new Set(value).size === value.length, path, "has a question twice");
+};
+
 const MEMORY = object({
   spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
   ledger: list(ENTRY, 0, Infinity),
@@ -330,4 +340,5 @@ const MEMORY = object({
     }),
   ),
   waves: some(ROUNDS, MEMO),
+  orders: some(ORDER),
 });

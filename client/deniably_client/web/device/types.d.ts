@@ -35,6 +35,7 @@ export interface Memory {
   tickets?: Record<string, Ticket>;
   trades?: Record<string, Trade>;
   waves?: Record<string, { count: number; sent: number }>;
+  orders?: Record<string, string[]>;
 }
 
 /** What an invitation was traded for: the report's id and its blind signature. */

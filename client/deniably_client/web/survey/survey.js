@@ -43,6 +43,9 @@ function checkWaves(survey) {
   const everything = waves === undefined || !conditional(survey);
   must(!waves || !waves.count || !waves.waves, "survey.waves", "has count and waves: leave out waves", waves);
   must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if", waves);
+  const { ask = questions.length, part } = survey;
+  const divided = ask > 1 && !waves && !questions.some((question) => "show_if" in question);
+  must(!part || divided, "survey.part", "is not with waves, show_if or one question", part);
 }
 
 /** @type {(...allowed: unknown[]) => import("../core/types.js").Check} */
@@ -70,6 +73,7 @@ const SURVEY = object(
     questions: named(anything, 1, 100),
   },
   {
-    intro: prose, contact: prose, ask: integer, waves: WAVES, invited: either(true), strata: STRATA,
+    intro: prose, contact: prose, ask: integer, waves: WAVES, invited: either(true),
+    part: either(true), strata: STRATA,
   },
 );

@@ -87,6 +87,7 @@ export interface Definition {
   ask?: number;
   waves?: { panel: string; count?: number; waves?: number; people?: number; recognised?: number };
   invited?: true;
+  part?: true;
   strata?: Record<string, string[]>;
   questions: Question[];
 }

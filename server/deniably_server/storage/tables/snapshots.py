@@ -17,6 +17,9 @@ adds its reports, and only in its turn: one transaction at a time, until its com
 3. So the number of reports that the new one has and the old one has not is the difference of their
    totals, which is at least a batch. No report is in the old one alone.
 
+Where reports may be parts (SPEC 4.7) a batch is full only when each question has as many new
+reports. Else two looks could differ by a batch of reports, and at one question by one person's.
+
 A writer that finds another one at it does not wait, and does not see what others have not committed
 yet. So a batch may be full and no snapshot show it. A writer therefore looks again when it has
 nothing to do (``renew_late``), after its last commit: whoever looks last sees everything. Until
@@ -26,12 +29,33 @@ then nothing is shown of an open survey but its last snapshot but one, or nothin
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 import msgspec
 
 from deniably.survey.survey import Survey
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.tables.surveys import find_state
+
+
+class Batch(NamedTuple):
+    """How many new reports renew the results; 0 if they are shown only after closing.
+
+    Where reports may be parts, so many to each of the ``questions`` are needed; it is 0 elsewhere.
+    """
+
+    size: int = 0
+    questions: int = 0
+
+    def is_full(self, before: Snapshot, newest: Snapshot) -> bool:
+        """Whether a batch came between two snapshots."""
+        first, last = dict(before.reports), dict(newest.reports)
+        more = [count - first.get(name, 0) for name, count in last.items()]
+        every = len(more) == 1 + self.questions if self.questions else True
+        return every and min(more if self.questions else [newest.total - before.total]) >= self.size
+
+
+NO_BATCH = Batch()
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -84,21 +108,22 @@ _decode = msgspec.json.Decoder(Snapshots).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def batch_of(survey: Survey) -> int:
-    """The number of new reports that renew the results; 0 if they are shown only after closing."""
-    return survey.results.minimum if survey.results.while_open else 0
+def batch_of(survey: Survey) -> Batch:
+    """The new reports that renew the results."""
+    size = survey.results.minimum if survey.results.while_open else 0
+    return Batch(size, len(survey.questions) if survey.part else 0)
 
 
-def renew(database: Connection, survey: str, batch: int, *, wait: bool = False) -> None:
+def renew(database: Connection, survey: str, batch: Batch, *, wait: bool = False) -> None:
     """Hold the current tallies of an open survey back, if another batch is full, and show what was
     held back before.
 
     Does nothing while another transaction does it, unless it should ``wait`` for that one.
     """
-    if is_due(database, survey, batch) and database.takes_turn(survey, wait=wait):
+    if is_due(database, survey, batch.size) and database.takes_turn(survey, wait=wait):
         newest, before = current(database, survey), _held(database, survey)
-        shown = before if batch > 1 else newest
-        if newest.total - before.total >= batch:
+        shown = before if batch.size > 1 else newest
+        if batch.is_full(before, newest):
             database.execute(
                 "INSERT INTO snapshots (survey, reports, tallies) VALUES (?, ?, ?)"
                 " ON CONFLICT (survey) DO UPDATE"
@@ -107,9 +132,9 @@ def renew(database: Connection, survey: str, batch: int, *, wait: bool = False) 
             )
 
 
-def renew_late(database: Connection, survey: str, batch: int) -> None:
+def renew_late(database: Connection, survey: str, batch: Batch) -> None:
     """Renew a snapshot that writers left to each other, in a transaction of its own."""
-    if is_due(database, survey, batch):
+    if is_due(database, survey, batch.size):
         database.begin_adding()
         if find_state(database, survey) == "open":  # and it stays so, as no closing runs beside
             renew(database, survey, batch, wait=True)
@@ -152,7 +177,7 @@ def shown_reports(database: Connection, survey: Survey) -> list[tuple[str | None
 
 
 def _has_snapshots(database: Connection, survey: Survey) -> bool:
-    return batch_of(survey) > 0 and find_state(database, survey.name) == "open"
+    return batch_of(survey).size > 0 and find_state(database, survey.name) == "open"
 
 
 def forget(database: Connection, survey: str) -> None:

@@ -124,7 +124,7 @@ def tallies_of(survey: Survey, found: Snapshot) -> dict[str, Tally]:
     Raises LookupError or ValueError where the snapshot counts what the survey does not have.
     """
     totals = dict(found.reports)
-    everybody = totals.get(None, 0) if survey.asked == len(survey.questions) else 0
+    everybody = totals.get(None, 0) if survey.complete else 0
     cells: dict[str, dict[int, int]] = {question.name: {} for question in survey.questions}
     for question_name, cell, count in found.cells:
         cells[question_name][cell] = count
@@ -167,7 +167,7 @@ def replace_tallies(
     database: Connection, survey: Survey, counted: Sequence[Mapping[str, Tally]]
 ) -> None:
     """Replace a survey's tallies by a recount, of each stratum."""
-    name, some = survey.name, survey.asked < len(survey.questions)
+    name, some = survey.name, not survey.complete
     sql = "SELECT stratum, count(*) FROM reports WHERE survey = ? GROUP BY 1"
     totals = dict(database.execute(sql, [name]).fetchall())
     database.execute("DELETE FROM tallies WHERE survey = ?", [name])

@@ -21,7 +21,7 @@ from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.errors import NotStored, Unavailable
 from deniably_server.storage.engines.engine import Connection, ReportRow
-from deniably_server.storage.tables.snapshots import batch_of, renew
+from deniably_server.storage.tables.snapshots import NO_BATCH, Batch, batch_of, renew
 from deniably_server.storage.tables.stored_settings import enter_setting, remove_setting
 from deniably_server.storage.tables.surveys import State, states_of
 from deniably_server.storage.tables.tallies import AddedCounts, add_counts
@@ -113,7 +113,7 @@ class ReportWrite(PendingWrite):
         row: ReportRow,
         cells: Sequence[tuple[str, int]],
         answered: Sequence[str] = (),
-        batch: int = 0,
+        batch: Batch = NO_BATCH,
         notify: Callable[[], object] | None = None,
     ) -> None:
         super().__init__(notify)
@@ -192,15 +192,15 @@ def report_write(
             survey.stratum_number(report.stratum),
         ),
         [(name, cell) for name, value in report.values.items() for cell in value],
-        list(report.values) if survey.asked < len(survey.questions) else [],
+        list(report.values) if not survey.complete else [],
         batch_of(survey),
         notify,
     )
 
 
-def batches_of(works: Iterable[PendingWrite]) -> dict[str, int]:
-    """By survey, the number of new reports that renew its results (see ``snapshots``)."""
-    found: dict[str, int] = {}
+def batches_of(works: Iterable[PendingWrite]) -> dict[str, Batch]:
+    """By survey, the new reports that renew its results (see ``snapshots``)."""
+    found: dict[str, Batch] = {}
     for each in works:
         if isinstance(each, ReportWrite):
             found[each.row[1]] = each.batch
@@ -225,7 +225,7 @@ def commit_reports(database: Connection, writes: Sequence[ReportWrite]) -> list[
 def commit_batch(database: Connection, batch: BatchWrite) -> list[Outcome]:
     """Store a batch in one transaction; returns the outcomes of its reports in order."""
     survey = batch.survey
-    some = survey.asked < len(survey.questions)
+    some = not survey.complete
 
     def counted(stored: Sequence[bool]) -> AddedCounts:
         found = AddedCounts(Counter(), Counter())
@@ -259,7 +259,7 @@ def _commit(
     database: Connection,
     rows: Sequence[ReportRow],
     counted: Callable[[Sequence[bool]], AddedCounts],
-    batches: Mapping[str, int],
+    batches: Mapping[str, Batch],
 ) -> list[Outcome]:
     """Store rows in one transaction.
 
@@ -281,7 +281,7 @@ def _added(
     database: Connection,
     rows: Sequence[ReportRow],
     counted: Callable[[Sequence[bool]], AddedCounts],
-    batches: Mapping[str, int],
+    batches: Mapping[str, Batch],
 ) -> list[Outcome]:
     """Store rows in the transaction that was begun, and commit it."""
     keys = [row[0] for row in rows]
@@ -300,8 +300,9 @@ def _added(
     totals = Counter(map(_SURVEY_AND_STRATUM, compress(rows, stored)))
     if totals:
         add_counts(database, totals, counted(stored))
-        for survey in sorted(filter(batches.get, {survey for survey, _ in totals})):
-            renew(database, survey, batches[survey])
+        for survey in sorted({survey for survey, _ in totals}):
+            if batches[survey].size:
+                renew(database, survey, batches[survey])
     database.commit()
     return outcomes
 

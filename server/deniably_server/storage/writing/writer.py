@@ -18,7 +18,7 @@ from typing import Literal, Protocol
 
 from deniably_server.errors import NotStored, Unavailable
 from deniably_server.storage.engines.engine import Connection, Engine
-from deniably_server.storage.tables.snapshots import renew_late
+from deniably_server.storage.tables.snapshots import Batch, renew_late
 from deniably_server.storage.writing.commit import (
     BatchWrite,
     Outcome,
@@ -69,7 +69,7 @@ class Writer:
         self._gate, self._probe = Lock(), Lock()
         self._began = self._stored = self._failed = float("-inf")  # of time.monotonic
         # Of the surveys that were added to since the last look: what renews their results.
-        self._unseen: dict[str, int] = {}
+        self._unseen: dict[str, Batch] = {}
         self._looked = float("-inf")
         self._closed = False
         self._thread = Thread(target=self._run, name="deniably-writer", daemon=True)
@@ -184,7 +184,7 @@ class Writer:
                 self._observer.committed(outcomes, seconds, self._queue.qsize())
             if not self._engine.one_writer:
                 found = batches_of(works)
-                self._unseen |= {survey: batch for survey, batch in found.items() if batch}
+                self._unseen |= {survey: batch for survey, batch in found.items() if batch.size}
 
     def _look(self) -> None:
         """Renew the results that this writer and another one left to each other.

@@ -90,6 +90,11 @@ def _collected(
             f"Each device drew {survey.asked} of the {number} questions at random and reported"
             f" {'that one' if survey.asked == 1 else 'these'} alone."
         )
+    if survey.part:
+        yield (
+            "Devices that had too little of their privacy budget left for all of these reported a"
+            " part, drawn at random; the number of reports to each question is given with it."
+        )
     yield from _invited(result, survey)
     if any(map(show_if, survey.questions)):
         yield (

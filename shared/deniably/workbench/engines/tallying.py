@@ -205,12 +205,13 @@ class _Reading:
 
     @cached_property
     def asked(self) -> list[str]:
-        """The condition that a report has as many questions as a device asks; none where all."""
+        """The condition on how many questions a report has; none where it has all."""
         survey = self.parts.survey
-        if survey.asked == len(survey.questions):
+        if survey.complete:
             return []
         asked = joined(" + ", (number(one.asked) for one in self.counters))
-        return [f"({asked} = {survey.asked})"]
+        least = 1 if survey.part else survey.asked
+        return [f"({asked} BETWEEN {least} AND {survey.asked})"]
 
     def seen(self, pairs: Sequence[tuple[int, int]]) -> dict[Key, _Seen]:
         """Counts all rows, whether they fit or not, by what their columns of strata have.

@@ -31,6 +31,7 @@ def design_of(columns: FileColumns, n: int) -> dict[str, Any]:
         "digest": survey.digest,
         "n": n,
         "asked": survey.asked,
+        **({"part": True} if survey.part else {}),
         "strata": [_stratum(column) for column in columns.strata],
         "questions": [_question(question, columns) for question in survey.questions],
     }

@@ -1,0 +1,52 @@
+// A part of a survey's questions, where too little of the budget is left for all (SPEC section 4.7). It
+// depends on chance, on public losses and on the ledger, and on no answer.
+
+import { Coins } from "../core/coins.js";
+import { LIMITS, checkLimit, counted, total } from "./ledger.js";
+import { chargeDay, charges, countedSince, today } from "./memory.js";
+
+/** @import { Question } from "../survey/types.js" */
+/** @import { Answering, Memory } from "./types.js" */
+
+/**
+ * The memory with an order of the questions that this device can be asked, drawn where there is none.
+ * Keep it before anything of it is shown.
+ * @type {(memory: Memory, answering: Omit<Answering, "answers">) => Memory}
+ */
+export function withOrder(memory, { definition: { questions, ask }, version, coins = new Coins() }) {
+  const { orders = {}, reports } = memory;
+  if (orders[version] || reports[version]) return memory;
+  const drawn = coins.pick(questions.length, questions.length).slice(0, ask);
+  const names = drawn.map((i) => /** @type {Question} */ (questions[i]).name);
+  return { ...memory, orders: { ...orders, [version]: names } };
+}
+
+/**
+ * The questions of the kept order, and those of them that the limits leave room for, in the survey's
+ * order. They are taken in the kept order; what no longer fits is skipped.
+ * @type {(memory: Memory, answering: Omit<Answering, "answers">) =>
+ *   {ordered: readonly Question[], part: readonly Question[]}}
+ */
+export function partOf(memory, { definition, version, author = "", day = today(), limits = LIMITS }) {
+  const { questions } = definition;
+  const order = memory.orders?.[version] ?? [];
+  const before = counted(memory.ledger, version, author, countedSince(memory, author, day));
+  /** @type {(names: readonly string[]) => Question[]} */
+  const named = (names) => questions.filter(({ name }) => names.includes(name));
+  /** @type {string[]} */
+  let taken = [];
+  for (const name of order) {
+    const more = [...taken, name];
+    const day_ = chargeDay(memory, author, day);
+    const asked = total(charges(definition, version, named(more), author, day_));
+    try {
+      for (const scope of /** @type {import("./types.js").Scope[]} */ (Object.keys(before))) {
+        checkLimit(scope, total(before[scope]), asked, limits[scope]);
+      }
+      taken = more;
+    } catch {
+      continue;
+    }
+  }
+  return { ordered: named(order), part: named(taken) };
+}
