@@ -210,6 +210,27 @@ def test_noisy_cells_keep_the_score_interval() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("n", [30, 60, 200, 300])
+def test_a_cell_below_nobody_says_no_more_than_one_of_nobody(n: int, epsilon: float) -> None:
+    """Noise that moves a share further below 0 tells no more: its interval was the shorter."""
+    p, q = rates = supports_of(k_ary(2, epsilon))
+
+    def high(both: float) -> float:
+        alone = np.array([0.4, 0.45]) * n - both
+        found = crosstab([[[both, *alone, n - both - alone.sum()]]], rates, rates)
+        assert found.raw.item() == pytest.approx(share(both))
+        return found.high.item()
+
+    def share(both: float) -> float:
+        return (both / n - q * 0.85 + q * q) / (p - q) ** 2
+
+    nobody = n * (q * 0.85 - q * q)
+    for lucky in (0.25, 0.5, 0.75):  # of the reports that chance alone gives
+        assert share(nobody * lucky) < 0
+        assert high(nobody * lucky) > 0.8 * high(nobody)
+
+
 def _two(rates: tuple[float, float]) -> Floats:
     p, q = rates
     return np.array([[p, 1 - p], [q, 1 - q]])

@@ -7,14 +7,14 @@ is the product of the two channels, and so is its inverse.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats, clopper_pearson
-from deniably.estimation.inversion import linear
+from deniably.estimation.inversion import Uncertain, uncertain
 from deniably.estimation.likelihood import Fit, maximum_likelihood
 
 _NEAR = 0.1  # units of log-likelihood; half a unit is one standard error of one share
@@ -163,20 +163,29 @@ def crosstab(
     cell may have other people.
     f_ab = (N_ab/n - q2 N_a/n - q1 N_b/n + q1 q2) / ((p1-q1)(p2-q2)), the Kronecker product of the
     two inverses. Each cell is the mean of a score with four values (is a supported? is b?) through
-    a channel of four answers, so its margins are those of ``inversion.linear``. A rare cell gets
-    the union with those of ``_rare_cells``.
+    a channel of four answers, so its margins are those of ``inversion.linear``, but that a share
+    below 0 is tested as 0. A rare cell gets the union with those of ``_rare_cells``.
 
     Coverage of a cell at a nominal 0.95, epsilon 2 to 8, n 30 to 1000, shares of 0.0025 to 0.04 in
     rows and columns of 0.02 to 0.5: at least 0.93; without the union 0.85.
     """
     counts, score, channel = np.asarray(kinds), joint_score(first, second), _joint(first, second)
-    means = [linear(kind, score, channel, confidence) for kind in counts.reshape(-1, 4)]
-    margins = [(one.estimate, one.population_margin) for one in means]
+    means = [uncertain(kind, score, channel)[0] for kind in counts.reshape(-1, 4)]
+    margins = [(one.estimate, _possible(one).margin(confidence)) for one in means]
     cells = np.array([(share, at.standard_error, at.low, at.high) for share, at in margins])
     raw, error, low, high = cells.T.reshape(4, *counts.shape[:-1])
     rare, least, most = _rare_cells(counts, first, second, confidence)
     low, high = np.where(rare, np.fmin(low, least), low), np.where(rare, np.fmax(high, most), high)
     return Crosstab(confidence, raw, error, low, high)
+
+
+def _possible(cell: Uncertain) -> Uncertain:
+    """The nearest share that is not below 0.
+
+    The further noise moves an estimate below it, the shorter the interval would be (Mandelkern
+    2002, Stat. Sci. 17:149), however little the reports say. It contains the former one.
+    """
+    return replace(cell, estimate=max(cell.estimate, 0.0))
 
 
 def _rare_cells(
