@@ -11,7 +11,9 @@ import pytest
 import deniably as dn
 from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.distribution_warnings import distribution_warnings, middle_error
+from deniably.design.calibration import cdf_variance
 from deniably.estimation.analysis import number_distribution
+from deniably.estimation.channels import matrix
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Laplace, Window
 from deniably.mechanisms.law import Noise
@@ -141,3 +143,25 @@ def test_a_survey_without_distributions_has_none_to_hide() -> None:
     survey, _ = compile_with_notes({"name": "s", "title": "T", "questions": [question]})
 
     assert list(distribution_warnings(survey)) == []
+
+
+@pytest.mark.parametrize("epsilon", [1, 2, 3, 4])
+def test_the_price_of_a_wider_window_is_that_of_its_own_channel(epsilon: float) -> None:
+    """Beside the width with the least variance of shares up to a number, of all that there are."""
+    survey, notes = asked(epsilon=epsilon, maximum=31)
+    window = survey.questions[0].mechanism
+    assert isinstance(window, Window)
+    every = [Window(32, 31 + w, w, window.own, window.other) for w in range(1, 33)]
+    price = (cdf_variance(matrix(window)) / min(cdf_variance(matrix(w)) for w in every)) ** 0.5
+
+    said = [note for note in notes if "wider for it" in note]
+
+    assert bool(said) == (epsilon > 2)
+    for note in said:
+        assert note.startswith("income: the window is wide")
+        assert f"about {100 * (price - 1):.0f} % wider for it" in note
+        assert "aim: mean" in note
+
+
+def test_a_mean_pays_nothing_for_a_window() -> None:
+    assert not any("wider for it" in note for note in asked(epsilon=4, aim="mean")[1])

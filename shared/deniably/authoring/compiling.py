@@ -18,7 +18,7 @@ from typing import NoReturn, cast
 from msgspec.structs import replace
 
 from deniably.authoring.compile_question import published, sizes_together, together_question
-from deniably.authoring.distribution_warnings import distribution_warnings
+from deniably.authoring.distribution_warnings import distribution_warnings, width_notes
 from deniably.authoring.documents import load as load
 from deniably.authoring.incompatible_keys import (
     problems_between,
@@ -83,7 +83,8 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
             "a device answers one question, so there will be no cross-tables; for those write"
             " spend: split, or ask for two questions at least, or ask a product question"
         )
-    return survey, [*notes, *_language_note(survey.language), *distribution_warnings(survey)]
+    of_numbers = [*distribution_warnings(survey), *width_notes(survey)]
+    return survey, [*notes, *_language_note(survey.language), *of_numbers]
 
 
 def _check_public_reports(written: WrittenSurvey, survey: Survey) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from deniably.design.planning import price_of_width
 from deniably.estimation.channels import sent
 from deniably.estimation.inversion import scores
 from deniably.mechanisms.law import Finite, HasLaw, Noise, OfNumber
@@ -61,6 +62,13 @@ def distribution_warnings(survey: Survey) -> Iterator[str]:
         law = mechanism.law
         if isinstance(law, Noise) and (error := middle_error(law)) > USELESS:
             yield _sentence(question, str(mechanism.__struct_config__.tag), error)
+
+
+def width_notes(survey: Survey) -> Iterator[str]:
+    """What the window of each number costs that is wider than best for shares up to a number."""
+    for question in survey.questions:
+        if isinstance(question, Number) and (price := price_of_width(question)):
+            yield f"{question.name}: {price}."
 
 
 def _sentence(question: Number, noise: str, error: float) -> str:
