@@ -200,7 +200,7 @@ def test_a_slope_that_the_reports_do_not_bound_is_refused_by_name() -> None:
         ("y ~ x + gap", {}, "gap is missing or not finite in 1 of 120 rows"),
         ("y ~ x", {"weights": "heavy"}, "count as those of 1.0 people"),
         ("y ~ x", {"strata": "alone"}, "a stratum has only one row"),
-        ("y ~ x", {"se": "observed"}, 'has robust standard errors alone.*law="normal"'),
+        ("y ~ x", {"se": "observed"}, 'has robust .HC1. standard errors alone.*law="normal"'),
         ("y ~ x", {"law": "shares"}, '"shares" is for answers'),
         ("y ~ x", {"law": "none"}, 'law is "normal" or "shares"'),
         ("b ~ x + z", {"law": "normal"}, "b is randomised"),

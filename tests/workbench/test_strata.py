@@ -273,7 +273,10 @@ def test_who_was_not_asked_is_left_out_with_weight_and_stratum() -> None:
     ("ask", "why"),
     [
         (lambda one: one.rake({"stolen": {"yes": 1}}), "stolen is a question, and randomised"),
-        (lambda one: one.rake({"age": {"old": 1}}), "no stratum age; there are shift, site"),
+        (
+            lambda one: one.rake({"age": {"old": 1}}),
+            "margins has no column 'age'; there are shift, s",
+        ),
         (lambda one: one.rake({"site": {"north": 1}}), "no known share of south"),
         (lambda one: one.rake({}), "at least one column"),
         (lambda one: one.among({"site": "west"}), "site is one of north, south"),

@@ -38,8 +38,9 @@ def recognition_note(risk: Recognition, survey: Survey) -> str:
     number = len(questions)
     whose = "the true answer is" if number == 1 else f"all {number} true answers are"
     parts = [
-        f"{_recognised(risk)}, at least. It is more where true answers are known from elsewhere"
-        f" (if {whose} known, {_of_100(alone)} of 100 in a single wave).",
+        f"{_recognised(risk)}. This is an estimate by simulation, no bound: it is more where true"
+        f" answers are known from elsewhere (if {whose} known, {_of_100(alone)} of 100 in a single"
+        " wave).",
         *_assumed(survey),
     ]
     if risk.stated:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from deniably.core.errors import BadReport
+from deniably.core.errors import BadModel, BadReport
 from deniably.core.table import Table
 from deniably.simulation.bulk.any_law import named
 from deniably.simulation.reports import Reports, Some
@@ -64,6 +64,10 @@ class ReportSet(ReportRows):
         """
         from deniably.workbench.models.raking import rake
 
+        keys = sorted(self.survey.strata or {})
+        asked = {question.name for question in self.survey.questions}
+        if keys and (unknown := [key for key in margins if key not in keys and key not in asked]):
+            raise BadModel(f"margins has no column {unknown[0]!r}; there are {', '.join(keys)}")
         self.need_strata(*margins)
         return rake(self.strata, margins)
 

@@ -188,7 +188,7 @@ _ROBUST = (
 
 def _linear(task: Task) -> Estimated:
     if task.se not in (None, "robust"):
-        raise BadModel(_ROBUST.format("robust", "normal"))
+        raise BadModel(_ROBUST.format("robust (HC1)", "normal"))
     name = task.asked.outcome
     y = numbers(name, task.table[name])
     columns, cells = _cells(task)
@@ -198,7 +198,7 @@ def _linear(task: Task) -> Estimated:
     how = f"Linear regression on randomised columns {_SCORE} nor of the true answers"
     how = how.format("residuals")
     return Estimated(columns, "linear", fit, f"{how}; intervals by test inversion (Fieller 1954)",
-                     "robust")  # fmt: skip
+                     "HC1")  # fmt: skip
 
 
 def _logistic(task: Task, outcome: Randomised) -> Estimated:
