@@ -53,6 +53,27 @@ def test_it_is_valid_openapi_3_1(document: dict[str, Any]) -> None:
     assert list(OpenAPIV31SpecValidator(with_equal_parts_as_one(wrong)).iter_errors()) != []
 
 
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    references = re.findall(r'"\$ref": ?"([^"]*)"', json.dumps(document))
+
+    assert len(set(references)) > 50
+    for reference in set(references):
+        _, kind, group, name = reference.split("/")
+        assert kind == "components"
+        assert name in document["components"][group], reference
+
+
+def test_a_generator_makes_few_types_of_refusals_and_meets_no_schema_that_is_a_boolean(
+    document: dict[str, Any],
+) -> None:
+    text = json.dumps(document)
+
+    assert "prefixItems" in text
+    assert '"items": false' not in text
+    assert len(document["components"]["schemas"]) < 200
+    assert '"title": {"enum"' not in json.dumps(document["paths"])
+
+
 def test_it_has_every_route_and_method_of_the_application(
     app: Flask, document: dict[str, Any]
 ) -> None:

@@ -26,6 +26,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +52,9 @@ NOT_RUN = {
     "make": "runs the suite, or is run by continuous integration",
 }
 """Why a block cannot run on the machine of the tests."""
+
+_COMMANDS = Path(sys.executable).parent
+"""What pip installed, as in a reader's environment."""
 
 PEOPLE = 60
 """So many made-up people at most answer; more would show the same, later."""
@@ -223,8 +227,10 @@ class Reader:
             return ""
         if words[0] != "deniably":
             done = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, timeout=60
-            )
+                ["bash", "-euo", "pipefail", "-c", line],
+                capture_output=True, text=True, timeout=60,
+                env=os.environ | {"PATH": f"{_COMMANDS}:{os.environ['PATH']}"},
+            )  # fmt: skip
             if done.returncode:
                 raise Broken(f"{line}: {done.stdout}{done.stderr}")
             return done.stdout

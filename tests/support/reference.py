@@ -203,7 +203,7 @@ def _addresses() -> Iterator[str]:
     yield "## Addresses for programs"
     for path, method, found in operations:
         if not _is_page(found):
-            yield from _operation(path, method, found)
+            yield from _operation(path, method, found, document["components"]["schemas"])
     yield "## Pages for people"
     yield _table(
         ("address", "what it shows", "parameters"),
@@ -228,12 +228,18 @@ def _is_page(operation: Mapping[str, Any]) -> bool:
     return list(operation["responses"].get("200", {}).get("content", {})) == ["text/html"]
 
 
-def _problem_of(response: Mapping[str, Any]) -> Any:
-    content = response.get("content", {}).get("application/problem+json", {})
-    return content.get("schema", {}).get("properties")
+def _kinds_of(response: Mapping[str, Any], schemas: Mapping[str, Any]) -> list[str]:
+    """The kinds of problems that a response can be."""
+    content = response.get("content", {}).get("application/problem+json")
+    if content is None:
+        return []
+    named = schemas[content["schema"]["$ref"].rpartition("/")[2]]
+    return [kind.rpartition("/")[2] for kind in named["properties"]["type"]["enum"]]
 
 
-def _operation(path: str, method: str, found: Mapping[str, Any]) -> Iterator[str]:
+def _operation(
+    path: str, method: str, found: Mapping[str, Any], schemas: Mapping[str, Any]
+) -> Iterator[str]:
     yield f"### {method.upper()} {path}"
     yield _prose(" ".join(filter(None, (found["summary"], found.get("description")))))
     facts = [("token", found.get("x-role", ""))]
@@ -247,9 +253,7 @@ def _operation(path: str, method: str, found: Mapping[str, Any]) -> Iterator[str
         if int(status) < 400
     ]
     refusals = sorted(
-        kind.rpartition("/")[2]
-        for response in found["responses"].values()
-        for kind in (_problem_of(response) or {"type": {"enum": []}})["type"]["enum"]
+        kind for response in found["responses"].values() for kind in _kinds_of(response, schemas)
     )
     facts += [
         ("answers", "; ".join(good)),

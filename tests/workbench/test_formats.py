@@ -306,8 +306,9 @@ def test_spss_and_stata_have_labels_and_the_original_names(folder: Path) -> None
     assert WARNING in " ".join(sav.notes)
 
 
-def test_a_workbook_begins_with_the_warning_and_runs_no_formula(tmp_path: Path) -> None:
+def test_a_workbook_opens_at_the_warning_and_runs_no_formula(tmp_path: Path) -> None:
     import openpyxl
+    import pandas as pd
 
     question = PLAIN[0] | {"label": '=HYPERLINK("http://example.org")'}
     reports = simulated(survey_of_everything(questions=[question]), 20)
@@ -315,8 +316,11 @@ def test_a_workbook_begins_with_the_warning_and_runs_no_formula(tmp_path: Path) 
 
     book = openpyxl.load_workbook(tmp_path / "out" / "reports.xlsx")
     first = book["read this first"]
+    assert book.active is first
     assert first["A1"].value == WARNING
     assert {cell.data_type for row in first.iter_rows() for cell in row} <= {"s", "n"}
+    data = pd.read_excel(tmp_path / "out" / "reports.xlsx")  # takes the first sheet
+    assert data["row"].tolist() == list(range(1, 21))
 
 
 def test_what_stata_cannot_hold_is_refused_and_not_cut(tmp_path: Path) -> None:

@@ -66,17 +66,19 @@ def described(app: Flask) -> dict[str, Any]:
     Raises AttributeError for a view without a declaration.
     """
     views = app.view_functions
+    problems = _Problems()
     schemas = _Schemas(_types([operation_of(views[endpoint]) for endpoint in sorted(views)]))
     paths: dict[str, dict[str, Any]] = defaultdict(dict)
     for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
         for method in sorted((rule.methods or set()) - {"OPTIONS"}):
-            found = _operation(rule, method, views[rule.endpoint], schemas)
+            found = _operation(rule, method, views[rule.endpoint], schemas, problems)
             paths[_PART.sub(r"{\1}", rule.rule)][method.lower()] = found
+    elsewhere = {name: _refusal([KINDS[name]], problems) for name in (*_ELSEWHERE, *_ALWAYS)}
     return {
         "openapi": VERSION,
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
         "info": {
-            "title": "Deniably",
+            "title": "Deniably server",
             "version": "1",
             "summary": "Surveys by local differential privacy.",
             "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
@@ -84,16 +86,17 @@ def described(app: Flask) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": schemas.found | {"Problem": _problem(KINDS.values())},
+            "schemas": schemas.found | problems.found,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "headers": {name: _header(text) for name, text in _HEADERS.items()},
-            "responses": {name: _refusal([KINDS[name]]) for name in (*_ELSEWHERE, *_ALWAYS)},
+            "responses": elsewhere,
         },
     }
 
 
 _HEADERS = {
     HEADER: "The random id of the request, which the log has, too.",
+    "Accept-Ranges": "bytes: parts of the file may be asked for.",
     "Allow": "The methods that the address has.",
     "Content-Disposition": "A name for the file.",
     "Deniably-Author": "The author's public key.",
@@ -133,14 +136,15 @@ _STRATA: Mapping[str, object] = {
 
 
 def _operation(
-    rule: Rule, method: str, view: Callable[..., Any], schemas: _Schemas
+    rule: Rule, method: str, view: Callable[..., Any], schemas: _Schemas, problems: _Problems
 ) -> dict[str, Any]:
     known = operation_of(view)
     summary, _, more = (inspect.getdoc(view) or "").partition("\n\n")
     told: dict[str, Any] = {
         "operationId": rule.endpoint + (".head" if method == "HEAD" else ""),
+        "tags": ["pages" if known.is_page else rule.endpoint.partition(".")[0]],
         "summary": " ".join(summary.split()),
-        "responses": _responses(known, method, schemas),
+        "responses": _responses(known, method, schemas, problems),
     }
     if more:
         told["description"] = " ".join(more.split())
@@ -174,7 +178,9 @@ def _parameter(
     return {"name": name, "in": place, "required": needed, "schema": schema}
 
 
-def _responses(known: Operation, method: str, schemas: _Schemas) -> dict[str, Any]:
+def _responses(
+    known: Operation, method: str, schemas: _Schemas, problems: _Problems
+) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for status, kinds in known.answers.items():
         answer: dict[str, Any] = {"description": HTTPStatus(status).phrase}
@@ -188,12 +194,14 @@ def _responses(known: Operation, method: str, schemas: _Schemas) -> dict[str, An
     for name in (*reads, *known.problems, *_ALWAYS):
         by_status[KINDS[name].status].append(KINDS[name])
     for status, kinds_ in sorted(by_status.items()):
-        found[str(status)] = _refusal(kinds_, with_body=method != "HEAD", page=known.is_page)
+        found[str(status)] = _refusal(
+            kinds_, problems, with_body=method != "HEAD", page=known.is_page
+        )
     return found
 
 
 def _refusal(
-    kinds: Sequence[Kind], *, with_body: bool = True, page: bool = False
+    kinds: Sequence[Kind], problems: _Problems, *, with_body: bool = True, page: bool = False
 ) -> dict[str, Any]:
     """The response for problems that share a status; a page also answers with HTML."""
     names = [HEADER]
@@ -208,10 +216,33 @@ def _refusal(
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
     }
     if with_body:
-        told["content"] = {PROBLEM: {"schema": _problem(kinds)}}
+        told["content"] = {PROBLEM: {"schema": problems.schema(kinds)}}
         if page:
             told["content"][HTML] = {"schema": {"type": "string"}}
     return told
+
+
+class _Problems:
+    """The schemas of problems, one for each set of kinds that share a status.
+
+    They are named, so that a generator of clients makes a type of each and not one an answer.
+    """
+
+    def __init__(self) -> None:
+        text = {"type": "string"}
+        wrong = {"required": ["path", "why"], "properties": {"path": text, "why": text}}
+        self.found: dict[str, dict[str, Any]] = {
+            "Problem": _problem(KINDS.values()),
+            "ProblemError": {"type": "object"} | wrong,
+        }
+
+    def schema(self, kinds: Sequence[Kind]) -> dict[str, str]:
+        """A reference to the schema of these kinds."""
+        listed = sorted(kinds, key=lambda kind: kind.name)
+        parts = [kind.name.title().replace("-", "") for kind in listed]
+        name = "Or".join(parts) + "Problem"
+        self.found[name] = _problem(listed)
+        return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _problem(kinds: Iterable[Kind]) -> dict[str, Any]:
@@ -228,14 +259,7 @@ def _problem(kinds: Iterable[Kind]) -> dict[str, Any]:
             "detail": text,
             "instance": {"type": "string", "pattern": "^/requests/[0-9a-f]{16}$"},
             "path": text,
-            "errors": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "required": ["path", "why"],
-                    "properties": {"path": text, "why": text},
-                },
-            },
+            "errors": {"type": "array", "items": {"$ref": "#/components/schemas/ProblemError"}},
         },
         "additionalProperties": False,
     }
@@ -260,13 +284,22 @@ class _Schemas:
     """The JSON Schemas that msgspec makes of types."""
 
     def __init__(self, types: Sequence[Any]) -> None:
-        shown, self.found = msgspec.json.schema_components(
+        shown, found = msgspec.json.schema_components(
             types,
             schema_hook=lambda _: {"title": "Anything"},
             ref_template="#/components/schemas/{name}",
         )
+        self.found = _without_false(found)
         self._shown = {repr(type_): schema for type_, schema in zip(types, shown, strict=True)}
 
     def content(self, type_: Any) -> dict[str, Any]:
         """The OpenAPI content of a body of this type; None means text."""
         return {"schema": {"type": "string"} if type_ is None else self._shown[repr(type_)]}
+
+
+def _without_false(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema whose tuples have no ``items: false``: their ``maxItems`` says it, and generators
+    of clients (openapi-python-client) take no schema that is a boolean."""
+    text = msgspec.json.encode(schema).replace(b',"items":false', b"")
+    found: dict[str, Any] = msgspec.json.decode(text)
+    return found

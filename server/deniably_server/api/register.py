@@ -39,11 +39,11 @@ def register() -> Response:
 
     The answer names surveys, so browsers must not store it.
     """
-    store = current_store()
+    store, page, after = current_store(), paging.wanted(), _after()
     if request.accept_mimetypes.best_match([JSON, HTML]) == HTML:
-        response = Response(_page(store), mimetype=HTML)
+        response = Response(_page(store, page), mimetype=HTML)
     else:
-        entries, head = store.register(_after())
+        entries, head = store.register(after)
         body = f'{{"entries":[{",".join(entries)}],"head":"{head}"}}'
         response = Response(body, mimetype=JSON)
     response.vary.add("Accept")
@@ -71,8 +71,7 @@ class _Row:
     questions: list[tuple[str, str, str]]
 
 
-def _page(store: Store) -> str:
-    page = paging.wanted()
+def _page(store: Store, page: paging.RequestedPage) -> str:
     found = store.register_page(page.start, paging.SIZE)
     rows = [_row(store, entry, found.closed) for entry in found.published]
     pages = page.of(found.surveys)

@@ -83,6 +83,7 @@ def _columns_in(survey: Survey, names: Iterable[str], limits: FileLimits) -> Fil
 def write_xlsx(reports: ReportSet, file: Path) -> None:
     """Writes a workbook with a sheet of reports and one of what the columns mean.
 
+    The reports come first, where programs look (``pandas.read_excel``); Excel opens the other.
     Raises NoExport where a sheet cannot hold them.
     """
     xlsxwriter, columns = library("xlsxwriter"), reports.columns
@@ -94,12 +95,12 @@ def write_xlsx(reports: ReportSet, file: Path) -> None:
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(str(file), options) as book:
         book.set_properties({"created": _NEVER})
-        about = book.add_worksheet("read this first")
+        sheet, about = book.add_worksheet(_SHEET), book.add_worksheet("read this first")
+        about.activate()
         _lines(
             about,
             [(told(reports.layout),), ("column", "about", "values", "p", "q"), *_meanings(columns)],
         )
-        sheet = book.add_worksheet(_SHEET)
         sheet.write_row(0, 0, [ROW, *columns.names])
         filled = columns.filled(reports.rows)
         for number in range(len(reports)):
