@@ -234,3 +234,16 @@ def test_ordinary_questions_offer_all_their_choices() -> None:
 
     assert [one.name for one in offered(question)] == ["yes", "no", "not_applicable"]  # type: ignore[arg-type]
     assert dn.randomise_answers(survey, {"stolen": "not_applicable"})
+
+
+def test_a_question_is_not_crossed_with_the_one_that_decides(
+    closed: Survey, client: FlaskClient
+) -> None:
+    address = f"/surveys/{closed.name}/crosstab"
+
+    refused = client.get(f"/api{address}?rows=stolen&columns=again")
+
+    assert refused.status_code == 400
+    assert "decides who is asked again" in refused.text
+    assert "rows=stolen" not in client.get(address).text
+    assert "crosstab?rows" not in client.get(f"/surveys/{closed.name}").text

@@ -24,6 +24,7 @@ from deniably.results.crosstabs import (
     crosstab_result,
     crosstab_rows,
     is_crossable,
+    own_filter,
 )
 from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, ResultsSource
@@ -238,7 +239,10 @@ def _chosen(survey: Survey) -> list[int]:
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
         raise BadParameter("“rows” and “columns” name the same question; name two")
-    if (cells := cell_count(*(survey.questions[index] for index in chosen))) > _MOST_CELLS:
+    both = [survey.questions[index] for index in chosen]
+    if why := own_filter(*both):
+        raise BadParameter(why)
+    if (cells := cell_count(*both)) > _MOST_CELLS:
         raise TooMuch(
             f"a cross-table has at most {_MOST_CELLS:,} cells, and this one would have {cells:,};"
             " choose questions with fewer choices, or take the shares of each question by itself"
@@ -269,7 +273,7 @@ def _pairs(survey: Survey) -> Iterator[tuple[Question, Question, str]]:
     crossable = [question for question in survey.questions if is_crossable(question)]
     for one, other in combinations(crossable, 2):
         counted = current_store().crosses(survey.name, one.name, other.name)
-        if counted and cell_count(one, other) <= _MOST_CELLS:
+        if counted and cell_count(one, other) <= _MOST_CELLS and not own_filter(one, other):
             yield one, other, f"{short_label(one)} × {short_label(other)}"
 
 

@@ -153,6 +153,17 @@ def _whom(follow_up: FollowUp) -> str:
     return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} or {labels[-1]}"
 
 
+def known_alone(found: AmongAskedResult, follow_up: FollowUp) -> list[str]:
+    """That the reports to the question that decides would tell more, where they were not read."""
+    if found.reports == "both questions":
+        return []
+    return [
+        "These shares rest on the reports to this question alone, and their intervals are wider"
+        f" than need be. Whole reports, with the answers to “{follow_up.decides.label}” beside"
+        " them, tell more: results of a closed survey and studies of its reports read them."
+    ]
+
+
 def too_wide(found: AmongAskedResult, n: int) -> list[str]:
     """How many answers would help, where an interval is too wide for single figures."""
     halves = [

@@ -30,7 +30,7 @@ from deniably.results.rows import ResultRow
 from deniably.survey.questions import OfChoices, Question, SelectMultiple
 from deniably.survey.readable import rounded
 from deniably.survey.strata import Stratum, stratum_text
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, show_if
 
 Blocks = Iterable[Values]
 """Some reports at a time."""
@@ -169,6 +169,19 @@ def is_crossable(question: Question) -> bool:
     law = question.mechanism.law
     supports = isinstance(question, OfChoices) and isinstance(law, Supporting)
     return supports and law.sampled_fraction == 1
+
+
+def own_filter(first: Question, second: Question) -> str:
+    """Why two questions are not crossed of which one decides who is asked the other; else empty."""
+    for one, other in ((first, second), (second, first)):
+        condition = show_if(one)
+        if condition is not None and condition.question == other.name:
+            return (
+                f"the answer to {other.name} decides who is asked {one.name}, so a cross-table of"
+                f" the two tells nothing more than the results of {one.name}: the shares of those"
+                " who were asked"
+            )
+    return ""
 
 
 def cell_count(*questions: Question) -> int:

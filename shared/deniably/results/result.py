@@ -242,6 +242,7 @@ def _choices(asked: _Asked, group: Shares) -> _Said:
         among_asked.headline(among, asked.confidence),
         [
             among_asked.share_asked_sentence(among, asked.confidence, asked.followed.follow_up),
+            *among_asked.known_alone(among, asked.followed.follow_up),
             *among_asked.too_wide(among, tally.n),
         ],
         odd,

@@ -20,6 +20,7 @@ from deniably.results import (
     stratum_drawing,
     wave_drawing,
 )
+from deniably.results.among_asked import of_everybody
 from deniably.results.by_stratum import COLUMNS as STRATA
 from deniably.results.by_stratum import ByStratumResult, by_stratum_rows
 from deniably.results.cards import cards
@@ -383,6 +384,15 @@ def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int
     )  # fmt: skip
     caption = f"{document.title}: {question.label}"
     return Findings(caption, [row], [heading, line], TEXTS, [], QUANTILE, found)
+
+
+def of_whom(found: Findings, question: Question) -> Findings:
+    """Says first whose shares they are, of a question with ``show_if``."""
+    said = of_everybody(question)
+    if not said:
+        return found
+    more = "Weights and comparisons are of these shares; estimate() has those of the people asked."
+    return replace(found, notes=[f"{said} {more}", *found.notes])
 
 
 def cost_of_weights(weighed: Weighing) -> str:

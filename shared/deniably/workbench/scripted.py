@@ -32,6 +32,7 @@ from deniably.estimation.figures import (
 from deniably.estimation.tally import Tally, from_cells
 from deniably.mechanisms.law import Finite, Law, Noise, Several, Supporting
 from deniably.survey.questions import Question
+from deniably.survey.survey import show_if
 from deniably.workbench.columns import FileColumn
 from deniably.workbench.report_rows import ReportRows
 
@@ -84,6 +85,11 @@ def script_of(reports: ReportRows) -> Script:
     """What a script can work out again of the results of a report set."""
     tallies, found, left = reports.tally(), list[Scripted](), list[str]()
     for question in reports.survey.questions:
+        if show_if(question):
+            left.append(
+                f"{question.name}: the shares of those who were asked (figure share of those asked)"
+                "; here are shares of everybody, with those who were not asked"
+            )
         own = reports.columns.of(question.name)
         for group in groups(question):
             if isinstance(group, Buckets):

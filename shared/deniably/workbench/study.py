@@ -24,7 +24,7 @@ from deniably.mechanisms.law import Supporting
 from deniably.results import comparison_papers, papers
 from deniably.results.by_stratum import ByStratumResult, by_stratum
 from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
-from deniably.results.crosstabs import Blocks, cell_count, crosstab_result, is_crossable
+from deniably.results.crosstabs import Blocks, cell_count, crosstab_result, is_crossable, own_filter
 from deniably.results.document import NumberResult, QuantileResult, SurveyResult
 from deniably.results.drawing.paper import WIDTHS, Paper, Svg, svg
 from deniably.results.drawing.png import Png, png
@@ -378,6 +378,8 @@ class Study(Table):
                     f"{one.name} cannot be crossed: cross-tables are of questions with choices that"
                     " each report is about"
                 )
+        if why := own_filter(*both):
+            raise NoFigure(f"{rows} and {columns} are not crossed: {why}")
         if (cells := cell_count(*both)) > _MOST_CELLS:
             raise NoFigure(f"a cross-table has at most {_MOST_CELLS:,} cells, and not {cells:,}")
         if by is None:
@@ -426,7 +428,8 @@ class Study(Table):
         if by is not None:
             if other is not None:
                 raise NoFigure("give by= or other=, and not both")
-            return findings.of_strata(self._apart(question, by, confidence, weighed), weighed)
+            apart = self._apart(question, by, confidence, weighed)
+            return findings.of_whom(findings.of_strata(apart, weighed), self._question(question))
         if weighed is None and other_weights is not None:
             weighed = weighing(self.reports, np.ones(self.n), None)
         here = self._side(question, part, weighed)
@@ -444,7 +447,8 @@ class Study(Table):
         try:
             if there is not None and not _is_counted(here.question):
                 return findings.of_mean_difference(here, there, mean_apart(here, there), confidence)
-            return findings.of_differences(pairs(here, there, confidence), weighed)
+            shown = findings.of_differences(pairs(here, there, confidence), weighed)
+            return findings.of_whom(shown, here.question)
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
 
@@ -815,7 +819,7 @@ class Study(Table):
             )
             for name in names
         }  # fmt: skip
-        return findings.of_weighted(document, asked, found, by)
+        return findings.of_whom(findings.of_weighted(document, asked, found, by), asked)
 
     def _raked(self, tallied: TalliedSet, margins: Mapping[str, Mapping[str, float]]) -> Floats:
         """The weights of a tally file's reports, in the order of their strata."""
