@@ -26,6 +26,7 @@ from deniably.core.bounded_http import BoundedAdapter, BoundedSession
 from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
 from deniably.core.loss import Loss
 from deniably.device import memory as remembered
+from deniably.device import part as parts
 from deniably.device.ledger import (
     ENDING_SCOPES,
     Leaving,
@@ -304,8 +305,36 @@ class Device:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """The questions for this device: all, or ``ask`` of them drawn at random once."""
-        return draw_questions(self.survey)
+        """The questions for this device: all, or ``ask`` of them drawn at random once.
+
+        After ``take_part`` they are the part.
+        """
+        ordered = parts.ordered_questions(self._memory.read(), self.survey)
+        if ordered is None:
+            return draw_questions(self.survey)
+        return [question for question in self.survey.questions if question in ordered]
+
+    def take_part(self) -> list[Question]:
+        """Answer a part of the questions, where ``cost`` raises BudgetSpent and the survey allows
+        it; returns the questions of the part, which are ``questions`` from now on.
+
+        Chance draws an order of the questions once, and the memory keeps it; the part is what fits
+        in that order. Tell your user before you ask: most of what the limits permit is given away,
+        chance drew the part, and a shorter report shows whoever sees it that less was left.
+
+        Raises BudgetSpent where nothing fits, or the survey allows no part or was answered before.
+        """
+        survey = self.survey
+        if not survey.part or self.kept is not None:
+            self.cost()
+            return self.questions
+        memory = self._memory.update(lambda memory: parts.with_order(memory, survey))
+        self.__dict__.pop("questions", None)
+        part = parts.part_of(memory, survey, self.author, _today(), self.limits)
+        if not part:
+            self.cost()
+        self.questions = part
+        return part
 
     @property
     def kept(self) -> StoredReport | None:
@@ -416,6 +445,8 @@ class Device:
         again. The charge and the report are stored before anything is sent. In a survey by
         invitation ``trade`` comes first.
 
+        Where the limits do not leave enough, ``take_part`` first.
+
         Raises BadAnswer, BadLink, BudgetSpent and WavesSent before anything is drawn or sent,
         AlreadyAnswered where there is no memory, MemoryUnusable, and what ``trade`` and ``resend``
         raise.
@@ -476,8 +507,12 @@ class Device:
         )  # fmt: skip
 
     def _check_total(self, memory: Memory) -> None:
-        """Refuse a survey whose worst draw of questions would exceed the limit."""
-        if self.survey.digest not in memory.reports:
+        """Refuse a survey whose worst draw of questions would exceed the limit.
+
+        Once an order is kept, the charges alone decide.
+        """
+        version = self.survey.digest
+        if version not in memory.reports and version not in (memory.orders or {}):
             check_limits("survey", Loss(), self.survey.total, self.limits)
 
     def _check_unchanged(self) -> None:

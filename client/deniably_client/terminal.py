@@ -13,6 +13,7 @@ from deniably.core.errors import (
     AuthorChanged,
     BadAnswer,
     BadInvitation,
+    BudgetSpent,
     DeniablyError,
     Uninvited,
 )
@@ -94,6 +95,7 @@ def _converse(device: Device, survey: Survey, talk: Talk) -> None:
     kept = device.kept
     if kept is None:
         talk.introduce(survey, device.stratum)
+        _divided(device, talk)
         _invited(device, talk)
         _answer(device, talk, talk.wave(device.known))
     elif not kept.sent:
@@ -108,6 +110,19 @@ def _converse(device: Device, survey: Survey, talk: Talk) -> None:
         click.echo(talk.words("terminal.stopped"))
     else:
         _deliver(device, talk, device.resend)
+
+
+def _divided(device: Device, talk: Talk) -> None:
+    """Offer a part of the questions, where the limits do not leave enough for all."""
+    if not device.survey.part:
+        return
+    try:
+        device.cost()
+    except BudgetSpent:
+        whole = device.survey.asked
+        part = device.take_part()
+        if len(part) < whole:
+            click.echo(f"\n{talk.words('part.told', count=len(part), all=whole)}")
 
 
 def _invited(device: Device, talk: Talk) -> None:

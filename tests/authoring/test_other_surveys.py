@@ -132,3 +132,12 @@ def test_another_definition_than_in_the_register_is_not_believed() -> None:
 
     with pytest.raises(BadRegister, match="first is in the register, and cannot be fetched"):
         told(asking("own", 1), site)
+
+
+def test_where_parts_are_allowed_it_says_how_many_questions_are_left() -> None:
+    site = Site(*((300 - i, asking(f"s{i}", 6)) for i in range(2)))
+    fourth = as_survey(json.loads(asking("third", 4, "0.2").canonical) | {"part": True})
+
+    said = told(fourth, site)
+
+    assert "people who answered all others will be offered about 2 of 4 questions before" in said

@@ -15,6 +15,7 @@ from deniably.core.errors import BadRegister, BadSurvey, BudgetSpent
 from deniably.core.loss import Loss
 from deniably.device.ledger import Limits, charge, first_counted_day, spent
 from deniably.device.memory import Memory, charges, fresh_questions, memo_keys, replace
+from deniably.device.part import part_of
 from deniably.mechanisms import Memoised
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey, read_survey
@@ -38,7 +39,8 @@ class LeftToLoyal:
 
     ``spent`` is what counts of them, of the ``answered`` that fitted below the limit; ``asked`` is
     what one more survey costs. Where it does not fit, ``refused`` is true and ``until`` is the
-    first day on which it does; None if there is none.
+    first day on which it does; None if there is none. ``part`` is how many of its questions fit
+    then, where it allows parts: the mean over orders that start at each question.
     """
 
     others: int
@@ -47,6 +49,7 @@ class LeftToLoyal:
     asked: Loss
     refused: bool = False
     until: str | None = None
+    part: int = 0
 
 
 def published_by(author: str, fetch: Fetch, today: str) -> list[Published]:
@@ -80,7 +83,8 @@ def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> Le
     try:
         after = _answered(memory, survey, today, limits)
     except BudgetSpent as refused:
-        return LeftToLoyal(len(others), answered, before, refused.asked, True, refused.until)
+        part, until = _part(memory, survey, today), refused.until
+        return LeftToLoyal(len(others), answered, before, refused.asked, True, until, part)
     total = spent(after.ledger[len(memory.ledger) :], survey.digest, "")["author"]
     return LeftToLoyal(len(others), answered, before, total)
 
@@ -93,10 +97,10 @@ def sentences(survey: Survey, author: str, fetch: Fetch, today: str) -> list[str
     others = [
         one for one in published_by(author, fetch, today) if one.survey.digest != survey.digest
     ]
-    return [_sentence(left_to_loyal(survey, others, today))] if others else []
+    return [_sentence(survey, left_to_loyal(survey, others, today))] if others else []
 
 
-def _sentence(left: LeftToLoyal) -> str:
+def _sentence(survey: Survey, left: LeftToLoyal) -> str:
     limit = Limits().author
     others = "the other one" if left.others == 1 else f"the {left.others} others"
     found = (
@@ -109,6 +113,13 @@ def _sentence(left: LeftToLoyal) -> str:
     if not left.refused:
         return f"{found}, and {(left.spent + left.asked).epsilon_text()} with this one."
     until = f" before {left.until}" if left.until else ""
+    if left.part:
+        everything = "the other one" if left.others == 1 else "all others"
+        return (
+            f"{found}, and this one asks {left.asked.epsilon_text()} more: people who answered"
+            f" {everything} will be offered about {left.part} of {survey.asked} questions{until}."
+            " So each question has fewer reports than the survey has, and an n of its own."
+        )
     return (
         f"{found}, and this one asks {left.asked.epsilon_text()} more: their devices refuse"
         f" it{until}. Those who take part in everything will be missing from its results, and the"
@@ -122,6 +133,18 @@ def _answered(memory: Memory, survey: Survey, day: str, limits: Limits) -> Memor
     ledger = charge(memory.ledger, charges(survey, fresh, "", day), _of_author(limits))
     keys = memo_keys(survey, "") if not survey.count else {}
     return replace(memory, ledger=ledger, memos=memory.memos | {key: [0] for key in keys.values()})
+
+
+def _part(memory: Memory, survey: Survey, today: str) -> int:
+    """About how many questions of the survey fit; 0 where it allows no part."""
+    if not survey.part:
+        return 0
+    names, sizes = [one.name for one in survey.questions], list[int]()
+    for start in range(len(names)):
+        order = (names * 2)[start : start + survey.asked]
+        held = replace(memory, orders={survey.digest: order})
+        sizes.append(len(part_of(held, survey, "", today, _of_author(Limits()))))
+    return round(sum(sizes) / len(sizes))
 
 
 def _of_author(limits: Limits) -> Limits:

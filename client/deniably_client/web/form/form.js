@@ -55,8 +55,13 @@ async function prepare() {
     state.path = follow(questions, definition, answered);
     state.drawn = state.path.drawn;
   }
-  const { kept, known } = await remembered(about());
+  const { kept, known, drawn } = await remembered(about());
   state.kept = kept;
+  if (drawn !== state.drawn) {
+    const { follow } = await import("./path.js");
+    state.path = follow(questions, definition, answered, drawn);
+    state.drawn = drawn;
+  }
   if (!kept && known.length > 0) await askOnly([]);
   if (!invited) return;
   const { invitations = "" } = state.verified;

@@ -4,6 +4,7 @@
 import { Localised, WavesSent } from "../core/errors.js";
 import { BudgetSpent, LIMITS, counted, firstToLeave, share, total } from "../device/ledger.js";
 import { answer, freshQuestions, knownQuestions, plan } from "../device/memory.js";
+import { partOf, withOrder } from "../device/part.js";
 import { Damaged, forget, keeps, read, update } from "../device/storage.js";
 import { remember } from "../trust/register.js";
 import { day, words } from "../wording/words.js";
@@ -34,8 +35,8 @@ function reveal(selector, shown) {
 const recall = async ({ verified }) => remember(await read(), verified);
 
 /**
- * Shows the memory. Returns `kept`, the stored report of this survey, if any, and `known`, the names of
- * the questions answered in it or in earlier waves. Throws Localised where the budget is spent or the
+ * Shows the memory. Returns `kept`, the stored report of this survey, if any, `known`, the names of the
+ * questions answered in it or in earlier waves, and the questions `drawn`, or a part of them. Throws Localised where the budget is spent or the
  * memory cannot be read.
  * @param {About} about
  */
@@ -45,8 +46,9 @@ export async function remembered(about) {
     reveal("[data-transient]", !keeping);
     reveal("[data-stored]", keeping);
     const memory = await recall(about);
-    await tell(memory, about, []);
     const { definition, version, author } = about;
+    const drawn = await divided(memory, about);
+    await tell(await recall(about), { ...about, drawn }, []);
     const kept = memory.reports[version];
     const known = await knownQuestions(memory, definition, version, author);
     const { ledger, tickets, trades } = memory;
@@ -58,10 +60,35 @@ export async function remembered(about) {
     for (const label of all("#changed label", HTMLElement)) {
       label.hidden = !known.includes(label.querySelector("input")?.value ?? "");
     }
-    return { kept, known };
+    return { kept, known, drawn };
   } catch (error) {
     throw localised(error);
   }
+}
+
+/**
+ * The questions that were drawn for this device, or where its limits leave too little for them, a part.
+ * Its order is kept first, and says what is drawn from then on. Tells the respondent of a part.
+ * @type {(memory: Memory, about: About) => Promise<About["drawn"]>}
+ */
+async function divided(memory, about) {
+  const { definition: { part: allowed }, version, verified } = about;
+  if (!allowed || memory.reports[version]) return about.drawn;
+  if (!memory.orders?.[version]) {
+    try {
+      await plan(memory, about);
+      return about.drawn;
+    } catch (error) {
+      if (!(error instanceof BudgetSpent)) throw error;
+    }
+  }
+  const { ordered, part } = partOf(
+    remember(await update((now) => withOrder(now, about)), verified), about,
+  );
+  const some = part.length > 0 && part.length < ordered.length;
+  reveal("[data-part]", some);
+  for (const place of all("[data-part] b", HTMLElement)) place.textContent = `${part.length}`;
+  return some ? part : ordered.length > 0 ? ordered : about.drawn;
 }
 
 /**
