@@ -7,11 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+import deniably as dn
 from deniably.estimation.follow_up import (
     FollowUpCounts,
     ShareAmong,
     among_asked,
     counts_alone,
+    expected_margin,
     follow_ups,
 )
 from deniably.estimation.tally import Tally
@@ -219,3 +221,29 @@ def test_without_a_report_there_is_no_estimate() -> None:
 
     with pytest.raises(ValueError, match="at least one report"):
         among_asked(follow_up(survey), counted(survey, ([], [])))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n", "asked", "share"),
+    [(1, 2000, 0.6, 0.3), (2, 1000, 0.3, 0.5), (4, 500, 0.2, 0.5)],
+)
+def test_the_planned_margin_is_that_of_surveys(
+    epsilon: float, n: int, asked: float, share: float
+) -> None:
+    """Of 8 surveys each; the margin of shares of everybody is narrower."""
+    survey, generator = followed(epsilon), np.random.default_rng(1)
+    one = follow_up(survey)
+    halves = list[float]()
+    for _ in range(8):
+        reports = drawn(survey, n, asked, [share, 1 - share], generator)
+        found = among_asked(one, counted(survey, reports))
+        assert found is not None
+        halves.append((found.shares[0].high - found.shares[0].low) / 2)
+
+    planned = expected_margin(one, n, asked, share)
+
+    assert planned == pytest.approx(np.mean(halves), rel=0.06)
+    (row,) = [r for r in dn.plan_survey(survey, n=n, asked=asked, share=share).rows
+              if r["question"] == "again"]  # fmt: skip
+    assert f"{n:,} people tell a share to within {100 * planned:.1f} points" in str(row["note"])
+    assert planned > 1.2 * float(str(row["margin"]))

@@ -48,6 +48,13 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
 @click.option("--n", "n", type=click.IntRange(1), help="Number of respondents.")
 @click.option("--share", type=click.FloatRange(0, 1), help="Expected share [default: the worst].")
 @click.option(
+    "--asked",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.5,
+    show_default=True,
+    help="Expected part of people who are asked a question with show_if.",
+)
+@click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
@@ -123,6 +130,7 @@ def plan(
     margin: float | None,
     n: int | None,
     share: float | None,
+    asked: float,
     confidence: float,
     times: float | None,
     counts: bool,
@@ -175,7 +183,7 @@ def plan(
                                confidence, mean=mean)  # fmt: skip
     else:
         table = _survey_plan(
-            file, epsilon, margin, n, share, confidence, times, counts=counts
+            file, epsilon, margin, n, share, confidence, times, counts=counts, asked=asked
         )  # fmt: skip
     _print(table, _show, as_json=as_json)
 
@@ -200,7 +208,7 @@ def _question_plan(
 
 def _survey_plan(
     file: Path, epsilon: float | None, margin: float | None, n: int | None, share: float | None,
-    confidence: float, times: float | None, *, counts: bool,
+    confidence: float, times: float | None, *, counts: bool, asked: float,
 ) -> Planned:  # fmt: skip
     from deniably.design.plan_table import plan_survey
 
@@ -212,7 +220,7 @@ def _survey_plan(
     try:
         return plan_survey(
             survey, n=n, margin=margin, share=share, confidence=confidence,
-            times=times or 1, counts=counts,
+            times=times or 1, counts=counts, asked=asked,
         )  # fmt: skip
     except ValueError as error:
         raise click.ClickException(str(error)) from None

@@ -9,7 +9,7 @@ from deniably.core.counting import people
 from deniably.core.table import Cell, Table
 from deniably.design.counts_alone import counts_notes
 from deniably.design.delta_rule import delta_warning
-from deniably.design.planning import PlanRow, combined_plan, plan_figures
+from deniably.design.planning import ASKED, PlanRow, combined_plan, plan_figures
 from deniably.survey.guessing_rates import rate_text
 from deniably.survey.odds import odds_at, odds_text, surest
 from deniably.survey.privacy import to_decimal_text
@@ -43,15 +43,17 @@ def plan_survey(
     confidence: float = 0.95,
     times: float = 1,
     counts: bool = False,
+    asked: float = ASKED,
 ) -> Planned:
     """Plan a survey: the margins of ``n`` respondents, or the respondents for a ``margin``.
 
     With both, it finds the epsilon that each question would need. ``margin`` is half an interval:
     0.05 for five points of a share, or five percent of the range of a mean. ``share`` is the
     expected share, by default the worst. ``confidence`` is the part of surveys in which margins
-    hold. With ``times`` it is as if every question had that many times its epsilon. ``counts`` adds
-    what the counts of as many reports give away to people who see nothing else. Raises ValueError
-    where neither n nor margin is given, and where no epsilon is enough.
+    hold. With ``times`` it is as if every question had that many times its epsilon.
+    ``counts`` adds what the counts of as many reports give away to people who see nothing else.
+    ``asked`` is the part of people who are asked a question with ``show_if``, for the margins of
+    these. Raises ValueError where neither n nor margin is given, and where no epsilon is enough.
 
     >>> from deniably import load_survey, plan_survey
     >>> survey = load_survey({
@@ -64,7 +66,8 @@ def plan_survey(
     >>> round(plan_survey(survey, n=1_000).rows[0]["margin"], 3)
     0.062
     """
-    rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence, times=times)
+    rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence, times=times,
+                        asked=asked)  # fmt: skip
     if not rows:
         raise ValueError(
             "the noise hides every figure of this survey; deniably check says what to change"

@@ -20,12 +20,17 @@ from deniably.design.at_privacy import mechanism_at
 from deniably.design.calibration import width_price
 from deniably.design.choosing import for_choice, for_mean, for_ticks
 from deniably.design.gridding import grid_support
+from deniably.estimation.conditional import WIDEST
 from deniably.estimation.estimate import Pure
-from deniably.estimation.figures import Buckets, Group, groups
+from deniably.estimation.figures import Buckets, Group, Shares, groups
+from deniably.estimation.follow_up import FollowUp, expected_margin, follow_ups
 from deniably.estimation.scores import of_choice, of_target
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Point, Question
 from deniably.survey.survey import Survey
+
+ASKED = 0.5
+"""The part of people who are asked a question with ``show_if``, where nobody says it."""
 
 _SMALLEST, _LARGEST = 1, 1000  # hundredths of epsilon
 _WORTH_SAYING = 1.005
@@ -193,16 +198,20 @@ def plan_figures(
     share: float | None = None,
     confidence: float = 0.95,
     times: float = 1,
+    asked: float = ASKED,
 ) -> list[PlanRow]:
     """Plan every figure of a survey, at the survey's own epsilons, or ``times`` as much.
 
     With ``n`` it gives margins, with ``margin`` respondents, and with both the epsilon that each
     question would need. A group of figures is one row, for the figure with the largest variance.
-    ``share`` is the expected share, by default the worst. Raises ValueError where neither n nor
-    margin is given, and where no epsilon is enough.
+    ``share`` is the expected share, by default the worst. Shares of a question with ``show_if`` are
+    everybody's; a note has the margin of those who are asked, where ``asked`` of all are. Raises
+    ValueError where neither n nor margin is given, and where no epsilon is enough.
     """
     if share is not None:
         _check_share(share)
+    _check_asked(asked)
+    conditional, as_planned = follow_ups(survey), times == 1 and None in (n, margin)
     reports = survey.asked / len(survey.questions)
 
     def solve(question: Question, group: Group) -> Plan:
@@ -232,7 +241,9 @@ def plan_figures(
             return "; ".join(filter(None, [group.note, price_of_width(question)]))
         if isinstance(question, Point) and (n is None or margin is None):
             return "; ".join(filter(None, [group.note, grid_support(question, plan.n, reports)]))
-        return group.note
+        people = int(plan.n * reports) if as_planned else 0
+        of_these = _among(conditional.get(question.name), group, people, asked, share, confidence)
+        return "; ".join(filter(None, [group.note, of_these]))
 
     return [
         PlanRow(question.name, group.name, plan, note(question, group, plan), loss.delta)
@@ -241,6 +252,37 @@ def plan_figures(
         for group in estimable_groups(question)
         for plan in [solve(question, group)]
     ]
+
+
+def _among(
+    follow_up: FollowUp | None,
+    group: Group,
+    people: int,
+    asked: float,
+    share: float | None,
+    confidence: float,
+) -> str:
+    """What ``people`` tell of those who are asked a question with ``show_if``, in words; empty of
+    other figures. People are 0 where another epsilon is planned."""
+    if follow_up is None or not isinstance(group, Shares):
+        return ""
+    said = "margins are of shares of everybody, of whom those who are not asked are a part"
+    if not people:
+        return said
+    worst = 0.5 if share is None else share
+    try:
+        margin = expected_margin(follow_up, people, asked, worst, confidence)
+    except ValueError:
+        return f"{said}; shares of those who are asked cannot be told"
+    of_these = f"of those who are asked, if {100 * asked:g} % of all are (say how many with asked)"
+    if 2 * margin >= WIDEST:
+        return f"{said}; {of_these}, {people:,} people are too few to tell a share"
+    return f"{said}; {of_these}, {people:,} people tell a share to within {100 * margin:.1f} points"
+
+
+def _check_asked(asked: float) -> None:
+    if not 0 < asked <= 1:
+        raise ValueError(f"the part of people who are asked is {asked:g}; it is above 0, up to 1")
 
 
 def price_of_width(question: Question) -> str:

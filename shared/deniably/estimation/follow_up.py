@@ -13,7 +13,7 @@ question alone, or as a cross-table, which allows for all pairs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from math import comb
 from statistics import NormalDist
@@ -527,3 +527,22 @@ def _of_decisions(follow_up: FollowUp, counts: FollowUpCounts) -> tuple[Floats, 
     if isinstance(law, Supporting):
         return found, [False, True]
     return found, [row in follow_up.among for row in range(len(found))]
+
+
+def expected_margin(
+    follow_up: FollowUp, n: int, asked: float, share: float, confidence: float = 0.95
+) -> float:
+    """Half the interval of a ``share`` of those who are asked, from the expected reports of n.
+
+    ``asked`` is the part of everybody who is asked. It is 0.5, all shares, where too few are.
+    Raises ValueError where reports do not determine shares.
+    """
+    alone = not _decides(_law(follow_up.decides))
+    test = _test(follow_up, FollowUpCounts(np.zeros((1, 1, 1)), alone), 0)
+    kinds = ((test.asked == 0, 1 - asked), (test.gave > 0, asked * share),
+             (test.gave < test.asked, asked * (1 - share)))  # fmt: skip
+    people = np.zeros(len(test.channel))
+    for rows, part in kinds:
+        people[rows] = n * part / rows.sum()
+    low, high = replace(test, counts=people @ test.channel).interval(confidence)
+    return (high - low) / 2
