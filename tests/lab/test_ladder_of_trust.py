@@ -39,6 +39,18 @@ def test_two_coins_are_off_as_much_as_the_textbooks_curator(nlsy: Experiment) ->
     assert f"{value(rows(nlsy, 'distance')[2], 'exact'):.2f}" == "34.66"
 
 
+def test_ten_counts_of_a_curator_are_shown_as_they_come(nlsy: Experiment) -> None:
+    raw = rows(nlsy, "draw")
+    off = [value(row, "drawn") - 882 for row in raw]
+
+    assert [row["number"] for row in raw] == list(range(1, 11))
+    assert {row["exact"] for row in raw} == {882}
+    assert len(set(off)) == 10
+    assert max(map(abs, off)) < 10 * 16, "ten times, each less often than once in 8 million"
+    (note,) = (one for one in nlsy.notes if "Ten times" in one)
+    assert f"{882 + off[0]:.1f}, {882 + off[1]:.1f}, " in note
+
+
 def test_the_draws_of_an_introduction_are_no_further_than_chance(nlsy: Experiment) -> None:
     (told,) = rows(nlsy, "introduction")
 

@@ -31,7 +31,7 @@ def statement(number: int) -> DrawnRow:
 def test_of_13_statements_4_are_true_and_each_is_shown_by_an_experiment() -> None:
     assert [row["number"] for row in ROWS if row["verdict"] == "true"] == [4, 6, 8, 11]
     assert len(ROWS) == len(STATEMENTS) == 13
-    assert len(QUESTIONS) == 3
+    assert len(QUESTIONS) == 5
     assert {row["see"] for row in (*ROWS, *QUESTIONS)} <= set(entries())
     for row, note in zip((*ROWS, *QUESTIONS), FOUND.notes, strict=True):
         assert str(row["statement"]) in note
@@ -128,13 +128,18 @@ def test_13_noise_that_is_drawn_again_loses_1_49() -> None:
     assert f"{value(statement(13), 'exact'):.2f}" == "1.49"
 
 
-def test_three_questions_are_answered_by_what_is_computed() -> None:
-    depends, better, means = QUESTIONS
+def test_five_questions_are_answered_by_what_is_computed() -> None:
+    sensitive, depends, stronger, called, many = QUESTIONS
 
-    assert "sensitivity, epsilon and delta; not on how many" in str(depends["because"])
-    assert better["exact"] == 7
-    assert re.search(r"3\.73, not 1\.41", str(better["because"]))
-    assert value(means, "exact") == pytest.approx(1 - 0.999**1000)
+    assert sensitive["exact"] == 1
+    assert depends["exact"] == 2
+    assert "On the sensitivity and epsilon; not on how many" in str(depends["because"])
+    assert value(stronger, "exact") == pytest.approx((exp(1) - exp(0.5)) / (1 + exp(1)))
+    assert value(called, "exact") <= 1e-15
+    assert "normal distribution" in str(called["because"])
+    assert many["exact"] == 7
+    assert re.search(r"3\.73, not 1\.41", str(many["because"]))
+    assert re.search(r"118, not 1,414", str(many["because"]))
 
 
 def test_a_fault_in_the_shipped_mechanism_turns_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

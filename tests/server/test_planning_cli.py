@@ -171,19 +171,19 @@ def test_the_curve_needs_a_margin_and_nothing_else(more: tuple[object, ...]) -> 
     assert "with --curve give --margin, without --epsilon and --n" in refused.output
 
 
-def test_a_delta_that_is_not_far_below_one_in_n_is_warned_of(tmp_path: Path) -> None:
+def test_a_delta_above_one_in_n_squared_is_warned_of(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(
         "{name: s, title: T, questions: [{name: drinks, type: number, label: Drinks, minimum: 0,"
-        " maximum: 9, epsilon: 1, delta: 0.00001, mechanism: gaussian}]}"
+        " maximum: 9, epsilon: 1, delta: 0.000001, mechanism: gaussian}]}"
     )
 
     few, many = (run(plan, file, "--n", n).output for n in (1000, 1001))
 
-    assert "not far below 1/n" not in few
-    assert "delta 0.00001 is not far below 1/n: of 1,001 people" in many
-    file.write_text(file.read_text().replace("0.00001", "0.0001"))
-    assert "delta 0.0001 is not far below 1/n: of 1,000 people" in run(check, file).output
+    assert "1/n²" not in few
+    assert "delta 0.000001 is above 1/n²: of 1,001 people" in many
+    file.write_text(file.read_text().replace("0.000001", "0.00001"))
+    assert "delta 0.00001 is above 1/n²: of 1,000 people" in run(check, file).output
 
 
 @pytest.mark.parametrize(("n", "grid"), [(300, 4), (2000, 4), (5000, 7)])
@@ -242,7 +242,7 @@ def test_a_delta_stands_beside_every_epsilon_that_has_one(tmp_path: Path, file: 
         "{name: s, title: T, questions: ["
         "{name: stolen, type: yes_no, label: Stolen, epsilon: 1},"
         "{name: drinks, type: number, label: Drinks, minimum: 0, maximum: 50, epsilon: 1,"
-        " delta: 0.00001, mechanism: gaussian}]}"
+        " delta: 0.000001, mechanism: gaussian}]}"
     )
 
     rows = json.loads(run(plan, noisy, "--n", 2000, "--json").output)

@@ -13,15 +13,16 @@ from math import ceil, floor, inf, log10, nextafter
 
 from deniably.core.loss import Loss
 from deniably.design.composition import AnswerPair
-from deniably.design.delta_rule import far_below
 from deniably.design.shuffle import PROVED, Clones, binary_epsilon, shuffled_epsilon
 from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
 DELTA = Fraction(1, 1_000_000)
-"""The chance that is left to the figure, unless so many people answer that it is not far below 1/n:
-then the next smaller power of ten is."""
+"""The chance that is left to the figure, unless so many people answer that it is more than a
+hundredth of 1/n: then the next smaller power of ten is."""
+
+_FAR = 100
 
 _WORTH = 0.8
 """A figure above this part of the epsilon of a report is not worth a sentence."""
@@ -64,7 +65,7 @@ class CountsAlone:
 
 def chance_left(n: int) -> Fraction:
     """The delta at which counts of ``n`` reports are judged."""
-    return min(DELTA, far_below(n))
+    return min(DELTA, Fraction(1, 10 ** len(str(_FAR * n - 1))))
 
 
 def _chance(delta: Fraction) -> str:

@@ -46,6 +46,8 @@ from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import OfChoices, Question
 
 CURATORS_DRAWS = 1000
+_RAW = 10
+"""Counts of a curator that are shown one by one."""
 _SURVEYS, _FEWEST_SURVEYS, _MOST_REPORTS = 60, 4, 200_000
 
 _TOLD, _TOLD_AT = 35.29, (0.1, Fraction(1, 10_000))
@@ -121,6 +123,11 @@ def ladder_of_trust(
     ]
     rungs += [one.rung(having, n, draws) for one in (reports, alike)]
     known = [_known("who sees the curator's count", curator.ln, 0.0), *reports.known(n, hiding)]
+    raw: list[dict[str, Cell]] = [
+        {"what": "draw", "who": curators[0][0], "number": place, "exact": float(having),
+         "drawn": float(one), "standard_error": curators[0][1].deviation, "draws": 1}
+        for place, one in enumerate(Published(having, curators[0][1]).draw(draws, _RAW), 1)
+    ]  # fmt: skip
     told = [_told(rungs[2])] if (curator.ln, failing) == _TOLD_AT else []
 
     laplace, _, classical, ours, _ = rungs
@@ -133,6 +140,8 @@ def ladder_of_trust(
         f" allows (delta {to_decimal_text(Fraction(hidden))})."
     )
     notes = [
+        f"One count of {having:,} people is published once. Ten times a curator with Laplace noise"
+        f" may have published {', '.join(number(value(one, 'drawn'), 1) for one in raw)}.",
         "That epsilon is about the published count by itself. The server sees each report arrive:"
         f" against it only {server} holds.",
         f"It takes {n:,} honest reports: fake ones hide nobody. It is for one question; those of"
@@ -146,7 +155,7 @@ def ladder_of_trust(
                      " National Longitudinal Survey of Youth 1979.")  # fmt: skip
     return ExperimentFindings(
         answer,
-        [*rungs, *known, *told],
+        [*rungs, *raw, *known, *told],
         _pictures(rungs, known),
         notes,
         coins.report_mechanism.described,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count as numbers_from
 from math import exp, expm1, isclose, sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -88,12 +89,12 @@ class Statement:
     ],
 )  # fmt: skip
 def true_or_false() -> ExperimentFindings:
-    """Thirteen statements and three questions, with what is so."""
+    """Thirteen statements and five questions, with what is so."""
     rows = [one.judged(number) for number, one in enumerate(STATEMENTS, 1)]
     kinds = {
         verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("true", "false")
     }
-    questions = [_depends(), _better(), _means()]
+    questions = [_sensitive(), _depends(), _stronger(), _called(), _many()]
     told: dict[str, Cell] = {"what": "verdicts", **kinds}
     answer = (
         f"Of {len(rows)} statements that one reads, {kinds['true']} are true and"
@@ -319,7 +320,7 @@ STATEMENTS = (
 """Statements that one reads, and some that are right, in the order of the page."""
 
 
-# --- three questions ----------------------------------------------------------------------------
+# --- five questions -----------------------------------------------------------------------------
 
 
 def _asked(number: int, text: str, found: float, because: str, see: str) -> dict[str, Cell]:
@@ -327,13 +328,31 @@ def _asked(number: int, text: str, found: float, because: str, see: str) -> dict
             "because": because, "see": see}  # fmt: skip
 
 
+def _sensitive() -> dict[str, Cell]:
+    """Tables of ten people and all their neighbours: one more, one less, one other answer."""
+    steps = [
+        abs(sum(other) - sum(people))
+        for people in ([True] * yes + [False] * (10 - yes) for yes in range(11))
+        for other in (
+            [*people, True], [*people, False], people[1:], people[:-1],
+            [not people[0], *people[1:]], [*people[:-1], not people[-1]],
+        )
+    ]  # fmt: skip
+    return _asked(
+        1,
+        "How sensitive is a count to one person?",
+        float(max(steps)),
+        f"By {max(steps)}: whoever joins, leaves or answers otherwise changes it by at most that.",
+        "ladder-of-trust",
+    )
+
+
 def _depends() -> dict[str, Cell]:
     """Each quantity is changed by itself."""
-    base = GaussNoise(1, _DELTA)
+    base = LaplaceNoise(1)
     changed = {
         "the sensitivity": base.noise(2).scale,
-        "epsilon": GaussNoise(2, _DELTA).noise(1).scale,
-        "delta": GaussNoise(1, _DELTA / 10).noise(1).scale,
+        "epsilon": LaplaceNoise(2).noise(1).scale,
         "how many people there are": count([True] * 20, base).noise.scale,
         "what they answer": count([False] * 10, base).noise.scale,
     }
@@ -341,37 +360,56 @@ def _depends() -> dict[str, Cell]:
     yes = [name for name, scale in changed.items() if scale != usual]
     no = [name for name, scale in changed.items() if scale == usual]
     return _asked(
-        1,
-        "What does the noise of the Gaussian mechanism depend on?",
+        2,
+        "On which two quantities does Laplace noise depend?",
         float(len(yes)),
-        f"On {', '.join(yes[:-1])} and {yes[-1]}; not on {' or '.join(no)}.",
+        f"On {' and '.join(yes)}; not on {' or '.join(no)}. Its scale is the one over the other.",
         "laplace-or-gauss",
     )
 
 
-def _better() -> dict[str, Cell]:
+def _stronger() -> dict[str, Cell]:
+    """The least delta at epsilon 1/2 of the answer that keeps epsilon 1 exactly."""
+    needed = kairouz_delta(1, 1.0, 0.5)
+    return _asked(
+        3,
+        "Is privacy better with a smaller epsilon and a larger delta?",
+        needed,
+        "A smaller epsilon is better, and a larger delta is worse. With both, neither promise"
+        f" follows from the other: what keeps epsilon 1 needs a delta of {needed:.2f} at epsilon"
+        " 0.5, and what keeps epsilon 0.5 and delta 0.001 needs that delta at epsilon 1, too.",
+        "catastrophe",
+    )
+
+
+def _called() -> dict[str, Cell]:
+    """The density of Gaussian noise beside that of Python's ``statistics.NormalDist``."""
+    at = np.linspace(-5, 5, 1001)
+    normal = [NormalDist().pdf(x) for x in at.tolist()]
+    apart = float(np.abs(Added("gauss", 1.0).density(at) - normal).max())
+    return _asked(
+        4,
+        "What else is the Gaussian distribution called?",
+        apart,
+        "The normal distribution: the densities of both differ nowhere by more than"
+        f" {1e-15 if apart <= 1e-15 else apart:.0e}.",
+        "laplace-or-gauss",
+    )
+
+
+def _many() -> dict[str, Cell]:
     gauss, laplace = GaussNoise(1, _DELTA), LaplaceNoise(1)
     first = next(
         d for d in numbers_from(1) if gauss.noise(1, d).deviation < laplace.noise(1, d).deviation
     )
+    many = 1000
     return _asked(
-        2,
-        "When is Gaussian noise better than Laplace noise?",
+        5,
+        "Which mechanism is it for one person in very many statistics?",
         float(first),
-        f"From {first} numbers of one person on, at epsilon 1 and delta 0.00001; for a single count"
-        f" its deviation is {gauss.noise(1).deviation:.2f}, not {laplace.noise(1).deviation:.2f}.",
+        f"The Gaussian: from {first} numbers of one person on it adds less noise than Laplace's, at"
+        f" epsilon 1 and delta 0.00001. For {many:,} numbers its deviation is"
+        f" {gauss.noise(1, many).deviation:,.0f}, not {laplace.noise(1, many).deviation:,.0f}; for"
+        f" a single one {gauss.noise(1).deviation:.2f}, not {laplace.noise(1).deviation:.2f}.",
         "laplace-or-gauss",
-    )
-
-
-def _means() -> dict[str, Cell]:
-    somebody = -np.expm1(_PEOPLE * np.log1p(-1 / _PEOPLE))
-    return _asked(
-        3,
-        "What does delta mean?",
-        float(somebody),
-        "Anything may happen with this probability, also that an answer is shown as it is: with a"
-        f" delta of 1 in {_PEOPLE:,}, somebody of {_PEOPLE:,} people is shown"
-        f" {100 * somebody:.0f} times of 100.",
-        "catastrophe",
     )
