@@ -13,18 +13,22 @@ import pytest
 
 from deniably.audit.ladder import EXIT, RUNGS, judge_question, judge_whole, one_in, worst
 from deniably.audit.question_audit import audit
+from deniably.audit.replay import python_device
 from deniably.audit.replay.coins_check import below_in_python, edge_draws
 from deniably.audit.replay.inputs import decimal_text, inputs_of
 from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NoNode, find_node
 from deniably.audit.replay.python_device import PythonDevice
 from deniably.audit.replay.replaying import ALL, EACH, Replays, replay, study_of
+from deniably.audit.replay.scenarios import PART
 from deniably.audit.replay.tap import tapped
 from deniably.audit.replay.witness import BadWitness, again, read_witness, witness_of
 from deniably.audit.survey_audit import audit_survey
 from deniably.audit.whole_reports import ReportAudit, whole_reports
+from deniably.authoring.compiling import publish_text
 from deniably.core.coins import Coins
+from deniably.device.memory import Memory, replace
 from deniably.reference.coins import Blocks, Tape
-from deniably.survey.survey import as_survey
+from deniably.survey.survey import Survey, as_survey
 from support.device_faults import JAVASCRIPT, PYTHON, STUDIES, Fault, FaultOfModules, planted
 from support.every_type import survey_of_everything
 from support.modules import PACKAGE, WEB, ModuleFolder
@@ -398,3 +402,37 @@ def test_a_pass_names_what_nobody_looked_at_and_no_option_that_is_not_there() ->
     assert said.endswith("departures rarer than 1 in 1,000 (in JavaScript 1 in 200).")
     options = {name for one in command.params for name in one.opts}
     assert {word for word in said.split() if word.startswith("--")} <= options
+
+
+def divided(ask: int | None) -> Definition:
+    """Questions of different prices, of which a device may answer a part."""
+    kinds = ["odds: 2", "odds: 3", "epsilon: 0.3"]
+    text = "name: divided\ntitle: T\npart: true\nquestions:\n" + "".join(
+        f"  - {{name: q{i}, type: yes_no, label: Q, {kind}}}\n" for i, kind in enumerate(kinds)
+    )
+    found: Definition = json.loads(publish_text(text).canonical)
+    return found | ({"ask": ask} if ask else {})
+
+
+@pytest.mark.parametrize(("ask", "languages"), [(None, ["JavaScript"]), (2, ["Python"])])
+def test_parts_are_drawn_kept_and_answered_as_specified(
+    ask: int | None, languages: list[Any], node: Node
+) -> None:
+    found = replay(divided(ask), 1, languages=languages, node=node)
+
+    no_fault(found)
+    assert {"little budget left", PART} <= set(found.states)
+    tally = found.python if ask else found.javascript
+    assert found.missing_states(tally) == []
+
+
+def test_an_order_that_is_not_drawn_by_chance_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sorted_order(memory: Memory, survey: Survey) -> Memory:
+        names = [question.name for question in survey.questions]
+        return replace(memory, orders={survey.digest: names})
+
+    monkeypatch.setattr(python_device, "with_order", sorted_order)
+
+    found = replay(divided(None), 1, languages=["Python"])
+
+    assert found.python.fault

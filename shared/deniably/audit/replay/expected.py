@@ -9,19 +9,21 @@ from typing import Any
 
 from deniably.audit.replay.inputs import answers_in
 from deniably.audit.replay.invitation_key import MODULUS, TEXT, P, Q
-from deniably.audit.replay.scenarios import Scenario, Study
+from deniably.audit.replay.scenarios import PART, Scenario, Study
 from deniably.reference.canonical import canonical, parse
 from deniably.reference.coins import Blocks, TooFewBytes
 from deniably.reference.device import (
     EMPTY,
     answer,
     check_trade,
+    draw_order,
     draw_questions,
     mark_sent,
     published,
     receipt,
 )
 from deniably.reference.invitations import check, finalise, sign
+from deniably.reference.ledger import part as part_left
 from deniably.reference.refusal import Invalid
 from deniably.reference.values import Document
 
@@ -114,19 +116,28 @@ class Reference:
         if step["do"] == "trade":
             return _traded(step, document, seen, version)
         coins, noted = Blocks(seen.blocks), dict[str, Any]()
+        limits = step["limits"] or self.study.limits
         try:
-            drawn = draw_questions(survey, coins)
+            if step["do"] == "order":
+                after = draw_order(document, survey, coins)
+                return _all_taken(after, coins, seen)
+            if step.get("part"):
+                some = part_left(document, survey, step["author"], step["day"], dict(limits))
+                drawn = some or document["orders"][version]
+                if 0 < len(some) < len(document["orders"][version]):
+                    reached.states.add(PART)
+            else:
+                drawn = draw_questions(survey, coins)
             after = answer(
                 document, survey, step["plain"], coins, drawn=drawn,
                 changed=step.get("changed", ()), stratum=step["stratum"], author=step["author"],
-                day=step["day"], limits=step["limits"] or self.study.limits, noted=noted,
+                day=step["day"], limits=limits, noted=noted,
             )  # fmt: skip
         except TooFewBytes:
             raise _OtherBytes(
                 "it takes fewer random bytes of the operating system than the specification says"
             ) from None
-        if coins.used < len(seen.blocks):
-            raise _OtherBytes("it takes random bytes that the specification does not")
+        _all_taken(after, coins, seen)
         if after is document:
             reached.states.add("a second sending")
         else:
@@ -138,6 +149,8 @@ class Reference:
 
     def _drawn_first(self, step: Mapping[str, Any], seen: Observed) -> int:
         """How many blocks the draw of the questions takes, which comes before everything."""
+        if step.get("part"):
+            return 0
         coins = Blocks(seen.blocks)
         draw_questions(self._surveys[int(step["survey"])], coins)
         return coins.used
@@ -156,6 +169,13 @@ class Reference:
 
 class _OtherBytes(Exception):
     """Other random bytes were taken."""
+
+
+def _all_taken(after: Document, coins: Blocks, seen: Observed) -> Document:
+    """The document after a step that took all bytes that a device took."""
+    if coins.used < len(seen.blocks):
+        raise _OtherBytes("it takes random bytes that the specification does not")
+    return after
 
 
 def _traded(step: Mapping[str, Any], document: Document, seen: Observed, version: str) -> Document:

@@ -18,6 +18,7 @@ from deniably.core.errors import DeniablyError
 from deniably.device import memory as device
 from deniably.device.ledger import Limits
 from deniably.device.memory import Memory
+from deniably.device.part import ordered_questions, part_of, with_order
 from deniably.device.tickets import begin_trade, finish_trade
 from deniably.reference.canonical import canonical
 from deniably.reference.invitations import sign, written
@@ -87,6 +88,8 @@ class PythonDevice:
             elif step["do"] == "sent":
                 kept = memory.report(survey.digest)
                 after = device.mark_sent(memory, kept) if kept else memory
+            elif step["do"] == "order":
+                after = with_order(memory, survey)
             else:
                 after = self._answer(memory, survey, step)
         except DeniablyError:
@@ -101,15 +104,21 @@ class PythonDevice:
         return after, Observed(document, blocks, digest, refused, broken, trade)
 
     def _answer(self, memory: Memory, survey: Survey, step: Mapping[str, Any]) -> Memory:
-        limits = step["limits"] or self.study.limits
+        given = step["limits"] or self.study.limits
+        limits = Limits(*(Fraction(given[one]) for one in ("survey", "author", "overall")))
+        if step.get("part"):
+            part = part_of(memory, survey, step["author"], step["day"], limits)
+            drawn = part or ordered_questions(memory, survey)
+        else:
+            drawn = draw_questions(survey)
         return device.answer(
             memory,
             survey,
             {name: of_python(one) for name, one in step["typed"].items()},
             day=step["day"],
-            limits=Limits(*(Fraction(limits[one]) for one in ("survey", "author", "overall"))),
+            limits=limits,
             author=step["author"],
-            drawn=draw_questions(survey),
+            drawn=drawn,
             changed=step.get("changed", ()),
             strata=step["stratum"],
         )

@@ -19,7 +19,15 @@ from deniably.audit.replay.expected import Difference, Observed, Reference
 from deniably.audit.replay.inputs import answers_to
 from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NodeFailed, NoNode
 from deniably.audit.replay.python_device import PythonDevice
-from deniably.audit.replay.scenarios import CHANGED, Definition, Scenario, Schedule, Study, waves_of
+from deniably.audit.replay.scenarios import (
+    CHANGED,
+    PART,
+    Definition,
+    Scenario,
+    Schedule,
+    Study,
+    waves_of,
+)
 from deniably.reference.canonical import digest
 from deniably.reference.definition import check_definition
 from deniably.reference.refusal import Invalid
@@ -380,6 +388,8 @@ def _states(study: Study, schedule: Schedule) -> list[str]:
         found.add(CHANGED)
     if "strata" in survey:
         found |= {"no stratum", *(f"stratum {json.dumps(one)}" for one in study.strata)}
+    if "part" in survey:
+        found |= {"little budget left", PART}
     if "ask" in survey:
         found |= {f"asked: {question['name']}" for question in study.questions}
     if any("show_if" in question for question in study.questions):

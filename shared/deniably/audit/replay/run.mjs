@@ -10,7 +10,8 @@ import { pathToFileURL } from "node:url";
 /** The modules of a folder; those of the next study replace them. */
 let modules = {};
 const MODULES = [
-  "core/canonical.js", "core/coins.js", "core/errors.js", "device/memory.js", "device/trade.js",
+  "core/canonical.js", "core/coins.js", "core/errors.js", "device/memory.js", "device/part.js",
+  "device/trade.js",
   "mechanisms/mechanism.js", "survey/answers.js", "survey/survey.js", "trust/codes.js",
   "audit/enumeration.js",
 ];
@@ -67,7 +68,14 @@ function signed(blinded) {
 
 const STEPS = {
   async answer(memory, step, { definition, digest: version }) {
-    const drawn = modules.conditional(definition) ? modules.drawQuestions(definition) : undefined;
+    const { author, day } = step;
+    const spending = { definition, version, author, day, limits: step.limits ?? limits };
+    /** @type {readonly unknown[] | undefined} */
+    let drawn;
+    if (step.part) {
+      const { ordered, part } = modules.partOf(memory, spending);
+      drawn = part.length > 0 ? part : ordered;
+    } else if (modules.conditional(definition)) drawn = modules.drawQuestions(definition);
     return {
       memory: await modules.answer(memory, {
         definition, version, drawn,
@@ -79,6 +87,9 @@ const STEPS = {
         stratum: step.stratum ?? undefined,
       }),
     };
+  },
+  async order(memory, _, { definition, digest: version }) {
+    return { memory: modules.withOrder(memory, { definition, version }) };
   },
   async sent(memory, step, { digest: version }) {
     const text = memory.reports[version]?.text;

@@ -29,6 +29,9 @@ _ANY = 1024
 _SELDOM = 32
 
 CHANGED = "a changed answer"
+PART = "a part of the questions"
+_LITTLE = ("0.1", "0.5", "0.8", "1.2", "1.5", "2", "2.5", "3", "4", "5", "7", "10", "15", "20") * 2
+"""Limits of epsilon, of which some leave enough for a part, whatever a survey costs."""
 
 
 @dataclass(frozen=True)
@@ -223,11 +226,21 @@ class Schedule:
             found["document"] = None
             yield found
         yield self._scenario(self._somebody(), "a limit that refuses", limits="0.001")
+        for limits in _LITTLE if "part" in self.study.survey else ():
+            yield self._divided(limits)
         yield self._missing()
         for wrong in self._wrong_strata():
             yield self._scenario(self._somebody(), "no stratum", stratum=wrong)
         for _ in range(4 * len(self.study.questions)):
             yield self._scenario(self._somebody(), "an empty device")
+
+    def _divided(self, limits: str) -> Scenario:
+        """A device with so much left, which draws an order and answers what fits of it."""
+        found = self._scenario(self._somebody(), "little budget left", limits=limits)
+        for number, step in enumerate(found["steps"]):
+            step["part"] = number == 0  # what comes then sends the same again
+        found["steps"].insert(0, found["steps"][0] | {"do": "order"})
+        return found
 
     def _missing(self) -> Scenario:
         """No answer at all."""
