@@ -1111,7 +1111,23 @@ MUTANTS = (
     Mutant(
         "the key is not told", "register.js", "...(invitations && { invitations })", "", LISTED, 106
     ),
-    Mutant("invited is anything", "survey.js", "either(true),", "anything,", "definitions", 85),
+    Mutant(
+        "invited is anything",
+        "survey.js",
+        "invited: either(true),",
+        "invited: anything,",
+        "definitions",
+        85,
+    ),
+    Mutant(
+        "part is anything",
+        "survey.js",
+        "part: either(true),",
+        "part: anything,",
+        "definitions",
+        496,
+    ),
+    Mutant("one question has a part", "survey.js", "ask > 1 && ", "", "definitions", 494),
     Mutant("any number of strata", "strata.js", "&& count <= MOST", "", "strata", 14),
     Mutant(
         "strata of one value",
