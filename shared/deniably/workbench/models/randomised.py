@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -168,7 +169,9 @@ class Randomised:
             return self.unbiased
         often = self.chances.sum(axis=1, keepdims=True)
         scaled = np.divide(self.chances, often, out=np.zeros_like(self.chances), where=often > 0)
-        found: Floats = (scaled @ np.linalg.inv(self.chances.T @ scaled)).astype(np.float64)
+        found: Floats = np.zeros_like(scaled)
+        with suppress(np.linalg.LinAlgError):  # by rounding, others have huge scores
+            found = (scaled @ np.linalg.inv(self.chances.T @ scaled)).astype(np.float64)
         if not self.complete or np.abs(self.chances.T @ found - np.eye(self.k)).max() > _EXACT:
             raise BadModel(f"{self.name}: its reports have no unbiased scores of single answers")
         return found
