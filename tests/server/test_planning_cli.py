@@ -242,7 +242,7 @@ def test_a_delta_stands_beside_every_epsilon_that_has_one(tmp_path: Path, file: 
         "{name: s, title: T, questions: ["
         "{name: stolen, type: yes_no, label: Stolen, epsilon: 1},"
         "{name: drinks, type: number, label: Drinks, minimum: 0, maximum: 50, epsilon: 1,"
-        " delta: 0.000001, mechanism: gaussian}]}"
+        " delta: 0.00001, mechanism: gaussian}]}"
     )
 
     rows = json.loads(run(plan, noisy, "--n", 2000, "--json").output)

@@ -187,7 +187,7 @@ def test_every_interval_follows_the_confidence_that_is_asked_for(app: Flask) -> 
     page = page_of(client, survey, "?confidence=.5")
     assert f"/api/surveys/{survey.name}/results.csv?confidence=.5" in page
     assert f"/surveys/{survey.name}?smooth=1&amp;confidence=.5" in page
-    assert "/crosstab?rows=stolen&amp;columns=what&amp;confidence=.5" in page
+    assert "/crosstab?rows=stolen&amp;columns=happy&amp;confidence=.5" in page
     table = csv.DictReader(
         io.StringIO(client.get(f"/api/surveys/{survey.name}/results.csv?confidence=0.5").text)
     )
