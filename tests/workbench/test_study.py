@@ -533,11 +533,11 @@ def test_reports_at_hand_are_a_study_too(study: dn.Study) -> None:
 
 @pytest.fixture(scope="module")
 def counts(study: dn.Study, tmp_path_factory: pytest.TempPathFactory) -> TalliedSet:
-    """What ``deniably tally --pair what happy`` counts of the same reports."""
+    """What ``deniably tally --pair what stolen --pair what happy`` counts of the same reports."""
     parts = tmp_path_factory.mktemp("counted") / "parts"
     write_parts(parts, study.reports.layout, [study.reports.rows])
     with duckdb() as engine:
-        return tally_set(open_parts(parts), engine, [("what", "happy")])
+        return tally_set(open_parts(parts), engine, [("what", "stolen"), ("what", "happy")])
 
 
 @pytest.fixture(scope="module")
