@@ -292,6 +292,11 @@ def every_101st(answer, coins):
     said = two_coins(answer, coins)
     return answer if calls[0] % 101 == 0 else said
 
+def every_2nd(answer, coins):
+    calls[0] += 1
+    said = two_coins(answer, coins)
+    return said if calls[0] % 2 else {"yes": "no", "no": "yes"}[said]
+
 def own_chance(answer):
     return "yes"
 
@@ -359,10 +364,11 @@ def test_who_takes_an_answer_that_was_not_listed_does_not_pass() -> None:
     assert "passed" not in done.output.lower()
 
 
+@pytest.mark.parametrize("name", ["every_101st", "every_2nd"])
 @pytest.mark.usefixtures("mine")
-def test_who_tells_the_truth_at_every_101st_call_fails() -> None:
+def test_who_answers_otherwise_at_every_so_many_calls_fails(name: str) -> None:
     """A walk takes each report for a matter of answer and coins; so a state escapes it."""
-    done = run("--code", "mine_to_audit.py:every_101st", "--odds", 3)
+    done = run("--code", f"mine_to_audit.py:{name}", "--odds", 3)
 
     assert done.exit_code == 1
     assert "FAILED" in done.output

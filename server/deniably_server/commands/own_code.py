@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from deniably.audit.ladder import EXIT, Rung, worst
-from deniably.audit.state_check import CALLS, largest_period, state_fault, unlisted
+from deniably.audit.state_check import (
+    CALLS,
+    draws_elsewhere,
+    largest_period,
+    state_fault,
+    unlisted,
+)
 from deniably.core.counting import counted
 from deniably.core.table import aligned
 
@@ -151,7 +157,8 @@ class _Around:
 
 def _around(code: str, function: Callable[..., Hashable], found: CodeAudit) -> _Around:
     place, _, name = code.rpartition(":")
-    if found.laws is None and "other reports" in found.not_walked:
+    odd = found.laws is None and "other reports" in found.not_walked
+    if odd and draws_elsewhere(place, name, found.answers):
         return _Around(taken=unlisted(function, found.answers, takes_coins=True))
     takes_coins = "takes no coins" not in found.not_walked
     departed = state_fault(place, name, found.answers) if takes_coins else 0

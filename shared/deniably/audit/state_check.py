@@ -40,13 +40,27 @@ def state_fault(place: str, name: str, answers: Sequence[Hashable], calls: int =
 
     ``place`` is a module or a file, ``name`` the function in it, which takes coins.
     """
-    random = Random(1)  # noqa: S311  # of made-up answers
-    made: list[Call] = [(i, random.choice(answers), i) for i in range(calls)]
+    random, made = _calls(answers, calls)
     mixed = random.sample(made, len(made))
     first = _in_a_process(place, name, made)
     others = [_in_a_process(place, name, order) for order in (mixed, made[::-1])]
     others += [_in_a_process(place, name, [one]) for one in made[:: max(1, calls // ALONE)]]
     return len({call for other in others for call in other if other[call] != first[call]})
+
+
+def draws_elsewhere(place: str, name: str, answers: Sequence[Hashable]) -> bool:
+    """Whether two fresh processes make other reports of the same calls in the same order.
+
+    Then chance or a clock that is not its coins takes part. Where they make the same reports, a
+    difference within one process is a state.
+    """
+    _, made = _calls(answers, CALLS)
+    return _in_a_process(place, name, made) != _in_a_process(place, name, made)
+
+
+def _calls(answers: Sequence[Hashable], calls: int) -> tuple[Random, list[Call]]:
+    random = Random(1)  # noqa: S311  # of made-up answers
+    return random, [(i, random.choice(answers), i) for i in range(calls)]
 
 
 def _in_a_process(place: str, name: str, calls: Sequence[Call]) -> dict[str, str]:
