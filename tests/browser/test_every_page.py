@@ -49,7 +49,10 @@ PAGES = {
     ],
     "/surveys/<name>/checks": ["/surveys/everything/checks"],
     "/surveys/<name>/class": ["/surveys/home-1/class?language=de", "/surveys/hidden/class"],
-    "/surveys/<name>/crosstab": [f"{CROSSTAB}?rows=stolen&columns=happy", f"{CROSSTAB}?rows=stolen"],
+    "/surveys/<name>/crosstab": [
+        f"{CROSSTAB}?rows=stolen&columns=happy",
+        f"{CROSSTAB}?rows=stolen",
+    ],
     "/surveys/<name>/crosstab/figure": [f"{CROSSTAB}/figure?rows=stolen&columns=happy"],
     "/surveys/<name>/differences": ["/surveys/everything/differences?question=what"],
     "/surveys/<name>/differences/figure": ["/surveys/everything/differences/figure?question=what"],

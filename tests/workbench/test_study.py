@@ -716,9 +716,7 @@ def test_pairs_that_are_more_than_their_counts_are_refused(
     whole = replace(counts.whole, pairs={("happy", "what"): {pair: N + 1}})
     file.write_bytes(tally_text(replace(counts, strata=(whole,))))
 
-    with pytest.raises(
-        NoExport, match=r"changed\.json: the pairs of happy and what are more than"
-    ):
+    with pytest.raises(NoExport, match=r"changed\.json: the pairs of happy and what are more than"):
         dn.open(file)
 
 
