@@ -179,6 +179,25 @@ def test_other_methods_and_queries_are_refused(
     )
 
 
+def test_who_asks_for_the_header_alone_has_no_file_made(
+    store: Store, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its length and its ETag are known once somebody had the file."""
+    _, analyst = collected(store, short=True)
+    with monkeypatch.context() as patch:
+        patch.delattr(made_report_files, "sorted_reports")  # nothing can be made
+        before = client.head(at("reports.csv"), headers=analyst | {"Range": "bytes=-0"})
+    got = client.get(at("reports.csv"), headers=analyst, buffered=True)
+    after = client.head(at("reports.csv"), headers=analyst)
+
+    assert before.status_code == got.status_code == after.status_code == 200
+    assert not {"ETag", "Content-Length"} & {*before.headers.keys()}
+    assert dict(after.headers) | {"Content-Length": str(len(got.data))} == dict(after.headers)
+    said = {"Content-Disposition", "Content-Type", "Deniably-Reports", "Accept-Ranges"}
+    for one in said:
+        assert before.headers[one] == got.headers[one] == after.headers[one]
+
+
 def test_a_file_is_made_once_and_kept(
     store: Store, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,9 +260,13 @@ def test_a_part_of_a_file_is_exactly_that_part(
     ):
         assert (part(ignored).status_code, part(ignored).data) == (200, whole.data), ignored
     assert part("bytes=7-19", If_Range='"another"').data == whole.data
-    beyond = part(f"bytes={size}-")
-    assert_problem(beyond, 416, "range-not-satisfiable")
-    assert beyond.headers["Content-Range"] == f"bytes */{size}"
+    for beyond in (f"bytes={size}-", "bytes=-0", "bytes = -000"):
+        none = part(beyond, If_Range=tag)
+        assert_problem(none, 416, "range-not-satisfiable")
+        assert none.headers["Content-Range"] == f"bytes */{size}"
+        assert part(beyond, If_Range='"another"').data == whole.data
+    of_head = client.head(at(file), headers=analyst | {"Range": "bytes=7-19"})
+    assert (of_head.status_code, of_head.content_length) == (200, size)
     same = client.get(at(file), headers=analyst | {"If-None-Match": tag}, buffered=True)
     assert (same.status_code, same.data) == (304, b"")
 
@@ -354,6 +377,9 @@ def test_a_server_sends_it_in_pieces_and_whole(
     store = Store(str(database))
     survey, analyst = collected(store, 3_000, short=True)
 
+    head = requests.head(server.url + at("reports.csv"), headers=analyst, timeout=30)
+    assert head.status_code == 200
+    assert "Content-Length" not in head.headers, "nothing is made for it"
     with requests.get(server.url + at("reports.csv"), headers=analyst, stream=True) as table:
         assert int(table.headers["Content-Length"]) > 30_000
         rows = b"".join(table.iter_content(None)).decode().splitlines()

@@ -44,7 +44,7 @@ globalThis.setTimeout = (then, milliseconds) => {
 HURRY = """globalThis.pauses = [];
 const { setTimeout: wait } = globalThis;
 globalThis.setTimeout = (then, milliseconds) => {
-  if (milliseconds < 5000) return wait(then, milliseconds);
+  if (milliseconds < 5000 || milliseconds > 20_000) return wait(then, milliseconds);
   pauses.push(milliseconds);
   return wait(then, 0);
 };"""

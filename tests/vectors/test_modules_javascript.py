@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from math import floor
@@ -20,7 +22,9 @@ from deniably.survey.report import read_report
 from deniably.survey.survey import as_survey
 from deniably.trust.blind_rsa import new_key
 from spec.cases.definitions import party, stolen, workplace
+from support import hostile_http
 from support.cases import for_each
+from support.hostile_http import HEAD, Answer, hostile_server
 from support.modules import Modules
 
 
@@ -620,6 +624,51 @@ def test_a_body_is_read_up_to_a_size_and_no_further(run: Any) -> None:
     assert pulled < 110
     empty = 'return (await import("/core/body.js")).body(new Response(null), 10)'
     assert run(empty) == ""
+
+
+QUICK = """
+  const wait = globalThis.setTimeout, now = performance.now.bind(performance);
+  globalThis.setTimeout = (then, milliseconds) => wait(then, milliseconds / 20);
+  performance.now = () => 20 * now();
+  const { send } = await import("/device/send.js");
+  return send(given, "{}");
+"""
+
+
+def dripping(status: bytes) -> Answer:
+    """A whole header, then a byte now and then, for ten seconds."""
+    head = HEAD.replace(b"200 OK", status) + b"Content-Length: 900\r\n\r\n"
+    return lambda line: hostile_http.dripping(line, head)
+
+
+def test_who_sends_a_report_does_not_wait_for_an_answer_that_drips(run_alone: Any) -> None:
+    """Its status says enough. Four seconds are a fifth of one here."""
+    begun = time.monotonic()
+    with (
+        hostile_server(dripping(b"200 OK")) as taken,
+        hostile_server(dripping(b"410 Gone")) as gone,
+    ):
+        assert run_alone(QUICK, taken) == ""
+        refused = run_alone(QUICK, gone)
+    assert time.monotonic() - begun < 5
+    assert refused == {"name": "Refused", "message": "the server refused with status 410"}
+
+
+def test_a_body_that_drips_is_a_fault_of_the_network_and_a_long_one_has_its_time(run: Any) -> None:
+    body = """
+      const { body } = await import("/core/body.js");
+      return (await body(await fetch(given), 1 << 20, 500)).length;
+    """
+
+    def steady(line: socket.socket) -> None:
+        line.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % (8 * 16_384))
+        for _ in range(8):
+            line.sendall(b" " * 16_384)
+            time.sleep(0.1)
+
+    with hostile_server(dripping(b"200 OK")) as slow, hostile_server(steady) as enough:
+        assert run(body, slow) == {"name": "TypeError", "message": "the server sends too slowly"}
+        assert run(body, enough) == 8 * 16_384
 
 
 # --- losses ---------------------------------------------------------------------------------

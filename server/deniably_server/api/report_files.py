@@ -1,15 +1,17 @@
 """The reports of a closed survey as a file: sorted by content, without ids, made once and kept.
 
 It has a length and an ETag, so a download that broke off goes on where it was (Range, If-Range).
+HEAD has them of a file that was made before, and makes none: it is to cost nothing.
 Who may have the reports is decided for each request, of whatever kind.
 """
 
 from __future__ import annotations
 
 import os
+import re
 
 from flask import Blueprint, Response, request
-from werkzeug.datastructures import Range
+from werkzeug.http import parse_range_header
 
 from deniably.workbench.columns import note
 from deniably.workbench.fetching import COUNT
@@ -31,6 +33,8 @@ PARQUET = "application/vnd.apache.parquet"
 STRATA = "Deniably-Strata"
 """The header that says whether the reports of a survey with strata have columns for them."""
 HEADERS = ("Content-Disposition", COUNT, STRATA, "ETag", "Accept-Ranges")
+_NOTHING = re.compile(r"\s*bytes\s*=\s*-0+\s*", re.ASCII | re.IGNORECASE)
+"""A suffix of no bytes, which is well-formed but cannot be satisfied (RFC 9110, 14.1.2)."""
 _PROBLEMS = (*RESULTS, "range-not-satisfiable")
 
 
@@ -70,23 +74,36 @@ def _file(name: str, ending: str, kind: str) -> Response:
     places = layout_given_out(store, survey)
     key = key_of(places, ending)
     for _ in range(2):
-        if find(key) is None and not made_apart(key, name, ending):
-            make(name, ending)
         kept = find(key)
-        if kept and (response := _response(kept, kind)):
+        if kept is None and request.method != "HEAD":
+            if not made_apart(key, name, ending):
+                make(name, ending)
+            kept = find(key)
+        response = _without_length(kind) if request.method == "HEAD" else None
+        if kept is not None:
+            response = _response(kept, kind) or response
+        if response is not None:
             file = f"{name}-randomised-reports.{ending}"
             response.headers["Content-Disposition"] = f'attachment; filename="{file}"'
             response.headers[COUNT] = str(store.reports(name))
+            response.headers["Accept-Ranges"] = "bytes"
             if said := note(places):
                 response.headers[STRATA] = said
             return response
     raise Busy("other reports are being given out", 1)  # it gave way to another file at once
 
 
+def _without_length(kind: str) -> Response:
+    """The header of a file that is not made."""
+    response = Response(mimetype=kind)
+    response.automatically_set_content_length = False
+    return response
+
+
 def _response(kept: KeptFile, kind: str) -> Response | None:
     """The file, or what of it the request asks for; None if it has just given way to another.
 
-    A range that is no single one of the file is ignored (RFC 9110, 14.2).
+    A range that is no single one of the file is ignored, as is that of a HEAD (RFC 9110, 14.2).
     """
     try:
         file = os.open(kept.path, os.O_RDONLY)
@@ -94,12 +111,11 @@ def _response(kept: KeptFile, kind: str) -> Response | None:
         return None
     try:
         size = os.fstat(file).st_size
-        single = _is_one_part(request.range, size)
         response = Response(mimetype=kind, direct_passthrough=True)
         response.content_length = size
         response.set_etag(kept.digest)
-        response.make_conditional(request, single, size)
-        response.headers["Accept-Ranges"] = "bytes"
+        wanted = _one_part(size)
+        response.make_conditional(request.environ | {"HTTP_RANGE": wanted}, bool(wanted), size)
         start, stop = 0, size
         if response.status_code == 206:
             start, stop = response.content_range.start or 0, response.content_range.stop or size
@@ -112,7 +128,12 @@ def _response(kept: KeptFile, kind: str) -> Response | None:
             os.close(file)
 
 
-def _is_one_part(wanted: Range | None, size: int) -> bool:
-    if wanted is None or wanted.units != "bytes" or len(wanted.ranges) != 1:
-        return False
-    return wanted.ranges[0][0] >= -size
+def _one_part(size: int) -> str:
+    """The request's range as Werkzeug reads it; empty unless it is a single one of the file."""
+    asked = request.headers.get("Range", "")
+    if _NOTHING.fullmatch(asked):
+        asked = f"bytes={size}-"  # which begins after the end: there is no such part either
+    wanted = parse_range_header(asked)
+    if request.method != "GET" or wanted is None or wanted.units != "bytes":
+        return ""
+    return asked if len(wanted.ranges) == 1 and wanted.ranges[0][0] >= -size else ""

@@ -1,5 +1,6 @@
 // Keeps the page and its code, so that the form opens and works without a network.
 
+import { DEFINITION, body } from "../core/body.js";
 import { keep, keepCode, kept } from "./vault.js";
 
 const ENCODED = ["content-encoding", "content-length"];
@@ -59,5 +60,5 @@ async function fetchPage() {
   const response = await fetch(pathname + search, { credentials: "omit", cache: "no-store" });
   if (!response.ok) throw new Error("the page is not there");
   const headers = [...response.headers].filter(([name]) => !ENCODED.includes(name));
-  await keep(pathname, { headers, body: await response.text() });
+  await keep(pathname, { headers, body: await body(response, DEFINITION) });
 }

@@ -12,6 +12,9 @@ export class Unreachable extends Error {}
 
 const TRIES = 4;
 const FIRST_WAIT = 500;
+/** Milliseconds until the header of an answer is there, and then until its few words are. */
+const PATIENCE = 60_000;
+const WORDS = 4000;
 
 /**
  * Sends a report's text until the server says that it is stored.
@@ -28,7 +31,7 @@ export async function send(url, text, ticket, waiting = () => {}) {
   for (let tries = 1; ; tries++) {
     const response = await attempt(url, text, ticket);
     // The status suffices for a report. Reading to the end frees the connection.
-    if (response?.ok) return body(response, PROBLEM).catch(() => "");
+    if (response?.ok) return body(response, PROBLEM, WORDS).catch(() => "");
     if (response && response.status !== 429 && response.status < 500) {
       throw await refusal(response);
     }
@@ -56,6 +59,7 @@ async function attempt(url, body, ticket) {
       referrerPolicy: "no-referrer",
       redirect: "error",
       cache: "no-store",
+      signal: AbortSignal.timeout(PATIENCE),
     });
   } catch {
     return undefined;
@@ -65,7 +69,7 @@ async function attempt(url, body, ticket) {
 /** @param {Response} response */
 async function refusal(response) {
   try {
-    const { type, detail } = JSON.parse(await body(response, PROBLEM));
+    const { type, detail } = JSON.parse(await body(response, PROBLEM, WORDS));
     if (type === "/problems/closed") return new Localised(words("script.closed"));
     return Object.assign(new Refused(String(detail)), { type });
   } catch {
