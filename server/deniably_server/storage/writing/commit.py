@@ -165,8 +165,7 @@ class BatchWrite(PendingWrite):
         self.keys.append(bytes.fromhex(report.id))
         self.strata.append(self.survey.stratum_number(report.stratum))
         for question, texts in zip(self.survey.questions, self.values, strict=True):
-            value = report.values.get(question.name)
-            texts.append(NULL if value is None else _encode(value).decode())
+            texts.append(_encode(report.values.get(question.name)).decode())
 
     @property
     def rows(self) -> list[ReportRow]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from math import inf
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
@@ -67,10 +68,10 @@ class Writer:
         self._database: Connection | None = None
         self._queue: SimpleQueue[_Write | Literal["end"]] = SimpleQueue()
         self._gate, self._probe = Lock(), Lock()
-        self._began = self._stored = self._failed = float("-inf")  # of time.monotonic
+        self._began = self._stored = self._failed = -inf  # of time.monotonic
         # Of the surveys that were added to since the last look: what renews their results.
         self._unseen: dict[str, Batch] = {}
-        self._looked = float("-inf")
+        self._looked = -inf
         self._closed = False
         self._thread = Thread(target=self._run, name="deniably-writer", daemon=True)
         self._thread.start()
