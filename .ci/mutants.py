@@ -117,7 +117,8 @@ def prepare(entry: Entry) -> Path:
         "only_mutate": [source(module) for module in entry.modules],
         "also_copy": list(entry.also),
         "pytest_add_cli_args_test_selection": list(entry.tests),
-        "pytest_add_cli_args": ["--timeout=20", *entry.pytest],  # seconds; a change may hang
+        # A change may hang, and so may the fixtures' ends then: "thread" ends the whole process.
+        "pytest_add_cli_args": ["--timeout=20", "--timeout-method=thread", *entry.pytest],
     }
     # A list or a text in JSON is one in TOML, too.
     lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
