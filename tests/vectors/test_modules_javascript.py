@@ -754,6 +754,36 @@ def test_the_bound_of_gaussian_noise_has_its_known_answers(
     assert run(body, [sigma2, shift, epsilon]) == bound
 
 
+@pytest.mark.parametrize("change", ["definition.title = 'Other'", "mechanism.own = 1000000"])
+def test_a_verified_definition_cannot_be_changed_any_more(change: str, run: Any) -> None:
+    """So it is verified once, and not before each report again."""
+    body = f"""
+      const {{ verify }} = await import("/survey/survey.js");
+      const [definition, digest] = given;
+      if ((await verify(definition, digest)) !== definition) throw new Error("another definition");
+      await verify(definition, digest);
+      const {{ mechanism }} = definition.questions[0];
+      {change};
+      const canonical = await import("/core/canonical.js");
+      return (await canonical.digest(definition)) === digest;
+    """
+    definition = workplace()
+    assert run(body, [definition, check_definition(definition)]) is True
+
+
+def test_a_verified_definition_has_one_digest(run: Any) -> None:
+    body = """
+      const { verify } = await import("/survey/survey.js");
+      const [definition, digest] = given;
+      await verify(definition, digest);
+      await verify(definition, "00" + digest.slice(2));
+    """
+    definition = workplace()
+    error = run(body, [definition, check_definition(definition)])
+    assert error["name"] == "Refused"
+    assert "was changed" in error["message"]
+
+
 # --- invitations ------------------------------------------------------------------------------
 
 TRADE = """

@@ -1,9 +1,11 @@
 // Checks mechanisms, randomises answers and states privacy losses, for every mechanism (SPEC 2).
 
 import { must } from "../core/errors.js";
+import { frozen } from "../core/frozen.js";
 import subsetSelection from "./subset_selection.js";
 
 /** @import { Coins } from "../core/coins.js" */
+/** @import { Loss } from "../core/types.js" */
 /** @import { Family, Input, Mechanism, Sources } from "./types.js" */
 
 const ticks = () => import("./ticks.js");
@@ -39,9 +41,16 @@ export async function load(found, sources, name) {
 /** @type {(name: unknown) => Promise<void>} await it before a mechanism's first use */
 export const loadMechanism = (name) => load(families, sources, name);
 
-/** @type {(mechanism: Mechanism, path?: string) => void} throws Refused */
-export const checkMechanism = (mechanism, path = "mechanism") =>
-  family(mechanism, path).check(mechanism, path);
+/** The losses of mechanisms that were checked. @type {WeakMap<Mechanism, Loss>} */
+const checked = new WeakMap();
+
+/** @type {(mechanism: Mechanism, path?: string) => void} freezes it; throws Refused */
+export function checkMechanism(mechanism, path = "mechanism") {
+  if (checked.has(mechanism)) return;
+  const { check, loss } = family(mechanism, path);
+  check(mechanism, path);
+  checked.set(frozen(mechanism), loss(mechanism));
+}
 
 /**
  * Randomises an answer into a report, a list of integers. Throws BadAnswer before any draw.
@@ -67,7 +76,8 @@ export function respond(mechanism, answer, coins, kept) {
 }
 
 /** The exact worst-case privacy loss of one report. */
-export const loss = (/** @type {Mechanism} */ mechanism) => family(mechanism).loss(mechanism);
+export const loss = (/** @type {Mechanism} */ mechanism) =>
+  checked.get(mechanism) ?? family(mechanism).loss(mechanism);
 
 /** The loss of all reports made from one memo; undefined for mechanisms without a memo. */
 export const history = (/** @type {Mechanism} */ mechanism) =>

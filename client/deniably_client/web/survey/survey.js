@@ -2,6 +2,7 @@
 
 import { digest } from "../core/canonical.js";
 import { must } from "../core/errors.js";
+import { frozen } from "../core/frozen.js";
 import {
   SURVEY_NAME, anything, between, integer, named, object, prose, text,
 } from "../core/validators.js";
@@ -10,14 +11,19 @@ import { STRATA } from "./strata.js";
 
 /** @import { Definition } from "./types.js" */
 
+/** The digests of definitions that were verified. @type {WeakMap<object, string>} */
+const verified = new WeakMap();
+
 /**
- * Verifies a definition's form, each mechanism, each claim and its digest, and returns it. Throws
- * Refused with what is wrong and where.
+ * Verifies a definition's form, each mechanism, each claim and its digest, and returns it frozen.
+ * Nothing can change it any more, so that it is verified once. Throws Refused with what is wrong and
+ * where.
  * @type {(definition: unknown, expectedDigest: string) => Promise<Definition>}
  */
 export async function verify(definition, expectedDigest) {
-  SURVEY(definition, "survey");
   const survey = /** @type {Definition} */ (definition);
+  if (verified.get(survey) === expectedDigest) return survey;
+  SURVEY(definition, "survey");
   for (const [i, question] of survey.questions.entries()) {
     await checkQuestion(question, `survey.questions[${i}]`);
   }
@@ -27,6 +33,7 @@ export async function verify(definition, expectedDigest) {
   must(!to || reports !== "public", "survey.results", "is not public", survey.results);
   const found = await digest(definition);
   must(found === expectedDigest, "survey", `was changed: its version is ${found}`);
+  verified.set(frozen(survey), found);
   return survey;
 }
 
