@@ -158,7 +158,7 @@ def test_code_that_draws_chance_beside_the_coins_is_not_walked() -> None:
     found = audit_code(mixed, YES_NO, trials=5000)
 
     assert found.laws is None
-    assert "draws chance elsewhere" in found.not_walked
+    assert "it has chance or a state beside them" in found.not_walked
     assert 0.8 < found.epsilon < log(3)
 
 
@@ -269,6 +269,7 @@ def test_answers_are_several_and_differ(answers: list[Hashable]) -> None:
 
 FILE = """
 from dataclasses import dataclass
+import os
 import random
 
 @dataclass
@@ -296,6 +297,17 @@ def every_2nd(answer, coins):
     calls[0] += 1
     said = two_coins(answer, coins)
     return said if calls[0] % 2 else {"yes": "no", "no": "yes"}[said]
+
+first = [True]
+
+def first_call(answer, coins):
+    said = two_coins(answer, coins)
+    alone, first[0] = first[0], False
+    return answer if alone else said
+
+def seldom_elsewhere(answer, coins):
+    said = two_coins(answer, coins)
+    return answer if os.urandom(2) < bytes([5, 0]) else said
 
 def own_chance(answer):
     return "yes"
@@ -341,7 +353,8 @@ def test_where_nothing_is_certified_the_command_says_so_and_what_it_would_take()
     assert "passed" not in done.output.lower()
     assert "least 0.0000" not in done.output
     assert "80/delta reports" in " ".join(done.output.split())
-    assert f"about {smallest_visible(1000, log(3)):.1g} on" in " ".join(done.output.split())
+    visible = 1 / smallest_visible(1000, log(3), 1e-6 / 2)
+    assert f"Smallest visible catastrophe: 1 in {visible:.0f}." in done.output
 
 
 @pytest.mark.usefixtures("mine")
@@ -372,7 +385,40 @@ def test_who_answers_otherwise_at_every_so_many_calls_fails(name: str) -> None:
 
     assert done.exit_code == 1
     assert "FAILED" in done.output
+    assert "It keeps a state" in " ".join(done.output.split())
     assert "passed" not in done.output.lower()
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_state_that_only_a_call_of_its_own_shows_fails() -> None:
+    """The first call of a process tells the truth: in any order that is one report of many."""
+    done = run("--code", "mine_to_audit.py:first_call", "--odds", 3)
+
+    assert done.exit_code == 1
+    assert "It keeps a state" in " ".join(done.output.split())
+
+
+@pytest.mark.usefixtures("mine")
+def test_who_seldom_asks_a_clock_is_counted_however_complete_the_walk() -> None:
+    """It is no state: the same calls in the same order make other reports. No walk is a proof."""
+    done = run("--code", "mine_to_audit.py:seldom_elsewhere", "--odds", 3)
+
+    assert done.exit_code == 4
+    said = " ".join(done.output.split())
+    assert "it has chance or a state beside them" in said
+    assert "It keeps a state" not in said
+    assert "Smallest visible catastrophe: 1 in " in said
+
+
+@pytest.mark.usefixtures("mine")
+def test_without_a_claim_a_whole_walk_is_a_measurement_and_exits_with_0() -> None:
+    done = run("--code", "mine_to_audit.py:two_coins")
+
+    assert done.exit_code == 0
+    said = " ".join(done.output.split())
+    assert "Exact: every branch walked (6 paths): epsilon is 1.0986 (odds 3)." in said
+    assert "Nothing was claimed, so nothing passed or failed." in said
+    assert "Smallest visible catastrophe: any, however rare" in said
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,9 @@ def audit(
     With --code it audits a randomiser of your own. Write it as randomise(answer, coins), with
     coins.below(n) for an integer below n, and every branch is walked: its epsilon is exact. Any
     other function of an answer is run, and its reports are counted. That shows a catastrophe of
-    probability delta only from about 80/delta trials on. A function that keeps a state fails, and
-    one that takes answers which you did not list passes in part.
+    probability delta only from about 80/delta trials on; the smallest visible one is printed. A
+    function that keeps a state fails, and one that takes answers which you did not list passes in
+    part. Without --epsilon or --odds, exit 0 says that the epsilon printed is exact, and no more.
     """  # fmt: skip
     if again is not None:
         if file is not None or code is not None:

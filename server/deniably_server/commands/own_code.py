@@ -9,20 +9,16 @@ import sys
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import log
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from deniably.audit.blackbox import ALPHA, smallest_visible
 from deniably.audit.ladder import EXIT, Rung, worst
-from deniably.audit.state_check import (
-    CALLS,
-    draws_elsewhere,
-    largest_period,
-    state_fault,
-    unlisted,
-)
+from deniably.audit.state_check import CALLS, StateCheck, largest_period, state_check, unlisted
 from deniably.core.counting import counted
 from deniably.core.table import aligned
 
@@ -31,6 +27,7 @@ if TYPE_CHECKING:
     from deniably.survey.privacy import Privacy
 
 _MOST_LINES = 20
+_ODDS_3 = log(3)
 _WIDTH = 92
 
 
@@ -107,7 +104,7 @@ def audit_function(
     *, as_json: bool,
 ) -> None:  # fmt: skip
     """Audit the function, show what was found, and exit with 1 where it contradicts the claim."""
-    from deniably.audit.own_code import BadCode, audit_code, reports_made
+    from deniably.audit.own_code import OTHER_CHANCE, BadCode, audit_code, reports_made
 
     function = find_function(code)
     asked = values(answers) or ["yes", "no"]
@@ -115,15 +112,23 @@ def audit_function(
         length=reports_made(len(asked), trials), label="counting", file=sys.stderr,
         hidden=not sys.stderr.isatty(),
     )  # fmt: skip
+
+    def audited(not_walked: str = "") -> CodeAudit:
+        return audit_code(
+            function, asked, claim, outputs=values(outputs), trials=trials, not_walked=not_walked,
+            progress=bar.update,
+        )  # fmt: skip
+
     try:
-        found = audit_code(
-            function, asked, claim, outputs=values(outputs), trials=trials, progress=bar.update
-        )
+        found = audited()
+        around = _around(code, function, found)
+        if around.state.unlike and found.laws is not None:
+            # A walk was complete for the coins, and there is chance beside them.
+            found = audited(OTHER_CHANCE)
     except (BadCode, ValueError) as error:
         raise click.ClickException(str(error)) from None
     finally:
         bar.render_finish()
-    around = _around(code, function, found)
     rung = _rung(found, around)
     click.echo(_as_json(found, rung, around) if as_json else "\n".join(_told(code, found, around)))
     if EXIT[rung]:
@@ -132,20 +137,19 @@ def audit_function(
 
 @dataclass(frozen=True)
 class _Around:
-    """What a walk does not see: ``departed`` of the calls made another report in another order,
-    and an answer that nobody listed is taken."""
+    """What a walk does not see: a state, other chance, and answers that nobody listed."""
 
-    departed: int = 0
+    state: StateCheck
     taken: tuple[Hashable, Hashable] | None = None
 
     @property
     def sentences(self) -> Iterator[str]:
         """What is wrong, in words."""
-        if self.departed:
+        if self.state.departed:
             yield (
                 f"FAILED: of the same answer and coins it makes another report after other calls:"
-                f" {self.departed:,} of {CALLS:,} calls differ in another order or process. It"
-                " keeps a state, which no report's probability shows."
+                f" {self.state.departed:,} of {CALLS:,} calls differ in another order or process."
+                " It keeps a state, which no report's probability shows."
             )
         if self.taken:
             answer, report = self.taken
@@ -157,17 +161,19 @@ class _Around:
 
 def _around(code: str, function: Callable[..., Hashable], found: CodeAudit) -> _Around:
     place, _, name = code.rpartition(":")
-    odd = found.laws is None and "other reports" in found.not_walked
-    if odd and draws_elsewhere(place, name, found.answers):
-        return _Around(taken=unlisted(function, found.answers, takes_coins=True))
     takes_coins = "takes no coins" not in found.not_walked
-    departed = state_fault(place, name, found.answers) if takes_coins else 0
-    return _Around(departed, unlisted(function, found.answers, takes_coins))
+    state = state_check(place, name, found.answers) if takes_coins else StateCheck()
+    return _Around(state, unlisted(function, found.answers, takes_coins))
 
 
 def _rung(found: CodeAudit, around: _Around) -> Rung:
-    """Where it stands: a pass takes a complete walk, no state, and nothing unlisted."""
-    rungs: list[Rung] = ["failed"] if found.outcome == "failed" or around.departed else []
+    """Where it stands: a pass takes a complete walk, no state, and nothing unlisted.
+
+    Without a claim it is measured: exit 0 then says that its epsilon is exactly this, and no more.
+    """
+    rungs: list[Rung] = []
+    if found.outcome == "failed" or around.state.departed:
+        rungs.append("failed")
     if found.outcome == "counted":
         rungs.append("counted")
     if around.taken:
@@ -189,9 +195,8 @@ def _told(code: str, found: CodeAudit, around: _Around) -> Iterator[str]:
         yield from aligned(lines[: _MOST_LINES + 1], texts=1)
         if len(lines) > _MOST_LINES + 1:
             yield f"and {counted(len(lines) - _MOST_LINES - 1, 'more report')}"
-    if found.counted:
-        yield ""
-        yield fill(_limit(found), _WIDTH)
+    yield ""
+    yield fill(_limit(found), _WIDTH)
 
 
 def _verdict(found: CodeAudit, *, passes: bool) -> str:
@@ -202,13 +207,15 @@ def _verdict(found: CodeAudit, *, passes: bool) -> str:
             f"every branch walked ({found.paths:,} paths): epsilon is {_epsilon(found.epsilon)}"
             f"{_where(found)}"
         )
-        if not (found.claim and passes):
+        if not passes:
             return said
-        return (
-            f"Passed: {said}. Reports depend on answer and coins alone, as far as {CALLS:,} calls"
-            f" in three orders show: a departure at every {largest_period():,}th call would have"
-            " been seen."
+        alone = (
+            f"Reports depend on answer and coins alone, as far as {CALLS:,} calls in three orders"
+            f" show: a departure at every {largest_period():,}th call would have been seen."
         )
+        if found.claim:
+            return f"Passed: {said}. {alone}"
+        return f"Exact: {said}. {alone} Nothing was claimed, so nothing passed or failed."
     assert found.counted is not None
     if not found.counted.epsilon:
         return f"counted, nothing certified: {found.not_walked}"
@@ -251,18 +258,32 @@ def _where(found: CodeAudit) -> str:
 
 
 def _limit(found: CodeAudit) -> str:
-    from deniably.audit.blackbox import smallest_visible
-
-    assert found.counted is not None
-    trials = found.counted.trials
-    epsilon = found.claim.ln if found.claim else 1.0986
-    seen = smallest_visible(trials, epsilon)
-    shows = f"shows only from a probability of about {seen:.1g} on" if seen < 1 else "cannot show"
+    """The smallest catastrophe that would have been seen: a report that gives an answer away."""
+    visible = _smallest_visible(found)
+    head = "Smallest visible catastrophe"
+    if found.laws is not None:
+        return f"{head}: any, however rare, since every branch was walked."
+    if found.counted is None:
+        return f"{head}: {visible:.2g}, the probability of the branches that were not walked."
+    seen = f"1 in {1 / visible:,.0f}" if visible < 1 else "none"
+    at = "" if found.claim else ", at a claim of odds 3"
     return (
-        f"{trials:,} reports of each answer were counted. In so many, a catastrophe, a report that"
-        f" gives an answer away, {shows}. To see one of probability delta, at a claim of odds 3,"
-        " takes about 80/delta reports: 8,000,000 for 0.00001. A walk sees all of them."
+        f"{head}: {seen}{at}. {found.counted.trials:,} reports of each answer were counted. To see"
+        " one of probability delta, at a claim of odds 3, takes about 80/delta reports: 8,000,000"
+        " for 0.00001. A walk sees all of them."
     )
+
+
+def _smallest_visible(found: CodeAudit) -> float:
+    """The smallest probability of a catastrophe that this audit shows; 0 after a whole walk."""
+    if found.laws is not None:
+        return 0.0
+    if found.counted is None:
+        return found.unexplored_mass
+    claim = found.claim
+    epsilon, delta = (claim.ln, float(claim.delta or 0)) if claim else (_ODDS_3, 0.0)
+    pairs = len(found.answers) * (len(found.answers) - 1)
+    return smallest_visible(found.counted.trials, epsilon, ALPHA / pairs, delta)
 
 
 def _share(share: Fraction) -> str:
@@ -292,13 +313,14 @@ def _as_json(found: CodeAudit, rung: Rung, around: _Around) -> str:
             "answers": list(found.answers),
             "outcome": found.outcome if rung in ("proved", found.outcome) else rung,
             "exit": EXIT[rung],
-            "departed": around.departed,
+            "departed": around.state.departed,
             "unlisted": [repr(one) for one in around.taken] if around.taken else None,
             "walked": found.laws is not None,
             "paths": found.paths,
             "epsilon": None if infinite else found.epsilon,
             "infinite": infinite,
             "trials": found.counted.trials if found.counted else 0,
+            "smallest_visible": _smallest_visible(found),
             "fault": _why_failed(found) if found.outcome == "failed" else None,
             "not_walked": found.not_walked or None,
             "law": [list(line) for line in law_lines(found)] if found.laws is not None else None,

@@ -74,19 +74,22 @@ def lower_bound(seen: int, against: int, trials: int, delta: float, alpha: float
     return max(0.0, float(_bounds([seen], [against], trials, delta, alpha)[0]))
 
 
-def smallest_visible(trials: int, epsilon: float, alpha: float = ALPHA) -> float:
+def smallest_visible(
+    trials: int, epsilon: float, alpha: float = ALPHA, delta: float = 0.0
+) -> float:
     """The smallest probability of a catastrophe that ``trials`` reports show to be above epsilon.
 
     A catastrophe is a report that one answer alone can make. It is expected as often as its
     probability says, and shows where that count, against none, certifies more than ``epsilon``:
-    about 80 reports for odds of 3 at the usual ``alpha``. Returns 1 where no count does.
+    about 80 reports for odds of 3 at the usual ``alpha``. One of a ``delta`` is allowed. Returns 1
+    where no count does.
     """
     low, high = 0, trials
-    if lower_bound(trials, 0, trials, 0.0, alpha) <= epsilon:
+    if lower_bound(trials, 0, trials, delta, alpha) <= epsilon:
         return 1.0
     while high - low > 1:
         middle = (low + high) // 2
-        shown = lower_bound(middle, 0, trials, 0.0, alpha) > epsilon
+        shown = lower_bound(middle, 0, trials, delta, alpha) > epsilon
         low, high = (low, middle) if shown else (middle, high)
     return high / trials
 

@@ -34,6 +34,9 @@ much and add next to nothing."""
 _CHECKS = 50  # runs of each answer that are repeated from the same coins
 _BITS = 64
 
+OTHER_CHANCE = "the same coins make other reports: it has chance or a state beside them"
+"""Why a function is not walked that has chance beside its coins, or a state."""
+
 Answer = Hashable
 Probabilities = Mapping[Hashable, Fraction]
 
@@ -123,14 +126,16 @@ def audit_code(
     trials: int = TRIALS,
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
+    not_walked: str = "",
     progress: Callable[[int], object] = lambda done: None,
 ) -> CodeAudit:
     """Audit ``function(answer)`` or ``function(answer, coins)`` over all ``answers``.
 
     With coins it is walked, where the same coins make the same report. Where that leaves something
     over, or without coins, ``trials`` reports of each answer are counted; a right claim is accused
-    with probability at most ``alpha``. ``outputs`` are all reports that it may make. ``progress``
-    is called with the number of reports made since its last call.
+    with probability at most ``alpha``. ``outputs`` are all reports that it may make. ``not_walked``
+    is a reason, if there is one, why a walk would show nothing. ``progress`` is called with the
+    number of reports made since its last call.
 
     Raises BadCode where the function cannot be called, raises, or returns what is no report, and
     ValueError for fewer than two answers, more than 32, or fewer than 10 trials.
@@ -141,7 +146,7 @@ def audit_code(
         raise ValueError(f"trials is {trials}; an audit needs at least 10 trials")
     code = _Code(function, None if outputs is None else frozenset(outputs))
     found: list[Exploration[Hashable]] = []
-    not_walked = code.why_not_walked(answers, coins)
+    not_walked = not_walked or code.why_not_walked(answers, coins)
     if not not_walked:
         found = [_explored(code, one) for one in answers]
     rest = max((one.unexplored_mass for one in found), default=Fraction(1))
@@ -240,7 +245,7 @@ class _Code:
         for answer in answers:
             for _ in range(_CHECKS):
                 if not made_twice(lambda door, a=answer: self(a, door), coins())[2]:  # type: ignore[misc]
-                    return "the same coins make other reports: it draws chance elsewhere, too"
+                    return OTHER_CHANCE
         return ""
 
 

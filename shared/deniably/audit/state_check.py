@@ -2,7 +2,9 @@
 
 A walk calls a function thousands of times in one process and takes each report for a matter of its
 answer and its coins alone. So recorded calls, each an answer and a seed of coins, are made in fresh
-processes in three orders, and some in a process each: every report has to come out again.
+processes: twice in one order, in two more orders, and some in a process each. Every report has to
+come out again. Where the second run of one order differs, chance or time is at work that is not of
+the coins; where another order alone does, it is a state.
 """
 
 from __future__ import annotations
@@ -16,13 +18,14 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from deniably.core.coins import Coins
 
 CALLS = 4000
-ALONE = 5
+ALONE = 10
 _OFTEN = 17
 """A function that departs at every m-th call is seen among so many times m calls."""
 
@@ -30,37 +33,40 @@ Call = tuple[int, Any, int]
 """(number, answer, seed of the coins)"""
 
 
+@dataclass(frozen=True)
+class StateCheck:
+    """How many of ``CALLS`` calls made another report.
+
+    ``departed`` in another order or in a process of their own, ``unlike`` in the same order again.
+    """
+
+    departed: int = 0
+    unlike: int = 0
+
+
 def largest_period(calls: int = CALLS) -> int:
     """The rarest regular departure that so many calls show almost surely."""
     return calls // _OFTEN
 
 
-def state_fault(place: str, name: str, answers: Sequence[Hashable], calls: int = CALLS) -> int:
-    """How many of the calls make another report in another order or process; 0 is right.
-
-    ``place`` is a module or a file, ``name`` the function in it, which takes coins.
-    """
-    random, made = _calls(answers, calls)
-    mixed = random.sample(made, len(made))
-    first = _in_a_process(place, name, made)
-    others = [_in_a_process(place, name, order) for order in (mixed, made[::-1])]
-    others += [_in_a_process(place, name, [one]) for one in made[:: max(1, calls // ALONE)]]
-    return len({call for other in others for call in other if other[call] != first[call]})
-
-
-def draws_elsewhere(place: str, name: str, answers: Sequence[Hashable]) -> bool:
-    """Whether two fresh processes make other reports of the same calls in the same order.
-
-    Then chance or a clock that is not its coins takes part. Where they make the same reports, a
-    difference within one process is a state.
-    """
-    _, made = _calls(answers, CALLS)
-    return _in_a_process(place, name, made) != _in_a_process(place, name, made)
-
-
-def _calls(answers: Sequence[Hashable], calls: int) -> tuple[Random, list[Call]]:
+def state_check(
+    place: str, name: str, answers: Sequence[Hashable], calls: int = CALLS
+) -> StateCheck:
+    """Make recorded calls of the function ``name``, which takes coins, in a module or a file."""
     random = Random(1)  # noqa: S311  # of made-up answers
-    return random, [(i, random.choice(answers), i) for i in range(calls)]
+    made: list[Call] = [(i, random.choice(answers), i) for i in range(calls)]
+    mixed = random.sample(made, len(made))
+    first, again = (_in_a_process(place, name, made) for _ in range(2))
+    if unlike := _differing(first, [again]):
+        return StateCheck(unlike=unlike)
+    others = [_in_a_process(place, name, order) for order in (mixed, made[::-1])]
+    alone = made[:: max(1, -(-calls // ALONE))]
+    others += [_in_a_process(place, name, [one]) for one in alone]
+    return StateCheck(departed=_differing(first, others))
+
+
+def _differing(first: dict[str, str], others: Sequence[dict[str, str]]) -> int:
+    return len({call for other in others for call in other if other[call] != first[call]})
 
 
 def _in_a_process(place: str, name: str, calls: Sequence[Call]) -> dict[str, str]:
