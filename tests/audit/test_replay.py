@@ -13,7 +13,7 @@ import pytest
 
 from deniably.audit.ladder import EXIT, RUNGS, judge_question, judge_whole, one_in, worst
 from deniably.audit.question_audit import audit
-from deniably.audit.replay import python_device
+from deniably.audit.replay import python_device, replaying
 from deniably.audit.replay.coins_check import below_in_python, edge_draws
 from deniably.audit.replay.inputs import decimal_text, inputs_of
 from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NoNode, find_node
@@ -324,6 +324,23 @@ def test_what_was_replayed_often_enough_passes() -> None:
     )
     assert found.rungs == {"Python": "replayed", "JavaScript": "in part"}
     assert "the rarest answer 275 of 276" in found.said
+
+
+def test_a_walked_question_takes_no_number_of_replays_beside_its_classes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was walked is proved; many replays of its rarest answer would prove no more."""
+    monkeypatch.setattr(replaying, "ALL", 60)
+    monkeypatch.setattr(replaying, "EACH", 60)
+    given = definition("twelve")
+
+    walked = replay(given, until_enough=True, languages=["Python"], walked={"which"}).python
+    other = replay(given, until_enough=True, languages=["Python"]).python
+
+    (question,) = given["questions"]
+    assert walked.classes_done
+    assert 60 <= walked.reports < other.reports
+    assert walked.least(question) < 60 <= other.least(question)
 
 
 def test_proof_takes_a_walk_in_both_languages() -> None:

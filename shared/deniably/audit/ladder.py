@@ -23,7 +23,6 @@ from typing import Any, Literal
 from deniably.audit.question_audit import Verdict
 from deniably.audit.replay.replaying import ALL, EACH, Fault, Replays, Tally, needed
 from deniably.audit.whole_reports import ReportAudit
-from deniably.mechanisms import Memoised
 from deniably.survey.questions import Question
 
 Rung = Literal["proved", "replayed", "in part", "counted", "failed"]
@@ -79,19 +78,12 @@ def judge_question(question: Question, walked: Verdict, replays: Replays) -> Jud
     rungs: dict[str, Rung] = {}
     missing: list[str] = []
     for tally in (replays.python, replays.javascript):
-        proved = _is_walked(question, walked, tally)
+        proved = question.name in tally.walked
         rung, why = _of_question(definition, proved, replays, tally)
         rungs[tally.language] = rung
         missing += why
     said = _question_said(definition, walked, rungs, replays, missing)
     return Judged(question.name, rungs, said, missing)
-
-
-def _is_walked(question: Question, walked: Verdict, tally: Tally) -> bool:
-    """Whether every branch of a question was walked in a language; of several waves none is."""
-    if isinstance(question.mechanism, Memoised):
-        return False
-    return walked.walk.complete and (tally.language == "Python" or question.name in tally.walked)
 
 
 def _of_question(

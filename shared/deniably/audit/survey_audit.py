@@ -148,6 +148,7 @@ def audit_survey(
         until_enough=seconds is None,
         scenarios=scenarios,
         modules=modules,
+        walked=_walked_questions(survey, done),
         walks=list(_walks(survey, done)),
         progress=progress,
     )
@@ -194,11 +195,21 @@ def _walk_together(survey: Survey, progress: Callable[[str], object]) -> ReportA
     return ReportAudit(together, tuple(pairs))
 
 
+def _walked_questions(survey: Survey, done: Sequence[Verdict]) -> set[str]:
+    """The questions whose every branch was walked in Python; of several waves none is."""
+    questions = zip(survey.questions, done, strict=True)
+    return {
+        question.name
+        for question, verdict in questions
+        if verdict.walk.complete and not isinstance(question.mechanism, Memoised)
+    }
+
+
 def _walks(survey: Survey, done: Sequence[Verdict]) -> Iterator[tuple[str, list[Any]]]:
     """The questions whose every branch is walked in JavaScript as well, and their inputs."""
+    walked = _walked_questions(survey, done)
     for question, verdict in zip(survey.questions, done, strict=True):
-        few = verdict.walk.complete and verdict.walk.paths <= _NODE_PATHS
-        if few and not isinstance(question.mechanism, Memoised):
+        if question.name in walked and verdict.walk.paths <= _NODE_PATHS:
             inputs = inputs_of(question.mechanism.law)
             yield question.name, [_as_json(one) for one in inputs]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import Annotated, Literal
 
@@ -285,6 +286,7 @@ def _short(value: Fraction) -> Fraction:
     return Fraction(-(-value.numerator * (1 << 64) // value.denominator), 1 << 64)
 
 
+@lru_cache(maxsize=1 << 10)  # the entries of a survey are much alike
 def _fraction(text: str) -> Fraction:
     found = _FRACTION.fullmatch(text)
     value = Fraction(int(found[1]), int(found[2] or 1)) if found else None

@@ -53,7 +53,7 @@ class Channel(Parameters, frozen=True, tag="channel"):
                 " reports would say nothing"
             )
 
-    @property
+    @kept
     def loss(self) -> Loss:
         """The largest ratio of two weights in one column."""
         columns = zip(*self.weights, strict=True)

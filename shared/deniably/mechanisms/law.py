@@ -409,7 +409,7 @@ class Finite(_OfPosition):
     @property
     def extremes(self) -> tuple[int, int]:
         """The worst pair of answers (x, y): P(report | x) / P(report | y) is largest for them."""
-        return self._apart() if self.exact and not self.evenly else self.domain.extremes
+        return self._apart if self.exact and not self.evenly else self.domain.extremes
 
     @property
     def beside_rows(self) -> list[int]:
@@ -453,6 +453,7 @@ class Finite(_OfPosition):
 
         return lru_cache(maxsize=16)(weighed)
 
+    @cached_property
     def _apart(self) -> tuple[int, int]:
         """The two positions whose probabilities of one output have the largest ratio."""
         places = self.beside_rows

@@ -28,13 +28,18 @@ ESCAPES = dict(
 )
 
 
+PLAIN = re.compile(r"[ !#-\[\]-~]*").fullmatch
+
+
 def canonical(value: Json) -> str:
-    if type(value) is bool:
-        return "true" if value else "false"
     if type(value) is int:
         require(abs(value) <= 2**53 - 1, "an integer is larger than 2^53 - 1")
         return str(value)
+    if type(value) is bool:
+        return "true" if value else "false"
     if type(value) is str:
+        if PLAIN(value):
+            return f'"{value}"'
         require(not re.search("[\ud800-\udfff]", value), "a lone surrogate is no character")
         return '"' + re.sub('["\\\\\x00-\x1f]', _escaped, value) + '"'
     if type(value) is list:

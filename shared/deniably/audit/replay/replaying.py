@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -139,6 +139,7 @@ def replay(
     node: Node | None = None,
     languages: Sequence[str] = ("Python", "JavaScript"),
     seed: int = 1,
+    walked: Collection[str] = (),
     walks: Sequence[tuple[str, Sequence[Any]]] = (),
     progress: Callable[[str], object] = lambda text: None,
 ) -> Replays:
@@ -147,8 +148,8 @@ def replay(
     ``until_enough`` ends it as soon as more would not raise a verdict. ``scenarios`` is their
     number instead of a time; those of all classes are among them. ``modules`` is the folder of the
     JavaScript, by default the shipped one, and ``node`` a process to run it. ``seed`` is of the
-    made-up answers, not of coins.
-    ``walks`` are questions whose every branch is walked in JavaScript, with all their inputs.
+    made-up answers, not of coins. ``walked`` are questions whose every branch was walked in Python,
+    and ``walks`` those that are walked in JavaScript, with all their inputs.
     """
     study = study_of(definition)
     # Of made-up answers, which are no secret: coins are never drawn from a seed.
@@ -176,6 +177,7 @@ def replay(
         runs: list[_Run] = []
         if "Python" in languages:
             python = stack.enter_context(PythonDevice(study))
+            replays.python.walked |= set(walked)
             runs.append(_Run(replays, replays.python, schedule, python))
             replays.python.coins = fault_of_coins(below_in_python, python.stream)
         else:
@@ -296,11 +298,14 @@ class _Run:
     def enough(self) -> bool:
         """Whether more replays would raise no verdict."""
         questions = self.replays.study.questions
+        walked = self.tally.walked
+        # What was walked takes no number of replays beside those of its classes.
+        counted = [one for one in questions if one["name"] not in walked]
         return (
             self.tally.classes_done
             and self.tally.reports >= needed(self.tally)
-            and all(self.tally.least(question) >= EACH for question in questions)
-            and all(self.tally.questions[one["name"]] >= needed(self.tally) for one in questions)
+            and all(self.tally.least(question) >= EACH for question in counted)
+            and all(self.tally.questions[one["name"]] >= needed(self.tally) for one in counted)
             and not self.replays.missing_states(self.tally)
             and not any(self.replays.missing_kinds(self.tally, one["name"]) for one in questions)
         )
