@@ -34,6 +34,7 @@ from support.material import (
 
 SURVEY = survey_named()
 SOME = survey_named("some", ask=1)
+DIVIDED = survey_named("divided", part=True)
 
 
 @pytest.fixture
@@ -209,6 +210,50 @@ def test_what_lines_say_is_the_same_however_they_are_read(
     assert found[0] == found[1]
 
 
+SHORTER = ['"often":[0,1]', '"stolen":[1]']
+"""Members of a report that may be left out, with the commas between them."""
+
+
+@for_each("survey", [SOME, DIVIDED])
+@given(
+    kept=st.lists(st.sampled_from([*SHORTER, "", ",", ",,", '"stolen":[9]', '"other":[1]']),
+                  max_size=4),
+    between=st.sampled_from([",", "", ", "]),
+)  # fmt: skip
+@example(kept=SHORTER, between=",")
+@example(kept=SHORTER, between="")
+@example(kept=SHORTER[:1], between=",")
+@example(kept=SHORTER[1:], between=",")
+@example(kept=[*SHORTER[:1], ""], between=",")
+@example(kept=["", *SHORTER[1:]], between=",")
+@example(kept=SHORTER[::-1], between=",")
+@example(kept=[], between=",")
+def test_what_shorter_lines_say_is_the_same_however_they_are_read(
+    survey: Survey, kept: list[str], between: str
+) -> None:
+    values = between.join(kept)
+    line = f'{{"id":"{"0a" * 16}","survey":"{survey.digest}","values":{{{values}}}}}\n'
+    reports = [a_report(survey), a_report(survey)]
+    del reports[0].values["often"], reports[1].values["stolen"]
+    whole = body(reports[0]) + line.encode() + body(reports[1])
+
+    found = [_read(whole, survey, plain=plain) for plain in (True, False)]
+
+    assert found[0] == found[1]
+
+
+def test_a_chunk_with_shorter_lines_is_read_at_once() -> None:
+    """A part of the questions costs those who sent all nothing."""
+    reports = [a_report(DIVIDED), a_report(DIVIDED), a_report(DIVIDED)]
+    del reports[0].values["often"], reports[1].values["stolen"]
+    reader, batch = lines._Reader(cast(Store, None), DIVIDED), commit.BatchWrite(DIVIDED)
+
+    assert reader._all_plain(batch, body(*reports))
+    assert [[text != commit.NULL for text in texts] for texts in batch.values] == [
+        [True, False, True], [False, True, True],
+    ]  # fmt: skip
+
+
 def test_a_line_that_is_too_long_is_refused_however_it_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -220,9 +265,11 @@ def test_a_line_that_is_too_long_is_refused_however_it_is_read(
         assert (rows, refusals[0]["type"]) == ([], "/problems/too-large")
 
 
-def _read(chunk: bytes, *, plain: bool) -> tuple[list[Any], list[int], bytes, list[Any]]:
+def _read(
+    chunk: bytes, survey: Survey = SURVEY, *, plain: bool
+) -> tuple[list[Any], list[int], bytes, list[Any]]:
     """The rows, their lines, the codes of all lines and the refusals."""
-    reader, found = lines._Reader(cast(Store, None), SURVEY), lines.Outcomes()
+    reader, found = lines._Reader(cast(Store, None), survey), lines.Outcomes()
     reader._plain = plain
     part = reader.read(chunk, found)
     return part.batch.rows, list(part.waiting), bytes(found.codes), found.refusals

@@ -23,7 +23,7 @@ from deniably.survey.survey import Survey
 from deniably_server.api.admission import admit
 from deniably_server.errors import Refusal, TooLarge, WrongDigest
 from deniably_server.storage.store import Store
-from deniably_server.storage.writing.commit import BatchWrite, Outcome
+from deniably_server.storage.writing.commit import NULL, BatchWrite, Outcome
 from deniably_server.web.answer import encode
 from deniably_server.web.body import Body, decoded
 from deniably_server.web.problems import members
@@ -144,9 +144,9 @@ class _Reader:
         self._places = [2 + names.index(name) for name in order]
         self._checks = [question.mechanism.check for question in survey.questions]
         self._known: list[set[str]] = [set() for _ in names]
-        # Reports with a ticket, a stratum, or only some of the questions are parsed one by one.
-        self._plain = survey.complete and not (survey.invited or survey.strata)
-        self._apart = re.compile(line_pattern(survey.digest, names)).split
+        # Reports with a ticket or a stratum are parsed one by one.
+        self._plain = not (survey.invited or survey.strata)
+        self._apart = re.compile(line_pattern(survey.digest, names, some=not survey.complete)).split
 
     def read(self, chunk: bytes, found: Outcomes) -> _Part:
         """The reports in these lines. Other lines are noted in ``found``; the codes of reports are
@@ -188,10 +188,19 @@ class _Reader:
         if b"".join(keys).hex() != "".join(columns[1]):  # capitals, or spaces
             return False
         values = [columns[place] for place in self._places]
+        if not self._survey.complete:
+            if not all(map(self._are_enough, zip(*values, strict=True))):
+                return False
+            values = [[text or NULL for text in texts] for texts in values]
         if not all(map(self._are_valid, self._checks, self._known, values)):
             return False
         batch.keys, batch.strata, batch.values = keys, [0] * len(keys), values
         return True
+
+    def _are_enough(self, texts: Sequence[str | None]) -> bool:
+        """Whether a report may have so many values; None stands for a question without one."""
+        found = len(texts) - texts.count(None)
+        return self._survey.least_asked <= found <= self._survey.asked
 
     def _one(self, batch: BatchWrite, line: bytes) -> bool:
         """Add the report of a line to the batch; False if the line is empty."""
@@ -211,7 +220,7 @@ class _Reader:
     @staticmethod
     def _are_valid(check: Check, known: set[str], texts: list[str]) -> bool:
         """Whether each text is the canonical form of a value that a device can send."""
-        fresh = set(texts) - known
+        fresh = set(texts) - known - {NULL}
         for text in fresh:
             try:
                 value = _decode(text)
@@ -226,15 +235,19 @@ class _Reader:
         return True
 
 
-def line_pattern(digest: str, names: list[str]) -> str:
+def line_pattern(digest: str, names: list[str], *, some: bool = False) -> str:
     """Matches a line with a report in canonical form. Its groups are what should be the report's id
-    and its values, by the names in alphabetical order."""
+    and its values, by the names in alphabetical order; with ``some`` a report need not have all,
+    and the group of a question without a value is None."""
     fields = [f'"{name}":[]' for name in names]
     fixed = f'{{"id":"{digest[:32]}","survey":"{digest}","values":{{{",".join(fields)}}}}}'
     # So that no line is longer than a report may be. Nothing is tried twice: within a value no
     # other report begins, from where the rest of it would be tried again.
     value = rf"(\[[-,0-9]{{0,{max(0, LARGEST_BODY - len(fixed)) // len(names)}}}+\])"
-    values = ",".join(f'"{name}":{value}' for name in names)
+    if some:  # a comma stands before another question, none before the end
+        values = r"(?!\})" + "".join(rf'(?:"{name}":{value}(?:,(?=")|(?=\}})))?' for name in names)
+    else:
+        values = ",".join(f'"{name}":{value}' for name in names)
     return rf'\{{"id":"(.{{32}})","survey":"{digest}","values":\{{{values}\}}\}}\n'
 
 

@@ -72,9 +72,7 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if name not in by_name:
                 raise BadReport("the survey has no question of this name", "$.values")
             by_name[name].mechanism.check(value, f"$.values.{name}")
-        if len(self.values) == survey.asked or (
-            survey.part and 1 <= len(self.values) < survey.asked
-        ):
+        if survey.least_asked <= len(self.values) <= survey.asked:
             return
         if survey.part:
             raise BadReport(

@@ -189,9 +189,14 @@ class Survey(Value, frozen=True, dict=True):
         return self.ask if isinstance(self.ask, int) else len(self.questions)
 
     @property
+    def least_asked(self) -> int:
+        """The least number of questions that a report answers."""
+        return 1 if self.part else self.asked
+
+    @property
     def complete(self) -> bool:
         """Whether every report has values of all questions, so that all have as many reports."""
-        return self.asked == len(self.questions) and not self.part
+        return self.least_asked == len(self.questions)
 
     @cached_property
     def every_stratum(self) -> list[dict[str, str]]:

@@ -124,8 +124,7 @@ def checked(survey: Survey, values: object) -> list[list[int] | None]:
         if value is not None:
             question.mechanism.check(value, f"$.{question.name}")
         found.append(value)
-    least = 1 if survey.part else survey.asked
-    if not least <= sum(value is not None for value in found) <= survey.asked:
+    if not survey.least_asked <= sum(value is not None for value in found) <= survey.asked:
         number = f"1 to {survey.asked}" if survey.part else f"{survey.asked}"
         raise BadReport(f"a report has values of {number} questions", "$")
     return found

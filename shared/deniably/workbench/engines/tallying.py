@@ -210,8 +210,7 @@ class _Reading:
         if survey.complete:
             return []
         asked = joined(" + ", (number(one.asked) for one in self.counters))
-        least = 1 if survey.part else survey.asked
-        return [f"({asked} BETWEEN {least} AND {survey.asked})"]
+        return [f"({asked} BETWEEN {survey.least_asked} AND {survey.asked})"]
 
     def seen(self, pairs: Sequence[tuple[int, int]]) -> dict[Key, _Seen]:
         """Counts all rows, whether they fit or not, by what their columns of strata have.
