@@ -3,7 +3,8 @@
     python device.py https://example.org/s/workplace FOLDER stolen=yes often=often
 
 It answers surveys whose questions have one answer and use subset selection, also with strata, where
-the address names the stratum: .../s/workplace?site=north. It refuses all others: a device need not
+the address names the stratum: .../s/workplace?site=north, and a part of the questions where little
+budget is left and the author offers that. It refuses all others: a device need not
 know everything, but must refuse what it does not know. FOLDER holds its memory. Numbers in comments
 are sections of the specification.
 """
@@ -61,6 +62,14 @@ def choose(weights, take=secrets.token_bytes):
         if u < weight:
             return index
         u -= weight
+
+
+def pick(n, size, take=secrets.token_bytes):
+    items = list(range(n))
+    for i in range(size):
+        j = i + below(n - i, take)
+        items[i], items[j] = items[j], items[i]
+    return items[:size]
 
 
 # --- 2: an answer to a report ---------------------------------------------------------------
@@ -213,7 +222,7 @@ def check_question(question):
 
 def check_definition(survey):
     needed = {"spec", "name", "title", "language", "results", "questions"}
-    exactly(survey, needed, {"intro", "contact", "strata"})
+    exactly(survey, needed, {"intro", "contact", "part", "strata"})
     must(
         survey["spec"] == 1 and type(survey["spec"]) is int, "another version of the specification"
     )
@@ -231,6 +240,8 @@ def check_definition(survey):
     named(survey["questions"], 1, 100)
     for question in survey["questions"]:
         check_question(question)
+    several = len(survey["questions"]) > 1
+    must("part" not in survey or (survey["part"] is True and several), "part is true or not there")
     if "strata" in survey:
         check_strata(survey["strata"])
 
@@ -261,15 +272,15 @@ def stratum_in(query, strata):
 # --- 5: the report -------------------------------------------------------------------------
 
 
-def make_report(survey, answers, stratum):
+def make_report(survey, questions, answers, stratum):
     answered = []
-    for question in survey["questions"]:
+    for question in questions:
         names = [choice["name"] for choice in question["choices"]]
         must(answers.get(question["name"]) in names, f"{question['name']} is answered by {names}")
         answered.append(names.index(answers[question["name"]]))
     values = {
         question["name"]: subset_selection(question["mechanism"], answer)
-        for question, answer in zip(survey["questions"], answered, strict=True)
+        for question, answer in zip(questions, answered, strict=True)
     }
     report = {"survey": digest(survey), "id": secrets.token_hex(16), "values": values}
     return canonical(report | ({"strata": stratum} if stratum else {}))
@@ -384,8 +395,8 @@ def first_that_counts(today, seen):
     return str(datetime.date.fromisoformat(min(today, seen)) - datetime.timedelta(days=364))
 
 
-def charge(document, survey, author, today):
-    """Add the questions' privacy losses to the ledger, unless that would exceed a limit."""
+def spending(document, survey, questions, author, today):
+    """The ledger's new entries for these questions. Refuses where they would exceed a limit."""
     ledger, seen = document["ledger"], day_seen(document, author)
     since = {"version": "", "author": first_that_counts(today, seen)}
     since["overall"] = first_that_counts(today, day_seen(document))
@@ -394,7 +405,7 @@ def charge(document, survey, author, today):
     same |= {"delta": "0", "exponent": "0"}
     asked = [
         same | {"question": question["name"], "odds": str(odds_of(question))}
-        for question in survey["questions"]
+        for question in questions
     ]
     here = {"version": version, "author": author, "overall": None}
     for scope, limit in LIMITS.items():
@@ -407,7 +418,40 @@ def charge(document, survey, author, today):
             if mine and entry["day"] >= since[scope]:
                 total *= Fraction(entry["odds"])
         must(total <= exp_low(limit), f"this would exceed the limit of epsilon {limit} ({scope})")
-    ledger += asked
+    return asked
+
+
+# --- 4.7: a part of the questions ---------------------------------------------------------------
+
+
+def questions_left(memory, survey, author, today):
+    """The questions that the limits leave room for: all, or those of an order that chance drew.
+
+    The order is kept before anything of it is shown, and never drawn again.
+    """
+    document, questions, version = memory.document, survey["questions"], digest(survey)
+    orders = document.get("orders", {})
+    if version not in orders:
+        try:
+            spending(document, survey, questions, author, today)
+            return questions
+        except Refused:
+            if "part" not in survey:
+                raise
+        order = pick(len(questions), len(questions))
+        document["orders"] = orders | {version: [questions[index]["name"] for index in order]}
+        memory.keep()
+    taken = []
+    for name in document["orders"][version]:
+        (question,) = (one for one in questions if one["name"] == name)
+        try:
+            spending(document, survey, [*taken, question], author, today)
+            taken.append(question)
+        except Refused as why:
+            refused = why
+    if not taken:
+        raise refused
+    return [question for question in questions if question in taken]
 
 
 # --- 9: the author's signature ----------------------------------------------------------------
@@ -521,8 +565,19 @@ def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
         tell(f"Your group is sent as it is: {group}.")
     if not made:
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
-        charge(document, survey, entry["author"], today)
-        text = make_report(survey, answers, stratum)
+        asked = questions_left(memory, survey, entry["author"], today)
+        if len(asked) < len(survey["questions"]):
+            names = ", ".join(question["name"] for question in asked)
+            tell(
+                "This device has given away most of what its limits permit. It can answer"
+                f" {len(asked)} of {len(survey['questions'])} questions, drawn by chance: {names}."
+                " Whoever sees the shorter report learns that less was left."
+            )
+        text = make_report(survey, asked, answers, stratum)
+        document["ledger"] += spending(document, survey, asked, entry["author"], today)
+        orders = document.pop("orders", {})
+        orders.pop(version, None)
+        document |= {"orders": orders} if orders else {}
         document["reports"][version] = {"sent": False, "text": text}
     memory.keep()  # the report and its charge, before anything is sent
     report = document["reports"][version]

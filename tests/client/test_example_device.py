@@ -72,6 +72,16 @@ def test_its_coins_are_those_of_the_vectors() -> None:
     assert ran > 100
 
 
+def test_its_orders_are_those_of_the_vectors() -> None:
+    ran = 0
+    for group, case in cases("coins"):
+        if case["result"] == "valid" and group["type"] == "pick":
+            found = device.pick(case["n"], case["size"], tape(case["bytes"]))
+            assert found == case["value"]
+            ran += 1
+    assert ran > 10
+
+
 def test_its_reports_are_those_of_the_vectors() -> None:
     ran = 0
     for group, case in cases("subset_selection"):
@@ -153,6 +163,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
     server.publish(survey_named())
     server.publish(survey_named("another"))
+    server.publish(survey_named("divided", part=True))
     server.publish(survey_named("sites", strata={"site": ["north", "south"]}))
     yield server
     server.kill()
@@ -199,6 +210,43 @@ def test_it_keeps_a_ledger_and_its_limit(server: Server, tmp_path: Path) -> None
 
     assert refused.returncode == 1
     assert "limit of epsilon 10 (author)" in refused.stderr
+
+
+def test_it_answers_a_part_where_its_limit_leaves_room_for_one(
+    server: Server, tmp_path: Path
+) -> None:
+    run(server, tmp_path, "stolen=yes", "often=never")
+    memory = device.Memory(tmp_path)
+    memory.document["ledger"] += 6 * memory.document["ledger"][:1]
+    memory.keep()
+    memory.lock.close()
+
+    first = run(server, tmp_path, "stolen=yes", "often=never", name="divided")
+    again = run(server, tmp_path, "stolen=no", "often=daily", name="divided")
+
+    assert "It can answer 1 of 2 questions, drawn by chance" in first.stdout
+    assert stored(server, "divided") == 1
+    assert again.stdout in first.stdout, "the same report, and no other question"
+    memory = device.Memory(tmp_path)
+    memory.lock.close()
+    assert len(memory.document["ledger"]) == 9
+    assert "orders" not in memory.document
+
+
+def test_it_keeps_the_order_that_chance_drew(tmp_path: Path) -> None:
+    """Else a person could ask again until a question comes that suits."""
+    survey = json.loads(survey_named("divided", part=True).canonical)
+    before, author, today = json.loads(survey_named().canonical), "a" * 64, "2026-05-04"
+    memory = device.Memory(tmp_path)
+    asked = 4 * before["questions"][:1]
+    memory.document["ledger"] = device.spending(memory.document, before, asked, author, today)
+    memory.document["ledger"] *= 2
+
+    drawn = [device.questions_left(memory, survey, author, today) for _ in range(64)]
+
+    memory.lock.close()
+    assert len(drawn[0]) == 1
+    assert drawn == drawn[:1] * 64, "by chance all alike in 1 of 2 to the power of 63"
 
 
 def test_it_refuses_when_its_memory_was_changed(server: Server, tmp_path: Path) -> None:

@@ -43,7 +43,9 @@ def published(
     store: Store = app.extensions["deniably"]
     store.publish(survey, signed(survey, author))
     batch = BatchWrite(survey)
-    batch.add(randomise_answers(survey, {"q": "yes"}))
+    batch.add(
+        randomise_answers(survey, dict.fromkeys([one.name for one in survey.questions], "yes"))
+    )
     store.begin(batch)
     batch.wait()
 
@@ -62,6 +64,19 @@ def test_the_third_survey_of_a_year_says_who_is_missing_from_it(
 
     assert "this one adds up to 11.10" in page(app, "third")
     assert SAID in page(app, "second"), "it is open, and the third was answered before it"
+
+
+def test_where_devices_offer_a_part_it_says_that_too(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = [{"name": name, "type": "yes_no", "label": "Q", "epsilon": 0.75} for name in ("q", "r")]
+    published(app, monkeypatch, "2026-01-10", asking("first", 4.8))
+    published(app, monkeypatch, "2026-05-01", asking("second", 4.8))
+    published(app, monkeypatch, "2026-05-02", asking("third", 0, questions=two))
+    published(app, monkeypatch, "2026-05-02", asking("whole", 0, questions=two, part=False))
+
+    assert "answer a part of the questions, and refuse where none fits" in page(app, "third")
+    assert "those who take part in everything refuse;" in page(app, "whole")
 
 
 def test_what_does_not_count_is_not_added_up(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,10 +31,16 @@ def missing_people(name: str) -> str:
     total, limit = sum(map(_epsilon, counted), Decimal(0)), Limits().author
     if total <= limit.numerator / Decimal(limit.denominator):
         return ""
+    refuse = (
+        "answer a part of the questions, and refuse where none fits; of those who were refused"
+        " no interval tells."
+        if store.survey(name).part
+        else "refuse; no interval shows that."
+    )
     return (
         f"Some people may be missing. A device gives one author at most epsilon {limit} in 365"
         f" days, and with the author’s other surveys of that time this one adds up to {total}. So"
-        " the devices of those who take part in everything refuse; no interval shows that."
+        f" the devices of those who take part in everything {refuse}"
     )
 
 

@@ -6,7 +6,7 @@ path, says what is wrong, and what is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -188,10 +188,23 @@ def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -
         "questions": questions,
         "ask": plan.ask,
         "invited": written.invited or None,
-        "part": written.part or None,
+        "part": _offers_part(written, plan) or None,
         "strata": written.strata,
     }
     return {key: value for key, value in shown.items() if value is not None}
+
+
+def _offers_part(written: WrittenSurvey, plan: _Plan) -> bool:
+    """Whether devices with little budget left may answer a part: as written, or where they can."""
+    if written.part is not None:
+        return written.part
+    several = (plan.ask or len(plan.questions)) > 1
+    public = written.results.reports == "public"
+    return several and not (_hides(plan.questions) or written.waves or public)
+
+
+def _hides(questions: Iterable[WrittenQuestion]) -> bool:
+    return any(isinstance(one, Choosing) and one.show_if for one in questions)
 
 
 def _language_note(language: str) -> list[str]:
@@ -385,8 +398,7 @@ def _ways(
 
 
 def _can_sample(questions: Sequence[WrittenQuestion]) -> bool:
-    hides = any(isinstance(one, Choosing) and one.show_if for one in questions)
-    return len(questions) > 1 and not hides
+    return len(questions) > 1 and not _hides(questions)
 
 
 def _check_spending(budget: WrittenBudget, how: str, count: int, *, can_sample: bool) -> None:

@@ -467,10 +467,11 @@ Invited = Annotated[
     ),
 ]
 Part = Annotated[
-    bool,
+    bool | None,
     says(
         "true (a device with too little privacy budget left may answer a part of the questions,"
-        " drawn by chance) or false (the default: all or none)"
+        " drawn by chance; the default, where the survey has no show_if, no waves and no public"
+        " list of reports) or false (all or none)"
     ),
 ]
 Waves = Annotated[

@@ -402,7 +402,7 @@ class WrittenSurvey(Value, frozen=True, kw_only=True):
         keys.says("a list of 1 to 100 questions"),
     ]
     invited: keys.Invited = False
-    part: keys.Part = False
+    part: keys.Part = None
     waves: keys.Waves = None
     budget: keys.Budget = None
     strata: keys.Strata = None

@@ -94,7 +94,7 @@ def _joint(survey: Survey, questions: Sequence[Question]) -> Randomiser[Supporti
     In one report nobody can be asked the one question and not the other, nor keep an answer for
     later waves, so the comparison would not be of like with like.
     """
-    if survey.waves or not survey.complete:
+    if survey.waves or survey.asked < len(survey.questions):
         return None
     sizes: list[int] = []
     for question in questions:
