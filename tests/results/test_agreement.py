@@ -173,7 +173,7 @@ def word_for(points: float) -> str:
     """The word that the printed number deserves."""
     if points > 15:
         return "too coarse for single figures"
-    words = {3: "precise", 5: "good", 10: "rough", 15: "coarse: only large differences can be seen"}
+    words = {3: "precise", 5: "good", 10: "rough", 15: "coarse"}
     return words[min(most for most in words if points <= most)]
 
 

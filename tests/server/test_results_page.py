@@ -199,7 +199,7 @@ def test_one_calm_statement_of_precision_and_no_flag(page: str) -> None:
 
     assert re.search(r"known to about <strong>±\d+ points</strong>", statement)
     people = int(re.findall(r"With ([\d,]+) people", statement)[0].replace(",", ""))
-    assert f"Half as wide takes four times as many people: {4 * people:,}." in statement
+    assert f"To halve the margins you need {4 * people:,} people." in statement
     assert 'class="flag"' not in page
     assert "There are no signs of fake reports." in page
 

@@ -23,7 +23,7 @@ from deniably.results.document import (
 from deniably.results.drawing import digits
 from deniably.results.drawing.digits import Reading
 from deniably.survey.questions import Question
-from deniably.survey.readable import rounded
+from deniably.survey.readable import rounded, short_label
 from deniably.survey.survey import show_if
 
 UNTOLD = "What those who were asked answered cannot be told from these reports."
@@ -134,18 +134,15 @@ def is_clear(found: AmongAskedResult, first: int) -> bool:
 def share_asked_sentence(found: AmongAskedResult, confidence: float, follow_up: FollowUp) -> str:
     """How many were asked, and whom."""
     reading = digits.share(found.asked.estimate, found.asked.interval)
-    whom = f"those who answered {_whom(follow_up)} to “{follow_up.decides.label}”"
+    whom = f"those who answered {_whom(follow_up)} to “{short_label(follow_up.decides)}”"
     match reading.state:
         case "known" | "above":
             many = narrative.about(reading, confidence)
-            return f"{many[0].upper()}{many[1:]} were asked this question: {whom}."
+            return f"{many[0].upper()}{many[1:]} were asked: {whom}."
         case "below":
-            return (
-                f"Few were asked this question, {whom}: {reading.value} of everybody, and maybe"
-                " nobody."
-            )
+            return f"Few were asked, {whom}: {reading.value} of everybody, and maybe nobody."
         case "unknown":
-            return f"How many were asked this question, {whom}, cannot be told."
+            return f"How many were asked, {whom}, cannot be told."
 
 
 def _whom(follow_up: FollowUp) -> str:
@@ -173,8 +170,8 @@ def too_wide(found: AmongAskedResult, n: int) -> list[str]:
         return []
     wanted = narrative.rounded_up(n * (max(halves) / narrative.WANTED) ** 2)
     return [
-        f"About {wanted:,} respondents, asked or not, would bring every share of those who were"
-        f" asked within ±{100 * narrative.WANTED:.0f} points."
+        f"About {wanted:,} respondents, asked or not, would bring each of these shares within"
+        f" ±{100 * narrative.WANTED:.0f} points."
     ]
 
 

@@ -157,7 +157,7 @@ _GRADES = (
     (3, "precise"),
     (5, "good"),
     (10, "rough"),
-    (15, "coarse: only large differences can be seen"),
+    (15, "coarse"),
 )
 """The most points that a word still fits."""
 
@@ -187,7 +187,7 @@ def _drawn(question: QuestionResult, heads: Heads) -> _Drawn:
     match question:
         case YesNoResult() | SelectOneResult() | SelectMultipleResult():
             if question.among_asked is not UNSET:
-                return _of_those_asked(question, question.among_asked, question.choices, heads)
+                return _of_those_asked(question, question.among_asked, heads)
             return _of_choices(question, question.choices, heads)
         case ScaleResult():
             return _scale(question, heads)
@@ -224,25 +224,18 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
     )
 
 
-def _of_those_asked(
-    question: QuestionResult,
-    among: AmongAskedResult,
-    choices: Sequence[ChoiceResult],
-    heads: Heads,
-) -> _Drawn:
-    """The shares among those who were asked; where none can be told, no picture of them."""
+def _of_those_asked(question: QuestionResult, among: AmongAskedResult, heads: Heads) -> _Drawn:
+    """The shares among those who were asked; where none can be told, how many were asked."""
     rows = [shown.of_choice_among(one) for one in among.choices]
     first = among_asked.leader(among)
-    pictures = [_table("Who was asked", [shown.of_asked(among.asked)], heads.shares)]
-    if first is not None:
-        pictures.insert(0, _table(f"{question.label}: of those who were asked", rows, heads.shares))
-    everybody = _table(f"{question.label}: shares of everybody", _rows(choices), heads.shares)
+    caption, drawn = f"{question.label}: of those who were asked", rows
+    if first is None:
+        caption, drawn = "Who was asked", [shown.of_asked(among.asked)]
     known = [one.interval for one in among.choices if one.estimate is not None]
     return _Drawn(
-        pictures,
+        [_table(caption, drawn, heads.shares)],
         _line_among(among, rows, first),
         half=max(high - low for low, high in known) / 2 if known else None,
-        folded=(among_asked.OF_EVERYBODY, everybody),
     )
 
 
@@ -318,7 +311,7 @@ def _scale(question: ScaleResult, heads: Heads) -> _Drawn:
     shares = (
         _of_choices(question, question.choices, heads)
         if question.among_asked is UNSET
-        else _of_those_asked(question, question.among_asked, question.choices, heads)
+        else _of_those_asked(question, question.among_asked, heads)
     )
     if not isinstance(mean, MeanResult):
         return shares
