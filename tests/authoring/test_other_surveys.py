@@ -105,7 +105,7 @@ def test_a_wave_costs_its_memos_once() -> None:
 
 def test_of_a_survey_that_asks_some_the_dearest_draw_counts() -> None:
     both = publish_text(
-        "name: some\ntitle: T\nquestions:\n"
+        "name: some\ntitle: T\npart: false\nquestions:\n"
         "  - {name: a, type: yes_no, label: A, odds: 9}\n"
         "  - {name: b, type: yes_no, label: B, odds: 3}\n"
     )

@@ -133,6 +133,11 @@ def fill(database: Path, survey: Survey, n: int) -> None:
                 for choice, count in enumerate(found.counts)
             ],
         )
+        if not survey.complete:
+            connection.executemany(
+                "INSERT INTO answered (survey, stratum, question, reports) VALUES (?, 0, ?, ?)",
+                [(survey.name, question, n) for question in tallies],
+            )
     assert store.tally(survey.name) == store.recount(survey.name) == tallies
     store.close()
 

@@ -57,7 +57,7 @@ COUNTED = [
     for n in range(1, 4)
 ]
 RARE = publish_text(
-    "name: rare\ntitle: Rarely\nquestions:\n"
+    "name: rare\ntitle: Rarely\npart: false\nquestions:\n"
     + "".join(
         f"  - {{name: q{index}, type: number, label: Q, minimum: 0, maximum: 9, aim: mean,"
         " mechanism: gaussian, epsilon: 0.1, delta: 0.0001}\n"

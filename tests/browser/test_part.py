@@ -33,7 +33,7 @@ DIVIDED = publish_text(TEXT)
 DRAWN = publish_text(TEXT.replace("divided", "drawn")
                      .replace("title: T", "title: T\nbudget: {epsilon: 0.6, spend: sample, ask: 2}")
                      .replace(", epsilon: 0.3", ""))  # fmt: skip
-REFUSING = publish_text(TEXT.replace("divided", "whole").replace("part: true\n", ""))
+REFUSING = publish_text(TEXT.replace("divided", "whole").replace("part: true\n", "part: false\n"))
 OFFER = "most of what its limits permit. So it can answer 1 of the {all} questions, drawn by chance"
 
 

@@ -31,7 +31,9 @@ questions:
   - {name: c, type: yes_no, label: Third, odds: 2}
 """
 SURVEY = publish_text(TEXT)
-WHOLE = publish_text(TEXT.replace("name: w\n", "name: whole\n").replace("part: true\n", ""))
+WHOLE = publish_text(
+    TEXT.replace("name: w\n", "name: whole\n").replace("part: true\n", "part: false\n")
+)
 ANSWERS = {"a": "yes", "b": "no", "c": "yes"}
 
 

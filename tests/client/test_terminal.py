@@ -37,6 +37,7 @@ SURVEY_TEXT = """
 name: w
 title: At work
 intro: Two questions.
+part: false
 questions:
   - {name: stolen, type: yes_no, label: Ever stolen, odds: 3}
   - {name: often, type: select_one, label: How often, choices: [Never, Once, Often], epsilon: 1}

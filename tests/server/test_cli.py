@@ -552,7 +552,9 @@ def test_publishing_and_checking_say_what_the_authors_other_surveys_leave(
     assert "This is your survey number 2 on this server in 365 days." in second.output
     said = run(authoring.check, dear, *to).output
     assert "This is your survey number 3" in said
-    assert "their devices refuse it before" in said
+    assert "will be offered about 1 of 2 questions before" in said
+    dear.write_text(dear.read_text().replace("title: T", "title: T\npart: false"))
+    assert "their devices refuse it before" in run(authoring.check, dear, *to).output
     nowhere = run(authoring.check, two, "--server", "http://127.0.0.1:1").output
     assert "could not be looked at" in nowhere
 

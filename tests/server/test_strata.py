@@ -111,7 +111,7 @@ def test_a_tally_in_the_wrong_stratum_is_found_and_mended(any_store: Store) -> N
     filled(any_store, SITES, north=6, south=7)
     before = any_store.shown_tally("s", [1])
     with closing(any_store.engine.connect()) as database:
-        for table in ("tallies", "totals"):
+        for table in ("tallies", "totals", "answered"):
             for before_, after in ((0, 2), (1, 0), (2, 1)):
                 sql = f"UPDATE {table} SET stratum = ? WHERE stratum = ?"
                 database.execute(sql, [after, before_])

@@ -17,6 +17,7 @@ SURVEY = publish_text(
     """
 name: s
 title: T
+part: false
 questions:
   - {name: a, type: yes_no, label: A, epsilon: 1}
   - {name: b, type: select_one, label: B, choices: [x, y, z, u, v], epsilon: 0.5}
