@@ -9,8 +9,7 @@
 #                      1,000 kills, 100,000 requests
 #   make crash         1,000 kills at random instants, on SQLite and PostgreSQL (KILLS=, SEED=)
 #   make mutants       changes in modules that promise something, which their tests have to notice
-#                      (ONLY="poisoning ledger" for some); 20 minutes on two busy cores without
-#                      the entries guard and writing
+#                      (ONLY="poisoning ledger" for some); half an hour on two busy cores
 #   make lint          formatting, lint and types (ruff, mypy, pyright, tsc)
 #   make serve         a server on 127.0.0.1:8000 with its data in deniably.db
 #   make fuzz          100,000 hostile requests: no fault, no change (COUNT=1000 for fewer)

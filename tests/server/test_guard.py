@@ -438,6 +438,32 @@ def test_readers_have_room_by_network_and_holders_a_room_of_their_own() -> None:
     assert ask("a") == [b"served"], "whoever is gone takes no room"
 
 
+@pytest.mark.parametrize(("most", "holders"), [(1, 1), (2, 1), (5, 1), (8, 2), (40, 10)])
+def test_holders_have_a_quarter_of_the_room_and_are_read_for_one_at_a_time(
+    most: int, holders: int
+) -> None:
+    alone: list[bool] = []
+
+    def served(environ: Any, _: Any) -> list[bytes]:
+        place: BoundedSemaphore = environ["deniably.read_limit"]
+        alone.append(not place.acquire(blocking=False))
+        with let_others_read(environ):
+            return [b"served", *(ask(environ["rest"]) if environ["rest"] else [])]
+
+    def ask(rest: int) -> list[bytes]:
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "rest": rest - 1}
+        return list(reads(environ, lambda *_: lambda _: None))  # type: ignore[arg-type]
+
+    names = iter(range(99))
+    reads = ReadLimit(served, most, lambda _: Asker(f"token {next(names)}", True))
+
+    assert ask(holders) == [b"served"] * holders
+    assert alone == [True] * holders
+    *enough, refusal = ask(holders + 1)
+    assert enough == [b"served"] * holders
+    assert b"/problems/busy" in refusal
+
+
 def test_whoever_waits_only_gives_the_place_to_others() -> None:
     place = BoundedSemaphore(1)
     place.acquire()

@@ -76,3 +76,16 @@ def test_a_receipt_is_not_kept_anywhere(client: FlaskClient, survey: Survey) -> 
 
     assert answer.status_code == 201
     assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_the_date_is_left_to_the_server_that_sends_it(client: FlaskClient, survey: Survey) -> None:
+    """Werkzeug writes one of its own where nothing changed, and a response has one."""
+    first = client.get("/api/surveys/workplace")
+
+    unchanged = client.get(
+        "/api/surveys/workplace", headers={"If-None-Match": first.headers["ETag"]}
+    )
+
+    assert unchanged.status_code == 304
+    assert "Date" not in first.headers
+    assert "Date" not in unchanged.headers

@@ -108,6 +108,12 @@ def test_names_are_read_without_regard_to_case_and_spaces() -> None:
     assert host_names("") == host_names(" , ") == frozenset()
 
 
+def test_what_is_no_name_is_told_with_what_would_be_one() -> None:
+    why = "'-a' is no host name; hosts are names without scheme and port, with commas between them"
+    with pytest.raises(ValueError, match=rf"^{why}$"):
+        host_names("a.example, -a")
+
+
 @pytest.mark.parametrize("wrong", ["https://a.example", "a.example:80", "a b", "*", "::1", "-a"])
 def test_what_is_no_name_is_a_usage_error_before_anything_starts(
     tmp_path: Path, wrong: str
