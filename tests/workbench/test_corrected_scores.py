@@ -284,6 +284,8 @@ def test_a_caution_stands_beside_models_of_reports_that_say_little() -> None:
         frame = {"y": ones, "z": np.repeat([0.0, 1.0], 50 * times)}
         found = dn.regress("y ~ z", frame, designs={"y": weak})
         assert ("nearer to 0 than the true ones" in str(found)) is caution
+        assert ("nearer to 0 than the true ones" in str(found.to_dict()["notes"])) is caution
+        assert ("nearer to 0 than the true ones" in found._repr_html_()) is caution
     three = Design.k_ary(3, "9/10", choices=["no", "once", "often"])
     for rare, caution in ((20, True), (200, False)):
         reports = three.chances() @ [600 - rare, 400, rare]  # as they are on average

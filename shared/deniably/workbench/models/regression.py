@@ -83,6 +83,7 @@ class Regression(CoefficientTable):
             "confidence": self.confidence,
             "log_likelihood": self.log_likelihood,
             "sigma": self.sigma,
+            "notes": list(self.notes),
             "coefficients": [asdict(one) for one in self.coefficients],
             "covariance": [list(row) for row in self.covariance],
         }
