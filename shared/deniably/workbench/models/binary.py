@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoEstimate
+from deniably.workbench.models.alike import alike
 from deniably.workbench.models.effective_people import ONE_PERSON, degrees_left
 from deniably.workbench.models.fit import (
     Ints,
@@ -49,7 +50,11 @@ def logit(
     r = np.asarray(reports, np.float64)
     q = np.asarray(q, np.float64)
     reach = np.asarray(p, np.float64) - q
-    w = np.ones(len(r)) if weights is None else weights
+    plain = weights is None and strata is None
+    first, times = alike(r, q, reach, *x.T, apart=not plain or errors == "HC3")
+    r, x = r[first], x[first]
+    q, reach = (one[first] if one.ndim else one for one in (q, reach))
+    w = times if weights is None else weights
     z, back = (columns := standardised(x)).z, columns.back
 
     def slope_at(b: Floats) -> Slope:
@@ -74,10 +79,10 @@ def logit(
         case "expected":
             covariance = inverse(expected)
         case "opg":
-            covariance = inverse(scores.T @ scores)
-        case "robust" if weights is None and strata is None:
+            covariance = inverse(scores.T @ (scores / times[:, None]))
+        case "robust" if plain:
             bread = inverse(expected)
-            covariance = bread @ (scores.T @ scores) @ bread
+            covariance = bread @ (scores.T @ (scores / times[:, None])) @ bread
         case "robust":
             covariance = sandwich(inverse(expected), scores, strata)
         case "HC3":

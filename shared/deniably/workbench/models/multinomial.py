@@ -9,6 +9,7 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoEstimate
+from deniably.workbench.models.alike import alike
 from deniably.workbench.models.effective_people import ONE_PERSON, degrees_left
 from deniably.workbench.models.fit import (
     Ints,
@@ -46,11 +47,13 @@ def multinomial(
     whole. The coefficients are those of answer 1, then of 2, and so on, ((k - 1) c,). ``errors``
     and what is raised as in ``binary.logit``; "expected" needs all possible reports (``complete``).
     """
-    n, c = x.shape
-    k = chances.shape[1]
+    c, k = x.shape[1], chances.shape[1]
     if (k - 1) * c > _MOST_COEFFICIENTS:
         raise BadModel(f"{(k - 1) * c} coefficients are more than {_MOST_COEFFICIENTS}")
-    w = np.ones(n) if weights is None else weights
+    plain = weights is None and strata is None
+    first, times = alike(codes.astype(np.float64), *x.T, apart=not plain or errors == "HC3")
+    codes, x = codes[first], x[first]
+    n, w = len(x), times if weights is None else weights
     counts = (w > 0)[:, None]
     columns = standardised(x)
     z = columns.z
@@ -86,7 +89,7 @@ def multinomial(
     of_rows = scores(share, given)
     match errors:
         case "opg":
-            covariance = inverse(of_rows.T @ of_rows)
+            covariance = inverse(of_rows.T @ (of_rows / times[:, None]))
         case "observed":
             covariance = inverse(_blocks(_bend(share, given), w, z, k))
         case "expected" | "robust" | "HC3" if complete:
@@ -94,8 +97,7 @@ def multinomial(
         case _:  # of reports without an end, the bread is the observed information
             covariance = inverse(_blocks(_bend(share, given), w, z, k))
     if errors == "robust":
-        plain = weights is None and strata is None
-        meat = covariance @ (of_rows.T @ of_rows) @ covariance
+        meat = covariance @ (of_rows.T @ (of_rows / times[:, None])) @ covariance
         covariance = meat if plain else sandwich(covariance, of_rows, strata)
     degrees: Floats | None = None
     if errors == "HC3":
