@@ -18,7 +18,7 @@ from deniably.audit.replay.coins_check import below_in_python, edge_draws
 from deniably.audit.replay.inputs import decimal_text, inputs_of
 from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NoNode, find_node
 from deniably.audit.replay.python_device import PythonDevice
-from deniably.audit.replay.replaying import ALL, EACH, Replays, replay, study_of
+from deniably.audit.replay.replaying import ALL, EACH, VISITS, Replays, replay, study_of
 from deniably.audit.replay.scenarios import PART
 from deniably.audit.replay.tap import tapped
 from deniably.audit.replay.witness import BadWitness, again, read_witness, witness_of
@@ -312,6 +312,7 @@ def test_what_was_replayed_often_enough_passes() -> None:
             "states": set(replays.states),
             "classes_done": True,
             "not_run": None,
+            "visits": VISITS,
         }
 
     assert judged("twelve", replays)[1] == "replayed"

@@ -35,7 +35,7 @@ STUDIES: dict[str, dict[str, Any]] = SURVEYS | {
 
 @dataclass(frozen=True)
 class Fault:
-    """``where`` is module:function or module:Class.function."""
+    """``where`` is module:function or module:Class.function, of deniably or deniably_client."""
 
     name: str
     study: str
@@ -245,7 +245,8 @@ JAVASCRIPT = [
 def planted(fault: Fault) -> Iterator[None]:
     """The shipped code with the fault in it, wherever the function was imported to."""
     module_name, _, path = fault.where.partition(":")
-    module = importlib.import_module(f"deniably.{module_name}")
+    client = module_name.startswith("deniably_client")
+    module = importlib.import_module(module_name if client else f"deniably.{module_name}")
     owner: Any = module
     *outer, name = path.split(".")
     for one in outer:

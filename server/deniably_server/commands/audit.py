@@ -83,9 +83,10 @@ def audit(
     It lets that code answer, in Python and, with Node.js 20 or later, in JavaScript. The random
     bytes that the operating system gives it are recorded. A second implementation, written from the
     specification alone, then says what must come of the same answers and bytes; every byte that
-    devices send and keep is compared with that. It also walks every branch of the Python, and of
-    small questions in JavaScript, and compares the probabilities with the published integers, for
-    each question and for whole reports. Reports are counted, too, as a guard.
+    devices send and keep is compared with that, and of the Python client every byte of its
+    requests, which a server on this machine records. It also walks every branch of the Python, and
+    of small questions in JavaScript, and compares the probabilities with the published integers,
+    for each question and for whole reports. Reports are counted, too, as a guard.
 
     The verdict is the worst of all questions and of whole reports, in both languages:
 
@@ -320,4 +321,7 @@ def _as_json(found: Audited, place: Path | None) -> str:
 def _of_tally(tally: Tally) -> dict[str, object]:
     fault = tally.fault.why if tally.fault else tally.coins
     version = tally.version or None
-    return {"reports": tally.reports, "not_run": tally.not_run, "node": version, "fault": fault}
+    found: dict[str, object] = {
+        "reports": tally.reports, "not_run": tally.not_run, "node": version, "fault": fault,
+    }  # fmt: skip
+    return found | ({"visits": tally.visits} if tally.language == "Python" else {})

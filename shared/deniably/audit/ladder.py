@@ -21,7 +21,15 @@ from math import comb
 from typing import Any, Literal
 
 from deniably.audit.question_audit import Verdict
-from deniably.audit.replay.replaying import ALL, EACH, Fault, Replays, Tally, needed
+from deniably.audit.replay.replaying import (
+    ALL,
+    EACH,
+    VISITS,
+    Fault,
+    Replays,
+    Tally,
+    needed,
+)
 from deniably.audit.whole_reports import ReportAudit
 from deniably.survey.questions import Question
 
@@ -181,9 +189,19 @@ def judge_whole(whole: ReportAudit, replays: Replays) -> Judged:
         coins = replays.python.coins or replays.javascript.coins
         return Judged(WHOLE, rungs, f"FAILED: {fault.why if fault else coins}")
     said = f"{rung}: replayed {counts}: {_what(replays)}." if counts else f"{rung}."
+    if visits := replays.python.visits:
+        said += f" {_visits(visits)}"
     said = f"{said} {_walked_together(whole)}"
     return Judged(
         WHOLE, rungs, " ".join([said, *(f"{_capital(one)}." for one in missing)]), missing
+    )
+
+
+def _visits(visits: int) -> str:
+    """How often whole requests were compared, in a sentence."""
+    return (
+        f"Requests of the Python client compared whole (method, address, every header, body) for"
+        f" {visits:,} people: a departure in 1 of {one_in(visits):,} would have been seen."
     )
 
 
@@ -225,6 +243,12 @@ def _of_whole(replays: Replays, tally: Tally, missing: list[str]) -> Rung:
             f"replayed too seldom in {tally.language}: {tally.reports:,} times of"
             f" {needed(tally):,}; --seconds gives more time"
         )
+    if tally.language == "Python" and tally.visits < VISITS:
+        missing.append(
+            tally.no_visits
+            or "whole requests of the Python client were compared too seldom:"
+            f" {tally.visits:,} visits of {VISITS:,}"
+        )
     return "replayed" if len(missing) == before else "in part"
 
 
@@ -263,8 +287,8 @@ def conclusion(rung: Rung, replays: Replays) -> str:
         rarer += f" (in JavaScript 1 in {one_in(node.reports):,})"
     return (
         f"Passed: Python here, JavaScript in Node {node.version.partition('.')[0]}. Not looked at:"
-        " how long an answer takes, the browser around the code, the system's generator,"
-        f" departures rarer than {rarer}."
+        " how long an answer takes, the browser and the terminal around the code, the system's"
+        f" generator, departures rarer than {rarer}."
     )
 
 

@@ -20,7 +20,7 @@ from deniably.audit.ladder import (
     worst,
 )
 from deniably.audit.question_audit import TRIALS, Verdict, verdicts
-from deniably.audit.replay.replaying import SECONDS, Replays, replay
+from deniably.audit.replay.replaying import SECONDS, VISITS, Replays, replay
 from deniably.audit.replay.witness import Witness, witness_of
 from deniably.audit.walking import Walk
 from deniably.audit.walking import answers as inputs_of
@@ -148,6 +148,7 @@ def audit_survey(
         until_enough=seconds is None,
         scenarios=scenarios,
         modules=modules,
+        visits=VISITS,
         walked=_walked_questions(survey, done),
         walks=list(_walks(survey, done)),
         progress=progress,

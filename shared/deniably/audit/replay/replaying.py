@@ -18,6 +18,7 @@ from deniably.audit.replay.coins_check import below_in_python, fault_of_coins
 from deniably.audit.replay.expected import Difference, Observed, Reference
 from deniably.audit.replay.inputs import answers_to
 from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NodeFailed, NoNode
+from deniably.audit.replay.python_client import NoClient, PythonClient, fault_of_visit
 from deniably.audit.replay.python_device import PythonDevice
 from deniably.audit.replay.scenarios import (
     CHANGED,
@@ -41,6 +42,10 @@ ALL = 13_800
 """Replays after which one in 1 of 1,000 was missed as rarely: (999/1000)^13,800 = 1e-6."""
 ALL_IN_NODE = 2_760
 """In JavaScript, which is slower by several times: 1 of 200."""
+
+VISITS = 138
+"""People who answer through the whole Python client: a departure in 1 of 10 of their visits was
+missed once in two million audits."""
 
 NOTHING: Scenario = {"state": "", "kinds": {}, "also": [], "document": None, "steps": []}
 """The scenario of a fault that needs none."""
@@ -80,6 +85,9 @@ class Tally:
     fault: Fault | None = None
     coins: str | None = None
     not_run: str | None = None
+    visits: int = 0
+    """People who answered through the whole client, of whom every request was compared."""
+    no_visits: str | None = None
     walked: set[str] = field(default_factory=set[str])
     """Questions whose every branch was walked in this language, and is right."""
 
@@ -139,6 +147,7 @@ def replay(
     node: Node | None = None,
     languages: Sequence[str] = ("Python", "JavaScript"),
     seed: int = 1,
+    visits: int = 0,
     walked: Collection[str] = (),
     walks: Sequence[tuple[str, Sequence[Any]]] = (),
     progress: Callable[[str], object] = lambda text: None,
@@ -148,7 +157,8 @@ def replay(
     ``until_enough`` ends it as soon as more would not raise a verdict. ``scenarios`` is their
     number instead of a time; those of all classes are among them. ``modules`` is the folder of the
     JavaScript, by default the shipped one, and ``node`` a process to run it. ``seed`` is of the
-    made-up answers, not of coins. ``walked`` are questions whose every branch was walked in Python,
+    made-up answers, not of coins. ``visits`` is how many people answer through the whole Python
+    client. ``walked`` are questions whose every branch was walked in Python,
     and ``walks`` those that are walked in JavaScript, with all their inputs.
     """
     study = study_of(definition)
@@ -187,7 +197,38 @@ def replay(
             _walk(device, replays.javascript, study, walks)
             runs.append(_NodeRun(replays, replays.javascript, in_node, device))
         _take_turns(runs, seconds, scenarios, until_enough=until_enough, progress=progress)
+    if "Python" in languages and visits and not (replays.python.fault or replays.python.coins):
+        progress(f"visiting a server {visits:,} times")
+        _visit(replays, schedule, visits, seconds)
     return replays
+
+
+def _visit(replays: Replays, schedule: Schedule, visits: int, seconds: float) -> None:
+    """Let people answer through the whole Python client, up to the first difference."""
+    tally, reference, began = replays.python, Reference(replays.study), time.process_time()
+    try:
+        client = PythonClient(replays.study)
+    except NoClient as error:
+        tally.no_visits = str(error)
+        return
+    with client:
+        for scenario in islice(schedule.visits(), visits):
+            if time.process_time() - began > seconds:
+                return
+            visit = client.visit(scenario)
+            if difference := fault_of_visit(reference, visit):
+                tally.fault = fault_of(tally.language, difference, visit.scenario, visit.seen)
+                return
+            tally.visits += 1
+
+
+def fault_of(
+    language: str, difference: Difference, scenario: Scenario, observed: Sequence[Observed]
+) -> Fault:
+    """A difference with what it takes to see it again."""
+    blocks = [one.blocks for one in observed]
+    why = difference.why or "it sends another report"
+    return Fault(language, _question_of(difference), why, scenario, blocks, difference)
 
 
 def _in_node(
@@ -331,12 +372,7 @@ class _Run:
             self.tally.scenarios += 1
             self.tally.reports += reached.reports
             if difference:
-                question = _question_of(difference)
-                blocks = [one.blocks for one in observed]
-                why = difference.why or "it sends another report"
-                self.tally.fault = Fault(
-                    self.tally.language, question, why, scenario, blocks, difference
-                )
+                self.tally.fault = fault_of(self.tally.language, difference, scenario, observed)
                 return
             self.tally.answers.update(reached.answers)
             self.tally.questions.update({name for name, _ in reached.answers})

@@ -30,6 +30,7 @@ _SELDOM = 32
 
 CHANGED = "a changed answer"
 PART = "a part of the questions"
+VISIT = "a visit of the whole client"
 _LITTLE = ("0.1", "0.5", "0.8", "1.2", "1.5", "2", "2.5", "3", "4", "5", "7", "10", "15", "20") * 2
 """Limits of epsilon, of which some leave enough for a part, whatever a survey costs."""
 
@@ -118,6 +119,32 @@ class Schedule:
             chosen = {name: self.random.choice(those) for name, those in self._valid.items()}
             return self._scenario(chosen, "any answers", odd)
         return self._scenario(self._somebody(), "any answers", odd)
+
+    def visits(self) -> Iterator[Scenario]:
+        """People who answer every wave once, without end: first one for each place of answers."""
+        questions = self.study.questions
+        for at in range(max(map(places, questions))):
+            plain = {question["name"]: place(question, at) for question in questions}
+            yield self._visit({name: Input("any", one, one) for name, one in plain.items()})
+        while True:
+            yield self._visit(self._somebody())
+
+    @property
+    def _allowed_waves(self) -> int:
+        waves = len(self.study.waves)
+        count: int = self.study.survey.get("waves", {}).get("count", waves)
+        return min(waves, count)
+
+    def _visit(self, answers: Mapping[str, Input]) -> Scenario:
+        steps: list[Json] = []
+        stratum = self.random.choice(self.study.strata)
+        for wave in range(self._allowed_waves):
+            rest = {"code": _code(self.random), "again": not self.random.randrange(8)}
+            common = {"do": "answer", "survey": wave, "stratum": stratum, "limits": None}
+            steps.append({**common, **rest, **_said(answers)})
+        return {
+            "state": VISIT, "kinds": {}, "also": [], "document": None, "steps": steps
+        }  # fmt: skip
 
     def _kinds_in_turn(self, every: Sequence[Input]) -> list[Input]:
         """First one of each kind, then the second of each, and so on."""

@@ -10,9 +10,10 @@ from typing import Any, cast
 
 from deniably.audit.replay.expected import Difference, Observed, Reference
 from deniably.audit.replay.javascript_device import JavaScriptDevice
+from deniably.audit.replay.python_client import PythonClient, fault_of_visit
 from deniably.audit.replay.python_device import PythonDevice
-from deniably.audit.replay.replaying import Fault, study_of
-from deniably.audit.replay.scenarios import Scenario, Study
+from deniably.audit.replay.replaying import Fault, fault_of, study_of
+from deniably.audit.replay.scenarios import VISIT, Scenario, Study
 
 _KEYS = {"language", "question", "survey", "scenario", "bytes"}
 
@@ -73,15 +74,24 @@ def again(witness: Witness, modules: Path | None = None) -> Fault | None:
     """The fault of a witness, if its replay shows one today. Raises BadWitness and NoNode."""
     try:
         study = study_of(dict(witness.survey))
+        if witness.scenario["state"] == VISIT:
+            return _visited_again(study, witness)
         seen = _seen(study, witness, modules)
         difference, _ = Reference(study).compare(witness.scenario, seen)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise BadWitness(f"its scenario cannot be run: {type(error).__name__}") from None
     if difference is None:
         return None
-    blocks = [one.blocks for one in seen]
-    why = difference.why or "it sends another report"
-    return Fault(witness.language, witness.question, why, witness.scenario, blocks, difference)
+    return fault_of(witness.language, difference, witness.scenario, seen)
+
+
+def _visited_again(study: Study, witness: Witness) -> Fault | None:
+    with PythonClient(study) as client:
+        visit = client.visit(witness.scenario, witness.blocks)
+    difference = fault_of_visit(Reference(study), visit)
+    if difference is None:
+        return None
+    return fault_of(witness.language, difference, visit.scenario, visit.seen)
 
 
 def _seen(study: Study, witness: Witness, modules: Path | None) -> Sequence[Observed]:
