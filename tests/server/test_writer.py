@@ -335,11 +335,15 @@ def test_who_waits_together_is_called_once_when_all_are_settled(
                 write.wait()
 
 
-def test_the_thread_has_a_name_and_holds_up_no_exit(one: writer.Writer) -> None:
-    (thread,) = (each for each in threading.enumerate() if each.name == "deniably-writer")
+def test_the_thread_has_a_name_and_holds_up_no_exit(gated: Gated) -> None:
+    before = set(threading.enumerate())
 
-    assert thread.daemon
-    one.close()
+    with closing(writer.Writer(gated)):
+        (thread,) = (
+            each for each in set(threading.enumerate()) - before if each.name == "deniably-writer"
+        )
+
+        assert thread.daemon
     assert not thread.is_alive()
 
 
@@ -350,6 +354,7 @@ def test_a_commit_shows_for_a_minute_that_the_database_can_store(
     one: writer.Writer, gated: Gated, clock: Clock, account: Account
 ) -> None:
     begun(one)[0].wait()
+    assert until_told(account, 1) == (1, 0, 0)
     clock.now += 59.9
     gated.gate.clear()
     one.check()
@@ -523,7 +528,8 @@ def test_under_load_the_writer_looks_once_a_second_what_was_left(
         settle(sharing)
         seen.append(held(database)["renewed"])
 
-    assert seen == [5, 5, 20]
+    assert seen[:2] == [5, 5]
+    assert seen[2] >= 15, "the newest came before the look, or just after it"
 
 
 def test_a_writer_without_work_looks_what_was_left(sharing: writer.Writer, database: Path) -> None:
