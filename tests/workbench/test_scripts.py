@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import deniably as dn
+from deniably.core.languages.spreadsheet import spreadsheet_text
 from deniably.estimation.figures import groups
 from deniably.results.subgroups import every_subgroup
 from deniably.survey.strata import stratum_text
@@ -124,7 +125,7 @@ def unrounded(reports: ReportSet) -> Iterator[tuple[tuple[str, str, str], Any]]:
             found = group.found(reports.tally()[question.name])
             for figure, one in zip(group.figures, found, strict=True):
                 if figure.kind in ("share", "joint share"):
-                    yield (question.name, part, figure.label), one
+                    yield (question.name, part, spreadsheet_text(figure.label)), one
                 elif figure.kind == "mean":
                     yield (question.name, part, "mean"), one
 

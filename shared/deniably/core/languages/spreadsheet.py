@@ -7,13 +7,13 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from deniably.core.steering import printable
+from deniably.core.steering import one_line
 
 Cell = str | float | bool | None
 
 _FORMULA = "=+\\-@＝＋－＠"
 """What a formula may begin with, also in the wide forms that some spreadsheets read so."""
-_STARTS = re.compile(rf"(?:^(?=[\t\r])|(?:^|[;\t\r\n])[\s\"']*(?=[{_FORMULA}]))")
+_STARTS = re.compile(rf"(?:^|;)[\s\"']*(?=[{_FORMULA}])")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
@@ -29,11 +29,19 @@ def csv_table(
 
 
 def spreadsheet_cell(cell: Cell) -> Cell:
-    """Puts an apostrophe before text that a spreadsheet would take for a formula.
+    """A cell that a spreadsheet takes for what it is: text never for a formula."""
+    return spreadsheet_text(cell) if isinstance(cell, str) else cell
 
-    In much of Europe cells end at a semicolon, a tab or a line, even within quotation marks. So
-    each part between those gets one, too. A number stays a number.
+
+def spreadsheet_text(text: str) -> str:
+    """A text on one line, with an apostrophe before what a spreadsheet would take for a formula.
+
+    In much of Europe cells end at a semicolon, even within quotation marks. So each part between
+    those gets one, too. A number stays a number.
+
+    >>> spreadsheet_text("=1+1; @a"), spreadsheet_text("-1.5")
+    ("'=1+1; '@a", '-1.5')
     """
-    if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
-        return cell
-    return _STARTS.sub(lambda start: f"{start[0]}'", printable(cell))
+    if _NUMBER.fullmatch(text):
+        return text
+    return _STARTS.sub(lambda start: f"{start[0]}'", one_line(text))

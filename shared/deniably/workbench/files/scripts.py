@@ -1,4 +1,8 @@
-"""Ready scripts for R, Stata and Python, which work the results out again from reports.csv."""
+"""Ready scripts for R, Stata and Python, which work the results out again from reports.csv.
+
+Those in R and Python can print CSV. Their labels are those of results.csv, which no spreadsheet
+takes for a formula. Stata's shows a table alone.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Final, TypeVar
 from deniably.core.languages.code import ScriptCode
 from deniably.core.languages.python import Python
 from deniably.core.languages.r import R
+from deniably.core.languages.spreadsheet import spreadsheet_text
 from deniably.core.languages.stata import Stata
 from deniably.workbench.columns import FileColumns, StratumColumn, told
 from deniably.workbench.files.examples import example_of, in_python, in_r, in_stata
@@ -352,7 +357,8 @@ def _stata_strata(columns: FileColumns) -> Stata:
 
 
 def _in_r(one: Scripted) -> R:
-    said = R.joined(", ", map(R.text, (one.question, one.part, one.label, one.column)))
+    label = spreadsheet_text(one.label)
+    said = R.joined(", ", map(R.text, (one.question, one.part, label, one.column)))
     numbers = _numbers(R, one)
     if one.method == "share":
         value = R.number(one.value)
@@ -368,7 +374,8 @@ def _in_r(one: Scripted) -> R:
 
 
 def _in_python(one: Scripted) -> Python:
-    said = Python.joined(", ", map(Python.text, (one.question, one.part, one.label)))
+    label = spreadsheet_text(one.label)
+    said = Python.joined(", ", map(Python.text, (one.question, one.part, label)))
     column, numbers = Python.text(one.column), _numbers(Python, one)
     if one.method == "share":
         found = Python.filled(
