@@ -11,7 +11,7 @@ import click
 
 from deniably.core.errors import DeniablyError
 from deniably.core.extras import install_command
-from deniably_client.errors import printable
+from deniably.core.steering import printable
 
 _WHOLE = 1000  # characters, so that no short help is cut
 

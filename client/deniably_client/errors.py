@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deniably.core.errors import DeniablyError
+from deniably.core.steering import one_line
 
 
 class AlreadyAnswered(DeniablyError):
@@ -40,14 +41,15 @@ class MemoryUnusable(DeniablyError):
 class Rejected(DeniablyError):
     """The server refused the request.
 
-    Attributes: ``status`` (HTTP), ``problem`` (RFC 9457 members) and ``sentence`` (its detail).
+    Attributes: ``status`` (HTTP), ``problem`` (RFC 9457 members) and ``sentence`` (its detail,
+    on one line).
     """
 
     def __init__(self, status: int, problem: Mapping[str, object]) -> None:
         self.status = status
         self.problem = dict(problem)
         said = problem.get("detail") or problem.get("title") or "the server gave no reason"
-        self.sentence = str(said)
+        self.sentence = one_line(str(said))
         super().__init__(f"the server refused (status {status}): {self.sentence}")
 
 
@@ -74,8 +76,3 @@ class AskedToWait(Unreachable):
         self.seconds = seconds
         self.minutes = -(-seconds // 60)
         super().__init__(f"{host} asks this network to wait for {seconds} seconds (status 429)")
-
-
-def printable(text: str) -> str:
-    """Strip control characters, so that a server's text cannot steer the terminal."""
-    return "".join(char for char in text if char.isprintable() or char == "\n")

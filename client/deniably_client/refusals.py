@@ -16,6 +16,7 @@ from deniably.core.errors import (
     SurveyChanged,
     WavesSent,
 )
+from deniably.core.steering import one_line, printable
 from deniably.device.ledger import Scope, percent
 from deniably.wording.words import Words
 from deniably_client.errors import (
@@ -25,7 +26,6 @@ from deniably_client.errors import (
     Rejected,
     SurveyClosed,
     Unreachable,
-    printable,
 )
 
 _SPENT: dict[Scope, str] = {
@@ -57,15 +57,15 @@ def refusal_text(error: DeniablyError, words: Words) -> str:
             return _spent(error, words)
         case MemoryUnusable():
             mend = words("terminal.forget", command="deniably forget")
-            return f"{words('script.damaged')}\n{mend}\n{printable(error.where_and_why)}"
+            return f"{words('script.damaged')}\n{mend}\n{one_line(error.where_and_why)}"
         case Refused():
             return f"{words('script.untrusted')}\n{printable(str(error))}"
         case Rejected():
-            return f"{words('script.rejected')}\n{printable(error.sentence)}"
+            return f"{words('script.rejected')}\n{error.sentence}"
         case Unreachable():
-            return f"{words('terminal.unreachable')}\n{printable(str(error))}"
+            return f"{words('terminal.unreachable')}\n{one_line(str(error))}"
         case _:
-            return printable(str(error))
+            return one_line(str(error))
 
 
 def _spent(error: BudgetSpent, words: Words) -> str:

@@ -11,6 +11,7 @@ import requests
 
 from deniably.core.bounded_files import read_file
 from deniably.core.errors import BadRegister, BadSignature, Refused
+from deniably.core.steering import one_line
 from deniably.trust.register import Register, differ, read_register, signature_of
 from deniably.trust.signing import fingerprint, verify
 from deniably_client.body import REGISTER, body
@@ -120,5 +121,5 @@ def _save(file: Path, text: bytes) -> None:
 
 
 def _plain(value: object) -> str:
-    """Strip control characters from a server's text."""
-    return "".join(char for char in str(value) if char.isprintable())
+    """A server's text on one line."""
+    return one_line(str(value))

@@ -13,6 +13,7 @@ from flask import Blueprint, Flask, Response, render_template, request, url_for
 from werkzeug import exceptions as http
 
 from deniably.core.errors import BadInvitation, BadReport, BadSurvey
+from deniably.core.steering import one_line
 from deniably.survey.report import MalformedReport
 from deniably.wording.words import ENGLISH
 from deniably_server import errors
@@ -240,10 +241,12 @@ def members(error: Exception) -> dict[str, object]:
     found: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
     match error:
         case BadReport():
-            place = {} if error.path == "$" else {"path": error.path}
+            place = {} if error.path == "$" else {"path": one_line(error.path)}
             return found | {"detail": _sentence(error.why)} | place
         case BadSurvey():
-            listed = [{"path": each.path, "why": each.why} for each in error.problems]
+            listed = [
+                {"path": one_line(each.path), "why": one_line(each.why)} for each in error.problems
+            ]
             return found | {"detail": "The definition has problems; see errors.", "errors": listed}
         case BadInvitation():
             return found | {"detail": _sentence(str(error))}
@@ -373,4 +376,6 @@ def _place(traceback: TracebackType | None) -> str:
 
 
 def _sentence(why: str) -> str:
+    """A sentence on one line: it may quote what was asked, and programs print it."""
+    why = one_line(why)
     return why[:1].upper() + why[1:] + ("" if why.endswith((".", "?", "!")) else ".")

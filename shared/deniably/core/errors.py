@@ -75,7 +75,8 @@ class Problem:
     why: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.why}"
+        # Both may quote what somebody else wrote, and each problem has a line of its own.
+        return " ".join(f"{self.path}: {self.why}".splitlines())
 
 
 class BadSurvey(DeniablyError, ValueError):

@@ -10,6 +10,8 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from deniably.survey.parts import FieldName, SurveyName
+
 FitMethod = Literal["em", "ems", "projection"]
 """How shares for display were made: EM on whole reports, EM with smoothing, or the nearest
 distribution to the unbiased estimates."""
@@ -44,7 +46,7 @@ class ChoiceResult(_Shown, frozen=True, kw_only=True):
     choices.
     """
 
-    name: str
+    name: FieldName
     label: str
     count: int | None
     estimate: float
@@ -79,7 +81,7 @@ class AmongChoiceResult(_Shown, frozen=True, kw_only=True):
     as in ``ChoiceResult``.
     """
 
-    name: str
+    name: FieldName
     label: str
     estimate: float | None
     standard_error: float | None
@@ -97,8 +99,8 @@ class AmongAskedResult(_Shown, frozen=True, kw_only=True):
     reports were counted: those to both questions, which tell more, or those to this one alone.
     """
 
-    question: str
-    answers: list[str]
+    question: FieldName
+    answers: list[FieldName]
     reports: Literal["both questions", "this question"]
     asked: ShareAskedResult
     choices: list[AmongChoiceResult]
@@ -185,7 +187,7 @@ class NumberPartResult(_Shown, frozen=True, kw_only=True):
     """One number of several. ``mean`` is None if no report has it yet, ``poisoning`` is None if
     reports have no largest score."""
 
-    name: str
+    name: FieldName
     label: str
     mean: MeanResult | None
     poisoning: PoisoningResult | None
@@ -194,7 +196,7 @@ class NumberPartResult(_Shown, frozen=True, kw_only=True):
 class ChoicePartResult(_Shown, frozen=True, kw_only=True):
     """One of the small questions of a product."""
 
-    name: str
+    name: FieldName
     label: str
     choices: list[ChoiceResult]
 
@@ -213,7 +215,7 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
     reports or faulty devices alone.
     """
 
-    name: str
+    name: FieldName
     label: str
     short: str
     n: int
@@ -347,7 +349,7 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     closed survey with strata, ``subgroups`` are those that have results of their own.
     """
 
-    survey: str
+    survey: SurveyName
     title: str
     digest: str
     state: str
@@ -356,6 +358,6 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     response_rate: float | None
     confidence: float
     total: dict[str, str]
-    strata: dict[str, str] | UnsetType = UNSET
-    subgroups: list[dict[str, str]] | UnsetType = UNSET
+    strata: dict[SurveyName, SurveyName] | UnsetType = UNSET
+    subgroups: list[dict[SurveyName, SurveyName]] | UnsetType = UNSET
     questions: list[QuestionResult]

@@ -15,7 +15,7 @@ from deniably.core.bounded_files import DOCUMENT
 from deniably.core.bounded_http import bounded_session, check_no_redirect, read_answer
 from deniably.core.errors import BadInput, NoResults
 from deniably.core.loopback import is_here
-from deniably.core.steering import printable
+from deniably.core.steering import one_line
 from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE
 
@@ -153,6 +153,6 @@ def _why(response: requests.Response) -> str:
         return "this needs an analyst's token, and none was given"
     try:
         problem = json.loads(read_answer(response, PROBLEM))
-        return printable(str(problem.get("detail") or problem["title"]))
+        return one_line(str(problem.get("detail") or problem["title"]))
     except (BadInput, ValueError, LookupError, AttributeError, TypeError, RecursionError):
         return f"no Deniably server answers there (status {response.status_code})"
