@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from itertools import cycle
 from random import Random
@@ -13,6 +14,7 @@ import msgspec
 
 import deniably as dn
 from deniably.core.coins import Coins
+from deniably.core.steering import steering_problems
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably.workbench.files.lines import read_ndjson
@@ -88,6 +90,10 @@ _PLAIN: dict[str, Any] = {
         {"name": "stolen", "type": "yes_no", "label": "Stolen", "short": "Stolen", "epsilon": 1},
     ],
 }  # fmt: skip
+PUBLISHED = tuple(
+    text for text in _ENCODABLE if not any(steering_problems({"title": text}))
+)  # fmt: skip
+"""Those that no tool refuses: most of them."""
 _TEXTS = {"title", "label", "short", "hint", "unit", "intro", "contact"}
 
 
@@ -118,6 +124,13 @@ def _fill(value: Any, texts: Any) -> None:
     elif isinstance(value, list):
         for item in value:
             _fill(item, texts)
+
+
+def made_hostile(survey: Survey, name: str, texts: Sequence[str] = _ENCODABLE) -> Survey:
+    """A survey with another name, and with a text in every place that an author writes, in turn."""
+    hostile: Any = msgspec.to_builtins(survey) | {"name": name}
+    _fill(hostile, cycle(texts))
+    return msgspec.convert(hostile, Survey)
 
 
 def reports_of(survey: Survey, n: int = 120) -> ReportSet:
