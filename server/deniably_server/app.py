@@ -8,6 +8,7 @@ from typing import cast
 
 from flask import Flask
 
+from deniably.core.steering import printable
 from deniably_server.api import (
     access,
     by_stratum,
@@ -69,6 +70,7 @@ def create_app(
     settings = configuration(config)
     app.config.from_mapping({"OFFLINE": False, **settings}, MAX_CONTENT_LENGTH=READ_AT_MOST)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True  # a page has to be light
+    app.jinja_env.finalize = _shown
     app.url_map.merge_slashes = False  # an address is right or wrong, never redirected
     metrics = metrics or Metrics()
     store = store or Store(str(settings["DATABASE"]), metrics)
@@ -105,3 +107,8 @@ def create_app(
     observers = (metrics.add, journal.add) if journal else (metrics.add,)
     add_layers(app, LayerContext(settings, store, limits, observers))
     return app
+
+
+def _shown(value: object) -> object:
+    """What a template puts on a page: of texts, what Html.text would write before Jinja escapes."""
+    return printable(value) if type(value) is str else value

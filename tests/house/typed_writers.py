@@ -7,10 +7,13 @@ is no longer refused: then a text could be concatenated into a script.
 # pyright: strict, reportUnnecessaryTypeIgnoreComment=true
 
 from deniably.core.languages.bibliographies import Bibtex
+from deniably.core.languages.html import Html
 from deniably.core.languages.latex import Latex
 from deniably.core.languages.markdown import Markdown
 from deniably.core.languages.python import Python
 from deniably.core.languages.r import R
+from deniably.results.drawing.paper import Svg
+from deniably.results.drawing.strip import scrolling
 
 
 def refused(title: str) -> None:
@@ -25,8 +28,16 @@ def refused(title: str) -> None:
     Markdown.filled("# {title}", title=Latex.text(title))  # type: ignore[arg-type]
     Bibtex.entry("misc", "key", {"title": title})  # type: ignore[dict-item]
     Bibtex.entry(title, "key", {})  # pyright: ignore[reportArgumentType]
+    Html(title)  # pyright: ignore[reportArgumentType]
+    Html.filled(f"<b>{title}</b>")  # pyright: ignore[reportArgumentType]
+    Html.filled("<b>{title}</b>", title=title)  # type: ignore[arg-type]
+    Html.filled("<b>{title}</b>", title=Markdown.text(title))  # type: ignore[arg-type]
+    Html.joined("<br>", [title])  # type: ignore[list-item]
+    scrolling("Table", title)  # type: ignore[arg-type]
+    Svg(title)  # type: ignore[arg-type]
 
 
 def allowed(title: str) -> str:
     """The same through the writers."""
+    Html.filled('<b title="{title}">{width:.1f}</b>', title=Html.text(title), width=1.5)
     return R.filled("f({title})  {said}", title=R.text(title), said=R.comment(title)).source

@@ -67,7 +67,7 @@ def lines(card: Card) -> list[dict[str, Any]]:
     """The rows of the pictures of a card: the words, and the marks back on their scale."""
     found = []
     for picture in card.pictures:
-        table = ElementTree.fromstring(picture)
+        table = ElementTree.fromstring(picture.source)
         ticks = [
             (
                 float(one.get("x", "").rstrip("%")),
@@ -140,7 +140,7 @@ def check_glance(found: SurveyResult) -> None:
     rows = [
         row
         for table in glance(all_cards, found.confidence)
-        for row in ElementTree.fromstring(table).findall("tbody/tr")
+        for row in ElementTree.fromstring(table.source).findall("tbody/tr")
     ]
     by_name = {card.question.name: card for card in all_cards}
     assert {(row.find("th/a")).get("href") for row in rows} == {  # type: ignore[union-attr]

@@ -45,7 +45,7 @@ def test_words_of_the_upward_axis_stand_beside_what_is_drawn(most: float) -> Non
         graph.Graph(axes.of_values([0, 1]), "across", up, "up", layers), "title", "about"
     )
     longest = max(len(words) for _, words in up.ticks)
-    root = ElementTree.fromstring(drawn)
+    root = ElementTree.fromstring(drawn.source)
 
     (box,) = root.iter("svg") if root.tag != "svg" else root.findall("svg")
     begins = float(box.get("x", "").rstrip("%"))
@@ -238,7 +238,7 @@ def test_nought_is_on_every_scale_of_differences() -> None:
 def marks(row: Row, on: axes.Axis) -> dict[str, list[float]]:
     """The places of the marks of a strip, back on the scale: the dot, and the ends of bands."""
     found: dict[str, list[float]] = {}
-    for one in ElementTree.fromstring(strip.strip(row, on)):
+    for one in ElementTree.fromstring(strip.strip(row, on).source):
         kind = one.get("class", "")
         if one.tag == "circle":
             found[kind] = [float(one.attrib["cx"].rstrip("%"))]
@@ -286,7 +286,7 @@ def test_a_table_is_the_chart_and_its_own_description() -> None:
         replace(share_row("Prefer <not> to say", 0.0, (0.0, 0.1)), aside=True),
         replace(share_row("Don’t know", 0.0, (0.0, 0.1)), aside=True, note="not asked"),
     ]
-    drawn = strip.table("Q", rows, axes.of_shares(rows))
+    drawn = strip.table("Q", rows, axes.of_shares(rows)).source
     tree = ElementTree.fromstring(drawn)
 
     assert "style=" not in drawn
@@ -307,7 +307,7 @@ def test_a_table_is_the_chart_and_its_own_description() -> None:
 
 def test_nothing_is_drawn_of_what_too_few_said() -> None:
     unknown = mean_row("Mean", None, (1.0, 5.0), (1, 5))
-    drawn = strip.table("Q", [unknown], axes.of_numbers(1, 5))
+    drawn = strip.table("Q", [unknown], axes.of_numbers(1, 5)).source
 
     assert "<circle" not in drawn
     assert "<rect" not in drawn
@@ -319,7 +319,7 @@ def test_nothing_is_drawn_of_what_too_few_said() -> None:
 
 def test_twenty_dots_stand_where_their_numbers_are_and_open_where_these_are_not_known() -> None:
     on = axes.of_numbers(0, 100)
-    picture = ElementTree.fromstring(plot.dots([0.0] * 10 + [52.0] * 9 + [100.0], 15, on))
+    picture = ElementTree.fromstring(plot.dots([0.0] * 10 + [52.0] * 9 + [100.0], 15, on).source)
     circles = picture.findall("circle")
 
     assert [one.get("class") for one in circles] == ["d"] * 15 + ["d o"] * 5
@@ -337,7 +337,7 @@ def test_a_map_colours_only_areas_that_stand_out() -> None:
     picture = plot.area_map(
         "Seven areas & more", plot.AreaMap(sides, 6, [out, faint]), [(0.5, 0.25)]
     )
-    tree = ElementTree.fromstring(picture)
+    tree = ElementTree.fromstring(picture.source)
     drawn = tree.findall(".//rect")
 
     assert tree.get("role") == "img"
@@ -362,7 +362,7 @@ def test_the_ends_of_a_map_are_labelled_whatever_its_range(
     low: float, length: float, cells: int
 ) -> None:
     side = plot.MapSide("x", "", low, low + length)
-    tree = ElementTree.fromstring(plot.area_map("", plot.AreaMap((side, side), cells, [])))
+    tree = ElementTree.fromstring(plot.area_map("", plot.AreaMap((side, side), cells, [])).source)
     texts = tree.findall("svg")[2].findall("text")
 
     assert (texts[0].get("x"), texts[-1].get("x")) == ("0.00%", "100.00%")
@@ -375,7 +375,9 @@ def test_a_heat_table_shows_every_interval_and_hatches_what_may_be_nobody() -> N
     unseen = heat.heat_cell(0.01, (0.0, 0.054), 0.3, seen=False)
     rows = heat.HeatMargin("Faith", ["None", "Other <>"], [digits.share(0.4, (0.35, 0.46))] * 2)
     columns = heat.HeatMargin("Vote", ["Yes", "No"], [digits.share(0.67, (0.61, 0.72))] * 2)
-    tree = ElementTree.fromstring(heat.table("All", heat.Heat(rows, columns, [[seen, unseen]] * 2)))
+    tree = ElementTree.fromstring(
+        heat.table("All", heat.Heat(rows, columns, [[seen, unseen]] * 2)).source
+    )
     cells = tree.findall("tbody/tr/td")
 
     assert [one.get("class") for one in cells] == ["q4", "no", "m"] * 2 + ["m", "m", None]

@@ -13,6 +13,7 @@ import pytest
 
 from deniably.authoring.compiling import compile_survey
 from deniably.core.errors import Incomparable
+from deniably.core.languages.html import Html
 from deniably.estimation.difference import holm, trend_of_shares
 from deniably.estimation.tally import tally
 from deniably.results.comparison import Side, choice_apart, mean_apart
@@ -143,7 +144,8 @@ def test_no_word_of_a_trend_unless_an_adjusted_test_shows_one(seed: int) -> None
         series = [*([one["mean"]] if one["mean"] else []), *one["choices"]]
         shown = [each["change"]["adjusted_p_value"] < 0.05 for each in series if each["change"]]
         drawn = card(one)
-        texts = [drawn.finding, drawn.change, drawn.picture or "", *(p for _, p in drawn.answers)]
+        pictures = [drawn.picture or Html(), *(one for _, one in drawn.answers)]
+        texts = [drawn.finding, drawn.change, *(one.source for one in pictures)]
         words = TREND.search(re.sub(r'class="[^"]*"', "", " ".join(texts)))
         assert bool(words) == any(shown)
         if not any(shown):
@@ -157,16 +159,16 @@ def test_the_picture_the_sentence_and_the_table_give_the_same_figures(
     drawn = card(asked)
     assert drawn.picture
 
-    values = re.findall(r'class="val"[^>]*>([^<]+)<', drawn.picture)
-    spoken = re.findall(r"wave \d (\d+\u202f%) \(", drawn.picture)
+    values = re.findall(r'class="val"[^>]*>([^<]+)<', drawn.picture.source)
+    spoken = re.findall(r"wave \d (\d+\u202f%) \(", drawn.picture.source)
     assert values == spoken
     assert len(values) == 3
     for line, value in zip(numbers(asked), values, strict=True):
         assert abs(float(line[1]) - float(value.removesuffix("\u202f%"))) <= 0.5
     assert "p\u00a0=\u00a0" in change_text(asked["choices"][0])
-    assert drawn.picture.count("<rect") == 3 * 4, "three bands and a line for each wave"
-    assert "style=" not in drawn.picture
-    assert "viewBox" not in drawn.picture
+    assert drawn.picture.source.count("<rect") == 3 * 4, "three bands and a line for each wave"
+    assert "style=" not in drawn.picture.source
+    assert "viewBox" not in drawn.picture.source
 
 
 def test_answers_of_a_scale_have_small_pictures_on_one_scale(
@@ -175,7 +177,9 @@ def test_answers_of_a_scale_have_small_pictures_on_one_scale(
     drawn = card(question(steady[1], "sleep"))
 
     assert [label for label, _ in drawn.answers] == ["Badly", "So so", "Well"]
-    ticks = [re.findall(r'<text x="0"[^>]*>([^<]+)<', picture) for _, picture in drawn.answers]
+    ticks = [
+        re.findall(r'<text x="0"[^>]*>([^<]+)<', picture.source) for _, picture in drawn.answers
+    ]
     assert ticks[0] == ticks[1] == ticks[2]
     assert ticks[0][0] == "0\u202f%", "from nought"
 

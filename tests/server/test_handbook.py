@@ -150,7 +150,7 @@ def test_every_page_of_the_server_leads_to_the_handbook(
 
 
 def page_of(text: str) -> str:
-    return render(text, "book/page.md", {"book/other.md": "/handbook/other"}.get).html
+    return render(text, "book/page.md", {"book/other.md": "/handbook/other"}.get).html.source
 
 
 def test_html_in_a_text_is_shown_and_not_obeyed() -> None:

@@ -94,7 +94,7 @@ def test_a_finding_is_that_of_the_first_card_of_the_results_whatever_its_type(
         for said in (card.question.short, card.line.note, "120 people",
                      card.line.reading.value, card.line.reading.interval):  # fmt: skip
             assert said in words
-        drawn = strip.strip(card.line, card.own or axes.of_shares([card.line]))
+        drawn = strip.strip(card.line, card.own or axes.of_shares([card.line])).source
         assert row.count("<circle") == drawn.count("<circle")
     means = sum(card.own is not None for card in lines.values())
     assert 3 < means < len(lines)

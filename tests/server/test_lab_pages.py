@@ -101,7 +101,7 @@ def test_every_experiment_is_a_page_with_a_field_for_each_input(
     register = [(f"this server: {SURVEY.title}", float(SURVEY.total.epsilon_text()))]
     beside = Case("", {"register": register}) if name == "choosing-epsilon" else None
     made = entry.run(beside)
-    assert plain(fragment(made)) in plain(page)
+    assert plain(fragment(made).source) in plain(page)
     assert ('id="inputs"' in page) == bool(entry.inputs)
     for key, one in entry.inputs.items():
         assert f'<label for="i-{key}">{one.help.rstrip(".")}</label>' in unescape(page)
@@ -235,7 +235,7 @@ def test_an_experiment_on_a_survey_has_its_whole_numbers_and_no_input_for_them(
 
     page = answer.text
     made = entry.run(case, prior="1/5")
-    assert fragment(made) in page
+    assert fragment(made).source in page
     assert made.about == SURVEY.questions[1].label
     assert set(values_of(page)) == {"prior", "seed"}
     assert '<option value="2" selected>' in page

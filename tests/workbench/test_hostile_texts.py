@@ -27,13 +27,13 @@ from markdown_it import MarkdownIt
 
 import deniably as dn
 from deniably.core.languages.bibliographies import Bibtex, Ris, Yaml
-from deniably.core.languages.html import HtmlCode
+from deniably.core.languages.html import Html
 from deniably.core.languages.json import json_text
 from deniably.core.languages.latex import Latex
 from deniably.core.languages.markdown import Markdown
 from deniably.core.languages.python import Python
 from deniably.core.languages.r import R
-from deniably.core.languages.spreadsheet import csv_table
+from deniably.core.languages.spreadsheet import csv_table, spreadsheet_text
 from deniably.core.languages.stata import Stata
 from deniably.core.steering import one_line, printable
 from deniably.core.table import Table
@@ -46,6 +46,7 @@ from support.material import source_of
 from support.stata_files import NotStata, statements
 
 FORMATS = ("csv", "ndjson", "parquet", "xlsx", "sav", "dta")
+CELL_ENDS = "[;\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]"
 STEERING = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -77,6 +78,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
     yield found
     assert sorted(found.folder.iterdir()) == before
     assert not (Path.cwd() / CANARY).exists()
+
+
+FORMULA = re.compile(r"""[\s"]*[=+\-@＝＋－＠\t\r](?![0-9.]+$)""")
+
+
+def formulas(table: str) -> list[str]:
+    """The cells of a CSV in which a spreadsheet would see one, wherever it ends cells and lines."""
+    cells = (cell for row in csv.reader(io.StringIO(table)) for cell in row)
+    return [one for one in cells if any(map(FORMULA.match, re.split(CELL_ENDS, one)))]
 
 
 def run(folder: Path, *command: str) -> str:
@@ -111,10 +121,12 @@ def test_r_sources_the_script_and_sees_no_other_statement(hostile: Any, plain: A
 
     told = run(
         hostile.folder, rscript, "--vanilla", "-e", f"PLAIN <- {R.text(str(plain.folder)).source}",
-        "-e", TOKENS,
+        "-e", TOKENS, "--csv",
     )  # fmt: skip
 
-    assert told.rstrip().endswith("SAME TRUE TRUE")
+    table, _, said = told.rpartition("\nSAME ")
+    assert said.split() == ["TRUE", "TRUE"]
+    assert formulas(table[table.index('"question"') :]) == []
 
 
 def _without_texts(script: str) -> str:
@@ -132,7 +144,8 @@ def test_python_runs_the_script_and_sees_no_other_statement(hostile: Any, plain:
     rows = list(csv.DictReader(io.StringIO(printed)))
     questions = {one.name for one in hostile.survey.questions}
     assert {row["question"] for row in rows} == questions
-    assert {one_line(text) for text in TEXTS[:60]} <= {row["label"] for row in rows}
+    assert {spreadsheet_text(text) for text in TEXTS[:60]} <= {row["label"] for row in rows}
+    assert formulas(printed) == []
 
 
 def test_the_script_for_stata_has_no_other_statement(hostile: Any, plain: Any) -> None:
@@ -297,7 +310,7 @@ def test_a_text_alone_is_words_in_markdown_and_html(text: str) -> None:
         with_text = Markdown.filled(frame, text=Markdown.text(text)).source  # type: ignore[misc,unused-ignore]
         marks = _marks(with_text) - _marks(frame.replace("{text}", "w"))
         assert not marks or not one_line(text), (frame, with_text)
-    shown = Shape(HtmlCode.filled('<p title="{a}">{a}</p>', a=HtmlCode.text(text)).source)
+    shown = Shape(Html.filled('<p title="{a}">{a}</p>', a=Html.text(text)).source)
     assert shown.shape == [("p", "title"), ("/p",)]
     assert "".join(shown.words).split() == printable(text).split()
     assert not STEERING.search(json_text({"a": text}))
@@ -306,8 +319,6 @@ def test_a_text_alone_is_words_in_markdown_and_html(text: str) -> None:
 
 # --- data ----------------------------------------------------------------------------------------
 
-FORMULA = re.compile(r"""[\s"]*[=+\-@＝＋－＠\t\r](?![0-9.]+$)""")
-
 
 def test_no_cell_of_a_csv_is_a_formula(hostile: Any, plain: Any) -> None:
     rows = list(csv.reader(io.StringIO(hostile.read("results.csv"))))
@@ -315,9 +326,8 @@ def test_no_cell_of_a_csv_is_a_formula(hostile: Any, plain: Any) -> None:
     assert [len(row) for row in rows] == [
         len(row) for row in csv.reader(io.StringIO(plain.read("results.csv")))
     ]
-    cells = (cell for row in rows for cell in row)
-    formulas = [cell for cell in cells if any(map(FORMULA.match, re.split("[;\t\r\n]", cell)))]
-    assert formulas == []
+    assert formulas(hostile.read("results.csv")) == []
+    assert len(hostile.read("results.csv").splitlines()) == len(rows)
     alone = csv_table(["text", "=1"], [{"text": text} for text in TEXTS])
     read = list(csv.reader(io.StringIO(alone)))
     assert len(read) == len(TEXTS) + 1

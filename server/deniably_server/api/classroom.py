@@ -13,6 +13,7 @@ from typing import cast
 
 from flask import Blueprint, current_app, render_template, request
 
+from deniably.core.languages.html import Html
 from deniably.core.loopback import is_here
 from deniably.lab import classroom
 from deniably.lab.classroom import GuessTarget, SeenEstimate, written
@@ -110,14 +111,14 @@ class _Way:
 
     own: str
     address: str
-    code: str
+    code: Html
     warning: str
 
 
 def _way(survey: Survey, words: Words) -> _Way:
     own = own_address(request.environ, cast(str, current_app.config["HOSTS"]))
     if own is None:
-        return _Way("", "", "", words("class.unnamed"))
+        return _Way("", "", Html(), words("class.unnamed"))
     address = f"{own}/s/{survey.name}"
     warning = "class.here" if is_here(address) else "class.https"
     unreached = is_here(address) or is_refused_by_phones(address)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flask import Blueprint, render_template
 
+from deniably.core.languages.html import Html
 from deniably.results import cards, glance
 from deniably.results.result import CONFIDENCE
 from deniably.survey.guessing_rates import guessing, rate_text
@@ -29,6 +30,7 @@ blueprint = Blueprint("home", __name__)
 
 _INTRO = 160
 """Characters of an introduction that a list shows."""
+_NOTHING = Html()
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Tile:
 
     card: ListedSurvey
     intro: str = ""
-    its: str = ""
+    its: Html = _NOTHING
     invited: bool = False
     rates: GuessingRates | None = None
     finding: cards.Card | None = None

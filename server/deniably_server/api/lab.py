@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 
 import msgspec
 from flask import Blueprint, Response, make_response, render_template, request
-from markupsafe import Markup, escape
 
+from deniably.core.languages.html import Html
 from deniably.core.table import Cell
 from deniably.lab.catalogue import Case, Entry, entries
 from deniably.lab.experiment import Experiment, fragment, text_of
@@ -345,21 +345,27 @@ def _page(asked: RequestedExperiment) -> str:
         "lab_experiment.html",
         asked=asked,
         fields=fields(asked.entry.left(asked.case), values),
-        article=_linked(fragment(made)),
+        article=fragment(made, note=_linked),
         again={"seed": (values["seed"] + 1) % 2**32} if "seed" in values else None,
         pictures=len(made.pictures),
         later=entries()[later[0]] if later and not asked.survey else None,
     )
 
 
-def _linked(article: str) -> Markup:
-    """An article whose notes lead to the experiments that they name; it escapes every text."""
+def _linked(note: str) -> Html:
+    """A note, which leads to the experiments that it names."""
     names = "|".join(map(re.escape, entries()))
-    return Markup(re.sub(rf"\bSee ({names})\.", _link, article))  # noqa: S704
+    texts = re.split(rf"\bSee ({names})\.", note)
+    return Html.joined(
+        "", (_link(one) if place % 2 else Html.text(one) for place, one in enumerate(texts))
+    )
 
 
-def _link(found: re.Match[str]) -> str:
-    return f'See <a href="/lab/{found[1]}">{escape(entries()[found[1]].title)}</a>.'
+def _link(name: str) -> Html:
+    return Html.filled(
+        'See <a href="/lab/{name}">{title}</a>.',
+        name=Html.text(name), title=Html.text(entries()[name].title),
+    )  # fmt: skip
 
 
 def _chooser(survey: Survey) -> str:

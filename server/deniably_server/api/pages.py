@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import urlencode
 
 from flask import Blueprint, current_app, render_template, request
-from markupsafe import Markup
 
 from deniably.core.counting import counted, people
 from deniably.core.errors import BadLink
+from deniably.core.languages.html import Html
 from deniably.design.counts_alone import counts_alone
 from deniably.estimation import analysis
 from deniably.results import cards, places
@@ -118,12 +118,12 @@ def _form(asked: _Form) -> str:
         survey=survey,
         stratum=stratum,
         link=query_of(stratum)[1:],
-        definition=_data_block(survey.canonical.decode()),
+        definition=Html.data(survey.canonical.decode()),
         words=words,
         its=language.survey_texts(survey, words),
         ours=language.interface_texts(survey, words),
         languages=[(code, Words(code)("language.name")) for code in LANGUAGES],
-        script_words=_data_block(
+        script_words=Html.data(
             language.for_scripts(words, fields=fields, invited=survey.invited is True)
         ),
         explain=explain,
@@ -302,14 +302,6 @@ pages.add_app_template_filter(stratum_text, "stratum")
 def number(value: float, error: float) -> str:
     """A number as text, with the decimals that its standard error supports."""
     return digits.number(value, digits.places((-error, error)))
-
-
-def _data_block(text: str) -> Markup:
-    """JSON inside the page, which saves a round trip.
-
-    JSON has ``<`` only inside strings. There it is escaped, so no string ends the block.
-    """
-    return Markup(text.replace("<", r"\u003c"))  # noqa: S704
 
 
 def _keyboard(grid: Range) -> str:

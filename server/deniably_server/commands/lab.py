@@ -210,7 +210,7 @@ def _page(title: str, found: Sequence[Experiment]) -> str:
     from deniably.lab.experiment import handout
     from deniably_server.web.static_files import text_of
 
-    return handout(title, found, text_of("style/lab-page.css"))
+    return handout(title, found, text_of("style/lab-page.css")).source
 
 
 def _files(first: Path, count: int) -> list[Path]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -201,10 +200,12 @@ def _written(found: Results, to: Path) -> list[str]:
 
 
 def _page(found: Results) -> str:
+    from deniably.core.languages.html import Html
     from deniably.results.notebook import html
 
-    title = escape(found.document.title)
-    head = (
-        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}'
-    )
-    return f"<!doctype html><head>{head}</title></head><body>{html(found.document)}</body>\n"
+    return Html.filled(
+        '<!doctype html><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>{title}</title></head>'
+        "<body>{shown}</body>\n",
+        title=Html.text(found.document.title), shown=html(found.document),
+    ).source  # fmt: skip

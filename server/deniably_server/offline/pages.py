@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
 from posixpath import relpath
 from typing import cast
@@ -23,6 +23,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from deniably.core.errors import NoResults
+from deniably.core.languages.html import Html
 from deniably.workbench.engines.tallying import TalliedSet
 from deniably.workbench.files.whole import whole_folder
 from deniably_server.api.kept_documents import keep_documents
@@ -138,7 +139,7 @@ class _Site:
             if not target.startswith("/"):
                 return found[0]
             there = relpath(self.file_of(target), posixpath.dirname(file) or ".")
-            return f' {found[1]}="{escape(there + hash_ + part)}"'
+            return f' {found[1]}="{Html.text(there + hash_ + part).source}"'
 
         return _LINK.sub(link, page).replace(_MODULE, _PLAIN)
 

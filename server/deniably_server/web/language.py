@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from flask import request
-from markupsafe import Markup
 
+from deniably.core.languages.html import Html
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words, direction
 
@@ -30,18 +30,21 @@ def asked_for() -> Words:
     )
 
 
-def survey_texts(survey: Survey, words: Words) -> Markup:
+def survey_texts(survey: Survey, words: Words) -> Html:
     """``lang`` and ``dir`` for the survey's texts; empty if the page is in the same language."""
     if survey.language == words.language:
-        return Markup("")
-    return Markup(' lang="{}" dir="{}"').format(survey.language, direction(survey.language))
+        return Html()
+    return Html.filled(
+        ' lang="{language}" dir="{side}"',
+        language=Html.text(survey.language), side=Html.text(direction(survey.language)),
+    )  # fmt: skip
 
 
-def interface_texts(survey: Survey, words: Words) -> Markup:
+def interface_texts(survey: Survey, words: Words) -> Html:
     """``lang`` and ``dir`` for texts of the interface among those of the survey."""
     if not survey_texts(survey, words):
-        return Markup("")
-    return Markup(' lang="{}" dir="ltr"').format(words.language)
+        return Html()
+    return Html.filled(' lang="{language}" dir="ltr"', language=Html.text(words.language))
 
 
 def for_scripts(words: Words, *, fields: bool, invited: bool) -> str:

@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
+
+from deniably.core.languages.html import Html
 
 _LEFT_OUT = re.compile(r"[^\w\- ]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
@@ -37,7 +38,7 @@ class Heading:
 class Rendered:
     """A page as HTML, with its headings in order."""
 
-    html: str
+    html: Html
     headings: Sequence[Heading]
 
     @property
@@ -59,7 +60,8 @@ def render(text: str, path: str, address: Callable[[str], str | None]) -> Render
         if token.children:
             token.children = _lead(token.children, posixpath.dirname(path), address)
     env: EnvType = {"section": headings[0].text if headings else path, "tables": 0}
-    return Rendered(_markdown().renderer.render(tokens, _markdown().options, env), headings)
+    made = _markdown().renderer.render(tokens, _markdown().options, env)
+    return Rendered(Html.from_library(made), headings)
 
 
 def headings(text: str) -> list[Heading]:
@@ -143,8 +145,10 @@ def _table_open(
     _: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
     env["tables"] += 1
-    label = escape(f"Table {env['tables']}: {env['section']}")
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">\n<table>\n'
+    return Html.filled(
+        '<div class="scroll" tabindex="0" role="region" aria-label="{label}">\n<table>\n',
+        label=Html.text(f"Table {env['tables']}: {env['section']}"),
+    ).source  # fmt: skip
 
 
 def _table_close(*_: object) -> str:
@@ -159,4 +163,6 @@ def _fence(
     _: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
     # It scrolls sideways on a phone, so the keyboard has to reach it.
-    return f'<pre tabindex="0"><code>{escape(tokens[index].content)}</code></pre>\n'
+    return Html.filled(
+        '<pre tabindex="0"><code>{code}</code></pre>\n', code=Html.text(tokens[index].content)
+    ).source

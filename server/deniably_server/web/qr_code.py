@@ -6,14 +6,15 @@ from functools import lru_cache
 from io import BytesIO
 
 import segno
-from markupsafe import Markup
+
+from deniably.core.languages.html import Html
 
 _QUIET = 4
 """Modules of white around a code, which readers need (ISO/IEC 18004)."""
 
 
 @lru_cache(maxsize=64)
-def qr_code(text: str, label: str) -> Markup:
+def qr_code(text: str, label: str) -> Html:
     """The code of a text: dark on white also in the dark, as many readers know no other.
 
     ``label`` is read out in its place.
@@ -23,8 +24,8 @@ def qr_code(text: str, label: str) -> Markup:
         drawn, kind="svg", border=_QUIET, xmldecl=False, svgns=False, omitsize=True,
         svgclass="qr", lineclass=None, dark="#000", light="#fff",
     )  # fmt: skip
-    return Markup('{} role="img" aria-label="{}"{}').format(
-        Markup("<svg"),
-        label,
-        Markup(drawn.getvalue().decode().strip().removeprefix("<svg")),  # noqa: S704  # modules
-    )
+    return Html.filled(
+        '<svg role="img" aria-label="{label}"{code}',
+        label=Html.text(label),
+        code=Html.from_library(drawn.getvalue().decode().strip().removeprefix("<svg")),
+    )  # fmt: skip

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from markupsafe import Markup
-
+from deniably.core.languages.html import Html
 from deniably.mechanisms import SubsetSelection
 from deniably.wording.words import Words
 
@@ -67,57 +66,53 @@ def example_numbers() -> dict[str, int]:
     }
 
 
-def picture(words: Words, *, moves: bool) -> Markup:
+def picture(words: Words, *, moves: bool) -> Html:
     """The picture as SVG, with a text that is read out in its place; one for each page.
 
     Without ``moves`` it leaves out what falls, and is still everywhere.
     """
-    start = Markup(
-        '<svg class="rain{}" viewBox="0 0 360 112" role="img" aria-labelledby="raint raind">'
-        '<title id="raint">{}</title><desc id="raind">{}</desc>'
-    ).format(
-        "" if moves else " still",
-        words("how.picture", **example_numbers()),
-        words("how.described", **example_numbers()),
-    )
-    parts = [
-        start,
-        _threads("th", _EVERYBODY - TURNED),
-        _threads("th x", TURNED),
-        Markup('<rect class="veil" x=".5" y="38" width="359" height="36" rx="6"/>'),
-        _row(YES, _TOP),
-        Markup('<g class="e">{}</g>').format(_row(SENT, _BOTTOM)),
-        *(_falling(one) for one in range(PEOPLE) if moves),
-        Markup("</svg>"),
-    ]
-    return Markup("").join(parts)
+    return Html.filled(
+        '<svg class="rain{still}" viewBox="0 0 360 112" role="img" aria-labelledby="raint raind">'
+        '<title id="raint">{title}</title><desc id="raind">{about}</desc>{kept}{turned}'
+        '<rect class="veil" x=".5" y="38" width="359" height="36" rx="6"/>'
+        '{true}<g class="e">{sent}</g>{falling}</svg>',
+        still=Html("" if moves else " still"),
+        title=Html.text(words("how.picture", **example_numbers())),
+        about=Html.text(words("how.described", **example_numbers())),
+        kept=_threads(Html("th"), _EVERYBODY - TURNED), turned=_threads(Html("th x"), TURNED),
+        true=_row(YES, _TOP), sent=_row(SENT, _BOTTOM),
+        falling=Html.joined("", (_falling(one) for one in range(PEOPLE) if moves)),
+    )  # fmt: skip
 
 
 def _x(person: int) -> int:
     return _EDGE + _STEP * person
 
 
-def _threads(kind: str, people: Iterable[int]) -> Markup:
-    lines = "".join(f"M{_x(one)} 12v88" for one in sorted(people))
-    return Markup('<path class="{}" d="{}"/>').format(kind, lines)
+def _threads(kind: Html, people: Iterable[int]) -> Html:
+    lines = (Html.filled("M{x} 12v88", x=_x(one)) for one in sorted(people))
+    return Html.filled('<path class="{kind}" d="{d}"/>', kind=kind, d=Html.joined("", lines))
 
 
-def _row(yes: Set[int], y: int) -> Markup:
+def _row(yes: Set[int], y: int) -> Html:
     """30 dots: filled for yes, hollow for no. Each is a line without length, with round ends."""
     filled, hollow = (
-        "".join(f"M{_x(one)} {y}h.1" for one in sorted(some)) for some in (yes, _EVERYBODY - yes)
+        Html.joined("", (Html.filled("M{x} {y}h.1", x=_x(one), y=y) for one in sorted(some)))
+        for some in (yes, _EVERYBODY - yes)
     )
-    return Markup(
-        '<path class="y" d="{}"/><defs><path id="n{y}" d="{}"/></defs>'
-        '<use class="n" href="#n{y}"/><use class="o" href="#n{y}"/>'
-    ).format(filled, hollow, y=y)
+    return Html.filled(
+        '<path class="y" d="{filled}"/><defs><path id="n{y}" d="{hollow}"/></defs>'
+        '<use class="n" href="#n{y}"/><use class="o" href="#n{y}"/>',
+        filled=filled, hollow=hollow, y=y,
+    )  # fmt: skip
 
 
-def _falling(person: int) -> Markup:
-    path = ("y" if person in YES else "n") + ("y" if person in SENT else "n")
-    return Markup('<circle class="f {} k{}" cx="{}" cy="6" r="4"/>').format(
-        path, person % _WAITS, _x(person)
-    )
+def _falling(person: int) -> Html:
+    return Html.filled(
+        '<circle class="f {was}{sent} k{wait}" cx="{x}" cy="6" r="4"/>',
+        was=Html("y" if person in YES else "n"), sent=Html("y" if person in SENT else "n"),
+        wait=person % _WAITS, x=_x(person),
+    )  # fmt: skip
 
 
 def _decimal(exact: Fraction) -> Decimal:

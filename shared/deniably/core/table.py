@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from deniably.core.extras import install_command
-from deniably.core.languages.html import HtmlCode
+from deniably.core.languages.html import Html
 from deniably.core.languages.latex import Latex
 from deniably.core.languages.markdown import Markdown
 from deniably.core.steering import one_line
@@ -94,29 +94,31 @@ class Table:
         return "\n".join([one_line(self.caption), "", *aligned(self.lines, self.texts), *below])
 
     def _repr_html_(self) -> str:
+        return self._html().source
+
+    def _html(self) -> Html:
         head, *rest = self.lines
         rows = (
-            HtmlCode.filled("<tr>{cells}</tr>", cells=self._cells(line, HtmlCode("td")))
-            for line in rest
+            Html.filled("<tr>{cells}</tr>", cells=self._cells(line, Html("td"))) for line in rest
         )
-        notes = (HtmlCode.filled("<p>{note}</p>", note=HtmlCode.text(note)) for note in self.notes)
-        return HtmlCode.filled(
+        notes = (Html.filled("<p>{note}</p>", note=Html.text(note)) for note in self.notes)
+        return Html.filled(
             "<table><caption>{caption}</caption>"
             "<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}",
-            caption=HtmlCode.text(self.caption), head=self._cells(head, HtmlCode("th")),
-            body=HtmlCode.joined("", rows), notes=HtmlCode.joined("", notes),
-        ).source  # fmt: skip
+            caption=Html.text(self.caption), head=self._cells(head, Html("th")),
+            body=Html.joined("", rows), notes=Html.joined("", notes),
+        )  # fmt: skip
 
-    def _cells(self, line: Sequence[str], tag: HtmlCode) -> HtmlCode:
+    def _cells(self, line: Sequence[str], tag: Html) -> Html:
         cells = [
-            HtmlCode.filled(
+            Html.filled(
                 '<{tag} style="text-align: {side}">{cell}</{tag}>',
-                tag=tag, cell=HtmlCode.text(cell),
-                side=HtmlCode("left") if place < self.texts else HtmlCode("right"),
+                tag=tag, cell=Html.text(cell),
+                side=Html("left") if place < self.texts else Html("right"),
             )
             for place, cell in enumerate(line)
         ]  # fmt: skip
-        return HtmlCode.joined("", cells)
+        return Html.joined("", cells)
 
 
 def frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:

@@ -65,10 +65,10 @@ class Dossier:
 
     def html(self, style: str = "") -> str:
         """A page that stands alone and prints on A4: one stylesheet inside, no script."""
-        return page(self.survey.title, self.signed, self.parts, style)
+        return page(self.survey.title, self.signed, self.parts, style).source
 
     def _repr_html_(self) -> str:
-        return notebook(self.signed, self.parts)
+        return notebook(self.signed, self.parts).source
 
 
 def dossier(

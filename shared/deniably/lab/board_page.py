@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
+from typing import Final
 
+from deniably.core.languages.html import Html
 from deniably.core.table import aligned
 from deniably.lab.board_words import DossierPart
 from deniably.results.drawing.colours import CARD, INK
-from deniably.results.drawing.strip import UNSEEN, Html, scrolling
+from deniably.results.drawing.strip import numbers_table, scrolling
 
-_STYLE = f"""
+_STYLE: Final = f"""
 .deniably-dossier {{ color: {INK}; background: {CARD}; padding: 8px 16px; max-width: 56rem; }}
 .deniably-dossier table, .deniably-dossier th, .deniably-dossier td
   {{ color: {INK}; background: {CARD}; text-align: start; vertical-align: top; }}
@@ -19,25 +20,26 @@ _STYLE = f"""
 """
 
 
-def page(survey: str, signed: str, parts: Sequence[DossierPart], style: str) -> str:
+def page(survey: str, signed: str, parts: Sequence[DossierPart], style: str) -> Html:
     """A page about a survey of this title: nothing is fetched, and there is no script."""
-    title = f"{survey}: dossier for an ethics board"
-    return (
+    return Html.filled(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style}</style></head>"
-        f'<body><main class="dossier"><h1>{escape(title)}</h1>'
-        f'<p class="small">{escape(signed)} Below each part stand the commands that print'
-        f" its numbers.</p>{_parts(parts)}</main></body></html>\n"
-    )
+        "<title>{title}</title><style>{style}</style></head>"
+        '<body><main class="dossier"><h1>{title}</h1>'
+        '<p class="small">{signed} Below each part stand the commands that print'
+        " its numbers.</p>{parts}</main></body></html>\n",
+        title=Html.text(f"{survey}: dossier for an ethics board"), style=Html.style(style),
+        signed=Html.text(signed), parts=_parts(parts),
+    )  # fmt: skip
 
 
 def notebook(signed: str, parts: Sequence[DossierPart]) -> Html:
     """The parts, with a style of their own."""
-    return Html(
-        f'<div class="deniably-dossier"><style>{_STYLE}</style>'
-        f"<p>{escape(signed)}</p>{_parts(parts)}</div>"
-    )
+    return Html.filled(
+        '<div class="deniably-dossier"><style>{style}</style><p>{signed}</p>{parts}</div>',
+        style=Html(_STYLE), signed=Html.text(signed), parts=_parts(parts),
+    )  # fmt: skip
 
 
 def as_text(signed: str, parts: Sequence[DossierPart]) -> str:
@@ -53,41 +55,43 @@ def _text_of(part: DossierPart) -> str:
     )
 
 
-def _parts(parts: Sequence[DossierPart]) -> str:
-    return "".join(_part(number, one) for number, one in enumerate(parts, start=1))
+def _parts(parts: Sequence[DossierPart]) -> Html:
+    return Html.joined("", (_part(number, one) for number, one in enumerate(parts, start=1)))
 
 
-def _part(number: int, part: DossierPart) -> str:
-    commands = ", ".join(f"<code>{escape(one)}</code>" for one in part.commands)
-    return "".join(
-        [
-            f'<section class="card"><h2>{number}. {escape(part.title)}</h2>',
-            *map(_sentence, part.said),
-            _table(part.title, part.lines) if part.lines else "",
-            *(f"<pre>{escape(one)}</pre>" for one in part.exactly),
-            *map(_sentence, part.notes),
-            f'<p class="small">From {commands}</p>' if commands else "",
-            "</section>",
-        ]
-    )
+def _part(number: int, part: DossierPart) -> Html:
+    pieces = [
+        Html.filled(
+            '<section class="card"><h2>{number}. {title}</h2>',
+            number=number, title=Html.text(part.title),
+        ),
+        *map(_sentence, part.said),
+        _table(part.title, part.lines) if part.lines else Html(),
+        *(Html.filled("<pre>{text}</pre>", text=Html.text(one)) for one in part.exactly),
+        *map(_sentence, part.notes),
+    ]  # fmt: skip
+    if part.commands:
+        commands = Html.joined(", ", map(_code, part.commands))
+        pieces.append(Html.filled('<p class="small">From {commands}</p>', commands=commands))
+    return Html.joined("", [*pieces, Html("</section>")])
 
 
-def _sentence(text: str) -> str:
+def _code(text: str) -> Html:
+    return Html.filled("<code>{text}</code>", text=Html.text(text))
+
+
+def _sentence(text: str) -> Html:
     """A paragraph, with commands between backticks as code."""
-    words = re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
-    return f"<p>{words}</p>"
+    words = Html.joined(
+        "",
+        (
+            _code(one) if place % 2 else Html.text(one)
+            for place, one in enumerate(re.split("`([^`]+)`", text))
+        ),
+    )
+    return Html.filled("<p>{words}</p>", words=words)
 
 
 def _table(caption: str, lines: Sequence[Sequence[str]]) -> Html:
     heads, *rows = lines
-    top = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
-    body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>'
-        f"{''.join(f'<td>{escape(cell)}</td>' for cell in rest)}</tr>"
-        for first, *rest in rows
-    )
-    return scrolling(
-        caption,
-        f"<table><caption{UNSEEN}>{escape(caption)}</caption><thead><tr>{top}</tr></thead>"
-        f"<tbody>{body}</tbody></table>",
-    )
+    return scrolling(caption, numbers_table(caption, heads, rows))

@@ -6,12 +6,12 @@ server and notebooks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, LiteralString
 
+from deniably.core.languages.html import Html
 from deniably.core.languages.json import json_text
 from deniably.core.languages.spreadsheet import csv_table
 from deniably.core.steering import one_line
@@ -20,13 +20,13 @@ from deniably.lab.inputs import privacy_text
 from deniably.lab.picture import DrawnRow, Picture
 from deniably.results.drawing.colours import CARD, INK, SOFT
 from deniably.results.drawing.digits import MINUS
-from deniably.results.drawing.strip import Html, plain_table
+from deniably.results.drawing.strip import plain_table
 from deniably.survey.privacy import Privacy
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_STYLE = f"""
+_STYLE: Final = f"""
 .deniably-lab {{ color: {INK}; background: {CARD}; padding: 8px 16px; max-width: 56rem; }}
 .deniably-lab .q {{ font-size: 1em; font-weight: 400; color: {SOFT}; margin: 0 0 4px; }}
 .deniably-lab p {{ margin: 0 0 8px; }}
@@ -131,7 +131,10 @@ class Experiment:
         return "\n".join([*parts, *(f"\n{note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        return f'<div class="deniably-lab"><style>{_STYLE}</style>{fragment(self, 3)}</div>'
+        return Html.filled(
+            '<div class="deniably-lab"><style>{style}</style>{fragment}</div>',
+            style=Html(_STYLE), fragment=fragment(self, 3),
+        ).source  # fmt: skip
 
     def _repr_svg_(self) -> str:
         return self.pictures[0].svg()
@@ -164,38 +167,52 @@ def _cell(value: Cell) -> str:
 # --- as HTML --------------------------------------------------------------------------------------
 
 
-def fragment(experiment: Experiment, heading: int = 2) -> Html:
+def fragment(
+    experiment: Experiment, heading: int = 2, note: Callable[[str], Html] = Html.text
+) -> Html:
     """The experiment as an ``article``: question, answer, pictures, and folded the table, what it
-    was made with and the sources. ``heading`` is the level of its heading.
+    was made with and the sources. ``heading`` is the level of its heading; ``note`` writes a note.
 
     Its classes are those of the sheets ``results`` and ``lab``.
     """
-    about = f'<p class="small">{escape(experiment.about)}</p>' if experiment.about else ""
-    pictures = "".join(
-        f"<figure><figcaption>{escape(one.title)}</figcaption>{one.html()}</figure>"
+    about = _each('<p class="small">{text}</p>', [experiment.about] if experiment.about else [])
+    pictures = (
+        Html.filled(
+            "<figure><figcaption>{title}</figcaption>{picture}</figure>",
+            title=Html.text(one.title), picture=one.inline(),
+        )
         for one in experiment.pictures
-    )
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in experiment.notes)
-    sources = "".join(f"<li>{escape(str(source))}</li>" for source in experiment.sources)
-    return Html(
-        f'<article class="card lab">{about}'
-        f'<h{heading} class="q">{escape(experiment.question)}</h{heading}>'
-        f'<p class="finding">{escape(experiment.answer)}</p>{pictures}{notes}'
-        f"<details><summary>Numbers</summary>{_table(experiment)}</details>"
-        f"<details><summary>How it was made, and sources</summary>{_made(experiment)}"
-        f"<ul>{sources}</ul></details></article>"
-    )
+    )  # fmt: skip
+    return Html.filled(
+        '<article class="card lab">{about}<h{heading} class="q">{question}</h{heading}>'
+        '<p class="finding">{answer}</p>{pictures}{notes}'
+        "<details><summary>Numbers</summary>{table}</details>"
+        "<details><summary>How it was made, and sources</summary>{made}"
+        "<ul>{sources}</ul></details></article>",
+        about=about, heading=heading, question=Html.text(experiment.question),
+        answer=Html.text(experiment.answer), pictures=Html.joined("", pictures),
+        notes=_each('<p class="note">{text}</p>', experiment.notes, note), table=_table(experiment),
+        made=_made(experiment), sources=_each("<li>{text}</li>", map(str, experiment.sources)),
+    )  # fmt: skip
 
 
-def handout(title: str, experiments: Sequence[Experiment], style: str) -> str:
+def handout(title: str, experiments: Sequence[Experiment], style: str) -> Html:
     """A page that stands alone: one stylesheet inside, no script, nothing fetched."""
-    articles = "".join(fragment(one) for one in experiments)
-    return (
+    return Html.filled(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style}</style></head>"
-        f"<body><main><h1>{escape(title)}</h1>{articles}</main></body></html>\n"
-    )
+        "<title>{title}</title><style>{style}</style></head>"
+        "<body><main><h1>{title}</h1>{articles}</main></body></html>\n",
+        title=Html.text(title), style=Html.style(style),
+        articles=Html.joined("", map(fragment, experiments)),
+    )  # fmt: skip
+
+
+def _each(
+    template: LiteralString, texts: Iterable[str], writer: Callable[[str], Html] = Html.text
+) -> Html:
+    """The template with each of these texts."""
+    return Html.joined("", (Html.filled(template, text=writer(one)) for one in texts))
 
 
 def _table(experiment: Experiment) -> Html:
@@ -205,11 +222,15 @@ def _table(experiment: Experiment) -> Html:
     return plain_table(f"{of}: all numbers", heads, lines)
 
 
-def _made(experiment: Experiment) -> str:
+def _made(experiment: Experiment) -> Html:
     inputs = "; ".join(f"{name} {text_of(value)}" for name, value in experiment.inputs.items())
     command = f"deniably lab {'FILE' if experiment.about else experiment.name}"
-    mechanism = f"<p>Mechanism: {escape(experiment.mechanism)}.</p>" if experiment.mechanism else ""
-    return f"<p>Made by <code>{escape(command)}</code> with {escape(inputs)}.</p>{mechanism}"
+    mechanism = [experiment.mechanism] if experiment.mechanism else []
+    return Html.filled(
+        "<p>Made by <code>{command}</code> with {inputs}.</p>{mechanism}",
+        command=Html.text(command), inputs=Html.text(inputs),
+        mechanism=_each("<p>Mechanism: {text}.</p>", mechanism),
+    )  # fmt: skip
 
 
 def _in_page(value: Cell) -> str:

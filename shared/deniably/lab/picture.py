@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from deniably.core.languages.html import Html
 from deniably.core.table import Cell
 from deniably.results.drawing import graph
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import number
 from deniably.results.drawing.graph import Band, Bar, CrowdGroup, Dots, Drawing, Line, MosaicTile
 from deniably.results.drawing.paper import Svg
-from deniably.results.drawing.strip import Html
 
 DrawnRow = Mapping[str, Cell]
 
@@ -46,8 +46,12 @@ class Picture:
             marks.setdefault(str(point["mark"]), []).append(", ".join(values))
         return " ".join(f"{label}: {'; '.join(_some(each))}." for label, each in marks.items())
 
-    def html(self) -> Html:
+    def html(self) -> str:
         """The picture as part of a page, whose stylesheet has its classes."""
+        return self.inline().source
+
+    def inline(self) -> Html:
+        """The same, for a page that is made here."""
         return graph.inline(self.drawing, self.title, self.described)
 
     def svg(self) -> Svg:

@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 from msgspec import UNSET
 
 from deniably.core.counting import counted
+from deniably.core.languages.html import Html
 from deniably.results import among_asked, combined, narrative, places, shown
 from deniably.results.document import (
     AmongAskedResult,
@@ -33,7 +34,6 @@ from deniably.results.drawing import axes, digits, heat, plot, strip
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.digits import exact, with_unit
 from deniably.results.drawing.row import Row, ends
-from deniably.results.drawing.strip import Html
 
 _MANY = 20
 """With more choices, those that cannot be told from 0 are folded away."""
@@ -469,7 +469,9 @@ def _point(question: PointResult, heads: Heads) -> _Drawn:
         f"Coloured areas stand out from the noise, with a risk of 5{digits.NARROW}% over all"
         f" {len(question.cells)}; grey ones cannot be told from nobody."
     ]
-    picture = Html(f'<div class="side">{area_map(question)}{listed}</div>')
+    picture = Html.filled(
+        '<div class="side">{mapped}{listed}</div>', mapped=area_map(question), listed=listed
+    )
     return _Drawn([picture], line, notes, half=_widest(question.cells))
 
 
@@ -487,7 +489,7 @@ def area_map(question: PointResult, centres: Sequence[tuple[float, float]] = ())
 def _areas(question: PointResult, out: Sequence[AreaResult]) -> Html:
     """The areas that stand out, as a list beside the map."""
     if not out:
-        return Html("")
+        return Html()
     heads = [*(side.label for side in question.sides), "Share", "Interval"]
     lines = [
         [*map(places.span, one.names), reading.value, reading.bare]

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
+from deniably.core.languages.html import Html
 from deniably.results.crosstabs import RISK, CrossedResult, CrosstabResult, WithinResult
 from deniably.results.drawing import axes, digits, heat
 from deniably.results.drawing.digits import Reading
 from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin, heat_cell
 from deniably.results.drawing.row import Row, banded, share_row
-from deniably.results.drawing.strip import Html
 from deniably.results.drawing.strip import table as strip_table
 from deniably.results.narrative import level_text, quoted
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from deniably.core.languages.html import Html
 from deniably.results.comparison import RISK, AdjustedResult, DifferencesResult
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.row import Row, banded, difference_row
-from deniably.results.drawing.strip import Html
 from deniably.results.drawing.strip import table as strip_table
 from deniably.results.narrative import level_text, quoted
 from deniably.results.rows import ResultRow

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
+from typing import Final
 
+from deniably.core.languages.html import Html
 from deniably.results.cards import cards
 from deniably.results.document import SurveyResult
 
-STYLE = """
+STYLE: Final = """
 .deniably { color: #18221f; background: #fff; padding: 8px 16px; max-width: 56rem; }
 .deniably h4 { font-weight: 400; color: #52605b; margin: 24px 0 4px; }
 .deniably p { margin: 0 0 8px; } .deniably .finding { font-size: 1.2em; font-weight: 700; }
@@ -44,16 +45,26 @@ STYLE = """
 """The style of everything within the class ``deniably``."""
 
 
-def html(result: SurveyResult) -> str:
+def html(result: SurveyResult) -> Html:
     """The results as HTML for a notebook, with the same pictures as the page."""
-    parts = [f'<div class="deniably"><style>{STYLE}</style><h3>{escape(result.title)}</h3>']
+    parts = [Html.filled("<h3>{title}</h3>", title=Html.text(result.title))]
     for card in cards(result):
         question = card.question
         parts += [
-            f"<h4>{escape(question.label)}</h4>",
-            f'<p class="finding">{escape(question.sentence)}</p>',
-            *(f"<p><strong>{escape(flag)}</strong></p>" for flag in question.flags),
+            Html.filled("<h4>{label}</h4>", label=Html.text(question.label)),
+            Html.filled('<p class="finding">{said}</p>', said=Html.text(question.sentence)),
+            *(
+                Html.filled("<p><strong>{flag}</strong></p>", flag=Html.text(flag))
+                for flag in question.flags
+            ),
             *card.pictures,
-            *(f'<p class="note">{escape(note)}</p>' for note in card.notes),
+            *(Html.filled('<p class="note">{note}</p>', note=Html.text(one)) for one in card.notes),
         ]
-    return "".join([*parts, "</div>"])
+    return styled(Html.joined("", parts))
+
+
+def styled(shown: Html) -> Html:
+    """Something with the style."""
+    return Html.filled(
+        '<div class="deniably"><style>{style}</style>{shown}</div>', style=Html(STYLE), shown=shown
+    )

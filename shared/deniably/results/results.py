@@ -39,7 +39,7 @@ class Results(Table):
     document: SurveyResult
 
     def _repr_html_(self) -> str:
-        return notebook.html(self.document)
+        return notebook.html(self.document).source
 
     def figure(self, question: str, *, width: int = WIDTHS[0]) -> Svg:
         """The figure of a question for a paper, as the text of an SVG file.

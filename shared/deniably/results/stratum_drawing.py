@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from deniably.core.languages.html import Html
 from deniably.results import side_drawing
 from deniably.results.by_stratum import ApartResult, ByStratumResult, ComparedFigure
 from deniably.results.comparison import RISK
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.row import Row, banded, difference_row
-from deniably.results.drawing.strip import Html
 from deniably.results.drawing.strip import table as strip_table
 from deniably.results.narrative import level_text, quoted
 from deniably.results.side_drawing import axis

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
+from deniably.core.languages.html import Html
 from deniably.results import side_drawing
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.row import Row
-from deniably.results.drawing.strip import Html
 from deniably.results.drawing.trend import trend
 from deniably.results.narrative import quoted
 from deniably.results.side_drawing import axis

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from deniably.core.errors import NoFigure
+from deniably.core.languages.html import Html
 from deniably.core.table import Cell, Table
 from deniably.estimation.weighted import Weighing
 from deniably.results import (
@@ -38,6 +38,8 @@ from deniably.survey.questions import Question
 from deniably.survey.readable import number_text
 from deniably.survey.strata import stratum_text
 
+_NOTHING = Html()
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings(Table):
@@ -49,7 +51,7 @@ class Findings(Table):
 
     estimator: str
     document: Any
-    drawn: str = ""
+    drawn: Html = _NOTHING
 
     @property
     def estimate(self) -> float:
@@ -81,14 +83,17 @@ class Findings(Table):
     def _repr_html_(self) -> str:
         if not self.drawn:
             return super()._repr_html_()
-        if "<table" not in self.drawn:  # pictures alone, whose figures are in the table
-            style = f"<style>{notebook.STYLE}</style>"
-            return f'<div class="deniably">{style}{self.drawn}</div>{super()._repr_html_()}'
-        said = "".join(f'<p class="note">{escape(note)}</p>' for note in self.notes)
-        return (
-            f'<div class="deniably"><style>{notebook.STYLE}</style><h4>{escape(self.caption)}</h4>'
-            f"{self.drawn}{said}</div>"
+        if "<table" not in self.drawn.source:  # pictures alone, whose figures are in the table
+            return Html.joined("", [notebook.styled(self.drawn), self._html()]).source
+        said = (
+            Html.filled('<p class="note">{note}</p>', note=Html.text(note)) for note in self.notes
         )
+        shown = [_under(self.caption, self.drawn), *said]
+        return notebook.styled(Html.joined("", shown)).source
+
+
+def _under(heading: str, drawn: Html) -> Html:
+    return Html.filled("<h4>{heading}</h4>{drawn}", heading=Html.text(heading), drawn=drawn)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,7 +111,7 @@ class Subgroups(Table):
         return {value: one.to_dict() for value, one in self.parts.items()}
 
     def _repr_html_(self) -> str:
-        return "".join(notebook.html(one.document) for one in self.parts.values())
+        return Html.joined("", (notebook.html(one.document) for one in self.parts.values())).source
 
 
 class Passage(str):
@@ -115,7 +120,10 @@ class Passage(str):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        return f'<div style="white-space: pre-wrap; max-width: 42rem">{escape(self)}</div>'
+        return Html.filled(
+            '<div style="white-space: pre-wrap; max-width: 42rem">{text}</div>',
+            text=Html.text(self),
+        ).source  # fmt: skip
 
 
 SHARES = "Unbiased shares, by the inverse of the channel (Warner 1965; Wang et al. 2017)."
@@ -201,7 +209,7 @@ def of_distribution(document: SurveyResult) -> Findings:
     every = ("share", "share at most", OF_THOSE_ASKED, SHARE_ASKED)
     found = [row for row in rows(document) if row["figure"] in every]
     estimator = DISTRIBUTION if any(row["figure"] == "share at most" for row in found) else ""
-    drawn = "".join(cards(document)[0].pictures)
+    drawn = Html.joined("", cards(document)[0].pictures)
     shown = _shown(document, found, estimator or SHARES, "distribution", drawn)
     if not isinstance(question, NumberResult):
         return shown
@@ -223,8 +231,8 @@ def side_by_side(caption: str, found: Mapping[str, Findings]) -> Findings:
         texts=first.texts + 1,
         notes=[f"{value}: {note}" for value, one in found.items() for note in one.notes],
         document={"subgroups": {value: one.document for value, one in found.items()}},
-        drawn="".join(
-            f"<h4>{escape(value)}</h4>{one.drawn}" for value, one in found.items() if one.drawn
+        drawn=Html.joined(
+            "", (_under(value, one.drawn) for value, one in found.items() if one.drawn)
         ),
     )
 
@@ -348,9 +356,12 @@ def of_strata(found: ByStratumResult, weighed: Weighing | None = None) -> Findin
     said = [
         stratum_drawing.finding(found), stratum_drawing.adjusted(found, "comparison"), hidden, cost,
     ]  # fmt: skip
-    drawn = "".join(
-        f"<h4>{escape(card.figure['label'])}</h4>{card.strips}{card.differences or ''}"
-        for card in stratum_drawing.cards(found)
+    drawn = Html.joined(
+        "",
+        (
+            _under(card.figure["label"], Html.joined("", [card.strips, card.differences or Html()]))
+            for card in stratum_drawing.cards(found)
+        ),
     )
     return Findings(
         f"{found['question']} By {found['by']}",
@@ -413,7 +424,7 @@ def of_crosstab(
     of = crosstab_drawing.usual(found)
     strips = crosstab_drawing.strips(found, of)
     heat = crosstab_drawing.heat_table(found, of, titles)
-    drawn = heat if strips is None else f"{strips.picture}{heat}"
+    drawn = heat if strips is None else Html.joined("", [strips.picture, heat])
     level = level_text(found["confidence"])
     lines = [
         (*titles, "of everybody", f"{level} interval", f"of its {of[:-1]}", f"{level} interval"),
@@ -473,12 +484,12 @@ def of_waves(found: WavesResult) -> Findings:
         lines.append((one["label"], *(row.reading.value for row in wave_drawing.rows(one)), *told))
     said = [card.finding, wave_drawing.adjusted(found, "question"), found["note"] or ""]
     pictures = [
-        card.picture or "",
-        *(f"<h4>{escape(label)}</h4>{picture}" for label, picture in card.answers),
+        card.picture or Html(),
+        *(_under(label, picture) for label, picture in card.answers),
     ]
     return Findings(
         f"{question['label']} Over {len(found['waves'])} waves", _whole(WAVES, wave_rows(found)),
-        lines, 1, [note for note in said if note], TREND, found, "".join(pictures),
+        lines, 1, [note for note in said if note], TREND, found, Html.joined("", pictures),
     )  # fmt: skip
 
 
@@ -519,7 +530,11 @@ def of_mean_difference(here: Side, there: Side, found: Comparison, confidence: f
 
 
 def _shown(
-    document: SurveyResult, found: Sequence[ResultRow], estimator: str, what: str, drawn: str = ""
+    document: SurveyResult,
+    found: Sequence[ResultRow],
+    estimator: str,
+    what: str,
+    drawn: Html = _NOTHING,
 ) -> Findings:
     (question,) = document.questions
     if not found:

@@ -1,22 +1,57 @@
-"""HTML: texts in elements and in quoted attributes."""
+"""HTML, and SVG within it or alone: texts in elements and in quoted attributes."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import Self
+from typing import LiteralString, Self
 
 from deniably.core.languages.code import Code
 from deniably.core.steering import printable
 
 
-class HtmlCode(Code):
-    """A piece of HTML.
+class Html(Code):
+    """A piece of HTML or SVG. Templates of pages insert it as it is.
 
-    >>> HtmlCode.filled("<b>{label}</b>", label=HtmlCode.text("<script>"))
-    HtmlCode('<b>&lt;script&gt;</b>')
+    >>> Html.filled("<b>{label}</b>", label=Html.text("<script>"))
+    Html('<b>&lt;script&gt;</b>')
     """
 
     @classmethod
     def text(cls, text: str) -> Self:
         """A text, in an element or between the quotes of an attribute."""
         return cls._made(escape(printable(text)))
+
+    @classmethod
+    def style(cls, sheet: str) -> Self:
+        """A style sheet within its element. Raises ValueError for one that would end it."""
+        if "<" in sheet:
+            raise ValueError("a style sheet within a page has no <")
+        return cls._made(sheet)
+
+    @classmethod
+    def filled(cls, template: LiteralString, **parts: Self | float) -> Self:
+        """The template with these parts; a number is written as ``{name:.2f}`` says.
+
+        >>> Html.filled('<line y1="{y:.1f}"/>', y=1 / 3)
+        Html('<line y1="0.3"/>')
+        """
+        written = {
+            name: part.source if isinstance(part, Code) else part for name, part in parts.items()
+        }
+        return cls._made(template.format(**written))
+
+    @classmethod
+    def data(cls, json: str) -> Self:
+        """JSON within a script element of data.
+
+        It has ``<`` only inside strings. There it is escaped, so no string ends the element.
+        """
+        return cls._made(json.replace("<", r"\u003c"))
+
+    @classmethod
+    def from_library(cls, made: str) -> Self:
+        """What a library that writes HTML or SVG has made, for the modules that call one."""
+        return cls._made(made)
+
+    def __html__(self) -> str:
+        return self.source

@@ -6,11 +6,18 @@ holds the two together.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal, LiteralString
 
-INK, SOFT, LINE, GRID, CARD = "#18221f", "#52605b", "#d8dcd5", "#e3e6e0", "#fff"
-MARK, SECOND, MUTE, WARN = "#0b6158", "#a8480c", "#66736e", "#9a2b10"
+INK: Final = "#18221f"
+SOFT: Final = "#52605b"
+LINE: Final = "#d8dcd5"
+GRID: Final = "#e3e6e0"
+CARD: Final = "#fff"
+MARK: Final = "#0b6158"
+SECOND: Final = "#a8480c"
+MUTE: Final = "#66736e"
+WARN: Final = "#9a2b10"
 
 Tone = Literal["mark", "second", "mute", "warn"]
 """What a mark is: the thing itself, the other one, one that stands back, one that is false."""
-TONES: dict[Tone, str] = {"mark": MARK, "second": SECOND, "mute": MUTE, "warn": WARN}
+TONES: dict[Tone, LiteralString] = {"mark": MARK, "second": SECOND, "mute": MUTE, "warn": WARN}

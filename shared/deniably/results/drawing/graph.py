@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
+from typing import Literal, LiteralString
 
+from deniably.core.languages.html import Html
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.colours import CARD, GRID, INK, MUTE, SOFT, TONES, Tone
 from deniably.results.drawing.letters import wrap
 from deniably.results.drawing.paper import Svg
-from deniably.results.drawing.strip import Html
 
 FILE_WIDTH = 640
 """Pixels of a drawing that stands alone."""
@@ -38,6 +38,7 @@ _EDGE = 12
 _PERSON, _OF_A_ROW = 22, 10
 _OPACITY = {95: 0.14, 80: 0.24, 50: 0.45}
 _CHARACTERS = 44  # of the whole width of a phone
+_LEFTMOST, _RIGHTMOST, _INDENT, _NOTHING = Html("0"), Html("100%"), Html(' dx="6"'), Html()
 
 Columns = tuple[str, ...]
 """The columns of the rows that the numbers of a point were taken from."""
@@ -168,36 +169,42 @@ Drawing = Graph | Bars | Crowd | Mosaic
 def inline(drawing: Drawing, title: str, about: str) -> Html:
     """The drawing as part of a page; ``about`` says its numbers in words."""
     height, parts = _parts(drawing)
-    return Html(
-        f'<svg class="plot graph" height="{height}" font-size="13" role="img"'
-        f' aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title><desc>{escape(about)}</desc>{''.join(parts)}</svg>"
-    )
+    return Html.filled(
+        '<svg class="plot graph" height="{height}" font-size="13" role="img" aria-label="{title}">'
+        "<title>{title}</title><desc>{about}</desc>{parts}</svg>",
+        height=height, title=Html.text(title), about=Html.text(about),
+        parts=Html.joined("", parts),
+    )  # fmt: skip
 
 
 def file(drawing: Drawing, title: str, about: str) -> Svg:
     """The drawing as a file that needs nothing else."""
     height, parts = _parts(drawing)
     room = FILE_WIDTH - 2 * _EDGE
-    look = f' font-size="15" font-weight="bold" fill="{INK}"'
+    look = Html.filled(' font-size="15" font-weight="bold" fill="{ink}"', ink=Html(INK))
     lines = wrap(title, 15, room, bold=True)
-    heading = [_text(f"{_EDGE}", 24 + _LINE * k, line, "", look) for k, line in enumerate(lines)]
+    heading = [_text(_px(_EDGE), 24 + _LINE * k, line, "", look) for k, line in enumerate(lines)]
     top = 20 + _LINE * len(lines)
     return Svg(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{FILE_WIDTH}"'
-        f' height="{height + top + _EDGE}" font-size="13" role="img"'
-        ' font-family="Helvetica, Arial, Liberation Sans, sans-serif">'
-        f"<title>{escape(title)}</title><desc>{escape(about)}</desc>"
-        f'<rect width="100%" height="100%" fill="{CARD}"/>{"".join(heading)}'
-        f'<svg x="{_EDGE}" y="{top}" width="{room}" height="{height}" overflow="visible">'
-        f"{''.join(parts)}</svg></svg>\n"
-    )
+        Html.filled(
+            '<svg xmlns="http://www.w3.org/2000/svg" width="{across}" height="{down}"'
+            ' font-size="13" role="img"'
+            ' font-family="Helvetica, Arial, Liberation Sans, sans-serif">'
+            "<title>{title}</title><desc>{about}</desc>"
+            '<rect width="100%" height="100%" fill="{card}"/>{heading}'
+            '<svg x="{edge}" y="{top}" width="{room}" height="{height}" overflow="visible">'
+            "{parts}</svg></svg>\n",
+            across=FILE_WIDTH, down=height + top + _EDGE, title=Html.text(title),
+            about=Html.text(about), card=Html(CARD), heading=Html.joined("", heading), edge=_EDGE,
+            top=top, room=room, height=height, parts=Html.joined("", parts),
+        )
+    )  # fmt: skip
 
 
 # --- below ------------------------------------------------------------------------------------
 
 
-def _parts(drawing: Drawing) -> tuple[int, list[str]]:
+def _parts(drawing: Drawing) -> tuple[int, list[Html]]:
     match drawing:
         case Graph():
             return _graph(drawing)
@@ -219,153 +226,177 @@ def _top(graph: Graph) -> int:
     return _LINE * len(graph.layers) + 2 * _LINE
 
 
-def _graph(graph: Graph) -> tuple[int, list[str]]:
+def _graph(graph: Graph) -> tuple[int, list[Html]]:
     keys = [_key(layer, place) for place, layer in enumerate(graph.layers)]
     top = _top(graph)
     bottom = top + _TALL
-    parts = [*keys, _text("0", top - _LINE - 2, graph.up_label)]
+    parts = [*keys, _text(_LEFTMOST, top - _LINE - 2, graph.up_label)]
     for value, words in graph.up.ticks:
         y = _y(graph.up, value, top)
-        parts.append(_grid("0", "100%", y, y, dark=value in (graph.up.low, graph.up.zero)))
-        parts.append(_text("0", y - 4, words))
+        dark = value in (graph.up.low, graph.up.zero)
+        parts.append(_grid(_LEFTMOST, _RIGHTMOST, y, y, dark=dark))
+        parts.append(_text(_LEFTMOST, y - 4, words))
     for value, words in graph.across.ticks:
-        x = _x(graph, value)
-        parts.append(_grid(x, None, bottom, bottom + 5, dark=True))
-        parts.append(_text(x, bottom + 19, words, "middle", _inwards(x, words)))
-    parts.append(_text("100%", bottom + _BELOW - 5, graph.across_label, "end"))
+        at = _x(graph, value)
+        x = Html.filled("{at:.3f}%", at=at)
+        parts.append(_grid(x, x, bottom, bottom + 5, dark=True))
+        parts.append(_text(x, bottom + 19, words, "middle", _inwards(at, words)))
+    parts.append(_text(_RIGHTMOST, bottom + _BELOW - 5, graph.across_label, "end"))
     parts += [_layer(layer, graph, top) for layer in graph.layers]
     return bottom + _BELOW, parts
 
 
-def _inwards(x: str, words: str) -> str:
+def _inwards(x: float, words: str) -> Html:
     """A long number at the right end would leave the card on a phone."""
-    long = len(words) > len("100,000") and float(x.rstrip("%")) > RIGHT - 4
-    return ' dx="-12"' if long else ""
+    long = len(words) > len("100,000") and x > RIGHT - 4
+    return Html(' dx="-12"' if long else "")
 
 
-def _layer(layer: GraphLayer, graph: Graph, top: float) -> str:
+def _layer(layer: GraphLayer, graph: Graph, top: float) -> Html:
     if isinstance(layer, Dots):
-        dots = "".join(
-            f'<circle cx="{_x(graph, x)}" cy="{_y(graph.up, y, top):.2f}" r="4"/>'
+        dots = (
+            Html.filled(
+                '<circle cx="{x:.3f}%" cy="{y:.2f}" r="4"/>',
+                x=_x(graph, x), y=_y(graph.up, y, top),
+            )
             for x, y in layer.points
-        )
-        return f"<g {_dot_look(layer.tone, layer.open)}>{dots}</g>"
+        )  # fmt: skip
+        return _group(_dot_look(layer.tone, layer.open), Html.joined("", dots))
     left = _left(graph)
-    return (
-        f'<svg x="{left:g}%" y="{top}" width="{RIGHT - left:g}%" height="{_TALL}"'
-        f' viewBox="0 0 {STRETCHED} {STRETCHED}" preserveAspectRatio="none">'
-        f"{_stretched(layer, graph)}</svg>"
-    )
+    return Html.filled(
+        '<svg x="{left:g}%" y="{top}" width="{across:g}%" height="{tall}"'
+        ' viewBox="0 0 {side} {side}" preserveAspectRatio="none">{drawn}</svg>',
+        left=left, top=top, across=RIGHT - left, tall=_TALL, side=STRETCHED,
+        drawn=_stretched(layer, graph),
+    )  # fmt: skip
 
 
-def _stretched(layer: Line | Band, graph: Graph) -> str:
-    def place(x: float, y: float) -> str:
+def _group(look: Html, inside: Html) -> Html:
+    return Html.filled("<g {look}>{inside}</g>", look=look, inside=inside)
+
+
+def _stretched(layer: Line | Band, graph: Graph) -> Html:
+    def place(x: float, y: float) -> Html:
         across, up = (STRETCHED / 100 * one for one in (graph.across.at(x), graph.up.at(y)))
-        return f"{across:.2f},{STRETCHED - up:.2f}"
+        return Html.filled("{x:.2f},{y:.2f}", x=across, y=STRETCHED - up)
 
     if isinstance(layer, Line):
-        points = " ".join(place(x, y) for x, y in layer.points)
-        return (
-            f'<polyline points="{points}" {_line_look(layer)} vector-effect="non-scaling-stroke"/>'
-        )
+        return Html.filled(
+            '<polyline points="{points}" {look} vector-effect="non-scaling-stroke"/>',
+            points=Html.joined(" ", (place(x, y) for x, y in layer.points)),
+            look=_line_look(layer),
+        )  # fmt: skip
     there = [place(x, high) for x, _, high in layer.points]
     back = [place(x, low) for x, low, _ in reversed(layer.points)]
-    return f'<polygon points="{" ".join([*there, *back])}" {_band_look(layer.tone, layer.level)}/>'
+    return Html.filled(
+        '<polygon points="{points}" {look}/>',
+        points=Html.joined(" ", [*there, *back]), look=_band_look(layer.tone, layer.level),
+    )  # fmt: skip
 
 
-def _key(layer: GraphLayer, place: int) -> str:
+def _key(layer: GraphLayer, place: int) -> Html:
     """The layer's line of the legend."""
     y = _LINE * place + 10
     match layer:
         case Dots():
-            look = _dot_look(layer.tone, layer.open)
-            mark = f'<g {look}><circle class="key" cx="12" cy="{y}" r="4"/></g>'
+            dot = Html.filled('<circle class="key" cx="12" cy="{y}" r="4"/>', y=y)
+            mark = _group(_dot_look(layer.tone, layer.open), dot)
         case Line():
-            mark = f'<path d="M0 {y}h24" {_line_look(layer)}/>'
+            mark = Html.filled('<path d="M0 {y}h24" {look}/>', y=y, look=_line_look(layer))
         case Band():
-            look = _band_look(layer.tone, layer.level)
-            mark = f'<rect y="{y - 6}" width="24" height="12" {look}/>'
-    return f"{mark}{_text('32', y + 4.5, layer.label)}"
+            mark = Html.filled(
+                '<rect y="{y}" width="24" height="12" {look}/>',
+                y=y - 6, look=_band_look(layer.tone, layer.level),
+            )  # fmt: skip
+    return Html.joined("", [mark, _text(_px(32), y + 4.5, layer.label)])
 
 
-def _bars(bars: Bars) -> tuple[int, list[str]]:
-    lines, at = list[str](), 0
+def _bars(bars: Bars) -> tuple[int, list[Html]]:
+    lines, at = list[Html](), 0
+    bold = Html(' font-weight="bold"')
     for bar in bars.bars:
         beside = len(bar.label) + len(bar.text) <= _BESIDE
-        lines.append(_text("0", at + 15, bar.label, fill="ink"))
+        lines.append(_text(_LEFTMOST, at + 15, bar.label, fill="ink"))
         at += 0 if beside else _LINE
-        lines.append(_text("100%", at + 15, bar.text, "end", ' font-weight="bold"', fill="ink"))
+        lines.append(_text(_RIGHTMOST, at + 15, bar.text, "end", bold, fill="ink"))
         lines += _bar(bar, bars.across, at)
         at += _BAR_ROW
     bottom = at + 4
-    parts: list[str] = []
+    parts: list[Html] = []
     for value, words in bars.across.ticks:
         x, dark = _wide(bars.across, value), value == bars.across.low
-        parts.append(_grid(x, None, 0, bottom, dark=dark))
+        parts.append(_grid(x, x, 0, bottom, dark=dark))
         parts.append(_text(x, bottom + 15, words, "" if dark else "middle"))
-    parts += [*lines, _text("100%", bottom + 36, bars.across_label, "end")]
+    parts += [*lines, _text(_RIGHTMOST, bottom + 36, bars.across_label, "end")]
     return bottom + _BELOW, parts
 
 
-def _bar(bar: Bar, across: Axis, y: int) -> Iterator[str]:
-    yield (
-        f'<rect class="b b50 t-{bar.tone}" y="{y + 22}" height="{_BAR}"'
-        f' width="{_wide(across, bar.value)}"'
-        f' fill="{TONES[bar.tone]}" fill-opacity="{_OPACITY[50]}"/>'
-    )
+def _bar(bar: Bar, across: Axis, y: int) -> Iterator[Html]:
+    tone, colour = Html(bar.tone), Html(TONES[bar.tone])
+    yield Html.filled(
+        '<rect class="b b50 t-{tone}" y="{y}" height="{height}" width="{width}"'
+        ' fill="{colour}" fill-opacity="{opacity}"/>',
+        tone=tone, y=y + 22, height=_BAR, width=_wide(across, bar.value), colour=colour,
+        opacity=_OPACITY[50],
+    )  # fmt: skip
     if bar.ends:
         low, high = (_wide(across, end) for end in bar.ends)
-        yield (
-            f'<line class="l t-{bar.tone}" x1="{low}" x2="{high}" y1="{y + 29}" y2="{y + 29}"'
-            f' stroke="{TONES[bar.tone]}" stroke-width="2"/>'
-        )
+        yield Html.filled(
+            '<line class="l t-{tone}" x1="{low}" x2="{high}" y1="{y}" y2="{y}"'
+            ' stroke="{colour}" stroke-width="2"/>',
+            tone=tone, low=low, high=high, y=y + 29, colour=colour,
+        )  # fmt: skip
     if bar.dot is not None:
-        yield (
-            f"<g {_dot_look('second', False)}>"
-            f'<circle cx="{_wide(across, bar.dot)}" cy="{y + 29}" r="5"/></g>'
-        )
+        x = _wide(across, bar.dot)
+        dot = Html.filled('<circle cx="{x}" cy="{y}" r="5"/>', x=x, y=y + 29)
+        yield _group(_dot_look("second", False), dot)
 
 
-def _crowd(crowd: Crowd) -> tuple[int, list[str]]:
-    parts: list[str] = []
+def _crowd(crowd: Crowd) -> tuple[int, list[Html]]:
+    parts: list[Html] = []
     for place, group in enumerate(crowd.groups):
         y = _LINE * place + 10
-        parts.append(
-            f"<g {_dot_look(group.tone, not group.filled)}>"
-            f'<circle class="key" cx="8" cy="{y}" r="6"/></g>'
-            f"{_text('24', y + 4.5, f'{group.count} {group.label}')}"
-        )
+        dot = Html.filled('<circle class="key" cx="8" cy="{y}" r="6"/>', y=y)
+        parts.append(_group(_dot_look(group.tone, not group.filled), dot))
+        parts.append(_text(_px(24), y + 4.5, f"{group.count} {group.label}"))
     top, person = _LINE * len(crowd.groups) + 8, 0
     for group in crowd.groups:
-        dots = ""
+        dots: list[Html] = []
         for _ in range(group.count):
             row, column = divmod(person, _OF_A_ROW)
-            dots += (
-                f'<circle cx="{(column + 0.5) * _PERSON:g}" cy="{top + (row + 0.5) * _PERSON:g}"'
-                ' r="7"/>'
-            )
+            dots.append(
+                Html.filled(
+                    '<circle cx="{x:g}" cy="{y:g}" r="7"/>',
+                    x=(column + 0.5) * _PERSON, y=top + (row + 0.5) * _PERSON,
+                )
+            )  # fmt: skip
             person += 1
-        parts.append(f"<g {_dot_look(group.tone, not group.filled)}>{dots}</g>")
+        parts.append(_group(_dot_look(group.tone, not group.filled), Html.joined("", dots)))
     return top + _PERSON * -(-person // _OF_A_ROW) + 4, parts
 
 
-def _areas(areas: Mosaic) -> tuple[int, list[str]]:
-    parts: list[str] = []
+def _areas(areas: Mosaic) -> tuple[int, list[Html]]:
+    parts: list[Html] = []
     left = up = 0.0
     column = 0
     for area in areas.areas:
+        x = Html.filled("{x:.2f}%", x=100 * left)
         if up == 0.0:
-            parts.append(_text(f"{100 * left:.2f}%", 14, areas.columns[column]))
+            parts.append(_text(x, 14, areas.columns[column]))
         y = _LINE + _TALL * (1 - up - area.up)
         parts.append(
-            f'<rect class="b b{area.level} t-{area.tone} edge" x="{100 * left:.3f}%" y="{y:.2f}"'
-            f' width="{100 * area.across:.3f}%" height="{_TALL * area.up:.2f}"'
-            f' fill="{TONES[area.tone]}" fill-opacity="{_OPACITY[area.level]}" stroke="{CARD}"/>'
-        )
+            Html.filled(
+                '<rect class="b b{level} t-{tone} edge" x="{x:.3f}%" y="{y:.2f}"'
+                ' width="{width:.3f}%" height="{height:.2f}"'
+                ' fill="{colour}" fill-opacity="{opacity}" stroke="{card}"/>',
+                level=area.level, tone=Html(area.tone), x=100 * left, y=y,
+                width=100 * area.across, height=_TALL * area.up, colour=Html(TONES[area.tone]),
+                opacity=_OPACITY[area.level], card=Html(CARD),
+            )
+        )  # fmt: skip
         for place, words in enumerate(area.text.split("\n")):
             if _fits(area, place, words):
-                words_at = f"{100 * left:.2f}%", y + _LINE * place + 17
-                parts.append(_text(*words_at, words, extra=' dx="6"', fill="ink"))
+                parts.append(_text(x, y + _LINE * place + 17, words, "", _INDENT, fill="ink"))
         up += area.up
         if up > 1 - 1e-9:
             left, up, column = left + area.across, 0.0, column + 1
@@ -375,34 +406,53 @@ def _areas(areas: Mosaic) -> tuple[int, list[str]]:
 # --- looks ------------------------------------------------------------------------------------
 
 
-def _line_look(line: Line) -> str:
-    dash = ' stroke-dasharray="6 5"' if line.dashed else ""
-    return f'class="l t-{line.tone}" fill="none" stroke="{TONES[line.tone]}" stroke-width="2"{dash}'
+def _line_look(line: Line) -> Html:
+    return Html.filled(
+        'class="l t-{tone}" fill="none" stroke="{colour}" stroke-width="2"{dash}',
+        tone=Html(line.tone), colour=Html(TONES[line.tone]),
+        dash=Html(' stroke-dasharray="6 5"' if line.dashed else ""),
+    )  # fmt: skip
 
 
-def _band_look(tone: Tone, level: int) -> str:
-    return f'class="b b{level} t-{tone}" fill="{TONES[tone]}" fill-opacity="{_OPACITY[level]}"'
+def _band_look(tone: Tone, level: int) -> Html:
+    return Html.filled(
+        'class="b b{level} t-{tone}" fill="{colour}" fill-opacity="{opacity}"',
+        level=level, tone=Html(tone), colour=Html(TONES[tone]), opacity=_OPACITY[level],
+    )  # fmt: skip
 
 
-def _dot_look(tone: Tone, hollow: bool) -> str:
+def _dot_look(tone: Tone, hollow: bool) -> Html:
     fill, stroke = (CARD, TONES[tone]) if hollow else (TONES[tone], CARD)
-    return f'class="d{" o" * hollow} t-{tone}" fill="{fill}" stroke="{stroke}" stroke-width="1.5"'
+    return Html.filled(
+        'class="d{open} t-{tone}" fill="{fill}" stroke="{stroke}" stroke-width="1.5"',
+        open=Html(" o" if hollow else ""), tone=Html(tone), fill=Html(fill), stroke=Html(stroke),
+    )  # fmt: skip
 
 
-def _grid(x1: str, x2: str | None, y1: float, y2: float, *, dark: bool) -> str:
-    return (
-        f'<line class="g{" z" * dark}" x1="{x1}" x2="{x2 or x1}" y1="{y1:.1f}" y2="{y2:.1f}"'
-        f' stroke="{MUTE if dark else GRID}"/>'
-    )
+def _grid(x1: Html, x2: Html, y1: float, y2: float, *, dark: bool) -> Html:
+    return Html.filled(
+        '<line class="g{dark}" x1="{x1}" x2="{x2}" y1="{y1:.1f}" y2="{y2:.1f}" stroke="{colour}"/>',
+        dark=Html(" z" if dark else ""), x1=x1, x2=x2, y1=y1, y2=y2,
+        colour=Html(MUTE if dark else GRID),
+    )  # fmt: skip
 
 
 def _text(
-    x: str, y: float, words: str, anchor: str = "", extra: str = "", *, fill: str = "soft"
-) -> str:
-    side = f' text-anchor="{anchor}"' if anchor else ""
-    look = "" if "fill=" in extra else f' fill="{INK if fill == "ink" else SOFT}"'
-    kind = ' class="ink"' if fill == "ink" else ""
-    return f'<text{kind} x="{x}" y="{y:.1f}"{side}{look}{extra}>{escape(words)}</text>'
+    x: Html, y: float, words: str, anchor: LiteralString = "", extra: Html = _NOTHING, *,
+    fill: Literal["soft", "ink"] = "soft",
+) -> Html:  # fmt: skip
+    side = Html.filled(' text-anchor="{anchor}"', anchor=Html(anchor)) if anchor else _NOTHING
+    colour = Html.filled(' fill="{ink}"', ink=Html(INK if fill == "ink" else SOFT))
+    return Html.filled(
+        '<text{kind} x="{x}" y="{y:.1f}"{side}{colour}{extra}>{words}</text>',
+        kind=Html(' class="ink"' if fill == "ink" else ""), x=x, y=y, side=side,
+        colour=_NOTHING if "fill=" in extra.source else colour, extra=extra,
+        words=Html.text(words),
+    )  # fmt: skip
+
+
+def _px(at: int) -> Html:
+    return Html.filled("{at}", at=at)
 
 
 def _fits(area: MosaicTile, line: int, words: str) -> bool:
@@ -416,9 +466,10 @@ def _left(graph: Graph) -> float:
     return max(LEFT, round(100 * (longest + 1) / _CHARACTERS, 1))
 
 
-def _x(graph: Graph, value: float) -> str:
+def _x(graph: Graph, value: float) -> float:
+    """Per cent of the width."""
     left = _left(graph)
-    return f"{left + (RIGHT - left) * graph.across.at(value) / 100:.3f}%"
+    return left + (RIGHT - left) * graph.across.at(value) / 100
 
 
 def _y(axis: Axis, value: float, top: float) -> float:
@@ -426,9 +477,9 @@ def _y(axis: Axis, value: float, top: float) -> float:
     return top + _TALL * (1 - axis.at(value) / 100)
 
 
-def _wide(axis: Axis, value: float) -> str:
+def _wide(axis: Axis, value: float) -> Html:
     """Where a value of a bar is; the words of the last tick have room beside it."""
-    return f"{_BARS * axis.at(value) / 100:.3f}%"
+    return Html.filled("{at:.3f}%", at=_BARS * axis.at(value) / 100)
 
 
 # --- the numbers of a drawing -----------------------------------------------------------------

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
+from deniably.core.languages.html import Html
 from deniably.results.drawing.digits import Reading, share
-from deniably.results.drawing.strip import Html
 
 _SHADES = 5
 
@@ -50,36 +49,59 @@ def heat_cell(estimate: float, interval: Sequence[float], most: float, *, seen: 
 
 def table(caption: str, shown: Heat) -> Html:
     """The table for a page."""
-    rows, columns, cells = shown.rows, shown.columns, shown.cells
-    last = '<th scope="col" class="m">All</th>' if rows.readings else ""
-    heads = "".join(f'<th scope="col">{escape(label)}</th>' for label in columns.labels)
+    rows, columns = shown.rows, shown.columns
+    last = Html('<th scope="col" class="m">All</th>') if rows.readings else Html()
+    heads = (
+        Html.filled('<th scope="col">{label}</th>', label=Html.text(label))
+        for label in columns.labels
+    )
     beside: Sequence[Reading | None] = rows.readings or [None] * len(rows.labels)
-    body = "".join(
-        f'<tr><th scope="row">{escape(label)}</th>{"".join(map(_cell, line))}{_margin(margin)}</tr>'
-        for label, line, margin in zip(rows.labels, cells, beside, strict=True)
-    )
-    below = ""
-    if columns.readings:
-        sums = "".join(map(_margin, columns.readings))
-        corner = "<td></td>" if rows.readings else ""
-        below = f'<tr><th scope="row" class="m">All</th>{sums}{corner}</tr>'
-    return Html(
-        f'<table class="heat"><caption class="unseen">{escape(caption)}</caption><thead><tr>'
-        f'<td></td><th colspan="{len(columns.labels)}" scope="colgroup" class="axis">'
-        f"{escape(columns.title)}</th>{'<td></td>' if last else ''}</tr>"
-        f'<tr><th class="axis" scope="col">{escape(rows.title)}</th>{heads}{last}</tr></thead>'
-        f"<tbody>{body}{below}</tbody></table>"
-    )
+    body = (
+        Html.filled(
+            '<tr><th scope="row">{label}</th>{cells}{margin}</tr>',
+            label=Html.text(label), cells=Html.joined("", map(_cell, line)), margin=_margin(margin),
+        )
+        for label, line, margin in zip(rows.labels, shown.cells, beside, strict=True)
+    )  # fmt: skip
+    return Html.filled(
+        '<table class="heat"><caption class="unseen">{caption}</caption><thead><tr>'
+        '<td></td><th colspan="{span}" scope="colgroup" class="axis">{across}</th>{corner}</tr>'
+        '<tr><th class="axis" scope="col">{down}</th>{heads}{last}</tr></thead>'
+        "<tbody>{body}{below}</tbody></table>",
+        caption=Html.text(caption), span=len(columns.labels), across=Html.text(columns.title),
+        corner=_corner(shown), down=Html.text(rows.title), heads=Html.joined("", heads), last=last,
+        body=Html.joined("", body), below=_below(shown),
+    )  # fmt: skip
 
 
-def _cell(one: HeatCell) -> str:
-    kind = "no" if one.hatched else f"q{one.shade}"
-    return f'<td class="{kind}">{_texts(one.reading)}</td>'
+def _corner(shown: Heat) -> Html:
+    """The empty cell where both margins meet."""
+    return Html("<td></td>") if shown.rows.readings else Html()
 
 
-def _margin(reading: Reading | None) -> str:
-    return "" if reading is None else f'<td class="m">{_texts(reading)}</td>'
+def _below(shown: Heat) -> Html:
+    """The line of the columns' margins."""
+    if not shown.columns.readings:
+        return Html()
+    return Html.filled(
+        '<tr><th scope="row" class="m">All</th>{sums}{corner}</tr>',
+        sums=Html.joined("", map(_margin, shown.columns.readings)), corner=_corner(shown),
+    )  # fmt: skip
 
 
-def _texts(reading: Reading) -> str:
-    return f"<b>{escape(reading.value)}</b> <span>{escape(reading.bare)}</span>"
+def _cell(one: HeatCell) -> Html:
+    kind = Html("no") if one.hatched else Html.filled("q{shade}", shade=one.shade)
+    return Html.filled('<td class="{kind}">{texts}</td>', kind=kind, texts=_texts(one.reading))
+
+
+def _margin(reading: Reading | None) -> Html:
+    if reading is None:
+        return Html()
+    return Html.filled('<td class="m">{texts}</td>', texts=_texts(reading))
+
+
+def _texts(reading: Reading) -> Html:
+    return Html.filled(
+        "<b>{value}</b> <span>{interval}</span>",
+        value=Html.text(reading.value), interval=Html.text(reading.bare),
+    )  # fmt: skip

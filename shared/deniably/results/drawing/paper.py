@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
+from deniably.core.languages.html import Html
 from deniably.results.drawing.sheet import GAP, INK, LABEL, LEDE, NOTE, SOFT, TITLE, Sheet, xml
 
 WIDTHS = (85, 180)
@@ -23,7 +24,14 @@ class Svg(str):
 
     __slots__ = ()
 
+    def __new__(cls, drawn: Html) -> Self:
+        """The file of a drawing."""
+        return super().__new__(cls, drawn.source)
+
     def _repr_svg_(self) -> str:
+        return self
+
+    def __html__(self) -> str:
         return self
 
 
@@ -94,9 +102,14 @@ def svg(figure: Paper, millimetres: int = WIDTHS[0]) -> Svg:
         sheet.paragraph(note, NOTE, colour=SOFT)
     sheet.down(2)
     return Svg(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{millimetres}mm"'
-        f' height="{sheet.at * _POINT:.2f}mm" viewBox="0 0 {across:.1f} {sheet.at:.1f}"'
-        f' font-family="Helvetica, Arial, Liberation Sans, sans-serif" fill="{INK}" role="img">'
-        f"<title>{xml(figure.title)}</title><desc>{xml(figure.described)}</desc>"
-        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(sheet.drawn)}</svg>\n'
-    )
+        Html.filled(
+            '<svg xmlns="http://www.w3.org/2000/svg" width="{millimetres}mm"'
+            ' height="{high:.2f}mm" viewBox="0 0 {across:.1f} {down:.1f}"'
+            ' font-family="Helvetica, Arial, Liberation Sans, sans-serif" fill="{ink}" role="img">'
+            "<title>{title}</title><desc>{about}</desc>"
+            '<rect width="100%" height="100%" fill="#fff"/>{drawn}</svg>\n',
+            millimetres=millimetres, high=sheet.at * _POINT, across=across, down=sheet.at,
+            ink=Html(INK), title=xml(figure.title), about=xml(figure.described),
+            drawn=Html.joined("", sheet.drawn),
+        )
+    )  # fmt: skip

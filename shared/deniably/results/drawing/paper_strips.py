@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import LiteralString
 
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.digits import inside
@@ -53,7 +54,7 @@ class PaperStrips:
         )
 
 
-def colour(row: Row) -> str:
+def colour(row: Row) -> LiteralString:
     """The colour of a row's marks: grey where it is set aside, or shows nothing."""
     return SOFT if row.aside or row.muted else MARK
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import LiteralString
 
 from deniably.results.drawing.digits import Reading
 from deniably.results.drawing.heat import Heat, HeatCell
@@ -137,7 +138,12 @@ class _Block:
         return self.labels + (place + 0.5) * self.each
 
     def _raised(
-        self, lines: Sequence[str], x: float, height: float, colour: str, anchor: str
+        self,
+        lines: Sequence[str],
+        x: float,
+        height: float,
+        colour: LiteralString,
+        anchor: LiteralString,
     ) -> None:
         """Lines that end at the foot of the heading."""
         top = self.sheet.at + height - len(lines) * AXIS * LEADING

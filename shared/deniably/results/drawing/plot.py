@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
+from deniably.core.languages.html import Html
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.digits import Reading, number, with_unit
-from deniably.results.drawing.strip import Html, grid
+from deniably.results.drawing.strip import grid
 
 DOTS = 20
 """Each dot stands for one in 20 people."""
@@ -30,18 +30,23 @@ def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
     columns = [min(_COLUMNS - 1, int(axis.at(one) / 100 * _COLUMNS)) for one in values]
     height = max(_HEIGHT, max(Counter(columns).values(), default=0) * _STEP + 8)
     stacked: Counter[int] = Counter()
-    circles = ""
+    circles: list[Html] = []
     for index, column in enumerate(columns):
         y = height - _RADIUS - 1 - stacked[column] * _STEP
         stacked[column] += 1
-        circles += (
-            f'<circle class="d{" o" * (index >= known)}" cx="{(column + 0.5) / _COLUMNS:.2%}"'
-            f' cy="{y:g}" r="{_RADIUS}"/>'
-        )
-    return Html(
-        f'<svg class="plot" height="{height + 1:g}" aria-hidden="true">{grid(axis, f"{height:g}")}'
-        f'<line class="g z" x1="0" x2="100%" y1="{height:g}" y2="{height:g}"/>{circles}</svg>'
-    )
+        circles.append(
+            Html.filled(
+                '<circle class="d{open}" cx="{x:.2%}" cy="{y:g}" r="{radius}"/>',
+                open=Html(" o" if index >= known else ""), x=(column + 0.5) / _COLUMNS, y=y,
+                radius=_RADIUS,
+            )
+        )  # fmt: skip
+    return Html.filled(
+        '<svg class="plot" height="{down:g}" aria-hidden="true">{grid}'
+        '<line class="g z" x1="0" x2="100%" y1="{height:g}" y2="{height:g}"/>{circles}</svg>',
+        down=height + 1, height=height, circles=Html.joined("", circles),
+        grid=grid(axis, Html.filled("{height:g}", height=height)),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -97,37 +102,43 @@ def area_map(about: str, shown: AreaMap, centres: Sequence[tuple[float, float]] 
         for row in range(cells)
     ]
     parts += [_ring(place, index) for index, place in enumerate(centres)]
-    return Html(
-        f'<div class="map" role="img" aria-label="{escape(about)}">'
-        f'<svg class="yax" aria-hidden="true">{_upwards(sides[1], cells)}</svg>'
-        f'<svg class="sq" aria-hidden="true">{"".join(parts)}</svg>'
-        f'<svg class="x xax" aria-hidden="true">{_across(sides[0], cells)}</svg></div>'
-    )
+    return Html.filled(
+        '<div class="map" role="img" aria-label="{about}">'
+        '<svg class="yax" aria-hidden="true">{up}</svg>'
+        '<svg class="sq" aria-hidden="true">{parts}</svg>'
+        '<svg class="x xax" aria-hidden="true">{across}</svg></div>',
+        about=Html.text(about), up=_upwards(sides[1], cells), parts=Html.joined("", parts),
+        across=_across(sides[0], cells),
+    )  # fmt: skip
 
 
-def _area(size: float, column: int, row: int, shown: AreaMap, area: Area | None) -> str:
-    place = (
-        f'x="{column * size:.2f}%" y="{row * size:.2f}%" width="{size:.2f}%" height="{size:.2f}%"'
+def _area(size: float, column: int, row: int, shown: AreaMap, area: Area | None) -> Html:
+    x, y = column * size, row * size
+    place = Html.filled(
+        'x="{x:.2f}%" y="{y:.2f}%" width="{size:.2f}%" height="{size:.2f}%"', x=x, y=y, size=size
     )
     if area is None:
-        return f'<rect class="cell off" {place}/>'
+        return Html.filled('<rect class="cell off" {place}/>', place=place)
+    drawn = Html.filled(
+        '<rect class="cell on" {place} fill-opacity="{opacity:.2f}"/>',
+        place=place, opacity=shown.opacity(area),
+    )  # fmt: skip
     # Beyond six areas a side, the words would not fit; the list beside the map has them.
-    words = (
-        f'<text class="ink" x="{column * size:.2f}%" y="{row * size:.2f}%" dx="6" dy="18">'
-        f"{escape(area.reading.value)}</text>"
-        if size > 16
-        else ""
-    )
-    return f'<rect class="cell on" {place} fill-opacity="{shown.opacity(area):.2f}"/>{words}'
+    if size <= 16:
+        return drawn
+    words = Html.filled(
+        '<text class="ink" x="{x:.2f}%" y="{y:.2f}%" dx="6" dy="18">{value}</text>',
+        x=x, y=y, value=Html.text(area.reading.value),
+    )  # fmt: skip
+    return Html.joined("", [drawn, words])
 
 
-def _ring(place: tuple[float, float], index: int) -> str:
-    x, y = f"{place[0]:.2%}", f"{1 - place[1]:.2%}"
-    return (
-        f'<circle class="ring" cx="{x}" cy="{y}" r="13"/>'
-        f'<text class="ringlab" x="{x}" y="{y}" dy="5" text-anchor="middle">'
-        f"{group_letter(index)}</text>"
-    )
+def _ring(place: tuple[float, float], index: int) -> Html:
+    return Html.filled(
+        '<circle class="ring" cx="{x:.2%}" cy="{y:.2%}" r="13"/>'
+        '<text class="ringlab" x="{x:.2%}" y="{y:.2%}" dy="5" text-anchor="middle">{letter}</text>',
+        x=place[0], y=1 - place[1], letter=Html.text(group_letter(index)),
+    )  # fmt: skip
 
 
 def group_letter(index: int) -> str:
@@ -135,22 +146,35 @@ def group_letter(index: int) -> str:
     return chr(ord("A") + index)
 
 
-def _across(side: MapSide, cells: int) -> str:
+def _across(side: MapSide, cells: int) -> Html:
     words = boundaries(side, cells)
-    anchors = [""] + [' text-anchor="middle"'] * (len(words) - 2) + [' text-anchor="end"']
-    return "".join(
-        f'<text x="{at:.2f}%" y="14"{anchor}>{escape(text)}</text>'
-        for (at, text), anchor in zip(words, anchors, strict=True)
-    )
+    middle = Html(' text-anchor="middle"')
+    anchors = [Html(), *[middle] * (len(words) - 2), Html(' text-anchor="end"')]
+    return Html.joined(
+        "",
+        (
+            Html.filled(
+                '<text x="{at:.2f}%" y="14"{anchor}>{text}</text>',
+                at=at, anchor=anchor, text=Html.text(text),
+            )
+            for (at, text), anchor in zip(words, anchors, strict=True)
+        ),
+    )  # fmt: skip
 
 
-def _upwards(side: MapSide, cells: int) -> str:
+def _upwards(side: MapSide, cells: int) -> Html:
     words = boundaries(side, cells)
     shifts = [0, *[4] * (len(words) - 2), 10]
-    return "".join(
-        f'<text x="100%" y="{100 - at:.2f}%" dy="{shift}" text-anchor="end">{escape(text)}</text>'
-        for (at, text), shift in zip(words, shifts, strict=True)
-    )
+    return Html.joined(
+        "",
+        (
+            Html.filled(
+                '<text x="100%" y="{y:.2f}%" dy="{shift}" text-anchor="end">{text}</text>',
+                y=100 - at, shift=shift, text=Html.text(text),
+            )
+            for (at, text), shift in zip(words, shifts, strict=True)
+        ),
+    )  # fmt: skip
 
 
 def boundaries(side: MapSide, cells: int) -> list[tuple[float, str]]:

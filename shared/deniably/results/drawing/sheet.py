@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
+from typing import Final, LiteralString
 
+from deniably.core.languages.html import Html
+from deniably.core.steering import one_line
 from deniably.results.drawing.digits import NARROW
 from deniably.results.drawing.letters import fit, width, wrap
 
 TITLE, LEDE, LABEL, INTERVAL, AXIS, NOTE = 9.5, 7.5, 8.0, 7.0, 6.5, 6.2
 """Sizes of text."""
 LEADING = 1.25
-INK, SOFT, GRID, MARK, SECOND = "#18221f", "#52605b", "#d8dcd5", "#0b6158", "#a8480c"
+INK: Final = "#18221f"
+SOFT: Final = "#52605b"
+GRID: Final = "#d8dcd5"
+MARK: Final = "#0b6158"
+SECOND: Final = "#a8480c"
 BANDS = (0.14, 0.24, 0.45)
 """Opacities of the bands of 95, 80 and 50 %, one on the other."""
 BAND, DOT, GAP = 6.0, 2.8, 8.0
 _WIDE = 300.0
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
-_SPACES = re.compile("[ \t\r\n\u2028\u2029]+")
+_NOT_XML = re.compile("[\ufffe\uffff]")
+"""What XML 1.0 allows no file, beside what steers."""
 
 
 class Sheet:
@@ -33,7 +39,7 @@ class Sheet:
 
     def __init__(self, across: float, left: float = 0.0, at: float = 0.0) -> None:
         self.across, self.left, self.at = across, left, at
-        self.drawn: list[str] = []
+        self.drawn: list[Html] = []
 
     @property
     def wide(self) -> bool:
@@ -50,51 +56,78 @@ class Sheet:
         """Leave room."""
         self.at += points
 
-    def paragraph(self, text: str, size: float, *, bold: bool = False, colour: str = "") -> None:
+    def paragraph(
+        self, text: str, size: float, *, bold: bool = False, colour: LiteralString = ""
+    ) -> None:
         """Text over the whole width."""
         texts = wrap(plain(text), size, self.across, bold=bold)
         self.at += self.lines(texts, 0, self.at, size, bold=bold, colour=colour)
 
     def lines(
         self, texts: Sequence[str], x: float, top: float, size: float, *,
-        bold: bool = False, colour: str = "", anchor: str = "",
+        bold: bool = False, colour: LiteralString = "", anchor: LiteralString = "",
     ) -> float:  # fmt: skip
         """Lines of text from ``top`` down; gives their height."""
-        look = "".join(
-            f' {name}="{value}"'
-            for name, value in (
-                ("font-weight", "bold" if bold else ""), ("fill", colour), ("text-anchor", anchor),
-            )
-            if value
-        )  # fmt: skip
+        attributes = (
+            (Html("font-weight"), Html("bold" if bold else "")),
+            (Html("fill"), Html(colour)),
+            (Html("text-anchor"), Html(anchor)),
+        )
+        look = Html.joined(
+            "",
+            (
+                Html.filled(' {name}="{value}"', name=name, value=value)
+                for name, value in attributes
+                if value
+            ),
+        )
         for place, text in enumerate(texts):
-            y = top + size + place * size * LEADING
             self.drawn.append(
-                f'<text x="{self.left + x:.1f}" y="{y:.1f}" font-size="{size:g}"{look}>{xml(text)}'
-                "</text>"
-            )
+                Html.filled(
+                    '<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{look}>{text}</text>',
+                    x=self.left + x, y=top + size + place * size * LEADING, size=size, look=look,
+                    text=xml(text),
+                )
+            )  # fmt: skip
         return len(texts) * size * LEADING
 
     def box(
-        self, x: float, y: float, across: float, down: float, colour: str, opacity: float = 1.0
-    ) -> None:
+        self, x: float, y: float, across: float, down: float, colour: LiteralString,
+        opacity: float = 1.0,
+    ) -> None:  # fmt: skip
         """A filled rectangle."""
-        seen = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
+        seen = Html.filled(' fill-opacity="{opacity:g}"', opacity=opacity)
         self.drawn.append(
-            f'<rect x="{self.left + x:.1f}" y="{y:.1f}" width="{max(across, 0.5):.1f}"'
-            f' height="{max(down, 0.5):.1f}" fill="{colour}"{seen}/>'
-        )
+            Html.filled(
+                '<rect x="{x:.1f}" y="{y:.1f}" width="{across:.1f}" height="{down:.1f}"'
+                ' fill="{colour}"{seen}/>',
+                x=self.left + x, y=y, across=max(across, 0.5), down=max(down, 0.5),
+                colour=Html(colour), seen=seen if opacity < 1 else Html(),
+            )
+        )  # fmt: skip
 
     def strokes(
-        self, lines: Iterable[tuple[float, float, float, float]], colour: str, thick: float = 0.5
-    ) -> None:
+        self, lines: Iterable[tuple[float, float, float, float]], colour: LiteralString,
+        thick: float = 0.5,
+    ) -> None:  # fmt: skip
         """Straight lines, each from one point to another."""
-        path = "".join(
-            f"M{self.left + x:.1f} {y:.1f}L{self.left + to_x:.1f} {to_y:.1f}"
-            for x, y, to_x, to_y in lines
-        )
+        path = Html.joined(
+            "",
+            (
+                Html.filled(
+                    "M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}",
+                    x=self.left + x, y=y, to_x=self.left + to_x, to_y=to_y,
+                )
+                for x, y, to_x, to_y in lines
+            ),
+        )  # fmt: skip
         if path:
-            self.drawn.append(f'<path d="{path}" stroke="{colour}" stroke-width="{thick:g}"/>')
+            self.drawn.append(
+                Html.filled(
+                    '<path d="{path}" stroke="{colour}" stroke-width="{thick:g}"/>',
+                    path=path, colour=Html(colour), thick=thick,
+                )
+            )  # fmt: skip
 
     def ticks(self, words: Sequence[tuple[float, str]]) -> None:
         """Words below or above an axis, each at its place, as far as they fit side by side.
@@ -116,18 +149,23 @@ class Sheet:
     def ring(self, x: float, y: float, radius: float, letter: str) -> None:
         """A ring with a letter in its middle."""
         self.drawn.append(
-            f'<circle cx="{self.left + x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="#fff"'
-            f' fill-opacity="0.75" stroke="{SECOND}" stroke-width="1.5"/>'
-        )
+            Html.filled(
+                '<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="#fff"'
+                ' fill-opacity="0.75" stroke="{colour}" stroke-width="1.5"/>',
+                x=self.left + x, y=y, radius=radius, colour=Html(SECOND),
+            )
+        )  # fmt: skip
         self.lines([letter], x, y - 0.72 * LABEL, LABEL, bold=True, anchor="middle")
 
-    def dot(self, x: float, y: float, radius: float, colour: str, *, open_: bool) -> None:
+    def dot(self, x: float, y: float, radius: float, colour: LiteralString, *, open_: bool) -> None:
         """A dot with a ring around it, or an open one."""
         fill, ring = ("#fff", colour) if open_ else (colour, "#fff")
         self.drawn.append(
-            f'<circle cx="{self.left + x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}"'
-            f' stroke="{ring}"/>'
-        )
+            Html.filled(
+                '<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}" stroke="{ring}"/>',
+                x=self.left + x, y=y, radius=radius, fill=Html(fill), ring=Html(ring),
+            )
+        )  # fmt: skip
 
 
 def needed(texts: Iterable[str], size: float, most: float, *, bold: bool = False) -> float:
@@ -138,9 +176,10 @@ def needed(texts: Iterable[str], size: float, most: float, *, bold: bool = False
 
 def plain(text: str) -> str:
     """On one line; the narrow space before a unit is missing in many fonts."""
-    return _SPACES.sub(" ", _NOT_XML.sub("", text)).replace(NARROW, "\u00a0").strip()
+    words = _NOT_XML.sub("", one_line(text))
+    return re.sub(" +", " ", words).replace(NARROW, "\u00a0").strip()
 
 
-def xml(text: str) -> str:
+def xml(text: str) -> Html:
     """Text for a file of XML."""
-    return escape(plain(text))
+    return Html.text(plain(text))

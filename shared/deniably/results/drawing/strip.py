@@ -8,8 +8,8 @@ readers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
+from deniably.core.languages.html import Html
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.digits import NARROW, inside
 from deniably.results.drawing.row import Ends, Row
@@ -17,17 +17,9 @@ from deniably.results.drawing.row import Ends, Row
 _LEAST = 0.3  # per cent of the width: a narrower band would not be seen
 
 
-class Html(str):
-    """Markup whose texts are escaped; templates insert it as it is."""
-
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        return self
-
-
-UNSEEN, NUMBERS = ' class="unseen"', ' class="t"'
+UNSEEN, NUMBERS = Html(' class="unseen"'), Html(' class="t"')
 INTERVAL = f"95{NARROW}% interval"
+_NONE = Html()
 
 
 def table(
@@ -47,123 +39,158 @@ def table(
     axis. Roles are spelt out because a phone shows the table as a grid, which would lose them.
     """
     own_axes = [axis] * len(rows) if isinstance(axis, Axis) else axis
-    top = tick_labels(axis) if isinstance(axis, Axis) else ""
-    parts = [
-        f'<table class="fig" role="table">'
-        f"<caption{'' if titled else UNSEEN}>{escape(caption)}</caption>",
-        _head(f"{above or ''}{top}", heads, heading),
-        '<tbody role="rowgroup">',
-    ]
+    top = tick_labels(axis) if isinstance(axis, Axis) else _NONE
+    body: list[Html] = []
     aside = False
     for row, own in zip(rows, own_axes, strict=True):
-        parts.append(_row(row, own, gap=row.aside and not aside))
+        body.append(_row(row, own, gap=row.aside and not aside))
         aside = row.aside
-    return Html("".join([*parts, "</tbody></table>"]))
+    return Html.filled(
+        '<table class="fig" role="table"><caption{unseen}>{caption}</caption>{head}'
+        '<tbody role="rowgroup">{body}</tbody></table>',
+        unseen=_NONE if titled else UNSEEN, caption=Html.text(caption),
+        head=_head(Html.joined("", [above or _NONE, top]), heads, heading),
+        body=Html.joined("", body),
+    )  # fmt: skip
 
 
 def plain_table(caption: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Html:
     """A table of numbers without a picture; the first cell of a line names it."""
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
-    body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>'
-        f"{''.join(f'<td>{escape(cell)}</td>' for cell in rest)}</tr>"
+    return scrolling(caption, numbers_table(caption, heads, lines, NUMBERS))
+
+
+def numbers_table(
+    caption: str, heads: Sequence[str], lines: Sequence[Sequence[str]], kind: Html = _NONE
+) -> Html:
+    """The table alone, with the attributes of its ``kind``."""
+    top = (Html.filled('<th scope="col">{head}</th>', head=Html.text(head)) for head in heads)
+    body = (
+        Html.filled(
+            '<tr><th scope="row">{first}</th>{rest}</tr>',
+            first=Html.text(first),
+            rest=Html.joined(
+                "", (Html.filled("<td>{cell}</td>", cell=Html.text(cell)) for cell in rest)
+            ),
+        )
         for first, *rest in lines
     )
-    table = (
-        f"<table{NUMBERS}><caption{UNSEEN}>{escape(caption)}</caption><thead><tr>{top}</tr></thead>"
-    )
-    return scrolling(caption, f"{table}<tbody>{body}</tbody></table>")
+    return Html.filled(
+        "<table{kind}><caption{unseen}>{caption}</caption><thead><tr>{top}</tr></thead>"
+        "<tbody>{body}</tbody></table>",
+        kind=kind, unseen=UNSEEN, caption=Html.text(caption), top=Html.joined("", top),
+        body=Html.joined("", body),
+    )  # fmt: skip
 
 
-def scrolling(label: str, inside: str) -> Html:
+def scrolling(label: str, inside: Html) -> Html:
     """A part of the page that scrolls sideways by itself, also by keyboard."""
-    return Html(
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
-        f"{inside}</div>"
-    )
+    return Html.filled(
+        '<div class="scroll" tabindex="0" role="region" aria-label="{label}">{inside}</div>',
+        label=Html.text(label), inside=inside,
+    )  # fmt: skip
 
 
-def tick_labels(axis: Axis) -> str:
+def tick_labels(axis: Axis) -> Html:
     """The words of the ticks."""
-    words = "".join(
-        f'<text x="{_x(axis, value)}" y="14"{_anchor(axis, value)}>{escape(text)}</text>'
+    words = (
+        Html.filled(
+            '<text x="{x:.2f}%" y="14"{anchor}>{text}</text>',
+            x=axis.at(value), anchor=_anchor(axis, value), text=Html.text(text),
+        )
         for value, text in axis.ticks
         if text
+    )  # fmt: skip
+    return Html.filled(
+        '<svg class="x" aria-hidden="true">{words}</svg>', words=Html.joined("", words)
     )
-    return f'<svg class="x" aria-hidden="true">{words}</svg>'
 
 
-def strip(row: Row, axis: Axis) -> str:
+def strip(row: Row, axis: Axis) -> Html:
     """The gridlines, the bands and the dot of a row."""
-    return f'<svg class="s" aria-hidden="true">{grid(axis)}{_marks(row, axis)}</svg>'
+    return Html.filled(
+        '<svg class="s" aria-hidden="true">{grid}{marks}</svg>',
+        grid=grid(axis), marks=_marks(row, axis),
+    )  # fmt: skip
 
 
-def grid(axis: Axis, bottom: str = "100%") -> str:
-    """A vertical line at each tick."""
-    return "".join(
-        f'<line class="g{" z" * (value == axis.zero)}"'
-        f' x1="{_x(axis, value)}" x2="{_x(axis, value)}" y1="0" y2="{bottom}"/>'
+def grid(axis: Axis, bottom: Html | None = None) -> Html:
+    """A vertical line at each tick; ``bottom`` is where it ends, by default at 100 %."""
+    end = bottom or Html("100%")
+    lines = (
+        Html.filled(
+            '<line class="g{zero}" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="{end}"/>',
+            zero=Html(" z" if value == axis.zero else ""), x=axis.at(value), end=end,
+        )
         for value, _ in axis.ticks
-    )
+    )  # fmt: skip
+    return Html.joined("", lines)
 
 
-def _marks(row: Row, axis: Axis) -> str:
+def _marks(row: Row, axis: Axis) -> Html:
     if not row.drawn:
-        return ""
+        return _NONE
     bands = [(95, row.interval), (80, row.band_80), (50, row.band_50)]
     drawn = [_band(level, ends, axis) for level, ends in bands if ends is not None]
-    drawn.insert(1, _bar("w", row.interval, axis, 2))
-    dot = _x(axis, inside(row.estimate, row.interval))
-    return "".join([*drawn, f'<circle class="d{" o" * row.open}" cx="{dot}" cy="50%" r="5.5"/>'])
+    drawn.insert(1, _bar(Html("w"), row.interval, axis, 2))
+    dot = Html.filled(
+        '<circle class="d{open}" cx="{x:.2f}%" cy="50%" r="5.5"/>',
+        open=Html(" o" if row.open else ""), x=axis.at(inside(row.estimate, row.interval)),
+    )  # fmt: skip
+    return Html.joined("", [*drawn, dot])
 
 
-def _band(level: int, ends: Ends, axis: Axis) -> str:
-    return _bar(f"b b{level}", ends, axis, 12)
+def _band(level: int, ends: Ends, axis: Axis) -> Html:
+    return _bar(Html.filled("b b{level}", level=level), ends, axis, 12)
 
 
-def _bar(kind: str, ends: Ends, axis: Axis, height: int) -> str:
+def _bar(kind: Html, ends: Ends, axis: Axis, height: int) -> Html:
     left, right = axis.at(ends[0]), axis.at(ends[1])
-    return (
-        f'<rect class="{kind}" x="{left:.2f}%" width="{max(right - left, _LEAST):.2f}%" y="50%"'
-        f' height="{height}" transform="translate(0 -{height // 2})"/>'
-    )
+    return Html.filled(
+        '<rect class="{kind}" x="{left:.2f}%" width="{width:.2f}%" y="50%"'
+        ' height="{height}" transform="translate(0 -{half})"/>',
+        kind=kind, left=left, width=max(right - left, _LEAST), height=height, half=height // 2,
+    )  # fmt: skip
 
 
-def _head(drawn: str, heads: tuple[str, str], heading: str) -> str:
-    value, interval = heads
-    return (
+def _head(drawn: Html, heads: tuple[str, str], heading: str) -> Html:
+    value, interval = map(Html.text, heads)
+    return Html.filled(
         '<thead role="rowgroup"><tr role="row"><th role="columnheader" class="l0" scope="col">'
-        f'<span class="unseen">{escape(heading)}</span></th>'
-        f'<td class="c" role="cell">{drawn}</td>'
-        f'<th role="columnheader" scope="col" class="v">{escape(value)}</th>'
-        f'<th role="columnheader" scope="col" class="i">{escape(interval)}</th></tr></thead>'
-    )
+        '<span class="unseen">{heading}</span></th>'
+        '<td class="c" role="cell">{drawn}</td>'
+        '<th role="columnheader" scope="col" class="v">{value}</th>'
+        '<th role="columnheader" scope="col" class="i">{interval}</th></tr></thead>',
+        heading=Html.text(heading), drawn=drawn, value=value, interval=interval,
+    )  # fmt: skip
 
 
-def _row(row: Row, axis: Axis, *, gap: bool) -> str:
-    flags = {"aside": row.aside, "gap": gap, "n": row.muted}
-    kinds = " ".join(kind for kind, has in flags.items() if has)
-    kind = f' class="{kinds}"' if kinds else ""
-    label, note = escape(row.label), escape(row.note)
+def _row(row: Row, axis: Axis, *, gap: bool) -> Html:
+    flags = ((Html("aside"), row.aside), (Html("gap"), gap), (Html("n"), row.muted))
+    kinds = Html.joined(" ", (kind for kind, has in flags if has))
+    label = Html.text(row.label)
     if row.address:
-        label = f'<a href="{escape(row.address)}">{label}</a>'
-    if note:
-        label = f'{label}<span class="what">{note}</span>'
-    return (
-        f'<tr role="row"{kind}>'
-        f'<th role="rowheader" scope="row">{label}</th>'
-        f'<td class="c" role="cell">{strip(row, axis)}</td>'
-        f'<td role="cell" class="v">{escape(row.reading.value)}</td>'
-        f'<td role="cell" class="i">{escape(row.reading.interval)}</td></tr>'
-    )
+        label = Html.filled(
+            '<a href="{address}">{label}</a>', address=Html.text(row.address), label=label
+        )
+    if row.note:
+        label = Html.filled(
+            '{label}<span class="what">{note}</span>', label=label, note=Html.text(row.note)
+        )
+    return Html.filled(
+        '<tr role="row"{kind}>'
+        '<th role="rowheader" scope="row">{label}</th>'
+        '<td class="c" role="cell">{strip}</td>'
+        '<td role="cell" class="v">{value}</td>'
+        '<td role="cell" class="i">{interval}</td></tr>',
+        kind=Html.filled(' class="{kinds}"', kinds=kinds) if kinds else _NONE,
+        label=label, strip=strip(row, axis), value=Html.text(row.reading.value),
+        interval=Html.text(row.reading.interval),
+    )  # fmt: skip
 
 
-def _x(axis: Axis, value: float) -> str:
-    return f"{axis.at(value):.2f}%"
-
-
-def _anchor(axis: Axis, value: float) -> str:
+def _anchor(axis: Axis, value: float) -> Html:
     """Words at the ends stay within the width."""
     place = axis.at(value)
-    anchor = "end" if place > 99 else "middle" if place > 1 else ""
-    return f' text-anchor="{anchor}"' if anchor else ""
+    if place > 99:
+        return Html(' text-anchor="end"')
+    return Html(' text-anchor="middle"') if place > 1 else _NONE

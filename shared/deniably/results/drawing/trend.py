@@ -7,12 +7,11 @@ bands do not cross them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
+from deniably.core.languages.html import Html
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.digits import inside
 from deniably.results.drawing.row import Ends, Row
-from deniably.results.drawing.strip import Html
 
 _TOP, _BELOW = 18, 28  # pixels for a tick above the highest line, and for the waves' names
 _FIRST, _SMALL_FIRST, _LAST = 17.0, 30.0, 86.0
@@ -37,23 +36,23 @@ def trend(
     )  # fmt: skip
     places = _places(len(rows), _FIRST if values else _SMALL_FIRST)
     drawn = [(at, row) for at, row in zip(places, rows, strict=True) if row.drawn]
-    parts = [
-        f'<svg class="plot trend" height="{height}" role="img" aria-label="{escape(about)}: '
-        f'{escape(said)}">',
-        *_grid(axis, bottom),
-        *_lines(drawn, axis, bottom),
-    ]
+    parts = [*_grid(axis, bottom), *_lines(drawn, axis, bottom)]
     for at, row in zip(places, rows, strict=True):
-        parts.append(_text(at, height - 6, row.label, "middle"))
+        parts.append(_text(at, height - 6, row.label))
         if row.drawn:
             parts += _marks(at, row, axis, bottom)
     for at, row in _named(drawn) if values else []:
         y = _y(axis, inside(row.estimate, row.interval), bottom)
         parts.append(
-            f'<text class="val" x="{at:.1f}%" dx="11" y="{y - 6:.1f}">'
-            f"{escape(row.reading.value)}</text>"
-        )
-    return Html("".join([*parts, "</svg>"]))
+            Html.filled(
+                '<text class="val" x="{at:.1f}%" dx="11" y="{y:.1f}">{value}</text>',
+                at=at, y=y - 6, value=Html.text(row.reading.value),
+            )
+        )  # fmt: skip
+    return Html.filled(
+        '<svg class="plot trend" height="{height}" role="img" aria-label="{said}">{parts}</svg>',
+        height=height, said=Html.text(f"{about}: {said}"), parts=Html.joined("", parts),
+    )  # fmt: skip
 
 
 def _named(drawn: list[tuple[float, Row]]) -> list[tuple[float, Row]]:
@@ -66,46 +65,62 @@ def _places(count: int, first: float) -> list[float]:
     return [first + (_LAST - first) * place / max(count - 1, 1) for place in range(count)]
 
 
-def _grid(axis: Axis, bottom: float) -> list[str]:
-    parts: list[str] = []
+def _grid(axis: Axis, bottom: float) -> list[Html]:
+    parts: list[Html] = []
     for value, text in axis.ticks:
         y = _y(axis, value, bottom)
-        dark = " z" * (value == axis.low)
-        parts.append(f'<line class="g{dark}" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="0" y="{y - 4:.1f}">{escape(text)}</text>')
+        parts.append(
+            Html.filled(
+                '<line class="g{dark}" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
+                '<text x="0" y="{above:.1f}">{text}</text>',
+                dark=Html(" z" if value == axis.low else ""), y=y, above=y - 4,
+                text=Html.text(text),
+            )
+        )  # fmt: skip
     return parts
 
 
-def _lines(drawn: Sequence[tuple[float, Row]], axis: Axis, bottom: float) -> list[str]:
+def _lines(drawn: Sequence[tuple[float, Row]], axis: Axis, bottom: float) -> list[Html]:
     dots = [(at, _y(axis, inside(row.estimate, row.interval), bottom)) for at, row in drawn]
     return [
-        f'<line class="l" x1="{one[0]:.1f}%" x2="{other[0]:.1f}%"'
-        f' y1="{one[1]:.1f}" y2="{other[1]:.1f}"/>'
+        Html.filled(
+            '<line class="l" x1="{x1:.1f}%" x2="{x2:.1f}%" y1="{y1:.1f}" y2="{y2:.1f}"/>',
+            x1=one[0], x2=other[0], y1=one[1], y2=other[1],
+        )
         for one, other in zip(dots, dots[1:], strict=False)  # noqa: RUF007  # as in the text
-    ]
+    ]  # fmt: skip
 
 
-def _marks(at: float, row: Row, axis: Axis, bottom: float) -> list[str]:
+def _marks(at: float, row: Row, axis: Axis, bottom: float) -> list[Html]:
     bands = [(95, row.interval), (80, row.band_80), (50, row.band_50)]
     drawn = [
-        _bar(f"b b{level}", at, ends, axis, bottom, 12) for level, ends in bands if ends is not None
+        _bar(Html.filled("b b{level}", level=level), at, ends, axis, bottom, 12)
+        for level, ends in bands
+        if ends is not None
     ]
-    drawn.insert(1, _bar("w", at, row.interval, axis, bottom, 2))
-    y = _y(axis, inside(row.estimate, row.interval), bottom)
-    dot = f'<circle class="d{" o" * row.open}" cx="{at:.1f}%" cy="{y:.1f}" r="5.5"/>'
+    drawn.insert(1, _bar(Html("w"), at, row.interval, axis, bottom, 2))
+    dot = Html.filled(
+        '<circle class="d{open}" cx="{at:.1f}%" cy="{y:.1f}" r="5.5"/>',
+        open=Html(" o" if row.open else ""), at=at,
+        y=_y(axis, inside(row.estimate, row.interval), bottom),
+    )  # fmt: skip
     return [*drawn, dot]
 
 
-def _bar(kind: str, at: float, ends: Ends, axis: Axis, bottom: float, width: int) -> str:
+def _bar(kind: Html, at: float, ends: Ends, axis: Axis, bottom: float, width: int) -> Html:
     low, high = (_y(axis, end, bottom) for end in ends)
-    return (
-        f'<rect class="{kind}" x="{at:.1f}%" width="{width}" transform="translate(-{width // 2} 0)"'
-        f' y="{high:.1f}" height="{max(low - high, 1):.1f}"/>'
-    )
+    return Html.filled(
+        '<rect class="{kind}" x="{at:.1f}%" width="{width}" transform="translate(-{half} 0)"'
+        ' y="{high:.1f}" height="{height:.1f}"/>',
+        kind=kind, at=at, width=width, half=width // 2, high=high, height=max(low - high, 1),
+    )  # fmt: skip
 
 
-def _text(at: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{at:.1f}%" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+def _text(at: float, y: float, text: str) -> Html:
+    return Html.filled(
+        '<text x="{at:.1f}%" y="{y:.1f}" text-anchor="middle">{text}</text>',
+        at=at, y=y, text=Html.text(text),
+    )  # fmt: skip
 
 
 def _y(axis: Axis, value: float, bottom: float) -> float:

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, indent, tostring
 
 import numpy as np
 
-from deniably.core.languages.html import HtmlCode
+from deniably.core.languages.html import Html
 from deniably.core.languages.xml import element
 from deniably.estimation.estimate import standard_error
 from deniably.trust.signing import fingerprint
@@ -170,15 +170,15 @@ often each was reported<th scope="col">p<th scope="col">q<th scope="col">Estimat
 def codebook_page(reports: ReportSet) -> str:
     """The codebook as an HTML page that needs nothing else."""
     survey = reports.survey
-    return HtmlCode.filled(
+    return Html.filled(
         _PAGE,
-        title=HtmlCode.text(survey.title),
-        warning=HtmlCode.text(WARNING),
-        note=HtmlCode.text(note(reports.layout)),
-        n=HtmlCode.text(f"{len(reports):,}"),
-        name=HtmlCode.text(survey.name),
-        digest=HtmlCode.text(survey.digest),
-        rows=HtmlCode.joined("\n", map(_row, described(reports))),
+        title=Html.text(survey.title),
+        warning=Html.text(WARNING),
+        note=Html.text(note(reports.layout)),
+        n=Html.text(f"{len(reports):,}"),
+        name=Html.text(survey.name),
+        digest=Html.text(survey.digest),
+        rows=Html.joined("\n", map(_row, described(reports))),
     ).source
 
 
@@ -190,22 +190,22 @@ def short(exact: Fraction | None) -> str:
     return text if len(text) <= _SHORT else f"{float(exact):.6g}"
 
 
-def _row(one: Described) -> HtmlCode:
+def _row(one: Described) -> Html:
     column, (p, q) = one.column, one.column.p_and_q
     values = [
-        HtmlCode.text(f"{value} = {label}: {one.counts[value]:,}")
+        Html.text(f"{value} = {label}: {one.counts[value]:,}")
         for value, label in enumerate(column.categories)
     ]
     share = ""
     if one.estimate is not None and one.error is not None:
         share = f"{one.estimate:.4f} (s.e. {one.error:.4f})"
-    return HtmlCode.filled(
+    return Html.filled(
         '<tr><th scope="row">{name}<td>{title}<td>{values}'
         '<td class="n">{p}<td class="n">{q}<td class="n">{share}',
-        name=HtmlCode.text(column.name),
-        title=HtmlCode.text(column.title),
-        values=HtmlCode.joined("<br>", values or [HtmlCode.text(f"a number; {one.n:,} reported")]),
-        p=HtmlCode.text(short(p)),
-        q=HtmlCode.text(short(q)),
-        share=HtmlCode.text(share),
+        name=Html.text(column.name),
+        title=Html.text(column.title),
+        values=Html.joined("<br>", values or [Html.text(f"a number; {one.n:,} reported")]),
+        p=Html.text(short(p)),
+        q=Html.text(short(q)),
+        share=Html.text(share),
     )
