@@ -588,8 +588,11 @@ def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("Usage: device.py ADDRESS FOLDER NAME=CHOICE ..., as in its first lines")
     address, keep, *given = sys.argv[1:]
     try:
+        must(all("=" in pair for pair in given), "answers look like stolen=yes")
         receipt = answer(address, Path(keep), dict(pair.split("=", 1) for pair in given))
     except Refused as why:
         sys.exit(f"Not answered: {why}")

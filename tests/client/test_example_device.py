@@ -197,6 +197,18 @@ def test_it_answers_a_real_server_once_however_often_it_is_run(
     assert stored(server) == before + 1
 
 
+def test_a_call_without_an_address_is_explained() -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", str(EXAMPLE)], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr.split(":")[0]) == (1, "Usage")
+
+
+def test_an_answer_without_a_choice_is_explained(server: Server, tmp_path: Path) -> None:
+    assert "answers look like stolen=yes" in run(server, tmp_path, "stolen").stderr
+
+
 def test_it_keeps_a_ledger_and_its_limit(server: Server, tmp_path: Path) -> None:
     run(server, tmp_path, "stolen=yes", "often=never")
     memory = device.Memory(tmp_path)

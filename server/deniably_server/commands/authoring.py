@@ -149,8 +149,11 @@ def publish_definition(
         survey = publish_text(text)
     if (refused := refusals(survey)) and not anyway:
         raise click.ClickException(
-            "\n".join([*refused, "Nothing was published. To publish it all the same: --anyway"])
-        )
+            "\n".join([
+                *refused, *_dearest_line(survey, text, whence),
+                "Nothing was published. To publish it all the same: --anyway",
+            ])
+        )  # fmt: skip
     signature = author_key(path).sign(survey.digest)
     others = _on_server(survey, server, signature.author)
     published = _call(
@@ -164,18 +167,32 @@ def publish_definition(
         },
         text,
     )
-    click.echo(f"{survey.name} is published, digest {survey.digest}")
+    if published.get("state") == "closed":
+        click.echo(
+            f"{survey.name} was published before and is closed: it takes no more reports, and is"
+            f" not opened again. To ask once more, publish it under another name.\n\n"
+            f"digest {survey.digest}"
+        )
+    else:
+        click.echo(f"{survey.name} is published, digest {survey.digest}")
     click.echo(f"{'author':<10}  {signature.fingerprint}")
     for title, link in published.get("links", {}).items():
         click.echo(one_line(f"{title:<10}  {base(server)}{link}"))
     for note in others:
         click.echo(f"\n{printable(note)}")
-    if published.get("state") == "closed":
-        click.echo(
-            f"\n{survey.name} was published before and is closed: it takes no more reports, and is"
-            " not opened again. To ask once more, publish it under another name."
-        )
     return published
+
+
+def _dearest_line(survey: Survey, text: bytes, whence: str) -> list[str]:
+    """Where in the file the question stands that gives away most."""
+    from deniably.authoring.checking import dearest
+    from deniably.authoring.documents import line_of
+
+    question = dearest(survey)
+    line = line_of(text, "questions", survey.questions.index(question))
+    where = f"{whence}, line {line}: " if line else ""
+    spent = question.mechanism.loss.epsilon_text()
+    return [f"{where}{question.name} gives away most, epsilon {spent}"]
 
 
 def _of_others(survey: Survey, server: str | None, path: Path | None) -> list[str]:

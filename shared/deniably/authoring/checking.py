@@ -112,10 +112,12 @@ def refusals(survey: Survey) -> list[str]:
         found.append(f"{_together(survey)} {survey.total.epsilon_text()}")
         if survey.history != survey.total:
             found.append(f"all waves {survey.history.epsilon_text()}")
+        devices = "answer a part of it at most" if survey.part else "refuse this survey"
         refused.append(
-            f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. Devices refuse this"
-            " survey; in a terminal and in Python a respondent can set a higher limit, in a"
-            " browser nobody can."
+            f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. Devices {devices}; in a terminal"
+            " and in Python a respondent can set a higher limit, in a browser nobody can. The mend:"
+            f" “budget: {{epsilon: {EPSILON_LIMIT}}}” in place of what the file says of epsilon,"
+            " odds or budget."
         )
     elif survey.count and not survey.history.at_most_epsilon(of_author):
         refused.append(
@@ -126,9 +128,14 @@ def refusals(survey: Survey) -> list[str]:
     if survey.total.delta > DELTA_LIMIT:
         refused.append(
             f"delta above {float(DELTA_LIMIT):g}: {_together(survey)} {_delta(survey.total)}."
-            " Devices refuse this survey."
+            f" Devices {'answer a part of it at most' if survey.part else 'refuse this survey'}."
         )
     return refused
+
+
+def dearest(survey: Survey) -> Question:
+    """The question that gives away most; of equal ones the first."""
+    return max(survey.questions, key=lambda one: one.mechanism.loss)
 
 
 def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:

@@ -94,6 +94,26 @@ def _explained(error: yaml.MarkedYAMLError) -> str:
     return f"{where}{problem}{hint}"
 
 
+def line_of(text: str | bytes, *path: str | int) -> int | None:
+    """The line, from 1, of what is at a path in a text that ``load`` reads; None where it is not.
+
+    >>> line_of("name: s\\nquestions:\\n  - {name: a}\\n  - {name: b}", "questions", 1)
+    4
+    """
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+    except (yaml.YAMLError, ValueError, _TooLarge):
+        return None
+    for step in path:
+        if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+            node = dict(enumerate(node.value)).get(step)
+        elif isinstance(node, yaml.MappingNode):
+            node = {key.value: value for key, value in node.value}.get(step)
+        else:
+            return None
+    return None if node is None else node.start_mark.line + 1
+
+
 class _TooLarge(Exception):
     """A YAML text that would take too long to read. The message names the limit."""
 
