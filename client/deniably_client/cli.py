@@ -16,6 +16,16 @@ from deniably.core.steering import printable
 _WHOLE = 1000  # characters, so that no short help is cut
 
 
+_USERS = {
+    "See what it does": "demo lab",
+    "Respondents": "answer ledger forget register",
+    "Authors": "check plan simulate audit dossier publish rehearse invite status close",
+    "Analysts": "results export gather tally",
+    "Operators": "serve token backup restore migrate doctor",
+}
+"""Who uses which commands, in the order of their work."""
+
+
 class _Commands(click.Group):
     """Loads sub-commands from entry points on demand: neither half imports the other."""
 
@@ -31,12 +41,21 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List each command with its whole first sentence, which click would cut."""
-        listed = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, each.get_short_help_str(_WHOLE)) for name, each in listed if each]
-            )
+        """List the commands by who uses them, each with its whole first sentence, which click
+        would cut."""
+        installed = _entries()
+        listed = {users: names.split() for users, names in _USERS.items()}
+        known = {name for names in listed.values() for name in names}
+        listed["Others"] = sorted(installed.keys() - known)
+        width = max(map(len, installed), default=0)
+        for users, names in listed.items():
+            found = [(name, self.get_command(ctx, name)) for name in names if name in installed]
+            if found:
+                with formatter.section(users):
+                    formatter.write_dl([
+                        (name.ljust(width), each.get_short_help_str(_WHOLE))
+                        for name, each in found if each
+                    ])  # fmt: skip
 
 
 @cache  # to look through what is installed takes longer than most commands

@@ -807,6 +807,16 @@ def test_no_line_of_any_help_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None
         assert undescribed == [], name
 
 
+def test_help_lists_every_command_once_by_who_uses_it() -> None:
+    shown = CliRunner().invoke(deniably, ["--help"]).output
+
+    _, *lists = re.split(r"^\S.*:$", shown.partition("\nSee")[2], flags=re.MULTILINE)
+    names = re.findall(r"^  ([a-z]+) +[A-Z]", shown.partition("\nSee")[2], re.MULTILINE)
+    assert sorted(names) == deniably.list_commands(click.Context(deniably))
+    assert len(lists) == 4
+    assert "Others:" not in shown
+
+
 def _helps(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[str, str]]:
     name = " ".join(path)
     yield name, CliRunner().invoke(command, ["--help"]).output
