@@ -275,7 +275,7 @@ def test_in_a_terminal_the_code_is_typed_until_it_is_one(
     done = in_terminal(url, f"ABC\n000000-000000-000000\n{code.lower()}\n1\ny\n")
 
     assert done.returncode == 0, done.stderr
-    assert "a letter or digit is missing" in done.stderr
+    assert "one is missing or misspelt" in done.stderr
     assert "has no such invitation" in done.stderr
     assert "Sent." in done.stdout
     assert len(reports(server) - before) == 1

@@ -209,7 +209,7 @@ KINDS = {
         ),
         Kind(
             "unavailable",
-            "Not at present",
+            "Temporarily unavailable",
             503,
             "The server's database does not answer, or stores nothing at present. The same"
             " request may be sent again later; what was stored nevertheless counts once.",
