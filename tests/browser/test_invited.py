@@ -115,7 +115,7 @@ def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
         return phone.words(f"{ERROR} a")
 
     for typo in (swapped, "", "ABC"):
-        assert "a letter or digit is missing" in told(typo)
+        assert "one is missing or misspelt" in told(typo)
     assert phone.posts() == [], "no typing error reaches the server"
     assert "has no such invitation" in told("000000-000000-000000")
     other = Watched(chromium.new_context(viewport=PHONE).new_page(), server)

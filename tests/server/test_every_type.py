@@ -190,8 +190,8 @@ def test_the_dashboard_shows_every_type(
 
     for question in client.get("/api/surveys/everything/results").get_json()["questions"]:
         assert question["label"] in page
-    assert page.count('<table class="fig"') == 6 + 2 + 1 + 5 + 1 + 2, (
-        "shares, of those asked and of all, means, hours, glance"
+    assert page.count('<table class="fig"') == 6 + 1 + 5 + 1 + 2, (
+        "shares, of a follow-up of those asked, means, hours, glance"
     )
     assert page.count('<table class="heat"') == 1
     assert page.count('class="map"') == 1
