@@ -101,17 +101,18 @@ def line_of(text: str | bytes, *path: str | int) -> int | None:
     4
     """
     try:
-        node = yaml.compose(text, Loader=_Loader)
+        node: Any = yaml.compose(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, _TooLarge):
         return None
     for step in path:
-        if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            node = dict(enumerate(node.value)).get(step)
-        elif isinstance(node, yaml.MappingNode):
-            node = {key.value: value for key, value in node.value}.get(step)
-        else:
-            return None
-    return None if node is None else node.start_mark.line + 1
+        match node, step:
+            case yaml.SequenceNode(), int():
+                node = node.value[step] if step < len(node.value) else None
+            case yaml.MappingNode(), str():
+                node = next((value for key, value in node.value if key.value == step), None)
+            case _:
+                return None
+    return None if node is None else cast(int, node.start_mark.line) + 1
 
 
 class _TooLarge(Exception):
