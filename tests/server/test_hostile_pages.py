@@ -44,7 +44,7 @@ SITES, GROUPS = "question=happy&by=site", "question=home&count=2"
 LAB = "experiment=noise-averages-out&case=3&n=75,300"
 PAPERS = ("METHODS.md", "CHECKLIST.md", "CITATION.cff", "references.bib", "references.ris")
 ADDRESSES = (
-    "/", "/register", "/s/{}?site=north", PAGE, f"{PAGE}?site=north",
+    "/", "/register", "/s/{}?site=north", PAGE,
     *(f"{PAGE}/{one}" for one in (
         "checks", "class", "status", "crosstab", "crosstab?rows=stolen", f"crosstab?{CROSSED}",
         f"crosstab/figure?{CROSSED}", "differences", f"differences?{APART}",

@@ -126,6 +126,31 @@ def _fill(value: Any, texts: Any) -> None:
             _fill(item, texts)
 
 
+def written_survey() -> dict[str, Any]:
+    """What an author writes, with a hostile text in every place, and every tool takes."""
+    texts = cycle(PUBLISHED)
+
+    def choices(count: int) -> list[dict[str, str]]:
+        return [{"name": f"c{place}", "label": next(texts)} for place in range(count)]
+
+    parts = [{"name": name, "label": next(texts), "choices": choices(2)} for name in ("a", "b")]
+    questions: list[dict[str, Any]] = [
+        {"name": "one", "type": "select_one", "choices": choices(len(PUBLISHED)),
+         "hint": next(texts), "short": next(texts)[:32]},
+        {"name": "drinks", "type": "number", "unit": next(texts), "minimum": 0, "maximum": 20},
+        {"name": "vote", "type": "product", "parts": parts},
+        {"name": "stolen", "type": "yes_no"},
+    ]  # fmt: skip
+    return {
+        "name": "wild",
+        "title": next(texts),
+        "intro": next(texts),
+        "contact": next(texts),
+        "results": {"minimum": 1},
+        "questions": [one | {"label": next(texts), "epsilon": 1} for one in questions],
+    }
+
+
 def made_hostile(survey: Survey, name: str, texts: Sequence[str] = _ENCODABLE) -> Survey:
     """A survey with another name, and with a text in every place that an author writes, in turn."""
     hostile: Any = msgspec.to_builtins(survey) | {"name": name}

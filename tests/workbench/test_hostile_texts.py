@@ -355,6 +355,15 @@ def test_spreadsheets_and_labelled_files_hold_words(hostile: Any, plain: Any) ->
         json.loads(hostile.read(name))
 
 
+def test_a_folder_with_such_a_survey_is_refused_on_lines_of_its_own(hostile: Any) -> None:
+    """Whoever made it: the register beside it says that it was published."""
+    with pytest.raises(ValueError, match="line break") as refused:
+        dn.open(hostile.folder)
+
+    for line in str(refused.value).split("\n"):
+        assert line == one_line(line)
+
+
 # --- screens -------------------------------------------------------------------------------------
 
 
