@@ -174,6 +174,7 @@ def assert_markup(text: str) -> None:
     """No tag, comment or attribute of a text became one."""
     found = [one for one in MADE if one in text]
     assert found == []
+    assert "&lt;svg class=" not in text, "and none of ours became a text"
     page = Shape(text)
     assert not {one for one in page.shape if one[0] in ("comment", "instruction")}
     assert not {name for one in page.shape for name in one[1:] if name.startswith("on")}

@@ -72,7 +72,7 @@ def test_what_the_reports_of_30_people_fit_is_the_exact_interval() -> None:
 
 
 def test_the_picture_shows_the_people_that_it_counts() -> None:
-    text = str(picture(Words(), moves=True))
+    text = picture(Words(), moves=True).source
     filled = [path.count("M") for path in re.findall(r'class="y" d="([^"]*)"', text)]
     hollow = [path.count("M") for path in re.findall(r'id="n\d+" d="([^"]*)"', text)]
     falling = re.findall(r'class="f ([yn])([yn]) k', text)
@@ -83,13 +83,13 @@ def test_the_picture_shows_the_people_that_it_counts() -> None:
     assert [sum(end == "y" for end in ends) for ends in zip(*falling, strict=True)] == filled
     assert sum(above != below for above, below in falling) == len(TURNED)
     assert text.count("style=") == text.count("<script") == 0
-    assert "circle" not in picture(Words(), moves=False)
+    assert "circle" not in picture(Words(), moves=False).source
 
 
 def test_picture_and_motion_weigh_less_than_6_kb(client: FlaskClient) -> None:
     rules = client.get(RAIN).text
     for language in LANGUAGES:
-        drawn = str(picture(Words(language), moves=True))
+        drawn = picture(Words(language), moves=True).source
         assert len((drawn + join_sheets([rules])).encode()) < 6_000, language
 
 
