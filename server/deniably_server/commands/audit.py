@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import comb
 from pathlib import Path
@@ -17,6 +17,7 @@ from deniably.core.steering import printable
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
+    from deniably.audit.ladder import Judged
     from deniably.audit.question_audit import Verdict
     from deniably.audit.replay.replaying import Tally
     from deniably.audit.replay.witness import Witness
@@ -64,6 +65,12 @@ _NOT_AGAIN = 3
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Instead of a survey, run the witness of a fault again, such as fault.json.",
 )
+@click.option(
+    "--browser",
+    is_flag=True,
+    help="Also fill in the form in Chromium, for about a minute. Needs Playwright: pip install"
+    " playwright, then playwright install chromium.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def audit(
     file: Path | None,
@@ -76,6 +83,7 @@ def audit(
     trials: int | None,
     seconds: float | None,
     again: Path | None,
+    browser: bool,
     as_json: bool,
 ) -> None:
     """Audit the privacy of the survey FILE with the code that devices run.
@@ -99,6 +107,9 @@ def audit(
 
     Only exit 0 is a pass. The chance of a false alarm is at most one in a million for each
     question. Replays find mistakes, and no malice: code can notice that it is watched.
+
+    With --browser it also fills in the real form in Chromium, and compares what that sends
+    (address, headers, body) and leaves behind (databases, storage, caches, cookies).
 
     Of a wave it checks how many people it says can be recognised, which devices show unchecked.
 
@@ -129,7 +140,9 @@ def audit(
             "--answers, --outputs, --epsilon, --odds and --delta are for --code; a survey has its"
             " own"
         )
-    _audit_survey(read_definition(file), trials or _SURVEY_TRIALS, seconds, as_json=as_json)
+    _audit_survey(
+        read_definition(file), trials or _SURVEY_TRIALS, seconds, browser=browser, as_json=as_json
+    )
 
 
 def _claim(epsilon: str | None, odds: str | None, delta: str | None) -> Privacy | None:
@@ -159,8 +172,17 @@ def _claim(epsilon: str | None, odds: str | None, delta: str | None) -> Privacy 
     return Privacy(exact.get("--epsilon"), exact.get("--odds"), exact.get("--delta"))
 
 
-def _audit_survey(survey: Survey, trials: int, seconds: float | None, *, as_json: bool) -> None:
+def _audit_survey(
+    survey: Survey, trials: int, seconds: float | None, *, browser: bool, as_json: bool
+) -> None:
     from deniably.audit.survey_audit import audit_survey, line
+
+    in_browser: Callable[[Survey], Judged] | None = None
+    if browser:
+        from deniably_server.commands.audit_browser import judge_browser, need_browser
+
+        need_browser()
+        in_browser = judge_browser
 
     def walked(verdict: Verdict) -> None:
         if shown:
@@ -168,7 +190,12 @@ def _audit_survey(survey: Survey, trials: int, seconds: float | None, *, as_json
 
     shown = None if as_json else _Lines(survey)
     found = audit_survey(
-        survey, trials=trials, seconds=seconds, progress=show_progress, walked=walked
+        survey,
+        trials=trials,
+        seconds=seconds,
+        browser=in_browser,
+        progress=show_progress,
+        walked=walked,
     )
     witness = found.witness
     place = _write_witness(witness) if witness else None
@@ -184,8 +211,9 @@ def _audit_survey(survey: Survey, trials: int, seconds: float | None, *, as_json
 def _told(found: Audited, place: Path | None) -> Iterator[str]:
     """A sentence for each part, and the conclusion."""
     yield ""
-    width = max(len(one.name) for one in found.judged) + 2
-    for one in found.judged:
+    judged = [*found.judged, *([found.browser] if found.browser else [])]
+    width = max(len(one.name) for one in judged) + 2
+    for one in judged:
         yield fill(
             one.said, _WIDTH, initial_indent=one.name.ljust(width), subsequent_indent=" " * width
         )
@@ -313,9 +341,16 @@ def _as_json(found: Audited, place: Path | None) -> str:
             "questions": rows,
             "whole_reports": walked,
             "replays": replays,
+            "browser": _of_browser(found.browser),
             "recognition": {"fault": found.recognition},
         }
     )
+
+
+def _of_browser(judged: Judged | None) -> dict[str, object] | None:
+    if judged is None:
+        return None
+    return {"outcome": judged.rung, "said": judged.said, "missing": list(judged.missing)}
 
 
 def _of_tally(tally: Tally) -> dict[str, object]:

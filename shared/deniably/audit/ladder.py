@@ -270,8 +270,11 @@ def _what(replays: Replays) -> str:
 # --- the whole survey -----------------------------------------------------------------------------
 
 
-def conclusion(rung: Rung, replays: Replays) -> str:
-    """The last sentences: what was earned, and what was not looked at."""
+def conclusion(rung: Rung, replays: Replays, browser: Judged | None = None) -> str:
+    """The last sentences: what was earned, and what was not looked at.
+
+    ``browser`` is the verdict on the form in a browser, if it was asked for.
+    """
     if rung == "failed":
         return "FAILED: a fault was found."
     if rung == "counted":
@@ -280,14 +283,18 @@ def conclusion(rung: Rung, replays: Replays) -> str:
             " nothing."
         )
     if rung == "in part":
+        if browser and browser.rung == rung and not replays.javascript.not_run:
+            return "In part: no fault was found, and not everything was reached. See the browser."
         return _in_part(replays)
     python, node = replays.python, replays.javascript
     rarer = f"1 in {one_in(min(python.reports, ALL)):,}"
     if one_in(node.reports) < one_in(ALL):
         rarer += f" (in JavaScript 1 in {one_in(node.reports):,})"
+    also, around = (", and the form in a browser", "") if browser else ("", "the browser and ")
+    version = node.version.partition(".")[0]
     return (
-        f"Passed: Python here, JavaScript in Node {node.version.partition('.')[0]}. Not looked at:"
-        " how long an answer takes, the browser and the terminal around the code, the system's"
+        f"Passed: Python here, JavaScript in Node {version}{also}. Not looked at:"
+        f" how long an answer takes, {around}the terminal around the code, the system's"
         f" generator, departures rarer than {rarer}."
     )
 

@@ -40,7 +40,8 @@ class Audited(Table):
     """The table of an audit, with the ``verdicts`` on the questions and on ``whole`` reports.
 
     ``judged`` has for each question, and for whole reports, where it stands from proved to failed
-    (see ``ladder``), and ``outcome`` the worst of these. ``replays`` is what was replayed, and
+    (see ``ladder``), ``browser`` the same of the form in a browser where it was looked at, and
+    ``outcome`` the worst of these. ``replays`` is what was replayed, and
     ``witness`` the difference that was found, to be seen again. ``sentences`` explain columns, and
     ``recognition`` is ``recognition_fault``'s sentence.
 
@@ -55,6 +56,7 @@ class Audited(Table):
     replays: Replays
     sentences: Sequence[str] = ()
     recognition: str | None = None
+    browser: Judged | None = None
 
     @property
     def outcome(self) -> Rung:
@@ -63,7 +65,7 @@ class Audited(Table):
         coins = (self.replays.python.coins, self.replays.javascript.coins)
         if any((*faults, *coins, *(one.fault for one in self.verdicts))):
             return "failed"
-        return worst(one.rung for one in self.judged)
+        return worst(one.rung for one in [*self.judged, *([self.browser] if self.browser else [])])
 
     @property
     def passed(self) -> bool:
@@ -87,7 +89,7 @@ class Audited(Table):
         fault = self.replays.fault
         if self.outcome == "failed" and fault:
             return f"FAILED: {witness_said(fault)}."
-        return conclusion(self.outcome, self.replays)
+        return conclusion(self.outcome, self.replays, self.browser)
 
 
 def recognition_fault(survey: Survey) -> str | None:
@@ -112,6 +114,7 @@ def audit_survey(
     seconds: float | None = None,
     scenarios: int | None = None,
     modules: Path | None = None,
+    browser: Callable[[Survey], Judged] | None = None,
     progress: Callable[[str], object] = lambda text: None,
     walked: Callable[[Verdict], object] = lambda verdict: None,
 ) -> Audited:
@@ -122,8 +125,9 @@ def audit_survey(
     as many where a verdict needs them, devices are replayed (by default for as many as a verdict
     needs, at most 60) in Python and, with Node, in JavaScript. ``scenarios`` is a number of replays
     instead of a time, and ``modules`` a folder of other modules than the shipped ones. The
-    probability of a false alarm is at most one in a million for each question. ``progress`` is told
-    what is done next, and ``walked`` each question's walk as soon as it is over.
+    probability of a false alarm is at most one in a million for each question. ``browser`` looks at
+    the form in a browser, and gives its verdict. ``progress`` is told what is done next, and
+    ``walked`` each question's walk as soon as it is over.
 
     Raises ValueError for fewer than 10 trials.
 
@@ -153,6 +157,9 @@ def audit_survey(
         walks=list(_walks(survey, done)),
         progress=progress,
     )
+    if browser:
+        progress("filling in the form in a browser")
+    in_browser = browser(survey) if browser else None
     progress("")
     questions = zip(survey.questions, done, strict=True)
     judged = [judge_question(question, verdict, replays) for question, verdict in questions]
@@ -165,6 +172,7 @@ def audit_survey(
         texts=1,
         notes=[
             *(f"{one.name}: {one.said}" for one in judged),
+            *([f"{in_browser.name}: {in_browser.said}"] if in_browser else []),
             *([f"recognition: FAILED: {recognition}"] if recognition else []),
             *explained(done, trials),
         ],
@@ -174,6 +182,7 @@ def audit_survey(
         judged=judged,
         replays=replays,
         recognition=recognition,
+        browser=in_browser,
     )
 
 

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http.client import responses
 from types import TracebackType
 
 _PIECE = 1 << 16
 _END = b"\r\n\r\n"
-_REASONS = {200: "OK", 201: "Created", 304: "Not Modified", 503: "Service Unavailable"}
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _size(head: bytes) -> int:
 
 
 def _bytes(reply: Reply) -> bytes:
-    lines = [f"HTTP/1.1 {reply.status} {_REASONS[reply.status]}"]
+    lines = [f"HTTP/1.1 {reply.status} {responses.get(reply.status, '')}"]
     headers = {"Content-Length": str(len(reply.body)), **(reply.headers or {})}
     if reply.status == 304:
         del headers["Content-Length"]

@@ -1,0 +1,410 @@
+"""``deniably audit --browser``: the real form in Chromium, what it sends and what it leaves behind.
+
+A server of its own, in this process, gives the pages that every server gives, and keeps each byte
+of what they ask for. Made-up people fill the form in, half of them in a browser that says it is
+driven. The reference says what must be sent and kept of the random bytes that the page was given.
+Headers have to be those that the same browser sends for a page of nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deniably.audit.ladder import Judged, Rung, one_in
+from deniably.audit.replay.expected import Observed, Reference
+from deniably.audit.replay.loopback import Asked, Loopback, Reply
+from deniably.audit.replay.replaying import study_of
+from deniably.audit.replay.scenarios import Scenario, Schedule
+from deniably.reference.canonical import canonical, parse
+from deniably.reference.device import EMPTY
+from deniably.survey.strata import query_of
+from deniably.trust.signing import new_key
+from deniably_server.app import create_app
+from deniably_server.commands.audit_page import BASELINE, BLOCKS, KEPT, PLAIN, TAP
+from deniably_server.storage.store import Store
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+    from deniably.survey.survey import Survey
+
+PEOPLE = 28
+"""People who fill in the form: a departure in 1 of 2 of their visits is missed once in 200 million
+audits, and one with ``navigator.webdriver`` alone, or without it alone, is seen, too."""
+
+_TYPES = ("yes_no", "select_one", "scale", "select_multiple", "number")
+_LIMITS = {"survey": "5", "author": "10", "overall": "20"}
+_NOT_COINS = (1, 12)
+"""Bytes for the length of a pause and for the nonce of a cipher; coins take more at once."""
+_PATIENCE = 15_000
+_OURS = ("content-length", "transfer-encoding", "connection", "deniably-request")
+"""Headers of the server's answers that are not passed on: the last is another for each request."""
+_STARTED = "[data-step=start], [data-step=refused]"
+_NEXT = "form[data-step=question], section[data-step=check]"
+
+
+Change = Callable[[str, bytes], bytes]
+"""The file at a path that is served, and what is served instead."""
+
+
+class _Fault(Exception):
+    """The form does what the specification does not say; the message says what."""
+
+
+class _NotReached(Exception):
+    """The form did not come to its end."""
+
+
+def judge_browser(
+    survey: Survey,
+    people: int = PEOPLE,
+    change: Change | None = None,
+    browser: Browser | None = None,
+) -> Judged:
+    """The verdict on the form in a browser. ``change`` makes other files of those that are served.
+
+    Raises ClickException where there is no browser.
+    """
+    missing = list(_not_driven(survey))
+    if any(one.startswith("not driven") for one in missing):
+        return _judged("in part", "the form was not filled in.", missing)
+    with _chromium(browser) as running, _Site(survey, change) as site:
+        visits = _Visits(survey, site, running)
+        done = 0
+        try:
+            for scenario in islice(Schedule(visits.study, Random(1)).visits(), people):  # noqa: S311
+                visits.visit(scenario, seen_as_driven=bool(done % 2))
+                done += 1
+        except _Fault as fault:
+            return _judged("failed", f"{fault}", [])
+        except _NotReached as error:
+            missing.append(f"not reached in the browser: {error}")
+        version = running.version.partition(".")[0]
+    said = (
+        f"the form in Chromium {version} for {done:,} people, with and without navigator.webdriver:"
+        " whole requests, and what stays in databases, caches, storage and cookies."
+    )
+    if done:
+        said += f" A departure in 1 of {one_in(done):,} of their visits would have been seen."
+    return _judged("in part" if missing else "replayed", said, missing)
+
+
+def _judged(rung: Rung, said: str, missing: Sequence[str]) -> Judged:
+    shown = "FAILED" if rung == "failed" else rung
+    more = [f"{one[:1].upper()}{one[1:]}." for one in missing]
+    return Judged("browser", {"browser": rung}, " ".join([f"{shown}: {said}", *more]), missing)
+
+
+def _not_driven(survey: Survey) -> Iterator[str]:
+    """What of the form this audit does not fill in, in words."""
+    definition = json.loads(survey.canonical)
+    types = dict.fromkeys(one["type"] for one in definition["questions"])
+    if other := [one for one in types if one not in _TYPES]:
+        yield f"not driven in the browser: questions of the type {', '.join(other)}"
+    if survey.invited:
+        yield "not driven in the browser: the trade of an invitation"
+    if survey.waves:
+        yield "not reached in the browser: later waves"
+
+
+# --- the browser ----------------------------------------------------------------------------------
+
+
+def need_browser() -> None:
+    """Raise ClickException where there is no Playwright or no Chromium, before an audit begins."""
+    with _chromium():
+        pass
+
+
+@contextmanager
+def _chromium(given: Browser | None = None) -> Generator[Browser]:
+    """The system's Chromium, or Playwright's. Raises ClickException where there is none."""
+    if given:
+        yield given
+        return
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        raise click.ClickException(
+            "--browser needs Playwright: pip install playwright, then playwright install chromium"
+        ) from None
+    arguments = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+    found = (
+        os.environ.get("DENIABLY_CHROMIUM")
+        or shutil.which("chromium-headless-shell")
+        or shutil.which("chromium")
+    )
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=found, args=arguments)
+        except Error:
+            raise click.ClickException(
+                "--browser finds no Chromium: playwright install chromium, or name one with"
+                " DENIABLY_CHROMIUM=/path/to/chromium"
+            ) from None
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class _Site:
+    """The server of the form, in this process, as a context."""
+
+    def __init__(self, survey: Survey, change: Change | None) -> None:
+        self.survey, self._change = survey, change
+        self.author = new_key()
+        self.without: set[str] = set()
+        """What was asked for and is no file."""
+
+    def __enter__(self) -> _Site:
+        self._folder = tempfile.TemporaryDirectory(prefix="deniably-audit-")
+        database = str(Path(self._folder.name) / "deniably.db")
+        self._store = Store(database)
+        self._store.publish(self.survey, self.author.sign(self.survey.digest))
+        app = create_app({"DATABASE": database}, store=self._store)
+        self._client = app.test_client(use_cookies=False)
+        self.register: Any = self._client.get("/register").get_json(force=True)
+        self._loopback = Loopback(self._reply)
+        self._loopback.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._loopback.__exit__(None, None, None)
+        self._store.close()
+        self._folder.cleanup()
+
+    @property
+    def url(self) -> str:
+        """The origin of the pages."""
+        return self._loopback.url
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The requests so far."""
+        return self._loopback.asked
+
+    def _reply(self, asked: Asked) -> Reply:
+        path = asked.target.partition("?")[0]
+        if path in BASELINE:
+            kind, text = BASELINE[path]
+            return Reply(200, text.encode(), {"Content-Type": kind})
+        given = [one for one in asked.headers if not (self._change and one[0] == "Accept-Encoding")]
+        answer = self._client.open(
+            asked.target, method=asked.method, headers=given, data=asked.body
+        )
+        if answer.status_code == HTTPStatus.NOT_FOUND:
+            self.without.add(asked.target)
+        headers = {name: text for name, text in answer.headers.items() if name.lower() not in _OURS}
+        body = answer.get_data()
+        changed = self._change(path, body) if self._change else body
+        return Reply(answer.status_code, changed, headers)
+
+
+# --- visits ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Visits:
+    """The visits of one audit, and what the first of them left behind."""
+
+    survey: Survey
+    site: _Site
+    browser: Browser
+    left: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        definition = json.loads(self.survey.canonical)
+        self.study = study_of(definition)
+        self._reference = Reference(self.study)
+        self._conditional = "ask" in definition or any(
+            "show_if" in one for one in definition["questions"]
+        )
+        self._alike, self._post = self._baseline()
+
+    def visit(self, scenario: Scenario, *, seen_as_driven: bool) -> None:
+        """Let somebody fill the form in. Raises _Fault and _NotReached."""
+        step = scenario["steps"][0]
+        link = f"/s/{self.survey.name}{query_of(step['stratum'] or {})}"
+        self.site.asked.clear()
+        with self._opened(() if seen_as_driven else (PLAIN,)) as context:
+            elsewhere: list[str] = []
+            context.on("request", lambda request: elsewhere.append(request.url))
+            page = context.new_page()
+            not_reached = self._fill_in(page, self.site.url + link, step["plain"])
+            kept = page.evaluate(KEPT)
+            blocks = [bytes.fromhex(block) for block in page.evaluate(BLOCKS)]
+            cookies = context.cookies()
+        own = (self.site.url + "/", "data:", "blob:")
+        if other := [url for url in elsewhere if not url.startswith(own)]:
+            raise _Fault(f"it asks another server: {other[0][:200]}")
+        if cookies:
+            raise _Fault(f"it leaves a cookie: {json.dumps(cookies)[:200]}")
+        if not_reached and not kept["databases"].get("deniably-memory"):
+            self._compare_requests(link, None)
+            raise _NotReached(not_reached)
+        text = self._memory_of(kept)
+        self._compare_memory(scenario, step, text, blocks)
+        self._compare_requests(link, parse(text)["reports"][self.survey.digest]["text"])
+        if not_reached:
+            raise _NotReached(not_reached)
+        self._compare_storage(link, kept)
+
+    @contextmanager
+    def _opened(self, scripts: Sequence[str]) -> Generator[BrowserContext]:
+        context = self.browser.new_context()
+        context.set_default_timeout(_PATIENCE)
+        for script in (TAP, *scripts):
+            context.add_init_script(script)
+        try:
+            yield context
+        finally:
+            context.close()
+
+    def _fill_in(self, page: Page, link: str, plain: Mapping[str, Any]) -> str | None:
+        """Fill the form in and send it; why it did not come to its receipt, if it did not."""
+        from playwright.sync_api import TimeoutError as TooLong
+
+        try:
+            page.goto(link)
+            page.locator(_STARTED).filter(visible=True).wait_for()
+            if page.locator("[data-step=refused]").is_visible():
+                return "the form refuses this survey before the first question"
+            page.locator('[data-step=start] [data-go="1"]').click()
+            for _ in range(len(self.survey.questions) + 1):
+                shown = page.locator(_NEXT).filter(visible=True)
+                shown.wait_for()
+                name = shown.get_attribute("data-question")
+                if name is None:
+                    break
+                self._answer(page, name, plain[name])
+            page.locator("#send").click()
+            page.locator("[data-step=receipt]").wait_for()
+            page.locator("[data-settled]").wait_for(state="attached")
+        except TooLong:
+            return "the form did not come to its receipt"
+        return None
+
+    def _answer(self, page: Page, name: str, plain: Any) -> None:
+        form = page.locator(f'form[data-question="{name}"]')
+        types = {str(one["name"]): one["type"] for one in self.study.questions}
+        if types[name] == "number":
+            form.locator("input[type=text]").fill(plain)
+        else:
+            values: list[str] = (plain or [""]) if types[name] == "select_multiple" else [plain]
+            for value in values:
+                form.locator(f'input[value="{value}"]').check()
+        form.locator("button:not([type=button])").click()
+        form.wait_for(state="hidden")
+
+    # --- comparing ---
+
+    def _baseline(self) -> tuple[set[tuple[str, str]], list[tuple[str, str]]]:
+        """The headers of this browser for a page of nobody, and all those of what it sends."""
+        self.site.asked.clear()
+        with self._opened(()) as context:
+            page = context.new_page()
+            page.goto(f"{self.site.url}/audit")
+            page.wait_for_function("document.title === 'done'")
+        alike = {one for asked in self.site.asked for one in asked.headers if one[0] != "Referer"}
+        sent = next(asked for asked in self.site.asked if asked.method == "POST")
+        return alike, [one for one in sent.headers if one[0] != "Content-Length"]
+
+    def _compare_requests(self, link: str, report: str | None) -> None:
+        """``report`` is the one that it has kept; without one it may send nothing."""
+        name = self.survey.name
+        sent = [asked for asked in self.site.asked if asked.method != "GET"]
+        address = f"/api/surveys/{name}/reports"
+        if [(one.method, one.target) for one in sent] != [("POST", address)] * bool(report):
+            what = ", ".join(f"{one.method} {one.target}" for one in sent)
+            raise _Fault(f"it sends {what[:300] or 'nothing'}, not POST {address}")
+        for request in sent:
+            self._compare_report(request, report or "")
+        known = {link, "/register", f"/api/surveys/{name}", "/favicon.ico"}
+        alike = self._alike | {("If-None-Match", f'"{self.survey.digest}"')}
+        for asked in self.site.asked:
+            plain = asked.target.startswith("/web/") and "?" not in asked.target
+            plain = plain and asked.target not in self.site.without
+            if asked.method == "GET" and (asked.body or not (asked.target in known or plain)):
+                raise _Fault(f"it asks for {asked.target[:300]}")
+            size = ("Content-Length", str(len(asked.body)))
+            for name, value in asked.headers:
+                if (name, value) not in {*alike, size}:
+                    raise _Fault(f"of {asked.target} a header is {name}: {value[:200]}")
+
+    def _compare_report(self, sent: Asked, report: str) -> None:
+        if sent.body != report.encode():
+            raise _Fault(f"it sends {sent.body[:300]!r}, and keeps the report {report}")
+        headers = [one for one in sent.headers if one[0] != "Content-Length"]
+        if headers != self._post:
+            odd = next((one for one in headers if one not in self._post), ("order", "another"))
+            raise _Fault(f"its report comes with the header {odd[0]}: {odd[1][:200]}")
+
+    def _memory_of(self, kept: Mapping[str, Any]) -> str:
+        stores = kept["databases"].get("deniably-memory", {})
+        found = dict(stores.get("memory", []))
+        if set(stores) != {"memory"} or set(found) != {"key", "document"}:
+            raise _Fault(f"it keeps {json.dumps(stores)[:300]} in its memory")
+        return str(found["document"])
+
+    def _compare_memory(
+        self, scenario: Scenario, step: Mapping[str, Any], text: str, blocks: Sequence[bytes]
+    ) -> None:
+        """The memory and the report, by the bytes that the page was given."""
+        author, register = self.site.author.author, self.site.register
+        last = register["entries"][-1]
+        seen = {"count": len(register["entries"]), "head": register["head"], "day": last["day"]}
+        document = EMPTY | {
+            "authors": {self.site.url: [author]}, "registers": {self.site.url: seen}
+        }  # fmt: skip
+        day = datetime.now(UTC).date().isoformat()
+        answered = {**step, "do": "answer", "author": author, "day": day, "limits": _LIMITS}
+        try:
+            kept = parse(text)
+            kept["reports"][self.survey.digest]["sent"] = False
+        except (ValueError, KeyError, TypeError):
+            raise _Fault(f"it keeps {text[:300]}") from None
+        coins = [block for block in blocks if len(block) not in _NOT_COINS]
+        found, _ = self._reference.compare(
+            scenario | {"document": document, "steps": [answered]},
+            [Observed(canonical(kept), coins)],
+        )
+        if found:
+            why = found.why or f"it sends {found.kept}, the specification makes {found.right}"
+            raise _Fault(f"for {dict(step['plain'])!r}: {why}")
+
+    def _compare_storage(self, link: str, kept: Mapping[str, Any]) -> None:
+        _, mark, query = link.partition("?")
+        nothing: dict[str, Any] = {"local": {}, "session": {}, "cookie": "", "name": "", "hash": ""}
+        for part, right in (nothing | {"search": mark + query}).items():
+            if kept[part] != right:
+                raise _Fault(f"it leaves in {part}: {json.dumps(kept[part])[:200]}")
+        other = set(kept["databases"]) - {"deniably-memory", "deniably-offline"}
+        if other:
+            raise _Fault(f"it leaves the databases {', '.join(sorted(other))[:200]}")
+        pages = kept["databases"].get("deniably-offline", {})
+        left: dict[str, Any] = {"caches": sorted(kept["caches"]), "pages": _sorted(pages)}
+        if not self._conditional:
+            left["state"] = kept["state"]
+        for part, found in left.items():
+            first = self.left.setdefault(f"{part} {link}", found)
+            if found != first:
+                raise _Fault(f"what it leaves in its {part} depends on answers")
+
+
+def _sorted(stores: Mapping[str, Any]) -> dict[str, list[str]]:
+    return {name: sorted(map(json.dumps, entries)) for name, entries in stores.items()}
