@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -108,6 +109,14 @@ def test_the_shipped_form_sends_and_leaves_what_the_specification_says(chromium:
     assert "for 2 people" in found.said
 
 
+@pytest.mark.browser
+def test_a_form_that_refuses_to_spend_so_much_is_in_part_and_no_fault(chromium: Browser) -> None:
+    found = judge_browser(publish_text(ONE.replace("odds: 2", "odds: 200")), 2, browser=chromium)
+
+    assert found.rung == "in part"
+    assert "the form refuses this survey before the first question" in found.said
+
+
 @pytest.mark.soak
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["two of three", "a hidden question", "by site"])
@@ -121,6 +130,10 @@ def test_what_is_not_driven_is_in_part_and_named(name: str) -> None:
 
     assert (found.rung, EXIT[found.rung]) == ("in part", 3)
     assert "Not driven in the browser: the trade of an invitation." in found.said
+    much = [{"name": f"q{i}", "type": "yes_no", "label": "Q?", "odds": 9} for i in range(4)]
+    divided = publish_text(json.dumps({"name": "much", "title": "Much", "questions": much}))
+    assert divided.part
+    assert "a part of the questions, for want of budget" in judge_browser(divided).said
     everything = judge_browser(survey_of_everything())
     assert "questions of the type vector, point, product" in everything.said
 

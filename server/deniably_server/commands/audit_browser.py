@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fractions import Fraction
 from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
@@ -117,6 +118,8 @@ def _not_driven(survey: Survey) -> Iterator[str]:
         yield f"not driven in the browser: questions of the type {', '.join(other)}"
     if survey.invited:
         yield "not driven in the browser: the trade of an invitation"
+    if survey.part and not survey.total.at_most_epsilon(Fraction(_LIMITS["survey"])):
+        yield "not driven in the browser: a part of the questions, for want of budget"
     if survey.waves:
         yield "not reached in the browser: later waves"
 
@@ -254,7 +257,7 @@ class _Visits:
             raise _Fault(f"it asks another server: {other[0][:200]}")
         if cookies:
             raise _Fault(f"it leaves a cookie: {json.dumps(cookies)[:200]}")
-        if not_reached and not kept["databases"].get("deniably-memory"):
+        if not_reached and self.survey.digest not in self._reports_of(kept):
             self._compare_requests(link, None)
             raise _NotReached(not_reached)
         text = self._memory_of(kept)
@@ -353,6 +356,13 @@ class _Visits:
         if headers != self._post:
             odd = next((one for one in headers if one not in self._post), ("order", "another"))
             raise _Fault(f"its report comes with the header {odd[0]}: {odd[1][:200]}")
+
+    def _reports_of(self, kept: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The reports in its memory; none where it has no memory yet."""
+        if not kept["databases"].get("deniably-memory"):
+            return {}
+        reports: Mapping[str, Any] = parse(self._memory_of(kept)).get("reports", {})
+        return reports
 
     def _memory_of(self, kept: Mapping[str, Any]) -> str:
         stores = kept["databases"].get("deniably-memory", {})
