@@ -331,12 +331,14 @@ def test_twenty_dots_stand_where_their_numbers_are_and_open_where_these_are_not_
 
 
 def test_a_map_colours_only_areas_that_stand_out() -> None:
-    sides = (plot.MapSide("East", "km", -3, 3), plot.MapSide("North", "", -3, 3))
+    firsts = (-3, -2, -1, 0, 1, 2)  # of six areas with ten numbers each
+    sides = (
+        plot.MapSide("East", "km", firsts, 2.9, 0.1),
+        plot.MapSide("North", "", firsts, 2.9, 0.1),
+    )
     out = plot.Area(1, 3, 0.18, digits.share(0.18, (0.15, 0.22)))
     faint = plot.Area(0, 0, 0.05, digits.share(0.05, (0.02, 0.08)))
-    picture = plot.area_map(
-        "Seven areas & more", plot.AreaMap(sides, 6, [out, faint]), [(0.5, 0.25)]
-    )
+    picture = plot.area_map("Seven areas & more", plot.AreaMap(sides, [out, faint]), [(0.5, 0.25)])
     tree = ElementTree.fromstring(picture.source)
     drawn = tree.findall(".//rect")
 
@@ -349,20 +351,42 @@ def test_a_map_colours_only_areas_that_stand_out() -> None:
         ("16.67%", "33.33%"),
     ]
     texts = [plain(one.text or "") for one in tree.iter("text")]
-    assert texts[:7] == ["-3", "-2", "-1", "0", "1", "2", "3"]
-    assert texts[-7:] == ["-3", "-2", "-1", "0", "1", "2", "3 km"]
+    assert texts[:7] == ["-3.0", "-2.0", "-1.0", "0.0", "1.0", "2.0", "2.9"]
+    assert texts[-7:] == ["-3.0", "-2.0", "-1.0", "0.0", "1.0", "2.0", "2.9 km"]
     assert {"18 %", "5 %", "A"} <= set(texts)
     ring = tree.find(".//circle")
     assert ring is not None
-    assert (ring.get("cx"), ring.get("cy")) == ("50.00%", "75.00%")
+    assert (ring.get("cx"), ring.get("cy")) == ("50.00%", "74.58%"), "in the middle of a number"
+
+
+def test_areas_are_where_and_as_wide_as_their_numbers() -> None:
+    """The whole numbers from -5 to 5 in four areas: three with three of them, one with two."""
+    side = plot.MapSide("East", "km", (-5, -2, 1, 4), 5, 1)
+    out = [plot.Area(place, place, 0.2, digits.share(0.2, (0.1, 0.3))) for place in (0, 3)]
+
+    picture = plot.area_map("", plot.AreaMap((side, side), out), [(0.0, 1.0)])
+
+    tree = ElementTree.fromstring(picture.source)
+    drawn = [one for one in tree.iter("rect") if one.get("class") == "cell on"]
+    assert [[one.get(key) for key in ("x", "y", "width", "height")] for one in drawn] == [
+        ["0.00%", "72.73%", "27.27%", "27.27%"], ["81.82%", "0.00%", "18.18%", "18.18%"],
+    ]  # fmt: skip
+    across = tree.findall("svg")[2].findall("text")
+    assert [(one.get("x"), plain(one.text or "")) for one in across] == [
+        ("0.00%", "-5"), ("27.27%", "-2"), ("54.55%", "1"), ("81.82%", "4"), ("100.00%", "5 km"),
+    ]  # fmt: skip
+    ring = tree.find(".//circle")
+    assert ring is not None
+    assert (ring.get("cx"), ring.get("cy")) == ("4.55%", "4.55%")
 
 
 @given(st.floats(-1e4, 1e4), st.floats(0.5, 1e5), st.integers(2, 32))
 def test_the_ends_of_a_map_are_labelled_whatever_its_range(
     low: float, length: float, cells: int
 ) -> None:
-    side = plot.MapSide("x", "", low, low + length)
-    tree = ElementTree.fromstring(plot.area_map("", plot.AreaMap((side, side), cells, [])).source)
+    firsts = [low + length * place / cells for place in range(cells)]
+    side = plot.MapSide("x", "", firsts, low + length, length / cells / 2)
+    tree = ElementTree.fromstring(plot.area_map("", plot.AreaMap((side, side), [])).source)
     texts = tree.findall("svg")[2].findall("text")
 
     assert (texts[0].get("x"), texts[-1].get("x")) == ("0.00%", "100.00%")

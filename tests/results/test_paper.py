@@ -83,11 +83,17 @@ def trends_of(labels: Sequence[str], unit: str, rows: Sequence[Row]) -> PaperTre
     return PaperTrends([Panel(label, rows) for label in labels], axes.of_numbers(0, 9, unit), waves)
 
 
+def side_of(label: str, unit: str, low: float, high: float, cells: int) -> MapSide:
+    """Of areas with two numbers each, the last with one."""
+    step = (high - low) / (2 * cells - 2) if cells > 1 else high - low
+    return MapSide(label, unit, [low + 2 * place * step for place in range(cells)], high, step)
+
+
 def map_of(label: str, unit: str, reading: Reading, cells: int) -> PaperMap:
-    sides = MapSide(label, unit, -20.0, 1e6), MapSide(label, unit, 0.0, 0.3)
+    sides = side_of(label, unit, -20.0, 1e6, cells), side_of(label, unit, 0.0, 0.3, cells)
     areas = [Area(place, place, 0.1 * (place + 1), reading) for place in range(cells)]
     rows = [share(label)]
-    return PaperMap(AreaMap(sides, cells, areas), PaperStrips(rows, axes.of_shares(rows)))
+    return PaperMap(AreaMap(sides, areas), PaperStrips(rows, axes.of_shares(rows)))
 
 
 @settings(deadline=None)
@@ -219,9 +225,10 @@ def test_of_many_rows_those_are_shown_that_say_most() -> None:
 
 def test_a_map_draws_an_area_where_it_is_and_lists_it() -> None:
     reading = share_row("", 0.27, (0.17, 0.38)).reading
-    sides = MapSide("East", "km", -2.0, 2.0), MapSide("North", "km", -2.0, 2.0)
+    firsts = (-2.0, -1.0, 0.0, 1.0)
+    sides = MapSide("East", "km", firsts, 1.9, 0.1), MapSide("North", "km", firsts, 1.9, 0.1)
     row = share("1 to 2 km east, 0 to 1 km south")
-    shown = AreaMap(sides, 4, [Area(3, 1, 0.27, reading)])
+    shown = AreaMap(sides, [Area(3, 1, 0.27, reading)])
     listed = PaperStrips([row], axes.of_shares([row]))
 
     file = svg(Paper("T", "L", [PaperMap(shown, listed)], []))
@@ -237,7 +244,7 @@ def test_a_map_draws_an_area_where_it_is_and_lists_it() -> None:
     assert abs(each / side - 1 / 4) < 0.01
     found = [text for text, *_ in texts(file)]
     assert found.count("27\u00a0%") == 2, "on the map and in the list"
-    for word in ("North (upwards)", "East (to the right)", "\u22122", "2\u00a0km"):
+    for word in ("North (upwards)", "East (to the right)", "\u22122.0", "1.9\u00a0km"):
         assert word in found
     assert "1 to 2 km east, 0 to 1 km south 27\u00a0% (17 to 38\u00a0%)." in file
     nowhere = Paper("T", "L", [PaperMap(replace(shown, areas=[]), None)], [])

@@ -31,7 +31,7 @@ CELLS = [
     [HeatCell(one.reading, shade, hatched=shade == 0) for one in ROWS] for shade in range(2)
 ]  # fmt: skip
 MARGIN = HeatMargin("“Wo?” & <wann>", ["überall", "从来没有"], [one.reading for one in ROWS])
-KM = MapSide("East", "km", -2.0, 2.0)
+KM = MapSide("East", "km", (-2.0, -1.0, 0.0, 1.0), 1.9, 0.1)
 FIGURE = Paper(
     "Theft at work",
     "Estimated shares, 1,400 people.",
@@ -42,7 +42,7 @@ FIGURE = Paper(
         PaperTrends(
             [Panel("überall", ROWS), Panel("从来没有", ROWS)], axes.of_shares(ROWS), ["1", "2"]
         ),
-        PaperMap(AreaMap((KM, KM), 4, [Area(1, 2, 0.3, ROWS[0].reading)]), None),
+        PaperMap(AreaMap((KM, KM), [Area(1, 2, 0.3, ROWS[0].reading)]), None),
     ],
     ["A note."],
 )

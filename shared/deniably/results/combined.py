@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from deniably.results import shown
-from deniably.results.document import ChoicePartResult, PointResult, ProductResult
+from collections.abc import Sequence
+
+from deniably.results import places, shown
+from deniably.results.document import ChoicePartResult, PointResult, ProductResult, SideResult
 from deniably.results.drawing import plot
 from deniably.results.drawing.heat import Heat, HeatMargin, heat_cell
-from deniably.results.drawing.plot import AreaMap
+from deniably.results.drawing.plot import AreaMap, MapSide
 
 _MOST_COLUMNS = 8
 
@@ -35,16 +37,22 @@ def table(question: ProductResult) -> Heat | None:
 
 def areas(question: PointResult) -> AreaMap:
     """The map: only areas that stand out from the noise are drawn on it."""
-    first, second = (
-        plot.MapSide(side.label, side.unit, side.low, side.high) for side in question.sides
-    )
     cells = round(len(question.cells) ** 0.5)
+    names = [one.names for one in question.cells]
+    first = _side(question.sides[0], [one[0] for one in names[::cells]])
+    second = _side(question.sides[1], [one[1] for one in names[:cells]])
     out = [
         plot.Area(index // cells, index % cells, one.estimate, shown.of_cell("", one).reading)
         for index, one in enumerate(question.cells)
         if one.stands_out
     ]
-    return AreaMap((first, second), cells, out)
+    return AreaMap((first, second), out)
+
+
+def _side(side: SideResult, names: Sequence[str]) -> MapSide:
+    """The axis of areas with these names, such as "-5 to -3"; there are two or more."""
+    firsts, lasts = zip(*(map(float, places.ends(name)) for name in names), strict=True)
+    return MapSide(side.label, side.unit, firsts, lasts[-1], firsts[1] - lasts[0])
 
 
 def _margin(part: ChoicePartResult) -> HeatMargin:

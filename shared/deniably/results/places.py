@@ -34,20 +34,21 @@ def sentence(sides: Sequence[SideResult], cells: Sequence[AreaResult]) -> str:
 def place(sides: Sequence[SideResult], cell: AreaResult) -> str:
     """Where an area is."""
     return ", ".join(
-        _along(side, *_ends(name)) for side, name in zip(sides, cell.names, strict=True)
+        _along(side, *ends(name)) for side, name in zip(sides, cell.names, strict=True)
     )
 
 
 def span(name: str) -> str:
     """The name of one side of an area as people read it, "−1.9 to −1"; other names as they are."""
-    return _reach(*_ends(name)) if _NUMBERS.fullmatch(name) else name
+    return _reach(*ends(name)) if _NUMBERS.fullmatch(name) else name
 
 
 def _reach(low: str, high: str) -> str:
     return exact(low) if low == high else f"{exact(low)} to {exact(high)}"
 
 
-def _ends(name: str) -> tuple[str, str]:
+def ends(name: str) -> tuple[str, str]:
+    """The first and the last number of an area along a side, by its name."""
     low, _, high = name.partition(" to ")
     return low, high or low
 

@@ -59,19 +59,22 @@ def _draw_map(sheet: Sheet, shown: AreaMap, centres: Sequence[tuple[float, float
     across, up = shown.sides
     sheet.paragraph(f"{up.label} (upwards)", AXIS, colour=SOFT)
     sheet.down(AXIS)
-    ticks = [(at, plain(text)) for at, text in plot.boundaries(up, shown.cells)]
+    ticks = [(at, plain(text)) for at, text in plot.boundaries(up)]
     ticks = [(at, fit(text, AXIS, _TICKS - 4)) for at, text in ticks]
     left = max(width(text, AXIS) for _, text in ticks) + 4
     side, top = min(sheet.across - left - AXIS, _MOST), sheet.at
     for at, text in ticks:
         base = top + side * (1 - at / 100) - 0.65 * AXIS
         sheet.lines([text], left - 4, base, AXIS, colour=SOFT, anchor="end")
-    rings = [(left + side * right, top + side * (1 - up)) for right, up in centres]
+    rings = [
+        (left + side * across.middle(x) / 100, top + side * (1 - up.middle(y) / 100))
+        for x, y in centres
+    ]
     _draw_areas(sheet, shown, left, top, side, rings)
     for index, (x, y) in enumerate(rings):
         sheet.ring(x, y, _RING, plot.group_letter(index))
     sheet.down(side + 2)
-    below = plot.boundaries(across, shown.cells)
+    below = plot.boundaries(across)
     sheet.ticks([(left + side * at / 100, text) for at, text in below])
     sheet.down(1)
     words = wrap(plain(f"{across.label} (to the right)"), AXIS, sheet.across - left)
@@ -87,23 +90,24 @@ def _draw_areas(
     rings: Sequence[tuple[float, float]],
 ) -> None:
     """The areas with their shares, where those have room and no ring is in the way."""
-    each = side / shown.cells
     sheet.box(left, top, side, side, _GROUND)
     for area in shown.areas:
-        x, y = left + area.column * each, top + (shown.cells - 1 - area.row) * each
-        sheet.box(x, y, each, each, "#fff")
-        sheet.box(x, y, each, each, MARK, round(shown.opacity(area), 2))
-    inner = [top + place * each for place in range(1, shown.cells)]
-    sheet.strokes([(left, y, left + side, y) for y in inner], "#fff")
-    sheet.strokes([(left + y - top, top, left + y - top, top + side) for y in inner], "#fff")
+        x, y, wide, high = (side * one / 100 for one in shown.box(area.column, area.row))
+        sheet.box(left + x, top + y, wide, high, "#fff")
+        sheet.box(left + x, top + y, wide, high, MARK, round(shown.opacity(area), 2))
+    across, up = (one.borders[1:-1] for one in shown.sides)
+    lines = [top + side * (1 - at / 100) for at in up]
+    sheet.strokes([(left, y, left + side, y) for y in lines], "#fff")
+    lines = [left + side * at / 100 for at in across]
+    sheet.strokes([(x, top, x, top + side) for x in lines], "#fff")
     for area in shown.areas:
+        begins, above, wide, high = (side * one / 100 for one in shown.box(area.column, area.row))
         text = plain(area.reading.value)
         long = width(text, INTERVAL, bold=True)
-        x = left + (area.column + 0.5) * each
-        y = top + (shown.cells - 0.5 - area.row) * each
+        x, y = left + begins + wide / 2, top + above + high / 2
         free = not any(
             abs(x - at) < long / 2 + _RING and abs(y - down) < INTERVAL / 2 + _RING
             for at, down in rings
         )
-        if free and long <= each - 2 and each >= INTERVAL * LEADING:
+        if free and long <= wide - 2 and high >= INTERVAL * LEADING:
             sheet.lines([text], x, y - 0.7 * INTERVAL, INTERVAL, bold=True, anchor="middle")

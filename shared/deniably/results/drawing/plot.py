@@ -18,6 +18,8 @@ from deniably.results.drawing.strip import grid
 DOTS = 20
 """Each dot stands for one in 20 people."""
 _COLUMNS, _RADIUS, _STEP, _HEIGHT = 20, 6.5, 14.5, 64
+_NARROW = 16
+"""Per cent of a side below which an area has no room for words."""
 _FAINT, _DARK = 0.2, 0.48  # opacities on which words can be read, in light and dark
 
 
@@ -51,12 +53,30 @@ def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
 
 @dataclass(frozen=True)
 class MapSide:
-    """One axis of a map: its words, its unit, and the ends of its range."""
+    """One axis of a map: its words, its unit, and the numbers that its areas hold.
+
+    ``firsts`` are the first numbers of the areas, ``last`` is the last number of all, and numbers
+    lie ``step`` apart.
+    """
 
     label: str
     unit: str
-    low: float
-    high: float
+    firsts: Sequence[float]
+    last: float
+    step: float
+
+    def at(self, value: float) -> float:
+        """Where a number's part of the axis begins, from 0 to 100."""
+        return 100 * (value - self.firsts[0]) / (self.last + self.step - self.firsts[0])
+
+    @property
+    def borders(self) -> list[float]:
+        """Where areas begin, and the end: an area is as wide as it has numbers."""
+        return [*map(self.at, self.firsts), 100.0]
+
+    def middle(self, part: float) -> float:
+        """Where the middle of a number is, which is given as a fraction of the range."""
+        return self.at(self.firsts[0] + part * (self.last - self.firsts[0]) + self.step / 2)
 
 
 @dataclass(frozen=True)
@@ -71,14 +91,19 @@ class Area:
 
 @dataclass(frozen=True)
 class AreaMap:
-    """A map of ``cells`` by ``cells`` areas; ``areas`` are those that stand out.
+    """A map of areas; ``areas`` are those that stand out.
 
     The first side runs to the right, the second upwards.
     """
 
     sides: tuple[MapSide, MapSide]
-    cells: int
     areas: Sequence[Area]
+
+    def box(self, column: int, row: int) -> tuple[float, float, float, float]:
+        """The left, top, width and height of an area, in per cent of the map's sides."""
+        across, up = (side.borders for side in self.sides)
+        left, top = across[column], 100 - up[row + 1]
+        return left, top, across[column + 1] - left, up[row + 1] - up[row]
 
     def opacity(self, area: Area) -> float:
         """How dark an area is: the more, the larger its share."""
@@ -93,38 +118,41 @@ def area_map(about: str, shown: AreaMap, centres: Sequence[tuple[float, float]] 
     ``centres`` are drawn over the map as rings A, B and so on, each as two fractions of the sides.
     ``about`` says all of it in words.
     """
-    sides, cells = shown.sides, shown.cells
+    first, second = shown.sides
     drawn = {(one.column, one.row): one for one in shown.areas}
-    size = 100 / cells
     parts = [
-        _area(size, column, cells - 1 - row, shown, drawn.get((column, row)))
-        for column in range(cells)
-        for row in range(cells)
+        _area(shown, shown.box(column, row), drawn.get((column, row)))
+        for column in range(len(first.firsts))
+        for row in range(len(second.firsts))
     ]
-    parts += [_ring(place, index) for index, place in enumerate(centres)]
+    parts += [
+        _ring((first.middle(x), 100 - second.middle(y)), index)
+        for index, (x, y) in enumerate(centres)
+    ]
     return Html.filled(
         '<div class="map" role="img" aria-label="{about}">'
         '<svg class="yax" aria-hidden="true">{up}</svg>'
         '<svg class="sq" aria-hidden="true">{parts}</svg>'
         '<svg class="x xax" aria-hidden="true">{across}</svg></div>',
-        about=Html.text(about), up=_upwards(sides[1], cells), parts=Html.joined("", parts),
-        across=_across(sides[0], cells),
+        about=Html.text(about), up=_upwards(second), parts=Html.joined("", parts),
+        across=_across(first),
     )  # fmt: skip
 
 
-def _area(size: float, column: int, row: int, shown: AreaMap, area: Area | None) -> Html:
-    x, y = column * size, row * size
+def _area(shown: AreaMap, box: tuple[float, float, float, float], area: Area | None) -> Html:
+    x, y, width, height = box
     place = Html.filled(
-        'x="{x:.2f}%" y="{y:.2f}%" width="{size:.2f}%" height="{size:.2f}%"', x=x, y=y, size=size
-    )
+        'x="{x:.2f}%" y="{y:.2f}%" width="{width:.2f}%" height="{height:.2f}%"',
+        x=x, y=y, width=width, height=height,
+    )  # fmt: skip
     if area is None:
         return Html.filled('<rect class="cell off" {place}/>', place=place)
     drawn = Html.filled(
         '<rect class="cell on" {place} fill-opacity="{opacity:.2f}"/>',
         place=place, opacity=shown.opacity(area),
     )  # fmt: skip
-    # Beyond six areas a side, the words would not fit; the list beside the map has them.
-    if size <= 16:
+    # Where the words would not fit, the list beside the map has them.
+    if min(width, height) <= _NARROW:
         return drawn
     words = Html.filled(
         '<text class="ink" x="{x:.2f}%" y="{y:.2f}%" dx="6" dy="18">{value}</text>',
@@ -135,9 +163,10 @@ def _area(size: float, column: int, row: int, shown: AreaMap, area: Area | None)
 
 def _ring(place: tuple[float, float], index: int) -> Html:
     return Html.filled(
-        '<circle class="ring" cx="{x:.2%}" cy="{y:.2%}" r="13"/>'
-        '<text class="ringlab" x="{x:.2%}" y="{y:.2%}" dy="5" text-anchor="middle">{letter}</text>',
-        x=place[0], y=1 - place[1], letter=Html.text(group_letter(index)),
+        '<circle class="ring" cx="{x:.2f}%" cy="{y:.2f}%" r="13"/>'
+        '<text class="ringlab" x="{x:.2f}%" y="{y:.2f}%" dy="5" text-anchor="middle">{letter}'
+        "</text>",
+        x=place[0], y=place[1], letter=Html.text(group_letter(index)),
     )  # fmt: skip
 
 
@@ -146,8 +175,8 @@ def group_letter(index: int) -> str:
     return chr(ord("A") + index)
 
 
-def _across(side: MapSide, cells: int) -> Html:
-    words = boundaries(side, cells)
+def _across(side: MapSide) -> Html:
+    words = boundaries(side)
     middle = Html(' text-anchor="middle"')
     anchors = [Html(), *[middle] * (len(words) - 2), Html(' text-anchor="end"')]
     return Html.joined(
@@ -162,8 +191,8 @@ def _across(side: MapSide, cells: int) -> Html:
     )  # fmt: skip
 
 
-def _upwards(side: MapSide, cells: int) -> Html:
-    words = boundaries(side, cells)
+def _upwards(side: MapSide) -> Html:
+    words = boundaries(side)
     shifts = [0, *[4] * (len(words) - 2), 10]
     return Html.joined(
         "",
@@ -177,20 +206,14 @@ def _upwards(side: MapSide, cells: int) -> Html:
     )  # fmt: skip
 
 
-def boundaries(side: MapSide, cells: int) -> list[tuple[float, str]]:
-    """A tick at the boundaries of areas, at six or fewer of them and always at both ends."""
+def boundaries(side: MapSide) -> list[tuple[float, str]]:
+    """The first numbers of areas where these begin, of six or fewer, and the last number."""
+    cells = len(side.firsts)
     every = next(step for step in range(1, cells + 1) if cells % step == 0 and cells // step <= 6)
-    length = side.high - side.low
-    decimals = next(
-        (d for d in range(4) if all(_is_short(side.low + length * k / cells, d)
-                                    for k in range(0, cells + 1, every))), 2
-    )  # fmt: skip
-    words = [
-        (100 * k / cells, number(side.low + length * k / cells, decimals))
-        for k in range(0, cells + 1, every)
-    ]
-    last, text = words[-1]
-    return [*words[:-1], (last, with_unit(text, side.unit))]
+    numbers = [*side.firsts[::every], side.last]
+    decimals = next((d for d in range(4) if all(_is_short(one, d) for one in numbers)), 2)
+    words = [(side.at(one), number(one, decimals)) for one in numbers[:-1]]
+    return [*words, (100.0, with_unit(number(side.last, decimals), side.unit))]
 
 
 def _is_short(value: float, decimals: int) -> bool:
