@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniably.authoring.compiling import publish_text
+from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.core.binomial import Floats
 from deniably.design import gridding
-from deniably.design.gridding import best_grid, grid_note, map_error, suggested
+from deniably.design.gridding import (
+    best_grid,
+    even_grid,
+    grid_note,
+    map_error,
+    suggested,
+    uneven_note,
+)
 from deniably.design.planning import plan_figures
 from deniably.estimation.display import shrunken
 from deniably.mechanisms.subset_selection import subset_selection
@@ -144,3 +151,40 @@ def test_the_plan_of_a_map_tells_which_grid_suits_its_respondents() -> None:
 
     assert "with 2,000 respondents grid: " in by_n.note
     assert f"with {by_margin.plan.n:,} respondents grid: " in by_margin.note
+
+
+@pytest.mark.parametrize(
+    ("usual", "sides", "grid"),
+    [
+        (8, [21, 21], 7), (8, [16, 24], 8), (8, [101, 101], 8), (8, [100, 100], 8),
+        (12, [10, 100], 10), (16, [20, 40], 16), (4, [6, 6], 3), (2, [3, 3], 2),
+    ],
+)  # fmt: skip
+def test_areas_are_alike_where_a_grid_near_the_usual_makes_them_so(
+    usual: int, sides: list[int], grid: int
+) -> None:
+    assert even_grid(usual, sides) == grid
+
+
+def test_unequal_areas_are_told_with_what_makes_them_alike() -> None:
+    assert uneven_note(asked(-5, 5, 4)) == (
+        "along east and north some areas hold 2 numbers and others 3, and are drawn so; alike they"
+        " are with east up to 6 and north up to 6"
+    )
+    assert uneven_note(asked(-5, 6, 4)) == ""
+    assert uneven_note(asked(0, 99, 8)) == "", "twelve or thirteen"
+    assert uneven_note(asked(0, 14, 4)).endswith(
+        "alike they are with grid: 3, or with east up to 15 and north up to 15"
+    )
+
+
+def asked(low: int, high: int, grid: int) -> Point:
+    """A map of whole numbers."""
+    side = {"minimum": low, "maximum": high}
+    question = {
+        "name": "home", "type": "point", "label": "H", "epsilon": 1, "grid": grid,
+        "parts": [{"name": name, "label": name, **side} for name in ("east", "north")],
+    }  # fmt: skip
+    (found,) = compile_survey({"name": "s", "title": "T", "questions": [question]}).questions
+    assert isinstance(found, Point)
+    return found

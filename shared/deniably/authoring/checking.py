@@ -20,7 +20,7 @@ from deniably.design.alternatives import alternatives
 from deniably.design.budgeting import SHARE
 from deniably.design.delta_rule import delta_warning
 from deniably.design.exact_totals import exact_totals
-from deniably.design.gridding import grid_note
+from deniably.design.gridding import grid_note, uneven_note
 from deniably.design.planning import plan_figures
 from deniably.device.ledger import DELTA_LIMIT, Limits
 from deniably.results.poisoning_report import MORE, of_question
@@ -257,4 +257,8 @@ def _grid_notes(survey: Survey) -> list[str]:
     answered = survey.asked / len(survey.questions)
     maps = [question for question in survey.questions if isinstance(question, Point)]
     found = [(one.name, grid_note(one, _CROWDS, answered)) for one in maps]
-    return [f"{name}: how fine the map may be depends on n: {note}" for name, note in found if note]
+    uneven = [(one.name, uneven_note(one)) for one in maps]
+    return [
+        *(f"{name}: how fine the map may be depends on n: {note}" for name, note in found if note),
+        *(f"{name}: {note}" for name, note in uneven if note),
+    ]

@@ -29,6 +29,7 @@ from deniably.design.choosing import (
     ticks_task,
     vector_task,
 )
+from deniably.design.gridding import even_grid
 from deniably.mechanisms import Mechanism
 from deniably.mechanisms.subset_selection import MOST_CHOICES, two_coin_odds
 from deniably.survey.parts import Choice, Range, Value
@@ -322,11 +323,12 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
         return {"parts": parts, "grid": self._grid(privacy)}
 
     def _grid(self, privacy: Privacy) -> int:
-        """The grid; by default coarser where the noise is larger."""
+        """The grid; by default coarser where the noise is larger, with areas alike if it can be."""
         if self.grid is not None:
             return self.grid
         usual = 8 if privacy.ln <= 1 else 12 if privacy.ln < 4 else 16
-        return min(usual, *(positions(part) for part in self.parts))
+        sides = [positions(part) for part in self.parts]
+        return even_grid(min(usual, *sides), sides)
 
 
 class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):

@@ -26,6 +26,7 @@ _CENTRES = (0.37, 0.45, 0.5, 0.58)
 """Positions of its centre along a side, because a grid may cut it well or badly."""
 _REACH, _HALVINGS = 8, 40  # of the shift: in deviations, and how often its range is halved
 _STEPS, _NEAR = 20, 2.0**-36  # of Newton's, and how near to the shift they come, of its range
+_MANY = 10  # numbers of an area, of which one more or less is not seen
 _FINE = 720  # cells of a side, to integrate over
 _TABLE = np.linspace(-8, 8, 1601)
 _NORMAL = np.array([NormalDist().cdf(each) for each in _TABLE])
@@ -169,3 +170,46 @@ def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0
         for n in respondents
         if suggested(question, max(1, round(n * answered))).times > _WORTH
     )
+
+
+# --- areas alike --------------------------------------------------------------------------------
+
+
+def even_grid(usual: int, positions: Sequence[int]) -> int:
+    """The finest grid from 3/4 of ``usual`` to it whose areas all hold as many numbers of the
+    sides, which have so many ``positions``; else ``usual``."""
+    return max((grid for grid in _even(positions) if 0.75 * usual <= grid <= usual), default=usual)
+
+
+def uneven_note(question: Point) -> str:
+    """A sentence where areas hold clearly unequal numbers, and what makes them alike; else empty.
+
+    Of areas with ten numbers and eleven nobody sees a difference.
+    """
+    grid = question.grid
+    ranges = {part.name: part.range for part in question.parts}
+    uneven = [
+        name
+        for name, one in ranges.items()
+        if one.positions % grid and one.positions < _MANY * grid
+    ]
+    if not uneven:
+        return ""
+    few = ranges[uneven[0]].positions // grid
+    counts = [one.positions for one in ranges.values()]
+    near = [one for one in _even(counts) if 0.75 * grid <= one <= grid / 0.75]
+    mends = [f"grid: {one}" for one in near[:1]]
+    mends.append(
+        " and ".join(
+            f"{name} up to {ranges[name].written((ranges[name].positions // grid + 1) * grid - 1)}"
+            for name in uneven
+        )
+    )
+    return (
+        f"along {' and '.join(uneven)} some areas hold {few:,} numbers and others {few + 1:,}, and"
+        f" are drawn so; alike they are with {', or with '.join(mends)}"
+    )
+
+
+def _even(positions: Sequence[int]) -> list[int]:
+    return [grid for grid in range(2, LARGEST_GRID + 1) if not any(one % grid for one in positions)]
