@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from math import comb
 from pathlib import Path
@@ -94,7 +95,9 @@ def audit(
     devices send and keep is compared with that, and of the Python client every byte of its
     requests, which a server on this machine records. It also walks every branch of the Python, and
     of small questions in JavaScript, and compares the probabilities with the published integers,
-    for each question and for whole reports. Reports are counted, too, as a guard.
+    for each question and for whole reports. As a guard reports are counted, too, that nobody
+    recorded: each question's, and 4,000 whole ones for what goes together in them (questions, the
+    bits of ids, a report and the one before).
 
     The verdict is the worst of all questions and of whole reports, in both languages:
 
@@ -340,6 +343,7 @@ def _as_json(found: Audited, place: Path | None) -> str:
             "witness": str(place) if place else None,
             "questions": rows,
             "whole_reports": walked,
+            "counts": asdict(found.counted) if found.counted else None,
             "replays": replays,
             "browser": _of_browser(found.browser),
             "recognition": {"fault": found.recognition},

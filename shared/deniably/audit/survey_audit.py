@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from deniably.audit.counting import Counted, count_reports
 from deniably.audit.ladder import (
     EXIT,
     Judged,
@@ -43,7 +44,8 @@ class Audited(Table):
     (see ``ladder``), ``browser`` the same of the form in a browser where it was looked at, and
     ``outcome`` the worst of these. ``replays`` is what was replayed, and
     ``witness`` the difference that was found, to be seen again. ``sentences`` explain columns, and
-    ``recognition`` is ``recognition_fault``'s sentence.
+    ``recognition`` is ``recognition_fault``'s sentence. ``counted`` are whole reports that were
+    looked at together.
 
     Each row has a question's epsilons: ``claimed``, ``exact`` (of the published integers) and
     ``certified`` (a lower bound from its reports, which earns nothing). ``outcome`` is proved,
@@ -57,11 +59,13 @@ class Audited(Table):
     sentences: Sequence[str] = ()
     recognition: str | None = None
     browser: Judged | None = None
+    counted: Counted | None = None
 
     @property
     def outcome(self) -> Rung:
         """The worst verdict of all parts, in both languages."""
-        faults = (self.whole.fault, self.recognition, self.replays.fault)
+        counts = self.counted and self.counted.fault
+        faults = (self.whole.fault, self.recognition, self.replays.fault, counts)
         coins = (self.replays.python.coins, self.replays.javascript.coins)
         if any((*faults, *coins, *(one.fault for one in self.verdicts))):
             return "failed"
@@ -146,6 +150,8 @@ def audit_survey(
         done.append(verdict)
         walked(verdict)
     whole = _walk_together(survey, progress)
+    progress("counting whole reports")
+    counts = count_reports(survey)
     replays = replay(
         json.loads(survey.canonical),
         SECONDS if seconds is None else seconds,
@@ -174,6 +180,7 @@ def audit_survey(
             *(f"{one.name}: {one.said}" for one in judged),
             *([f"{in_browser.name}: {in_browser.said}"] if in_browser else []),
             *([f"recognition: FAILED: {recognition}"] if recognition else []),
+            *([f"counts: FAILED: {counts.fault}"] if counts.fault else []),
             *explained(done, trials),
         ],
         sentences=tuple(explained(done, trials)),
@@ -183,6 +190,7 @@ def audit_survey(
         replays=replays,
         recognition=recognition,
         browser=in_browser,
+        counted=counts,
     )
 
 

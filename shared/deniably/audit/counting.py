@@ -1,0 +1,227 @@
+"""Counts whole reports, made with the system's own coins, for what no replay can tell.
+
+Replays trust the reference and the tap. So reports are also made without either, and looked at
+from outside: whether the likeliest cell of an answer comes too often, in each question and in all
+together; whether questions, or a question and the bits of an id, go together, within a report, from
+a report to the next, and three at a time; whether ids are even, and never twice the same.
+
+A feature is a cell's indicator less its probability under the answer, or an id's bit less 1/2.
+Under the law all have mean 0 given the answers, those of different questions are independent, and
+a report is independent of the one before. So each sum of products is of bounded martingale
+differences, and Freedman's inequality (1975, Ann. Probab. 3:100) bounds its tail: a right device is
+accused with probability at most ``ALPHA``, whatever the survey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, islice, product
+from math import log
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.audit.whole_reports import inputs, of_link
+from deniably.core.binomial import Floats
+from deniably.mechanisms.law import Finite, Law, Supporting
+from deniably.survey.questions import NOT_APPLICABLE, MechanismInput, Question
+from deniably.survey.report import Report, make_report
+from deniably.survey.survey import Survey
+
+REPORTS = 4000
+ALPHA = 1e-6
+_ANSWERS, _CELLS = 6, 6
+"""Answers and cells of a question that are looked at, spread over all."""
+_TRIPLES = 20
+"""Questions of which three at a time are looked at."""
+_ID_BITS = 128
+
+Make = Callable[[Survey, Mapping[str, object]], Report]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """``n`` reports on which ``tests`` sums were looked at, and what is wrong, in words."""
+
+    n: int
+    tests: int
+    fault: str | None
+
+
+class _Features(NamedTuple):
+    """What reports show: values and their variances (n, features), the question of each feature
+    (-1 of an id's bit), and its name."""
+
+    values: Floats
+    variances: Floats
+    question: npt.NDArray[np.int64]
+    names: list[str]
+
+
+def _made(survey: Survey, answers: Mapping[str, object]) -> Report:
+    return make_report(survey, answers, strata=of_link(survey).get("strata")).report
+
+
+def count_reports(survey: Survey, n: int = REPORTS, make: Make = _made) -> Counted:
+    """Make ``n`` reports of made-up answers and look at them together."""
+    random = Random(n)  # noqa: S311  # of made-up answers
+    given: list[dict[str, Any]] = []
+    reports: list[Report] = []
+    offered: list[list[Any]] = [list(_inputs(question)) for question in survey.questions]
+    for _ in range(n):
+        chosen: list[MechanismInput] = [random.choice(some) for some in offered]
+        said = {
+            question.name: question.decode(meant)
+            for question, meant in zip(survey.questions, chosen, strict=True)
+        }
+        given.append(inputs(survey, chosen))
+        reports.append(make(survey, said))
+    seen = _features(survey, given, reports)
+    found = list(_sums(seen, len(survey.questions)))
+    tests = sum(one.sums.size for one in found)
+    ids = len({report.id for report in reports})
+    fault = f"{n - ids} of {n:,} ids came before" if ids < n else _worst(found, seen, n)
+    return Counted(n, tests, fault)
+
+
+def _inputs(question: Question) -> Iterator[Any]:
+    """Some answers that are offered to people who are asked the question."""
+    some: Iterator[Any] = islice(question.mechanism.law.domain.some(_ANSWERS), _ANSWERS)
+    hidden: list[object] = [NOT_APPLICABLE, [NOT_APPLICABLE]]
+    yield from (meant for meant in some if question.decode(meant) not in hidden)
+
+
+# --- features -----------------------------------------------------------------------------------
+
+
+def _features(
+    survey: Survey, given: Sequence[Mapping[str, Any]], reports: Sequence[Report]
+) -> _Features:
+    """The likeliest cell of each question first, then some cells, then the bits of ids."""
+    columns = [_Column(at, question) for at, question in enumerate(survey.questions)]
+    columns += [
+        _Column(at, question, cell)
+        for at, question in enumerate(survey.questions)
+        for cell in _spread(question.mechanism.law)
+    ]
+    made = [
+        [column.of(answers, report) for column in columns]
+        for answers, report in zip(given, reports, strict=True)
+    ]
+    values, variances = np.moveaxis(np.array(made, np.float64), 2, 0)
+    ids = np.array([[int(digit, 16) for digit in report.id] for report in reports])
+    bits = (ids[:, :, None] >> np.arange(4) & 1).reshape(len(reports), -1) - 0.5
+    return _Features(
+        np.hstack([values, bits]).astype(np.float64),
+        np.hstack([variances, np.full(bits.shape, 0.25)]).astype(np.float64),
+        np.array([*(column.at for column in columns), *[-1] * _ID_BITS]),
+        [
+            *(column.name for column in columns),
+            *(f"bit {bit} of the id" for bit in range(_ID_BITS)),
+        ],
+    )
+
+
+def _spread(law: Law) -> Iterator[int]:
+    """Some cells of a law that has an end."""
+    match law:
+        case Supporting():
+            count = law.cell_count
+        case Finite() if law.exact:
+            count = law.outputs
+        case _:
+            return
+    yield from sorted({count * place // _CELLS for place in range(_CELLS)})
+
+
+class _Column:
+    """A cell of the question of number ``at``; without ``cell`` each answer's likeliest."""
+
+    def __init__(self, at: int, question: Question, cell: int | None = None) -> None:
+        self.at, self.cell = at, cell
+        self.question, self.law = question.name, question.mechanism.law
+        self.name = f"{question.name}, {'the likeliest cell' if cell is None else f'cell {cell}'}"
+        self._chances: dict[Any, tuple[int, float]] = {}
+
+    def of(self, given: Mapping[str, Any], report: Report) -> tuple[float, float]:
+        """The feature of a report and its variance; 0 where it does not answer the question."""
+        reported = report.values.get(self.question)
+        if reported is None:
+            return 0.0, 0.0
+        cell, chance = self._chance(given[self.question])
+        return (cell in reported) - chance, chance * (1 - chance)
+
+    def _chance(self, answer: Any) -> tuple[int, float]:
+        if answer not in self._chances:
+            chances = partial(self.law.cell_probability, answer)
+            cell = max(self.law.cells(answer), key=chances) if self.cell is None else self.cell
+            self._chances[answer] = cell, float(chances(cell))
+        return self._chances[answer]
+
+
+# --- sums ---------------------------------------------------------------------------------------
+
+
+class _Sums(NamedTuple):
+    """Sums with the variance of each, and the features of each, (sums, features in a term).
+
+    ``before`` says that the last of them is of the report before.
+    """
+
+    sums: Floats
+    variances: Floats
+    of: npt.NDArray[np.int64]
+    before: bool = False
+
+    def said(self, at: int, names: Sequence[str]) -> str:
+        """What a sum is of."""
+        places: list[int] = self.of[at].tolist()
+        said = ", with ".join([names[place] for place in places])
+        return f"{said} of the report before" if self.before else said
+
+
+def _apart(question: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """The pairs of features, each once, that are independent: of two questions, or of two bits."""
+    differ = (question[:, None] != question[None, :]) | (question[:, None] < 0)
+    return np.triu(differ, 1)
+
+
+def _sums(seen: _Features, questions: int) -> Iterator[_Sums]:
+    x, v, width = seen.values, seen.variances, seen.values.shape[1]
+    yield _Sums(x.sum(axis=0), v.sum(axis=0), np.arange(width)[:, None])
+    own = np.arange(questions)
+    yield _Sums(x[:, own].sum(keepdims=True)[0], v[:, own].sum(keepdims=True)[0], own[None, :])
+    first, second = np.nonzero(_apart(seen.question))
+    yield _Sums((x.T @ x)[first, second], (v.T @ v)[first, second],
+                np.column_stack([first, second]))  # fmt: skip
+    both = np.array(list(product(range(width), repeat=2)), np.int64)
+    yield _Sums((x[1:].T @ x[:-1]).ravel(), (v[1:].T @ v[:-1]).ravel(), both, before=True)
+    triples = [list(one) for one in combinations(range(min(questions, _TRIPLES)), 3)]
+    if triples:
+        terms, spread = (
+            np.array([part[:, one].prod(axis=1).sum() for one in triples]) for part in (x, v)
+        )
+        yield _Sums(terms, spread, np.array(triples))
+
+
+def _worst(found: Sequence[_Sums], seen: _Features, n: int) -> str | None:
+    """The sum with the least likely value, if a right device seldom has it; else None. Each kind of
+    sums has an equal part of ``ALPHA``, and within it each sum."""
+    told, least = None, 0.0
+    for each in found:
+        # Of terms of at most 1; rounding adds less than a millionth to any of them.
+        size = np.maximum(np.abs(each.sums) - 1e-6 * n, 0.0)
+        tails = -(size**2) / (2 * (each.variances + size / 3) + 1e-300)
+        tails -= log(ALPHA / (2 * size.size * len(found)))
+        at = int(tails.argmin())
+        if tails[at] < least:
+            least = float(tails[at])
+            told = (
+                f"of {n:,} reports: {each.said(at, seen.names)}: {each.sums[at]:+,.1f} from what"
+                f" the law expects, where {each.variances[at] ** 0.5:,.1f} is a standard error"
+            )
+    return told
