@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ import pytest
 from deniably.audit.ladder import EXIT, RUNGS, judge_question, judge_whole, one_in, worst
 from deniably.audit.question_audit import audit
 from deniably.audit.replay import python_device, replaying
+from deniably.audit.replay.beside import Beside
 from deniably.audit.replay.coins_check import below_in_python, edge_draws
 from deniably.audit.replay.inputs import decimal_text, inputs_of
 from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NoNode, find_node
@@ -128,6 +130,37 @@ def test_a_fault_of_the_modules_is_seen(
         found = replay(each, 3, languages=["JavaScript"], modules=folder, node=node).javascript
 
     assert found.fault or found.coins
+
+
+def test_javascript_is_replayed_in_a_process_beside(shipped: ModuleFolder) -> None:
+    (fault,) = [one for one in JAVASCRIPT if one.name == "an id carries an answer"]
+    each = definition(fault.study)
+    python = replay(each, 1e-9, languages=["Python"])
+    with (
+        shipped.planted(fault.module, (fault.text, fault.planted)) as folder,
+        Beside(each, 1, until_enough=False, modules=None, walks=[]) as right,
+        Beside(each, 3, until_enough=False, modules=folder, walks=[]) as wrong,
+    ):
+        found, failed = right.joined(python), wrong.joined(python)
+
+    no_fault(found)
+    assert found.python is python.python
+    assert found.javascript.reports > 20
+    assert found.javascript.version
+    assert failed.javascript.fault
+    assert failed.fault is failed.javascript.fault
+
+
+def test_where_the_process_beside_ends_javascript_was_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    each = definition("two questions")
+
+    with Beside(each, 1, until_enough=False, modules=None, walks=[]) as nobody:
+        found = nobody.joined(replay(each, 1e-9, languages=["Python"]))
+
+    assert found.javascript.not_run == "its process ended with status 1"
 
 
 def test_a_fault_that_a_count_lets_through_is_a_failure_of_the_whole_audit() -> None:

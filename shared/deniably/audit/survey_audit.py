@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +22,7 @@ from deniably.audit.ladder import (
     worst,
 )
 from deniably.audit.question_audit import TRIALS, Verdict, verdicts
+from deniably.audit.replay.beside import Beside
 from deniably.audit.replay.replaying import SECONDS, VISITS, Replays, replay
 from deniably.audit.replay.witness import Witness, witness_of
 from deniably.audit.walking import Walk
@@ -32,6 +34,8 @@ from deniably.mechanisms import Memoised
 from deniably.survey.survey import Survey, Waves
 
 HEADING = ("question", "claimed", "exact", "certified", "")
+_WORTHWHILE = 2.0
+"""Seconds of replays for which a process beside is started."""
 _NODE_PATHS = 20_000
 """Paths of a question up to which it is walked in JavaScript, too."""
 
@@ -149,20 +153,32 @@ def audit_survey(
     for verdict in _with_progress(survey, trials, progress):
         done.append(verdict)
         walked(verdict)
-    whole = _walk_together(survey, progress)
-    progress("counting whole reports")
-    counts = count_reports(survey)
-    replays = replay(
-        json.loads(survey.canonical),
-        SECONDS if seconds is None else seconds,
-        until_enough=seconds is None,
-        scenarios=scenarios,
-        modules=modules,
-        visits=VISITS,
-        walked=_walked_questions(survey, done),
-        walks=list(_walks(survey, done)),
-        progress=progress,
-    )
+    definition, walks = json.loads(survey.canonical), list(_walks(survey, done))
+    given, until_enough = SECONDS if seconds is None else seconds, seconds is None
+    with ExitStack() as stack:
+        beside = None
+        if scenarios is None and given >= _WORTHWHILE:
+            beside = stack.enter_context(
+                Beside(definition, given, until_enough=until_enough, modules=modules, walks=walks)
+            )
+        whole = _walk_together(survey, progress)
+        progress("counting whole reports")
+        counts = count_reports(survey)
+        replays = replay(
+            definition,
+            given,
+            until_enough=until_enough,
+            scenarios=scenarios,
+            modules=modules,
+            languages=["Python"] if beside else ["Python", "JavaScript"],
+            visits=VISITS,
+            walked=_walked_questions(survey, done),
+            walks=walks,
+            progress=progress,
+        )
+        if beside:
+            progress("replaying, in JavaScript")
+            replays = beside.joined(replays)
     if browser:
         progress("filling in the form in a browser")
     in_browser = browser(survey) if browser else None

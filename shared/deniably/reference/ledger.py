@@ -6,6 +6,7 @@ import calendar
 import datetime
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from deniably.reference.canonical import canonical, digest, parse
@@ -225,7 +226,12 @@ def total(charged: list[dict[str, Any]]) -> Loss:
 
 
 def _loss(entry: Document) -> Loss:
-    return Fraction(entry["odds"]), Fraction(entry["exponent"]), Fraction(entry["delta"])
+    return _parsed(entry["odds"]), _parsed(entry["exponent"]), _parsed(entry["delta"])
+
+
+@lru_cache(maxsize=1 << 12)
+def _parsed(text: str) -> Fraction:
+    return Fraction(text)
 
 
 def is_date(text: Json) -> bool:

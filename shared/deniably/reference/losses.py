@@ -38,7 +38,8 @@ def loss(m: Mechanism) -> Loss:
 
 def added(losses: list[Loss]) -> Loss:
     odds = math.prod((one[0] for one in losses), start=Fraction(1))
-    return odds, sum((one[1] for one in losses), NOTHING), sum((one[2] for one in losses), NOTHING)
+    exponents, deltas = ([one[at] for one in losses if one[at]] for at in (1, 2))
+    return odds, sum(exponents, NOTHING), sum(deltas, NOTHING)
 
 
 def largest(losses: list[Loss], count: int) -> Loss:
