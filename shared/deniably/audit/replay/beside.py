@@ -1,0 +1,78 @@
+"""Replays JavaScript in a process beside: with two cores an audit takes half the time.
+
+Node and the comparison of what it sends with the reference take about as long as Python's.
+"""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+from deniably.audit.replay.replaying import Replays, Tally, replay
+from deniably.audit.replay.scenarios import Definition
+
+
+class Beside:
+    """A process that replays JavaScript from when it is made, and ends with its block."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        seconds: float,
+        *,
+        until_enough: bool,
+        modules: Path | None,
+        walks: Sequence[tuple[str, Sequence[Any]]],
+    ) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert self._process.stdin is not None
+        # Where it has ended already, ``joined`` says so.
+        with suppress(BrokenPipeError), self._process.stdin as told:
+            pickle.dump((definition, seconds, until_enough, modules, walks), told)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def joined(self, replays: Replays) -> Replays:
+        """These replays of Python with those of JavaScript, for which it waits."""
+        assert self._process.stdout is not None
+        said = self._process.stdout.read()
+        if status := self._process.wait():
+            why = f"its process ended with status {status}"
+            return replace(replays, javascript=Tally("JavaScript", not_run=why))
+        # What this very package wrote a moment ago.
+        return replace(replays, javascript=cast(Tally, pickle.loads(said)))  # noqa: S301
+
+
+def _main() -> None:
+    given = pickle.load(sys.stdin.buffer)  # noqa: S301  # from the process that started this one
+    definition, seconds, until_enough, modules, walks = given
+    found = replay(
+        definition, seconds, until_enough=until_enough, modules=modules,
+        languages=["JavaScript"], walks=walks,
+    )  # fmt: skip
+    pickle.dump(found.javascript, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    _main()
