@@ -101,10 +101,10 @@ def as_the_one_before() -> Callable[[Survey, Said], Report]:
 
 def test_nothing_is_seen_where_nothing_is_wrong() -> None:
     """In one of a million runs it would be."""
-    for survey in (EVERYTHING, THREE):
-        found = count_reports(survey)
+    for survey, n in ((EVERYTHING, 1000), (THREE, 4000)):
+        found = count_reports(survey, n)
 
-        assert (found.n, found.fault) == (4000, None)
+        assert (found.n, found.fault) == (n, None)
         assert found.tests > 10_000
 
 

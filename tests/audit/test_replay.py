@@ -138,7 +138,7 @@ def test_javascript_is_replayed_in_a_process_beside(shipped: ModuleFolder) -> No
     python = replay(each, 1e-9, languages=["Python"])
     with (
         shipped.planted(fault.module, (fault.text, fault.planted)) as folder,
-        Beside(each, 1, until_enough=False, modules=None, walks=[]) as right,
+        Beside(each, 0.5, until_enough=False, modules=None, walks=[]) as right,
         Beside(each, 3, until_enough=False, modules=folder, walks=[]) as wrong,
     ):
         found, failed = right.joined(python), wrong.joined(python)
@@ -465,7 +465,10 @@ def divided(ask: int | None) -> Definition:
     return found | ({"ask": ask} if ask else {})
 
 
-@pytest.mark.parametrize(("ask", "languages"), [(None, ["JavaScript"]), (2, ["Python"])])
+@pytest.mark.parametrize(
+    ("ask", "languages"),
+    [(None, ["JavaScript"]), pytest.param(2, ["Python"], marks=pytest.mark.soak)],
+)
 def test_parts_are_drawn_kept_and_answered_as_specified(
     ask: int | None, languages: list[Any], node: Node
 ) -> None:
