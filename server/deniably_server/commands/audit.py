@@ -96,8 +96,8 @@ def audit(
     requests, which a server on this machine records. It also walks every branch of the Python, and
     of small questions in JavaScript, and compares the probabilities with the published integers,
     for each question and for whole reports. As a guard reports are counted, too, that nobody
-    recorded: each question's, and 4,000 whole ones for what goes together in them (questions, the
-    bits of ids, a report and the one before).
+    recorded: each question's, and up to 4,000 whole ones for what goes together in them (questions,
+    the bits of ids, a report and the one before).
 
     The verdict is the worst of all questions and of whole reports, in both languages:
 

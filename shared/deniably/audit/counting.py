@@ -6,10 +6,11 @@ together; whether questions, or a question and the bits of an id, go together, w
 a report to the next, and three at a time; whether ids are even, and never twice the same.
 
 A feature is a cell's indicator less its probability under the answer, or an id's bit less 1/2.
-Under the law all have mean 0 given the answers, those of different questions are independent, and
-a report is independent of the one before. So each sum of products is of bounded martingale
-differences, and Freedman's inequality (1975, Ann. Probab. 3:100) bounds its tail: a right device is
-accused with probability at most ``ALPHA``, whatever the survey.
+Under the law all have mean 0 given the answers, and those of different questions or reports are
+independent. So each sum is of independent terms of mean 0 and at most 1 (pairs of neighbouring
+reports are summed in two halves, each of reports that stand in no other pair), and Bernstein's
+inequality bounds its tail: a right device is accused with probability at most ``ALPHA``, whatever
+the survey.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from deniably.survey.report import Report, make_report
 from deniably.survey.survey import Survey
 
 REPORTS = 4000
+_FEWEST, _CELLS_IN_ALL = 200, 20_000_000
+"""Reports at least, and cells of all reports above which there are fewer: some ten seconds."""
 ALPHA = 1e-6
 _ANSWERS, _CELLS = 6, 6
 """Answers and cells of a question that are looked at, spread over all."""
@@ -66,8 +69,15 @@ def _made(survey: Survey, answers: Mapping[str, object]) -> Report:
     return make_report(survey, answers, strata=of_link(survey).get("strata")).report
 
 
-def count_reports(survey: Survey, n: int = REPORTS, make: Make = _made) -> Counted:
-    """Make ``n`` reports of made-up answers and look at them together."""
+def reports_for(survey: Survey) -> int:
+    """How many reports are counted: ``REPORTS``, or fewer where their lists are long."""
+    cells = sum(_size(question.mechanism.law) for question in survey.questions)
+    return max(_FEWEST, min(REPORTS, _CELLS_IN_ALL // max(cells, 1)))
+
+
+def count_reports(survey: Survey, n: int | None = None, make: Make = _made) -> Counted:
+    """Make ``n`` reports of made-up answers, by default ``reports_for``, and look at them."""
+    n = n or reports_for(survey)
     random = Random(n)  # noqa: S311  # of made-up answers
     given: list[dict[str, Any]] = []
     reports: list[Report] = []
@@ -126,16 +136,21 @@ def _features(
     )
 
 
-def _spread(law: Law) -> Iterator[int]:
-    """Some cells of a law that has an end."""
+def _size(law: Law) -> int:
+    """The number of cells of a law that has an end, else 0."""
     match law:
         case Supporting():
-            count = law.cell_count
+            return law.cell_count
         case Finite() if law.exact:
-            count = law.outputs
+            return law.outputs
         case _:
-            return
-    yield from sorted({count * place // _CELLS for place in range(_CELLS)})
+            return 0
+
+
+def _spread(law: Law) -> list[int]:
+    """Some cells of a law that has an end."""
+    count = _size(law)
+    return sorted({count * place // _CELLS for place in range(_CELLS)}) if count else []
 
 
 class _Column:
@@ -199,7 +214,11 @@ def _sums(seen: _Features, questions: int) -> Iterator[_Sums]:
     yield _Sums((x.T @ x)[first, second], (v.T @ v)[first, second],
                 np.column_stack([first, second]))  # fmt: skip
     both = np.array(list(product(range(width), repeat=2)), np.int64)
-    yield _Sums((x[1:].T @ x[:-1]).ravel(), (v[1:].T @ v[:-1]).ravel(), both, before=True)
+    for start in (0, 1):  # reports 0 and 1, 2 and 3, ...; then 1 and 2, 3 and 4, ...
+        now = np.arange(start + 1, len(x), 2)
+        earlier = now - 1
+        yield _Sums((x[now].T @ x[earlier]).ravel(), (v[now].T @ v[earlier]).ravel(), both,
+                    before=True)  # fmt: skip
     triples = [list(one) for one in combinations(range(min(questions, _TRIPLES)), 3)]
     if triples:
         terms, spread = (

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import responses
-from types import TracebackType
 
 _PIECE = 1 << 16
 _END = b"\r\n\r\n"
@@ -58,12 +57,7 @@ class Loopback:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):  # wakes whoever waits in accept
             self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()

@@ -17,7 +17,6 @@ from fractions import Fraction
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import zip_longest
-from types import TracebackType
 from typing import Any
 
 from deniably.audit.replay.expected import Difference, Observed, Reference
@@ -95,12 +94,7 @@ class PythonClient:
         self._session: Any = self._client.session(0)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._session.close()
         self._stack.close()
 
