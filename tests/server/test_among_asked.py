@@ -119,7 +119,7 @@ def test_both_questions_tell_more_than_the_open_survey_shows(
     assert widths[1][1] - widths[1][0] < 0.9 * (widths[0][1] - widths[0][0])
 
 
-def test_pages_that_compare_shares_of_everybody_say_so(app: Flask, client: FlaskClient) -> None:
+def test_pages_that_compare_say_whose_shares_they_are(app: Flask, client: FlaskClient) -> None:
     rows = [
         {"name": "stolen", "type": "yes_no", "label": "Ever stolen?", "epsilon": 4},
         {"name": "again", "type": "select_one", "label": "What?", "choices": ["Money", "Goods"],
@@ -141,8 +141,18 @@ def test_pages_that_compare_shares_of_everybody_say_so(app: Flask, client: Flask
     sites = client.get("/surveys/late/strata?question=again&by=site").text
 
     assert "“Money” is more frequent than every other answer." in differ
-    for page in (differ, sites):
-        assert "Shares of everybody: “Not applicable” is of those who were not asked." in page
+    assert "Shares of everybody: “Not applicable” is of those who were not asked." in differ
+    assert "“Money” and “Goods”" in differ
+    assert "and “Not applicable”" not in differ
+    assert "Shares of those who were asked." in sites
+    assert "Not applicable" not in sites
+    asked = "/api/surveys/late/difference?question=again&choice=money"
+    assert "“Money” of those asked" in client.get(f"{asked}&share=0.5").text
+    by_site = client.get(f"{asked}&by=site").get_json()
+    assert by_site["compared"].startswith("“Money” of those asked in")
+    sheet = client.get("/api/surveys/late/strata.csv?question=again&by=site").text
+    figures = {row["figure"] for row in csv.DictReader(sheet.splitlines())}
+    assert figures == {"share of those asked", "difference"}
     usual = client.get("/surveys/late/strata?question=stolen&by=site").text
     assert "Shares of everybody" not in usual
 

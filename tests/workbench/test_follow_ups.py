@@ -13,6 +13,7 @@ from deniably.workbench.scripted import script_of
 from support.followed import followed
 
 SITES = ["north", "south"]
+WEIGHTS = {"north": 1.2, "south": 0.8}
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +29,68 @@ def study() -> dn.Study:
     return dn.open((survey, dn.randomise(dn.simulate_people(survey, 600))))
 
 
-def test_weighted_figures_and_differences_say_that_they_are_of_everybody(study: dn.Study) -> None:
-    weights = {"north": 1.2, "south": 0.8}
-    every = (
-        study.estimate("again", weights=weights),
-        study.difference("again", by="site"),
-        study.difference("again"),
-    )
+def test_weighted_shares_are_of_those_who_were_asked(study: dn.Study) -> None:
+    """With all weights alike they are those without weights."""
+    plain = study.estimate("again").rows
+    alike = study.estimate("again", weights=dict.fromkeys(SITES, 2.0)).rows
 
-    for found in every:
-        assert found.notes[0].startswith(OF_EVERYBODY)
-    assert not study.difference("stolen", by="site").notes[0].startswith(OF_EVERYBODY)
+    of_asked = [row for row in plain if row["figure"] in ("share of those asked", "share asked")]
+    assert [row["figure"] for row in of_asked] == [*["share of those asked"] * 2, "share asked"]
+    for one, other in zip(of_asked, alike, strict=False):
+        for key in ("figure", "choice", "estimate", "low", "high", "standard_error", "n"):
+            assert one[key] == pytest.approx(other[key]), key
+
+
+def test_a_stratum_without_weight_does_not_count(study: dn.Study) -> None:
+    north = study.estimate("again", weights={"north": 1.0, "south": 0.0}).rows[0]
+
+    alone = study.estimate("again", by="site").parts["north"].rows[0]
+
+    assert north["estimate"] == alone["estimate"]
+    assert north["low"] == pytest.approx(alone["low"], abs=1e-3)
+    assert study.estimate("again", weights=WEIGHTS).rows[0]["estimate"] != alone["estimate"]
+
+
+def test_weighted_subgroups_and_distributions_are_of_those_who_were_asked(study: dn.Study) -> None:
+    by_site = study.estimate("again", weights=WEIGHTS, by="site")
+    spread = study.distribution("again", weights=WEIGHTS)
+
+    assert [row["strata"] for row in by_site.rows[:3]] == ["site north"] * 3
+    assert by_site.rows[0]["figure"] == spread.rows[0]["figure"] == "share of those asked"
+    assert "of those asked: Yes" in str(by_site)
+
+
+def test_strata_differ_in_shares_of_those_who_were_asked(study: dn.Study) -> None:
+    for weights in (None, WEIGHTS):
+        found = study.difference("again", by="site", weights=weights)  # type: ignore[arg-type]
+
+        (north, south, apart) = found.rows
+        assert [north["figure"], south["figure"]] == ["share of those asked"] * 2
+        assert north["estimate"] - south["estimate"] == pytest.approx(apart["estimate"], abs=1e-5)
+        assert found.notes[0] == "Shares of those who were asked."
+        assert found.to_dict()["figures"][0]["of"] == "those asked"
+    assert "of" not in study.difference("stolen", by="site").to_dict()["figures"][0]
+
+
+def test_studies_and_waves_differ_in_shares_of_those_who_were_asked(study: dn.Study) -> None:
+    apart = study.difference("again", other=study, other_weights=WEIGHTS)
+    change = study.trend("again", [study, study])
+
+    for found in (apart, change):
+        assert found.notes[0] == "Shares of those who were asked."
+    assert apart.rows[0]["standard_error"] == pytest.approx(change.rows[2]["standard_error"], rel=1)
+    assert change.rows[2]["change"] == 0
+    assert change.rows[2]["trend_p_value"] is None
+
+
+def test_two_answers_differ_among_those_who_were_asked_exactly_if_they_do_among_all(
+    study: dn.Study,
+) -> None:
+    found = study.difference("again")
+
+    assert len(found.rows) == 1, "not applicable is no answer to compare"
+    assert found.notes[0].startswith(OF_EVERYBODY)
+    assert "the tests are of both" in found.notes[0]
 
 
 def test_a_question_is_not_crossed_with_the_one_that_decides_about_it(study: dn.Study) -> None:

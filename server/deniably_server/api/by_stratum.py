@@ -11,7 +11,7 @@ from flask import Blueprint, Response, render_template, request
 from deniably.core.errors import Incomparable
 from deniably.core.languages.spreadsheet import csv_table
 from deniably.results import comparison_papers, side_drawing, stratum_drawing
-from deniably.results.among_asked import of_everybody
+from deniably.results.among_asked import of_whom
 from deniably.results.by_stratum import (
     COLUMNS,
     FEWEST,
@@ -160,7 +160,7 @@ def _page(name: str) -> ResponseReturnValue:
         cards=stratum_drawing.cards(found),
         drawing=stratum_drawing,
         side=side_drawing,
-        of_whom=of_everybody(_asked(survey)),
+        of_whom=of_whom(_asked(survey), asked=stratum_drawing.is_of_asked(found)),
         query=query_of_view(survey, "question", "by", "confidence"),
         same_part=query_of_view(survey, "confidence"),
         keys=_other_keys(comparable_keys(here, fixed), survey),
@@ -241,7 +241,10 @@ def _current(name: str) -> ByStratumResult:
 
     def compute() -> ByStratumResult:
         tallies = {value: among.tallies() for value, among in shown.items()}
-        return by_stratum(survey, question, by, tallies, strata=fixed, confidence=level)
+        together = {value: among.together(question.name) for value, among in shown.items()}
+        return by_stratum(
+            survey, question, by, tallies, strata=fixed, confidence=level, together=together
+        )
 
     try:
         return once(("strata", name, query_of(fixed), question.name, by, level), compute)

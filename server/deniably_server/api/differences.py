@@ -12,7 +12,7 @@ from flask import Blueprint, Response, render_template, request
 from deniably.core.errors import Incomparable
 from deniably.core.languages.spreadsheet import csv_table
 from deniably.results import comparison, comparison_papers, difference_drawing
-from deniably.results.among_asked import of_everybody
+from deniably.results.among_asked import of_pairs, of_whom
 from deniably.results.by_stratum import FEWEST
 from deniably.results.comparison import (
     NOT_OF_MEANS,
@@ -193,7 +193,7 @@ def _page(name: str) -> str:
         survey=survey,
         state=among.found.state,
         short=short_label(_asked(survey)),
-        of_whom=of_everybody(_asked(survey)),
+        of_whom=_of_whom(_asked(survey), found),
         drawing=difference_drawing,
         query=query_of_view(survey, "question", "survey", "confidence"),
         same_part=query_of_view(survey, "confidence"),
@@ -214,6 +214,11 @@ def _figure_page(name: str) -> str:
         csv=f"/api/surveys/{name}/differences.csv{query}",
         back=(f"/surveys/{name}/differences{query}", "The differences"),
     )
+
+
+def _of_whom(question: Question, found: DifferencesResult) -> str:
+    """Whose shares are compared, of a question with ``show_if``."""
+    return of_pairs(question) if found["other"] is None else of_whom(question, asked=True)
 
 
 def _paper(found: DifferencesResult) -> Paper:
@@ -293,7 +298,14 @@ def _side(among: Respondents) -> Side:
     """The question that the request names, of respondents whose results the caller may see."""
     question = _asked(among.survey)
     tally = among.tallies()[question.name]
-    return Side(among.survey, question, tally, request.args.get("part"), among.strata)
+    return Side(
+        among.survey,
+        question,
+        tally,
+        request.args.get("part"),
+        among.strata,
+        followed=among.followed(question.name),
+    )
 
 
 def _asked(survey: Survey) -> Question:

@@ -17,6 +17,7 @@ from flask import request
 from deniably.core.counting import counted
 from deniably.estimation.follow_up import FollowUpCounts, Pairs, joint_counts
 from deniably.estimation.tally import Tally
+from deniably.results.among_asked import FollowUpReports, followed
 from deniably.results.by_stratum import FEWEST
 from deniably.results.subgroups import every_subgroup, shown_subgroups
 from deniably.survey.strata import Stratum, members, stratum_text
@@ -70,6 +71,10 @@ class Respondents:
 
         return joint_counts(survey, reports_to, only)
 
+    def followed(self, question: str) -> FollowUpReports | None:
+        """The reports to a question with ``show_if``, for shares of those who were asked."""
+        return followed(self.survey, question, self.together(question))
+
     def closed(self) -> Respondents:
         """They, of a closed survey: for analyses of whole reports. Raises Hidden.
 
@@ -88,6 +93,11 @@ def respondents(name: str) -> Respondents:
     """
     found = visible_survey(name)
     return _within(found, wanted_subgroup(found.survey))
+
+
+def everybody(found: VisibleSurvey) -> Respondents:
+    """All who answered."""
+    return _within(found, {})
 
 
 def respondents_beside(here: Respondents, other: str) -> Respondents:

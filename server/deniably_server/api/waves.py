@@ -29,6 +29,7 @@ from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import as_attachment, given_query
+from deniably_server.api.subgroups import everybody
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter, Forbidden, Hidden, NotFound, Unauthorised
 from deniably_server.guard.app_state import current_store
@@ -147,7 +148,13 @@ def _current(name: str) -> WavesResult:
         raise NotFound(f"{name} is no wave of a panel")
     every, shown = store.waves(name), _shown(name)
     waves = [
-        Wave(every.index(one) + 1, found.survey, found.state, store.shown_tally(one))
+        Wave(
+            every.index(one) + 1,
+            found.survey,
+            found.state,
+            store.shown_tally(one),
+            everybody(found).together(),
+        )
         for one in shown
         for found in [visible_survey(one)]
     ]

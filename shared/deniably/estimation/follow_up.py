@@ -12,10 +12,10 @@ question alone, or as a cross-table, which allows for all pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import comb
+from math import comb, inf
 from statistics import NormalDist
 from typing import cast
 
@@ -28,6 +28,7 @@ from deniably.estimation.conditional import WIDEST
 from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.inversion import Mean, Uncertain, linear, scores, uncertain
 from deniably.estimation.tally import Tally, support_rows
+from deniably.estimation.weighted import Ints, Weighing, WeightedTally
 from deniably.mechanisms.law import CoinEach, Finite, Law, Supporting
 from deniably.survey.parts import Choice
 from deniably.survey.questions import NOT_APPLICABLE, Conditional, OfChoices, Question
@@ -63,6 +64,11 @@ class FollowUp:
         return self.question.names.index(NOT_APPLICABLE)
 
     @property
+    def tells_who_is_asked(self) -> bool:
+        """Whether reports to the question that decides have few outputs, and so tell of pairs."""
+        return _decides(_law(self.decides))
+
+    @property
     def answers(self) -> list[int]:
         """The indices of the choices that are offered."""
         return [index for index in range(len(self.question.names)) if index != self.hidden]
@@ -96,14 +102,23 @@ class FollowUpCounts:
     that name choices an output says whether "not applicable" and the answer are named; the answers
     have tables of their own. Other reports are outputs by themselves, in one table for all.
     The former has one output where only this question is ``alone`` known.
+
+    With weights, ``counts`` are those of the effective people, and ``weighted`` has the weighted
+    tally of each table, of which every share has effective people of its own.
     """
 
     counts: Floats
     alone: bool
+    weighted: Sequence[WeightedTally] = ()
+
+    @property
+    def people(self) -> int:
+        """The number of reports, of whatever weight."""
+        return self.weighted[0].n if self.weighted else self.n
 
     @property
     def n(self) -> int:
-        """The number of reports."""
+        """The number of reports; with weights, of effective people."""
         return round(float(self.counts[:, 0].sum()))
 
 
@@ -118,7 +133,7 @@ def joint_counts(
     names = [question.name for question in survey.questions]
     found: dict[str, FollowUpCounts] = {}
     for name, one in follow_ups(survey).items():
-        if only not in (None, name) or not _decides(_law(one.decides)):
+        if only not in (None, name) or not one.tells_who_is_asked:
             continue
         blocks = reports_to(names.index(one.decides.name), names.index(name))
         if blocks is not None:
@@ -132,16 +147,49 @@ def counts_of_pairs(follow_up: FollowUp, blocks: Pairs) -> FollowUpCounts:
     Reports to the question that decides are gathered: how many of the choices that lead to this
     question they support.
     """
-    outputs = _gathered(_law(follow_up.decides), len(follow_up.among)).shape[1]
-    found = np.zeros((outputs, *_table_shape(follow_up)))
+    outputs = _decision_outputs(follow_up)
+    tables, size = _table_shape(follow_up)
+    found = np.zeros((tables, outputs * size))
+    for kinds in _kinds(follow_up, blocks):
+        found += [np.bincount(table, minlength=outputs * size) for table in kinds]
+    return FollowUpCounts(_by_output(found, outputs), alone=False)
+
+
+def weighted_counts(
+    follow_up: FollowUp, blocks: Pairs, weighing: Weighing, *, alone: bool = False
+) -> FollowUpCounts:
+    """The counts of pairs of reports with weights: those of the people who were asked both, in
+    their order. Where this question is ``alone`` known, the first report of a pair is not read.
+
+    Raises BadModel for weights without an error.
+    """
+    outputs = 1 if alone else _decision_outputs(follow_up)
+    tables, size = _table_shape(follow_up)
+    blocked = list(_kinds(follow_up, blocks, alone=alone))
+    kinds = np.concatenate(blocked, axis=1) if blocked else np.zeros((tables, 0), np.int64)
+    weighted = [weighing.tally(table, outputs * size) for table in kinds]
+    counts = np.array([one.kish * one.shares for one in weighted])
+    return FollowUpCounts(_by_output(counts, outputs), alone, weighted)
+
+
+def _kinds(follow_up: FollowUp, blocks: Pairs, *, alone: bool = False) -> Iterator[Ints]:
+    """The kind of each pair of reports in every table, shape (tables, n), a block at a time."""
+    size = _table_shape(follow_up)[1]
     for block in blocks:
         both = [row for row in block if None not in row]
         if both:
-            first = _gather(follow_up, [row[0] or [] for row in both])
+            first = 0 if alone else size * _gather(follow_up, [row[0] or [] for row in both])
             second = _outputs(follow_up, [row[1] or [] for row in both])
-            for answer, output in enumerate(second):
-                np.add.at(found[:, answer], (first, output), 1)
-    return FollowUpCounts(found, alone=False)
+            yield np.array([first + output for output in second])
+
+
+def _by_output(found: Floats, outputs: int) -> Floats:
+    """Tables (t, outputs * size) in the shape of ``FollowUpCounts.counts``."""
+    return found.reshape(len(found), outputs, -1).swapaxes(0, 1)
+
+
+def _decision_outputs(follow_up: FollowUp) -> int:
+    return int(_gathered(_law(follow_up.decides), len(follow_up.among)).shape[1])
 
 
 def counts_alone(follow_up: FollowUp, tally: Tally) -> FollowUpCounts:
@@ -366,12 +414,16 @@ class RatioTest:
     Source: Fieller 1954 (J. R. Stat. Soc. B 16:175). ``counts`` (outputs,) came through the
     ``channel`` (rows, outputs); ``gave`` and ``asked`` say of which rows these hold. The scores
     have the least variance for the estimated shares of the rows, each at least 0.02.
+
+    With weights, every R is tested as if as many people had reported as would know the mean of its
+    score without them (Korn and Graubard 1998).
     """
 
     counts: Floats
     channel: Floats
     gave: Floats
     asked: Floats
+    weighted: WeightedTally | None = None
 
     @cached_property
     def _scores(self) -> Floats:
@@ -389,7 +441,7 @@ class RatioTest:
     @cached_property
     def share_asked(self) -> Mean:
         """How many of all were asked, with margins at 95 %."""
-        return linear(self.counts, self._scores[1], self.channel)
+        return linear(self._told(self._scores[1]), self._scores[1], self.channel)
 
     @cached_property
     def ratio(self) -> float:
@@ -407,14 +459,22 @@ class RatioTest:
         first, last = kept[0], kept[-1]
         low = self._last(grid[first], grid[max(first - 1, 0)], wanted)
         high = self._last(grid[last], grid[min(last + 1, len(grid) - 1)], wanted)
-        nobody, everybody = self.gave > 0, self.gave < self.asked
-        return (
-            0.0 if self._can_be_empty(nobody, confidence) else low,
-            1.0 if self._can_be_empty(everybody, confidence) else high,
-        )
+        return low, high
 
-    def _can_be_empty(self, rows: npt.NDArray[np.bool_], confidence: float) -> bool:
-        """Whether chance alone may have made the reports that speak for these rows.
+    def deviate(self, share: float) -> float:
+        """How many standard deviations the reports lie above a share, less a half step; no more
+        than chance alone would explain of the reports that speak for the answer, or for others."""
+        low, high = self._furthest
+        found = self._deviates(share)
+        return min(found, low) if share < self.ratio else max(found, -high)
+
+    @cached_property
+    def _furthest(self) -> tuple[float, float]:
+        """How far below and above the ratio a share can be told from it."""
+        return self._beyond_chance(self.gave > 0), self._beyond_chance(self.gave < self.asked)
+
+    def _beyond_chance(self, rows: npt.NDArray[np.bool_]) -> float:
+        """The deviate of the reports that speak for these rows, if chance alone made them.
 
         At high epsilon hardly any such report comes by chance, and a single one moves the estimate
         far. The test is exact: without these rows, the reports that they make likelier than others
@@ -422,15 +482,19 @@ class RatioTest:
         one choice a report. With both questions such a report is seen for what it is.
         """
         if not rows.any():
-            return False
+            return inf
         others = self.channel[~rows]
         telling = self.channel[rows].max(axis=0) > others.max(axis=0) + 1e-12
         chances = others[:, telling].sum(axis=1)
         if not telling.any() or np.ptp(chances) > 1e-9:
-            return False
+            return inf
         # Counts that were fitted round.
-        n, seen = round(float(self.counts.sum())), round(float(self.counts[telling].sum()))
-        return float(upper_tail(seen, n, float(chances.max()))) >= (1 - confidence) / 2
+        counts = self._told(telling.astype(np.float64))
+        n, seen = round(float(counts.sum())), round(float(counts[telling].sum()))
+        chance = float(upper_tail(seen, n, float(chances.max())))
+        if not 0 < chance < 1:
+            return 0.0 if chance else inf
+        return max(-NormalDist().inv_cdf(chance), 0.0)
 
     def error(self, share: float) -> float:
         """The standard error of the ratio, linearised at a share."""
@@ -444,7 +508,7 @@ class RatioTest:
         return inner
 
     def _away(self, share: float) -> float:
-        return abs(self._deviates(share))
+        return abs(self.deviate(share))
 
     @cached_property
     def _deviates(self) -> _Deviate:
@@ -455,7 +519,12 @@ class RatioTest:
 
     def _about(self, share: float) -> Uncertain:
         gave, asked = self._scores
-        return uncertain(self.counts, gave - share * asked, self.channel)[0]
+        score = gave - share * asked
+        return uncertain(self._told(score), score, self.channel)[0]
+
+    def _told(self, score: Floats) -> Floats:
+        """The counts of the people who would know the mean of a score as well."""
+        return self.counts if self.weighted is None else self.weighted.counts(score)
 
 
 _Deviate = Callable[[float], float]
@@ -498,12 +567,13 @@ def _test(follow_up: FollowUp, counts: FollowUpCounts, place: int) -> RatioTest:
         for row in range(len(second))
         if here == (answers[row] is not None)
     ]
-    table = counts.counts[:, place if counts.counts.shape[1] > 1 else 0].ravel()
+    table = place if counts.counts.shape[1] > 1 else 0
     return RatioTest(
-        table,
+        counts.counts[:, table].ravel(),
         np.array([row for row, _ in rows]),
         np.array([float(bool(answer)) for _, answer in rows]),
         np.array([float(answer is not None) for _, answer in rows]),
+        counts.weighted[table] if counts.weighted else None,
     )
 
 
@@ -537,7 +607,7 @@ def expected_margin(
     ``asked`` is the part of everybody who is asked. It is 0.5, all shares, where too few are.
     Raises ValueError where reports do not determine shares.
     """
-    alone = not _decides(_law(follow_up.decides))
+    alone = not follow_up.tells_who_is_asked
     test = _test(follow_up, FollowUpCounts(np.zeros((1, 1, 1)), alone), 0)
     kinds = ((test.asked == 0, 1 - asked), (test.gave > 0, asked * share),
              (test.gave < test.asked, asked * (1 - share)))  # fmt: skip

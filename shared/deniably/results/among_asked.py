@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from deniably.estimation.follow_up import (
+    AmongAsked,
     FollowUp,
     FollowUpCounts,
     ShareAmong,
     among_asked,
     counts_alone,
+    follow_ups,
 )
 from deniably.estimation.inversion import Mean
 from deniably.estimation.tally import Tally
@@ -24,17 +27,35 @@ from deniably.results.drawing import digits
 from deniably.results.drawing.digits import Reading
 from deniably.survey.questions import Question
 from deniably.survey.readable import rounded, short_label
-from deniably.survey.survey import show_if
+from deniably.survey.survey import Survey, show_if
 
 UNTOLD = "What those who were asked answered cannot be told from these reports."
 _OF_THESE = "Of those who were asked, "
 OF_EVERYBODY = "Shares of everybody: “Not applicable” is of those who were not asked"
 """Stands wherever shares of such a question are not those of the people who were asked."""
+_TESTS_ALIKE = (
+    "Two answers are as frequent among those who were asked exactly where they are among everybody,"
+    " so the tests are of both; only the points are fewer."
+)
+OF_THOSE_ASKED = "Shares of those who were asked"
 
 
 def of_everybody(question: Question) -> str:
     """Says that shares of a question with ``show_if`` are everybody's; empty for others."""
     return f"{OF_EVERYBODY}." if show_if(question) else ""
+
+
+def of_whom(question: Question, *, asked: bool) -> str:
+    """Says whose shares those of a question with ``show_if`` are; empty for others."""
+    if not show_if(question):
+        return ""
+    return f"{OF_THOSE_ASKED}." if asked else of_everybody(question)
+
+
+def of_pairs(question: Question) -> str:
+    """The same beside tests of two answers of one question, which are alike for both."""
+    said = of_everybody(question)
+    return said and f"{said} {_TESTS_ALIKE}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +66,19 @@ class FollowUpReports:
     follow_up: FollowUp
     pairs: FollowUpCounts | None = None
 
+    def estimate(self, tally: Tally, confidence: float) -> AmongAsked | None:
+        """The estimates of those who were asked; None where reports do not determine them."""
+        counts = self.pairs or counts_alone(self.follow_up, tally)
+        return among_asked(self.follow_up, counts, confidence)
+
     def result(self, tally: Tally, confidence: float) -> AmongAskedResult | None:
         """The figures of those who were asked; None where reports do not determine them."""
-        follow_up, counts = self.follow_up, self.pairs
-        found = among_asked(follow_up, counts or counts_alone(follow_up, tally), confidence)
-        if found is None:
-            return None
+        found = self.estimate(tally, confidence)
+        return None if found is None else self.shown(found, confidence)
+
+    def shown(self, found: AmongAsked, confidence: float) -> AmongAskedResult:
+        """The figures as documents have them."""
+        follow_up = self.follow_up
         choices = [follow_up.question.choices[answer] for answer in follow_up.answers]
         return AmongAskedResult(
             question=follow_up.decides.name,
@@ -62,6 +90,15 @@ class FollowUpReports:
                 for choice, share in zip(choices, found.shares, strict=True)
             ],
         )
+
+
+def followed(
+    survey: Survey, question: str, together: Mapping[str, FollowUpCounts] | None
+) -> FollowUpReports | None:
+    """The reports to a question with ``show_if``, whose joint counts ``together`` may have; None of
+    other questions."""
+    one = follow_ups(survey).get(question)
+    return None if one is None else FollowUpReports(one, (together or {}).get(question))
 
 
 def _share_asked(asked: Mean, confidence: float) -> ShareAskedResult:

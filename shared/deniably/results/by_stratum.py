@@ -14,7 +14,9 @@ from typing import Protocol, TypedDict
 
 from deniably.core.errors import Incomparable
 from deniably.estimation.difference import holm
+from deniably.estimation.follow_up import FollowUpCounts
 from deniably.estimation.tally import Tally
+from deniably.results.among_asked import followed
 from deniably.results.comparison import AdjustedResult, Comparison, Side, Weighted
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import ResultRow
@@ -23,6 +25,7 @@ from deniably.results.side_by_side import (
     FigureOfSides,
     FigureResult,
     choices,
+    figure_name,
     has_figures,
     means,
     shown_figure,
@@ -120,20 +123,24 @@ def by_stratum(
     strata: Stratum | None = None,
     confidence: float = CONFIDENCE,
     weighted: Mapping[str, WeightedShown] | None = None,
+    together: Mapping[str, Mapping[str, FollowUpCounts]] | None = None,
 ) -> ByStratumResult:
     """The document of a question by a key of the strata.
 
     ``tallies`` has the tally of every question, by the values of ``by`` that may be shown. If they
     are of some values of other keys only, ``strata`` has these. ``weighted`` has the reports to the
-    question with weights, by the same values, if they have any. Raises Incomparable for fewer than
-    two subgroups, for a question without figures that can be compared, and for more than
-    ``MOST_TESTS`` tests.
+    question with weights, by the same values, if they have any. ``together`` has the joint counts
+    of questions with ``show_if``, by the same values; see ``result``.
+
+    Raises Incomparable for fewer than two subgroups, for a question without figures that can be
+    compared, and for more than ``MOST_TESTS`` tests.
     """
     keys = survey.strata or {}
     shown = [value for value in keys[by] if value in tallies]
     if len(shown) < FEWEST:
         raise Incomparable(f"fewer than two values of {by} have results that could be compared")
     fixed = dict(sorted((strata or {}).items()))
+    pairs = together or {}
     sides = [
         Side(
             survey,
@@ -141,6 +148,7 @@ def by_stratum(
             tallies[value][question.name],
             stratum={**fixed, by: value},
             weighted=None if weighted is None else weighted[value],
+            followed=followed(survey, question.name, pairs.get(value)),
         )
         for value in shown
     ]
@@ -148,7 +156,7 @@ def by_stratum(
         {**tallies[value], **({} if weighted is None else {question.name: weighted[value].every()})}
         for value in shown
     ]
-    found = _figures(survey, told, sides, confidence)
+    found = _figures(survey, told, sides, confidence, [pairs.get(value, {}) for value in shown])
     tests = [_tests(figure) for figure in found]
     count = sum(map(len, tests))
     adjusted = iter(holm([one.found.p_value for some in tests for one in some.values()]))
@@ -201,7 +209,7 @@ def by_stratum_rows(found: ByStratumResult) -> Iterator[ResultRow]:
     }
     for figure in found["figures"]:
         what: ResultRow = head | {
-            "figure": "mean" if figure["name"] is None else "share",
+            "figure": figure_name(figure),
             "choice": figure["name"],
             "choice_label": figure["label"],
             "unit": figure["unit"],
@@ -235,11 +243,14 @@ def _figures(
     tallies: Sequence[Mapping[str, Tally]],
     sides: Sequence[Side],
     confidence: float,
+    together: Sequence[Mapping[str, FollowUpCounts]],
 ) -> list[FigureOfSides]:
     question = sides[0].question
     documents = [
-        result(survey, "closed", one, confidence=confidence, only=question.name).questions[0]
-        for one in tallies
+        result(
+            survey, "closed", one, confidence=confidence, only=question.name, together=pairs
+        ).questions[0]
+        for one, pairs in zip(tallies, together, strict=True)
     ]
     found = [*means(sides, documents), *choices(sides, documents)] if has_figures(question) else []
     if not found:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import Protocol, TypedDict, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from deniably.core.errors import Incomparable
 from deniably.estimation import analysis
+from deniably.estimation.between_asked import against_share, between_asked
 from deniably.estimation.difference import (
     Difference,
     Moments,
@@ -28,11 +30,13 @@ from deniably.estimation.difference import (
 )
 from deniably.estimation.estimate import supports
 from deniably.estimation.figures import SingleMean, groups
+from deniably.estimation.follow_up import ShareAmong
 from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.inversion import Mean
 from deniably.estimation.means import against_value, between_ratios, ratio_and_value
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
+from deniably.results.among_asked import FollowUpReports
 from deniably.results.bands import band, bands
 from deniably.results.drawing import digits
 from deniably.survey.questions import Number, OfChoices, Question, Scale, VectorOfNumbers
@@ -48,6 +52,7 @@ Contrast = Mapping[str, float] | None
 """A figure of a question: choices with their factors, such as 1 and -1, or None for the mean."""
 
 _T = TypeVar("_T")
+_AMONG = "of those asked"
 _MOST_AT_ONCE = 20
 _NO_MEAN = "the reports to this question give no mean"
 
@@ -123,7 +128,8 @@ class Side:
 
     ``part`` names the number whose mean is compared, in a question with several. ``stratum`` has
     the values that the reports' subgroup fixes, if they are not everybody's. ``weighted`` has the
-    reports with weights, if they have any: figures are then theirs.
+    reports with weights, if they have any: figures are then theirs. ``followed`` is there of a
+    question with ``show_if``: shares are then of those who were asked.
     """
 
     survey: Survey
@@ -132,6 +138,7 @@ class Side:
     part: str | None = None
     stratum: Stratum | None = None
     weighted: Weighted | None = None
+    followed: FollowUpReports | None = None
 
     def told(self, contrast: Contrast) -> Tally:
         """The tally that a figure is estimated from."""
@@ -167,7 +174,25 @@ class Side:
                 f"many comparisons are for questions of up to {_MOST_AT_ONCE} choices"
             )
         self.answers(question.names[0])
+        if self.followed is not None:
+            return [question.names[answer] for answer in self.followed.follow_up.answers]
         return question.names
+
+    def among_asked(self, choice: str) -> ShareAmong:
+        """The share of a choice among those who were asked. Raises Incomparable."""
+        if choice not in self._among_asked:
+            raise Incomparable("“choice” is one of " + ", ".join(self._among_asked))
+        return self._among_asked[choice]
+
+    @cached_property
+    def _among_asked(self) -> dict[str, ShareAmong]:
+        assert self.followed is not None
+        follow_up = self.followed.follow_up
+        found = self.followed.estimate(self.tally, analysis.CONFIDENCE)
+        if found is None:
+            raise Incomparable("these reports do not tell what those answered who were asked")
+        names = [follow_up.question.names[answer] for answer in follow_up.answers]
+        return dict(zip(names, found.shares, strict=True))
 
     @property
     def group(self) -> SingleMean:
@@ -309,6 +334,9 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
     if not 0 <= wanted <= 1:
         raise Incomparable(f"“share” is {wanted:g}; use a number from 0 to 1, such as 0.5")
     one = side.chosen(choice)
+    if side.followed is not None:
+        found = against_share(side.among_asked(choice), wanted)
+        return Comparison(f"“{one[1]}” {_AMONG} and a share of {share}", found, (one,))
     return Comparison(f"“{one[1]}” and a share of {share}", against(first, wanted), (one,))
 
 
@@ -332,6 +360,12 @@ def choices(side: Side, choice: str, other: str) -> Comparison:
 
 def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
     """Tests whether a choice has the same share in two surveys or strata. Raises Incomparable."""
+    if (here.followed is None) != (there.followed is None):
+        raise Incomparable("one of the two asks this question only of some, and the other of all")
+    if here.followed is not None:
+        found = between_asked(here.among_asked(choice), there.among_asked(choice))
+        one = here.chosen(choice)
+        return _apart(f"“{one[1]}” {_AMONG}", here, there, found, (one,))
     found = between_groups(here.answers(choice), there.answers(choice))
     one = here.chosen(choice)
     said = _linearised(found, {choice: 1.0}, here, there)

@@ -13,6 +13,7 @@ from deniably.results import (
     stratum_drawing,
     wave_drawing,
 )
+from deniably.results.among_asked import OF_THOSE_ASKED
 from deniably.results.by_stratum import ByStratumResult, ComparedFigure
 from deniably.results.comparison import DifferencesResult
 from deniably.results.crosstab_drawing import ABOUT, Of
@@ -137,6 +138,7 @@ def waves(
             one
             for one in (
                 card.finding,
+                f"{OF_THOSE_ASKED}." if wave_drawing.is_of_asked(question) else "",
                 card.change,
                 wave_drawing.adjusted(found, "panel"),
                 _most(question["choices"], "in the last wave"),
@@ -175,6 +177,7 @@ def by_stratum(found: ByStratumResult, source: ResultsSource, protection: Protec
             one
             for one in (
                 finding,
+                f"{OF_THOSE_ASKED}." if stratum_drawing.is_of_asked(found) else "",
                 stratum_drawing.adjusted(found, "comparison"),
                 _most(found["figures"], "over all strata"),
                 legend(found["confidence"], dots),

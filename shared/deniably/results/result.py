@@ -14,12 +14,12 @@ from deniably.estimation.analysis import Distribution, tally_of_part
 from deniably.estimation.display import within
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, Share, Shares, SingleMean, groups
-from deniably.estimation.follow_up import FollowUpCounts, follow_ups
+from deniably.estimation.follow_up import FollowUpCounts
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results import among_asked, narrative, places, poisoning, poisoning_report
-from deniably.results.among_asked import UNTOLD, FollowUpReports
+from deniably.results.among_asked import UNTOLD, FollowUpReports, followed
 from deniably.results.bands import band, bands
 from deniably.results.document import (
     AreaResult,
@@ -78,10 +78,6 @@ def result(
     reports are at hand. ``reports`` is the number of reports, where some may be parts (SPEC 4.7);
     without it that of the question with most.
     """
-    conditional = follow_ups(survey)
-    followed = {
-        name: FollowUpReports(one, (together or {}).get(name)) for name, one in conditional.items()
-    }
     sampled_fraction = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
     questions = [
@@ -93,7 +89,7 @@ def result(
                 risk,
                 confidence,
                 smooth,
-                followed.get(one.name),
+                followed(survey, one.name, together),
             )
         )
         for one in survey.questions

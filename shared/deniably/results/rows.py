@@ -24,6 +24,7 @@ from msgspec import UNSET, structs
 
 from deniably.results import shown
 from deniably.results.document import (
+    AmongAskedResult,
     AmongChoiceResult,
     BucketResult,
     CellResult,
@@ -134,6 +135,12 @@ def rows(result: SurveyResult) -> Iterator[ResultRow]:
             yield asked | figure
 
 
+def rows_among_asked(among: AmongAskedResult) -> Iterator[ResultRow]:
+    """The rows of those who were asked a question with ``show_if``, without those of the survey."""
+    yield from (_row(OF_THOSE_ASKED, choice) for choice in among.choices)
+    yield _row(SHARE_ASKED, among.asked)
+
+
 def _given(question: QuestionResult, key: str) -> Any:
     """The value of a key in the document; None if it is absent."""
     found = getattr(question, key, None)
@@ -142,8 +149,7 @@ def _given(question: QuestionResult, key: str) -> Any:
 
 def _figures(question: QuestionResult) -> Iterator[ResultRow]:
     if among := _given(question, "among_asked"):
-        yield from (_row(OF_THOSE_ASKED, choice) for choice in among.choices)
-        yield _row(SHARE_ASKED, among.asked)
+        yield from rows_among_asked(among)
     for choice in _given(question, "choices") or ():
         yield _row("share", choice)
     if mean := _given(question, "mean"):

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict, cast
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from msgspec import UNSET, structs
 
 from deniably.core.errors import Incomparable
 from deniably.estimation import analysis
+from deniably.results import narrative
 from deniably.results.comparison import Comparison, Side, choice_apart, mean_apart
-from deniably.results.document import ChoiceResult, MeanResult, QuestionResult, VectorResult
+from deniably.results.document import (
+    AmongAskedResult,
+    AmongChoiceResult,
+    ChoiceResult,
+    MeanResult,
+    QuestionResult,
+    VectorResult,
+)
+from deniably.results.rows import OF_THOSE_ASKED
 from deniably.survey.questions import Number, OfChoices, Question, Scale, VectorOfNumbers, YesNo
 
 
@@ -29,7 +38,8 @@ class FigureHead(TypedDict):
     """What a figure is: the share of a choice, or a mean (``name`` is None).
 
     ``extent`` is the range of possible values, and ``ends`` are the labels of the choices at the
-    ends of a scale, else empty.
+    ends of a scale, else empty. ``of`` is there of a question with ``show_if``: the share is that
+    of the people who were asked.
     """
 
     name: str | None
@@ -37,6 +47,7 @@ class FigureHead(TypedDict):
     unit: str
     extent: list[float]
     ends: list[str]
+    of: NotRequired[Literal["those asked"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +59,22 @@ class FigureOfSides:
     unit: str
     extent: list[float]
     ends: list[str]
-    places: Sequence[ChoiceResult | MeanResult]
+    places: Sequence[ChoiceResult | AmongChoiceResult | MeanResult]
     sides: Sequence[Side]
 
     @property
     def head(self) -> FigureHead:
         """What it is."""
-        return {
+        found: FigureHead = {
             "name": self.name,
             "label": self.label,
             "unit": self.unit,
             "extent": self.extent,
             "ends": self.ends,
         }
+        if isinstance(self.places[0], AmongChoiceResult):
+            found["of"] = "those asked"
+        return found
 
     def apart(self, here: int, there: int) -> Comparison | None:
         """Tests whether two places differ; None where their reports allow no test."""
@@ -78,7 +92,14 @@ def has_figures(question: Question) -> bool:
     return isinstance(question, OfChoices | Scale | Number | VectorOfNumbers)
 
 
-def shown_figure(one: ChoiceResult | MeanResult) -> FigureResult:
+def figure_name(head: FigureHead) -> str:
+    """What a spreadsheet calls a figure."""
+    if head["name"] is None:
+        return "mean"
+    return OF_THOSE_ASKED if "of" in head else "share"
+
+
+def shown_figure(one: ChoiceResult | AmongChoiceResult | MeanResult) -> FigureResult:
     """A figure of a place's own results."""
     return {
         "estimate": one.estimate,
@@ -100,12 +121,25 @@ def means(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[
 
 
 def choices(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[FigureOfSides]:
-    """The choices of a question; of yes and no the first alone, since the other follows."""
-    columns = [structs.asdict(one).get("choices", UNSET) for one in results]
+    """The choices of a question; of yes and no the first alone, since the other follows.
+
+    Of a question with ``show_if`` they are those of the people who were asked, where every place
+    tells them.
+    """
+    fields = [structs.asdict(one) for one in results]
+    among = [one.get("among_asked", UNSET) for one in fields]
+    asked = all(isinstance(one, AmongAskedResult) for one in among)
+    columns: list[Any]
+    if asked:
+        columns = [one.choices for one in cast("list[AmongAskedResult]", among)]
+    else:
+        columns = [one.get("choices", UNSET) for one in fields]
+        sides = [replace(side, followed=None) for side in sides]
     if any(column is UNSET for column in columns):
         return
-    several = list(zip(*cast("list[list[ChoiceResult]]", columns), strict=True))
-    if isinstance(sides[0].question, YesNo):
+    several = list(zip(*columns, strict=True))
+    names = [one[0].name for one in several]
+    if isinstance(sides[0].question, YesNo) or (asked and narrative.asks_yes_or_no(names)):
         several = several[:1]
     for one in several:
         yield FigureOfSides(one[0].name, one[0].label, "", [0.0, 1.0], [], one, sides)

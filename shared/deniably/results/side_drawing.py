@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.axes import Axis
@@ -20,8 +21,12 @@ def row(figure: FigureHead, place: FigureResult, label: str, unit: str = "") -> 
     interval = place["interval"]
     if figure["name"] is None:
         found = mean_row(label, place["estimate"], interval, figure["extent"], unit)
+    elif place["estimate"] is None:
+        reading = digits.share_untold(interval)
+        found = share_row(label, sum(interval) / 2, interval)
+        found = replace(found, reading=reading, open=reading.open)
     else:
-        found = share_row(label, place["estimate"] or 0.0, interval)
+        found = share_row(label, place["estimate"], interval)
     return banded(found, place["interval_80"], place["interval_50"])
 
 

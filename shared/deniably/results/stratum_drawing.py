@@ -41,6 +41,11 @@ def finding(found: ByStratumResult) -> str:
     )
 
 
+def is_of_asked(found: ByStratumResult) -> bool:
+    """Whether the shares are those of people who were asked a question with ``show_if``."""
+    return any("of" in figure for figure in found["figures"])
+
+
 def adjusted(found: ByStratumResult, where: str) -> str:
     """How the tests were adjusted for being several; empty for one alone."""
     if found["tests"] < 2:

@@ -86,6 +86,11 @@ def visible_change(found: WavesResult) -> str:
     return digits.number(100 * median(halves), 0) if halves else ""
 
 
+def is_of_asked(question: WaveQuestion) -> bool:
+    """Whether the shares are those of people who were asked a question with ``show_if``."""
+    return any("of" in one for one in question["choices"])
+
+
 def adjusted(found: WavesResult, where: str) -> str:
     """How the tests were adjusted for being several, in a sentence; empty for one alone."""
     if found["tests"] < 2:

@@ -14,14 +14,16 @@ which correlation it was; over many waves the last against the first is then the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import mean
 from typing import TypedDict
 
 from deniably.core.errors import Incomparable
 from deniably.estimation import analysis
 from deniably.estimation.difference import holm, trend_of_means, trend_of_shares
+from deniably.estimation.follow_up import FollowUpCounts
 from deniably.estimation.tally import Tally
+from deniably.results.among_asked import followed
 from deniably.results.comparison import (
     RISK,
     DifferenceResult,
@@ -35,6 +37,7 @@ from deniably.results.side_by_side import (
     FigureOfSides,
     FigureResult,
     choices,
+    figure_name,
     means,
     shown_figure,
 )
@@ -62,6 +65,7 @@ class Wave:
     survey: Survey
     state: str
     tallies: Mapping[str, Tally]
+    together: Mapping[str, FollowUpCounts] = field(default_factory=dict[str, FollowUpCounts])
 
 
 class OneWave(TypedDict):
@@ -83,9 +87,10 @@ class ChangeResult(TypedDict):
     """The last wave less the first, and the p-values of both tests.
 
     ``adjusted_p_value`` is the smaller of the two tests' p-values, adjusted for all tests of the
-    document. ``trend_p_value`` is None for two waves, whose trend is their difference, and for a
-    mean among people with a score. ``direction`` is "rises" or "falls" where ``adjusted_p_value``
-    is below 0.05, "changes" where the two tests point in different directions, else None.
+    document. ``trend_p_value`` is None for two waves, whose trend is their difference, for a mean
+    among people with a score, and for shares among those who were asked. ``direction`` is "rises"
+    or "falls" where ``adjusted_p_value`` is below 0.05, "changes" where the two tests point in
+    different directions, else None.
     """
 
     estimate: float
@@ -148,7 +153,14 @@ def waves_result(
     last, numbers = waves[-1].survey, [one.number for one in waves]
     panel = last.waves.panel if isinstance(last.waves, Waves) else ""
     documents = [
-        result(one.survey, one.state, one.tallies, confidence=confidence, only=only)
+        result(
+            one.survey,
+            one.state,
+            one.tallies,
+            confidence=confidence,
+            only=only,
+            together=one.together,
+        )
         for one in waves
     ]
     found = [
@@ -197,7 +209,7 @@ def wave_rows(found: WavesResult) -> Iterator[ResultRow]:
                     "panel": found["panel"],
                     "question": question["name"],
                     "question_label": question["label"],
-                    "figure": "mean" if one["name"] is None else "share",
+                    "figure": figure_name(one),
                     "choice": one["name"],
                     "choice_label": None if one["name"] is None else one["label"],
                     "unit": one["unit"],
@@ -237,7 +249,12 @@ def _sides(question: Question, waves: Sequence[Wave]) -> list[Side]:
     if not isinstance(question, OfChoices | Scale | Number):
         return []
     sides = [
-        Side(wave.survey, asked, wave.tallies[asked.name])
+        Side(
+            wave.survey,
+            asked,
+            wave.tallies[asked.name],
+            followed=followed(wave.survey, asked.name, wave.together),
+        )
         for wave in waves
         for asked in wave.survey.questions
         if asked.name == question.name and _kind(asked) == _kind(question)
@@ -325,6 +342,8 @@ def _trend(figure: FigureOfSides, numbers: Sequence[int]) -> float | None:
     sides = figure.sides
     try:
         if figure.name is not None:
+            if sides[-1].followed is not None:
+                return None
             return trend_of_shares([side.answers(figure.name) for side in sides], numbers)
         if analysis.is_ratio(sides[-1].question):
             return None

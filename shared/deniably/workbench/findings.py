@@ -20,18 +20,20 @@ from deniably.results import (
     stratum_drawing,
     wave_drawing,
 )
-from deniably.results.among_asked import of_everybody
+from deniably.results.among_asked import OF_THOSE_ASKED as WHOSE
+from deniably.results.among_asked import of_pairs as pairs_of_whom
+from deniably.results.among_asked import of_whom as whose
 from deniably.results.by_stratum import COLUMNS as STRATA
 from deniably.results.by_stratum import ByStratumResult, by_stratum_rows
 from deniably.results.cards import cards
 from deniably.results.comparison import Comparison, DifferencesResult, Side
 from deniably.results.crosstabs import COLUMNS as CROSSED
 from deniably.results.crosstabs import CrosstabResult, crosstab_rows
-from deniably.results.document import NumberResult, QuantileResult, SurveyResult
+from deniably.results.document import AmongAskedResult, NumberResult, QuantileResult, SurveyResult
 from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
 from deniably.results.results import TEXTS, Results, as_results, table_lines, whole_rows
-from deniably.results.rows import OF_THOSE_ASKED, SHARE_ASKED, ResultRow, rows
+from deniably.results.rows import OF_THOSE_ASKED, SHARE_ASKED, ResultRow, rows, rows_among_asked
 from deniably.results.waves import COLUMNS as WAVES
 from deniably.results.waves import WavesResult, wave_rows
 from deniably.survey.questions import Question
@@ -237,14 +239,24 @@ def side_by_side(caption: str, found: Mapping[str, Findings]) -> Findings:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class WeightedAmong:
+    """The weighted shares among those who were asked, of the reports of so many ``people``."""
+
+    people: int
+    shown: AmongAskedResult
+
+
 def of_weighted(
     document: SurveyResult,
     question: Question,
     found: Mapping[str, Table],
     by: str | None,
+    among: Mapping[str, WeightedAmong],
 ) -> Findings:
     """Weighted shares and means. ``found`` has the table of the question under no name; of several
-    choices a person, or several numbers, one for each under its name.
+    choices a person, or several numbers, one for each under its name. ``among`` has the shares of
+    those who were asked a question with ``show_if``, by the values of ``by``.
     """
     listed = list(rows(document))
     plain = {row.get("choice"): row for row in listed if row["figure"] == "share"}
@@ -259,14 +271,34 @@ def of_weighted(
                 like = None if name and one["answer"] != "1" else like
             if like is not None:
                 made.append(_weighted_row(like, one, by))
+    made += _weighted_among(listed, among, by)
     groups = list(dict.fromkeys(str(row["strata"]) for row in made))
-    made.sort(key=lambda row: (groups.index(str(row["strata"])), order.index(row.get("choice"))))
+    figures = [OF_THOSE_ASKED, SHARE_ASKED, "share", "mean"]
+    made.sort(
+        key=lambda row: (
+            groups.index(str(row["strata"])),
+            figures.index(str(row["figure"])),
+            order.index(row.get("choice")),
+        )
+    )
     told = next(iter(found.values())).notes  # of a table that has a column for it
     notes = [one.replace("the design effect", "design_effect of its rows") for one in told]
     return Findings(
         f"{document.title}: {question.label}", whole_rows(made), _grouped(made), _texts(made),
         notes, WEIGHTED, {"rows": [dict(row) for table in found.values() for row in table.rows]},
     )  # fmt: skip
+
+
+def _weighted_among(
+    listed: Sequence[ResultRow], among: Mapping[str, WeightedAmong], by: str | None
+) -> Iterator[ResultRow]:
+    """Rows of the shares among those who were asked, and of how many these are."""
+    head: ResultRow = {key: listed[0].get(key) for key in _OF_QUESTION}
+    head |= {"choice": None, "choice_label": None}
+    for value, found in among.items():
+        stratum: ResultRow = {"strata": "" if by is None else f"{by} {value}", "n": found.people}
+        for row in rows_among_asked(found.shown):
+            yield head | stratum | row
 
 
 def _grouped(made: Sequence[ResultRow]) -> list[Sequence[str]]:
@@ -329,7 +361,8 @@ def means_alone(found: Findings, part: str | None) -> Findings:
 
 def shares_alone(found: Findings) -> Findings:
     """The weighted figures that are shares. Raises NoFigure."""
-    shares = [row for row in found.rows if row["figure"] == "share"]
+    kinds = ("share", OF_THOSE_ASKED, SHARE_ASKED)
+    shares = [row for row in found.rows if row["figure"] in kinds]
     return _some(found, shares, "no distribution: its reports tell no shares")
 
 
@@ -397,13 +430,16 @@ def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int
     return Findings(caption, [row], [heading, line], TEXTS, [], QUANTILE, found)
 
 
-def of_whom(found: Findings, question: Question) -> Findings:
+def of_whom(found: Findings, question: Question, *, asked: bool) -> Findings:
     """Says first whose shares they are, of a question with ``show_if``."""
-    said = of_everybody(question)
-    if not said:
-        return found
-    more = "Weights and comparisons are of these shares; estimate() has those of the people asked."
-    return replace(found, notes=[f"{said} {more}", *found.notes])
+    said = whose(question, asked=asked)
+    return replace(found, notes=[said, *found.notes]) if said else found
+
+
+def of_pairs(found: Findings, question: Question) -> Findings:
+    """Says the same beside tests of two answers."""
+    said = pairs_of_whom(question)
+    return replace(found, notes=[said, *found.notes]) if said else found
 
 
 def cost_of_weights(weighed: Weighing) -> str:
@@ -482,7 +518,8 @@ def of_waves(found: WavesResult) -> Findings:
     for one in (*([question["mean"]] if question["mean"] else []), *question["choices"]):
         told = tested.get(one["label"], ["too few to say", "", *[""] * len(tests)])
         lines.append((one["label"], *(row.reading.value for row in wave_drawing.rows(one)), *told))
-    said = [card.finding, wave_drawing.adjusted(found, "question"), found["note"] or ""]
+    whom = f"{WHOSE}." if wave_drawing.is_of_asked(question) else ""
+    said = [whom, card.finding, wave_drawing.adjusted(found, "question"), found["note"] or ""]
     pictures = [
         card.picture or Html(),
         *(_under(label, picture) for label, picture in card.answers),

@@ -17,11 +17,12 @@ from deniably.core.errors import Incomparable, NoFigure, NoResults
 from deniably.core.table import Table
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.figures import Buckets, groups
-from deniably.estimation.follow_up import joint_counts
+from deniably.estimation.follow_up import FollowUpCounts, among_asked, follow_ups, joint_counts
 from deniably.estimation.tally import Tally
 from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting
-from deniably.results import comparison_papers, papers
+from deniably.results import comparison_papers, papers, stratum_drawing
+from deniably.results.among_asked import FollowUpReports, followed
 from deniably.results.by_stratum import ByStratumResult, by_stratum
 from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
 from deniably.results.crosstabs import Blocks, cell_count, crosstab_result, is_crossable, own_filter
@@ -48,6 +49,7 @@ from deniably.workbench import findings
 from deniably.workbench.engines import rebuilt
 from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks, pairs_of
 from deniably.workbench.findings import Findings, Passage, Subgroups
+from deniably.workbench.models.asked import counts_of, values_of
 from deniably.workbench.models.columns import nearest
 from deniably.workbench.models.effective import WeightedReports
 from deniably.workbench.models.raking import rake
@@ -59,6 +61,7 @@ from deniably.workbench.models.weighing import (
     weighing,
 )
 from deniably.workbench.provenance import Provenance, publication
+from deniably.workbench.report_rows import ReportRows
 from deniably.workbench.report_set import ReportSet
 
 if TYPE_CHECKING:
@@ -71,7 +74,6 @@ if TYPE_CHECKING:
 
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 _MOST_CELLS = 10_000
-_BLOCK = 10_000
 
 
 @dataclass(frozen=True)
@@ -429,7 +431,10 @@ class Study(Table):
             if other is not None:
                 raise NoFigure("give by= or other=, and not both")
             apart = self._apart(question, by, confidence, weighed)
-            return findings.of_whom(findings.of_strata(apart, weighed), self._question(question))
+            return findings.of_whom(
+                findings.of_strata(apart, weighed), self._question(question),
+                asked=stratum_drawing.is_of_asked(apart),
+            )  # fmt: skip
         if weighed is None and other_weights is not None:
             weighed = weighing(self.reports, np.ones(self.n), None)
         here = self._side(question, part, weighed)
@@ -448,7 +453,9 @@ class Study(Table):
             if there is not None and not _is_counted(here.question):
                 return findings.of_mean_difference(here, there, mean_apart(here, there), confidence)
             shown = findings.of_differences(pairs(here, there, confidence), weighed)
-            return findings.of_whom(shown, here.question)
+            if there is None:
+                return findings.of_pairs(shown, here.question)
+            return findings.of_whom(shown, here.question, asked=True)
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
 
@@ -469,7 +476,7 @@ class Study(Table):
         _check(confidence)
         self._question(question)
         waves = [
-            Wave(number, one.survey, one.state, one._tallies)
+            Wave(number, one.survey, one.state, one._tallies, one._together(question))
             for number, one in enumerate((*earlier, self), 1)
         ]
         try:
@@ -718,11 +725,15 @@ class Study(Table):
                 self.survey, self.state, tallies, smooth=wanted.smooth,
                 confidence=wanted.confidence, invited=invited, only=wanted.question, strata=strata,
                 reports=self._people(strata),
-                together=joint_counts(
-                    self.survey, partial(self._reports_to, strata), wanted.question
-                ),
+                together=self._together(wanted.question, strata),
             )  # fmt: skip
         return self._kept[wanted]
+
+    def _together(
+        self, question: str | None, strata: Stratum | None = None
+    ) -> dict[str, FollowUpCounts]:
+        """The joint counts of questions with ``show_if``, of a subgroup."""
+        return joint_counts(self.survey, partial(self._reports_to, strata), question)
 
     def _people(self, strata: Stratum | None) -> int:
         """The number of reports of a subgroup."""
@@ -740,7 +751,7 @@ class Study(Table):
         reports = self.reports
         for key, value in (strata or {}).items():
             reports = reports.by(key)[value]
-        return _blocks(reports, [one, other])
+        return values_of(reports, self._names(one, other))
 
     def _values(self, key: str) -> Sequence[str]:
         """The values of a key of the strata."""
@@ -819,7 +830,41 @@ class Study(Table):
             )
             for name in names
         }  # fmt: skip
-        return findings.of_whom(findings.of_weighted(document, asked, found, by), asked)
+        among = self._among_asked(
+            question, reports, weighing(reports, each, strata), by, confidence
+        )
+        shown = findings.of_weighted(document, asked, found, by, among)
+        return shown if among else findings.of_whom(shown, asked, asked=False)
+
+    def _among_asked(
+        self,
+        question: str,
+        reports: ReportSet,
+        weighed: Weighing,
+        by: str | None,
+        confidence: float,
+    ) -> dict[str, findings.WeightedAmong]:
+        """The weighted shares of those who were asked, by the values of a key; without one under no
+        name. Empty for questions that are asked of all, and where reports do not tell."""
+        one = follow_ups(self.survey).get(question)
+        if one is None:
+            return {}
+        parts = {"": (reports, weighed)}
+        if by is not None:
+            parts = {
+                value: (part, weighed.among(_inside(reports, by, value)))
+                for value, part in reports.by(by).items()
+                if part.answered(question).asked.any()
+            }
+        found = dict[str, findings.WeightedAmong]()
+        for value, (part, own) in parts.items():
+            with of_group(by, value):
+                counts = counts_of(one, part, own, alone=self._tallied is not None)
+            estimates = among_asked(one, counts, confidence)
+            if estimates is not None:
+                shown = FollowUpReports(one, counts).shown(estimates, confidence)
+                found[value] = findings.WeightedAmong(counts.people, shown)
+        return found
 
     def _raked(self, tallied: TalliedSet, margins: Mapping[str, Mapping[str, float]]) -> Floats:
         """The weights of a tally file's reports, in the order of their strata."""
@@ -879,10 +924,12 @@ class Study(Table):
                 )
                 for value in tallies
             }
+        together = {value: self._followed(question, {by: value}, weighed) for value in tallies}
         try:
             return by_stratum(
-                self.survey, asked, by, tallies, confidence=confidence, weighted=weighted
-            )
+                self.survey, asked, by, tallies, confidence=confidence, weighted=weighted,
+                together=together,
+            )  # fmt: skip
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
 
@@ -933,7 +980,7 @@ class Study(Table):
     def _pairs(self, first: int, second: int) -> Blocks:
         """What each respondent reported to two questions, by their indices."""
         if self._tallied is None:
-            return _blocks(self.reports, [first, second])
+            return values_of(self.reports, self._names(first, second))
         names = [self.survey.questions[index].name for index in (first, second)]
         return pair_blocks(self._both(self._tallied.whole, names))
 
@@ -944,7 +991,7 @@ class Study(Table):
         if self._tallied is None:
             for value, part in self.reports.by(by).items():
                 if _asked(part, *names).any():
-                    yield value, _blocks(part, [first, second])
+                    yield value, values_of(part, names)
             return
         for value, counts in self._counts_by(by):
             found = self._both(counts, names)
@@ -1023,6 +1070,10 @@ class Study(Table):
             self.reports.among({})  # raises, and says why there are none, or none of a group
         raise NoFigure(f"{question.name}: these reports do not determine its quantiles")
 
+    def _names(self, *chosen: int) -> list[str]:
+        """The names of questions, by their indices."""
+        return [self.survey.questions[index].name for index in chosen]
+
     def _question(self, name: str) -> Question:
         return self.survey.questions[self._index(name)]
 
@@ -1036,7 +1087,25 @@ class Study(Table):
         found, weighted = self._question(question), None
         if weighed is not None:
             weighted = WeightedReports(self.reports, found, weighed, part)
-        return Side(self.survey, found, self._tallies[question], part, weighted=weighted)
+        asked = followed(self.survey, question, self._followed(question, {}, weighed))
+        return Side(
+            self.survey, found, self._tallies[question], part, weighted=weighted, followed=asked
+        )
+
+    def _followed(
+        self, question: str, strata: Stratum, weighed: Weighing | None
+    ) -> dict[str, FollowUpCounts]:
+        """The joint counts of a question with ``show_if``, of a subgroup, with weights if any."""
+        if weighed is None:
+            return self._together(question, strata)
+        one = follow_ups(self.survey).get(question)
+        if one is None:
+            return {}
+        reports: ReportRows = self.reports
+        for key, value in strata.items():
+            weighed = weighed.among(_inside(self.reports, key, value))
+            reports = self.reports.by(key)[value]
+        return {question: counts_of(one, reports, weighed)}
 
 
 def _buckets(question: Question) -> Buckets | None:
@@ -1079,20 +1148,3 @@ def _check(confidence: float) -> None:
             f"the confidence is {confidence:g}; it is from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE},"
             " such as 0.95"
         )
-
-
-def _blocks(reports: ReportSet, chosen: Sequence[int]) -> Iterator[list[list[list[int] | None]]]:
-    """The values of these questions, some reports at a time, as a server reads them."""
-    names = [reports.survey.questions[index].name for index in chosen]
-    answered = [reports.answered(name) for name in names]
-    for start in range(0, len(reports), _BLOCK):
-        some = slice(start, start + _BLOCK)
-        columns: list[list[list[int] | None]] = []
-        for one in answered:
-            cells = one.cells[some]
-            rows = [np.flatnonzero(row) for row in cells] if cells.dtype == np.bool_ else cells
-            asked = one.asked[some].tolist()
-            columns.append(
-                [row.tolist() if there else None for row, there in zip(rows, asked, strict=True)]
-            )
-        yield [list(row) for row in zip(*columns, strict=True)]
