@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import deniably as dn
 from deniably.core.errors import BadAnswer
 from deniably.mechanisms import Mechanism
 from deniably.simulation import people
 from deniably.simulation.bulk.picks import picked
 from deniably.simulation.expected import SO_MANY, expected_tally
 from deniably.simulation.people import People, read_people
-from deniably.simulation.reports import simulate
+from deniably.simulation.reports import simulate, simulate_whole
 from deniably.simulation.runs import compare, estimates
 from deniably.simulation.truth import truths
 from deniably.survey.questions import Question
@@ -357,3 +358,27 @@ def test_a_figure_that_a_run_cannot_tell_is_left_out_of_it() -> None:
     told = {one.truth.name: len(one.estimates) for one in figures if one.question == "hours"}
     assert sum(told.values()) == 24
     assert 0 < told["work mean"] < 24
+
+
+def test_shares_of_those_asked_stand_beside_the_truth() -> None:
+    survey = dn.load_survey({
+        "name": "late", "title": "Late",
+        "questions": [
+            {"name": "stolen", "type": "yes_no", "label": "Stolen?", "epsilon": 6},
+            {"name": "again", "type": "yes_no", "label": "Again?", "epsilon": 6,
+             "show_if": {"question": "stolen", "is": "yes"}},
+        ],
+    })  # fmt: skip
+    rows = [*[["yes", "yes"]] * 40, *[["yes", "no"]] * 120, *[["no", ""]] * 240]
+    found = read_people(survey, [["stolen", "again"], *rows])
+
+    whole = {one.truth.name: one for one in compare(found, [simulate_whole(found)] * 2)}
+    alone = {one.truth.name: one for one in compare(found, [simulate(found)])}
+
+    asked = whole["yes of those asked"]
+    assert asked.truth.value == pytest.approx(0.25)
+    assert whole["no of those asked"].truth.value == pytest.approx(0.75)
+    assert asked.mean == pytest.approx(0.25, abs=0.2)
+    assert asked.meant == "the population"
+    assert len(asked.estimates) == 2
+    assert alone.keys() == whole.keys()

@@ -122,5 +122,15 @@ def test_scripts_name_the_shares_of_those_who_were_asked() -> None:
     reports = of_simulation(dn.randomise(dn.simulate_people(followed(2), 200)))
 
     for _, text in scripts_of(reports, script_of(reports)):
-        assert "again: the shares of those who were asked" in text
-        assert "here are shares of everybody" in text
+        assert "again: the shares of those who were asked from the reports to both" in text
+        assert "with the error of a ratio (delta" in text
+        assert "A0, of those asked" in text
+
+
+def test_scripts_without_a_column_for_each_answer_say_so() -> None:
+    survey = followed(3, 4, kind="select_multiple", mechanism="sampled_ticks")
+    reports = of_simulation(dn.randomise(dn.simulate_people(survey, 200)))
+
+    every = dict(scripts_of(reports, script_of(reports)))
+    assert "here are shares of everybody" in every["analyse.R"]
+    assert "among <-" not in every["analyse.R"], "no program that nothing calls"

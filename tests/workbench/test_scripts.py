@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import pytest
 import deniably as dn
 from deniably.core.languages.spreadsheet import spreadsheet_text
 from deniably.estimation.figures import groups
+from deniably.estimation.follow_up import follow_ups
 from deniably.results.subgroups import every_subgroup
 from deniably.survey.strata import stratum_text
 from deniably.workbench import rake
@@ -128,6 +130,29 @@ def unrounded(reports: ReportSet) -> Iterator[tuple[tuple[str, str, str], Any]]:
                     yield (question.name, part, spreadsheet_text(figure.label)), one
                 elif figure.kind == "mean":
                     yield (question.name, part, "mean"), one
+        yield from of_those_asked(reports, question.name)
+
+
+def of_those_asked(reports: ReportSet, name: str) -> Iterator[tuple[tuple[str, str, str], Any]]:
+    """Shares among those who were asked, from this question alone: a ratio of two estimates."""
+    for one in follow_ups(reports.survey).values():
+        if one.question.name != name:
+            continue
+        (group,) = groups(one.question)
+        shares = [share.estimate for share in group.found(reports.tally()[name]) if share]
+        law: Any = one.question.mechanism.law
+        names = [f"{name}__{choice}" for choice in one.question.names]
+        columns = [reports.column(column) for column in names]
+        named = np.array([column.values[column.there] for column in columns]) / float(law.p - law.q)
+        for answer in one.answers:
+            asked = 1 - shares[one.hidden]
+            ratio = shares[answer] / asked
+            error = np.cov([named[answer], named[one.hidden]], bias=True)
+            gradient = np.array([1, ratio]) / asked
+            deviation = (gradient @ error @ gradient / named.shape[1]) ** 0.5
+            label = f"{one.question.choices[answer].label}, of those asked"
+            found = SimpleNamespace(estimate=ratio, standard_error=deviation)
+            yield (name, "", spreadsheet_text(label)), found
 
 
 def run(*command: str | Path, folder: Path) -> str:
@@ -201,7 +226,7 @@ def test_python_prints_the_results_and_fits_the_example(
 
 
 def test_the_script_for_stata_has_the_same_figures(exported: Any) -> None:
-    """Its two programs, written down again: Stata itself is on no machine of the project."""
+    """Its programs, written down again: Stata itself is on no machine of the project."""
     reports, folder = exported
     lines = (folder / "analyse.do").read_text(encoding="utf-8").splitlines()
     body = lines[lines.index("program define figures") + 1 : lines.index("figures")]
@@ -226,6 +251,13 @@ def of_stata(lines: Sequence[str], columns: Sequence[Sequence[str]]) -> Iterator
             y = numbers(columns[int(place) - 1]) == value
             support = min(max((y.sum() + 0.5) / (len(y) + 1), q), p)
             yield (y.mean() - q) / (p - q), (support * (1 - support) / len(y)) ** 0.5 / (p - q)
+        elif found := re.search(r'among "[^"]*" v(\d+) v(\d+) (\S+) (\S+)$', line):
+            gave, hidden, p, q = map(float, found.groups())
+            of_all = (numbers(columns[int(gave) - 1]) - q) / (p - q)
+            asked = 1 - (numbers(columns[int(hidden) - 1]) - q) / (p - q)
+            ratio = of_all.mean() / asked.mean()
+            apart = of_all - ratio * asked
+            yield ratio, apart.std() / len(apart) ** 0.5 / asked.mean()
         elif found := re.search(r'= real\(word\("([^"]*)", v(\d+) \+ 1\)\)$', line):
             scores = np.array(found[1].split(), np.float64)
             scored = scores[numbers(columns[int(found[2]) - 1]).astype(int)]

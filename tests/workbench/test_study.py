@@ -315,7 +315,11 @@ def test_weights_of_one_change_no_figure_of_any_type(study: dn.Study) -> None:
             ):
                 study.estimate(question.name, weights=ones)
             continue
-        found = study.estimate(question.name, weights=ones).rows
+        found = [
+            row
+            for row in study.estimate(question.name, weights=ones).rows
+            if row["figure"] in ("share", "mean")
+        ]
         assert {(row["figure"], row["part"], row["choice"]) for row in found} == set(plain)
         for row in found:
             one: Any = plain[row["figure"], row["part"], row["choice"]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,9 +20,9 @@ from deniably.core.table import aligned
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
-    from deniably.estimation.tally import Tally
     from deniably.lab.published import PublishedFigures
     from deniably.simulation.people import People
+    from deniably.simulation.reports import Run
     from deniably.simulation.runs import FigureRuns
     from deniably.survey.survey import Survey
 
@@ -100,7 +100,7 @@ def simulate(
         if reports is not None or count is not None:
             click.echo(_write_reports(people, reports, count))
             return
-        figures = compare(people, _tallies(people, runs or 1))
+        figures = compare(people, _runs(people, runs or 1))
     except ValueError as error:
         raise click.ClickException(one_line(str(error))) from None
     central: PublishedFigures = _published(people, runs or 1) if curator else {}
@@ -143,7 +143,7 @@ def _published(people: People, runs: int) -> PublishedFigures:
 
 def _central(figure: FigureRuns, central: PublishedFigures) -> dict[str, float | None]:
     """What a curator published: the value of the one run, or the error over all."""
-    if not central:
+    if (figure.question, figure.truth.name) not in central:  # or of those who were asked
         return {}
     name, value = _of_curator(figure, central)
     return {name: _known(value)}
@@ -156,6 +156,12 @@ def _of_curator(figure: FigureRuns, central: PublishedFigures) -> tuple[str, flo
     errors = (values - figure.truth.value) ** 2
     told = errors[errors == errors]  # the noise may leave nobody on a scale
     return "curator_rmse", float(told.mean()) ** 0.5 if len(told) else float("nan")
+
+
+def _curator_text(figure: FigureRuns, central: PublishedFigures) -> str:
+    if (figure.question, figure.truth.name) not in central:
+        return ""
+    return _text(figure, _of_curator(figure, central)[1])
 
 
 def _people(survey: Survey, path: Path) -> People:
@@ -173,12 +179,12 @@ def _people(survey: Survey, path: Path) -> People:
         raise click.ClickException(one_line(f"{path}: {why}")) from None
 
 
-def _tallies(people: People, runs: int) -> Iterator[Mapping[str, Tally]]:
-    from deniably.simulation.reports import simulate
+def _runs(people: People, runs: int) -> Iterator[Run]:
+    from deniably.simulation.reports import simulate_whole
 
     with click.progressbar(range(runs), label="simulating", file=sys.stderr) as bar:
         for _ in bar:
-            yield simulate(people)
+            yield simulate_whole(people)
 
 
 # --- what is shown ------------------------------------------------------------------------------
@@ -236,7 +242,7 @@ def _show_one_run(figures: Sequence[FigureRuns], central: PublishedFigures) -> N
             _text(figure, figure.mean),
             f"{_text(figure, low)} to {_text(figure, high)}{_mark(figure)}",
             "" if figure.coverage else "missed",
-            *([_text(figure, _of_curator(figure, central)[1])] if central else []),
+            *([_curator_text(figure, central)] if central else []),
         )
 
     more = ("curator",) if central else ()
@@ -262,7 +268,7 @@ def _show_many_runs(figures: Sequence[FigureRuns], runs: int, central: Published
             _text(figure, figure.rmse),
             "" if figure.predicted is None else _text(figure, figure.predicted),
             f"{100 * figure.coverage:.1f} %{_mark(figure)}",
-            *([_text(figure, _of_curator(figure, central)[1])] if central else []),
+            *([_curator_text(figure, central)] if central else []),
         )
 
     head = ("question", "figure", "truth", "mean estimate", "RMSE", "predicted", "covered")
@@ -351,6 +357,6 @@ def _whose(figures: Sequence[FigureRuns]) -> str:
         return "The intervals are those for these respondents."
     return (
         "The intervals are those for these respondents, or where marked * for the population:"
-        " quantiles have no others, and where some of the people report they are a sample of the"
-        " file. Those hold the truth of a file more often."
+        " quantiles and shares of those asked have no others, and where some of the people report"
+        " they are a sample of the file. Those hold the truth of a file more often."
     )

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.table import Cell, aligned
+from deniably.estimation.follow_up import FollowUpCounts, Pairs, follow_ups, joint_counts
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.simulation import bulk
@@ -191,6 +192,34 @@ def simulate(people: People) -> dict[str, Tally]:
     if short := [name for name, one in found.items() if one.n == 0]:
         raise ValueError(f"nobody was asked {', '.join(short)}; simulate more people")
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one run of a survey collected: the tally of every question, and the joint counts of
+    questions with ``show_if`` and those that decide."""
+
+    tallies: Mapping[str, Tally]
+    together: Mapping[str, FollowUpCounts]
+
+
+def simulate_whole(people: People) -> Run:
+    """One run, in which everybody's device answers once. Raises ValueError as ``simulate`` does."""
+    survey = people.survey
+    if not follow_ups(survey):
+        return Run(simulate(people), {})
+    found = randomise(people)
+
+    def reports_to(one: int, other: int) -> Pairs:
+        names = [survey.questions[index].name for index in (one, other)]
+        for block in found.blocks:
+            columns = [
+                [None if cells is None else list(cells) for cells in block[name].cells()]
+                for name in names
+            ]
+            yield list(zip(*columns, strict=True))
+
+    return Run(tally(found), joint_counts(survey, reports_to))
 
 
 def simulate_people(survey: Survey, n: int) -> People:

@@ -6,7 +6,7 @@ estimated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
@@ -15,10 +15,18 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.estimation.figures import Found, groups
+from deniably.estimation.follow_up import (
+    AmongAsked,
+    FollowUp,
+    among_asked,
+    counts_alone,
+    follow_ups,
+)
 from deniably.estimation.tally import Tally
 from deniably.simulation.expected import SO_MANY, expected_tally
 from deniably.simulation.people import People, QuestionAnswers
-from deniably.simulation.truth import Truth, truths
+from deniably.simulation.reports import Run
+from deniably.simulation.truth import Truth, truths, truths_among
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
@@ -95,21 +103,33 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[FigureRuns]:
+def compare(people: People, runs: Iterable[Run | Mapping[str, Tally]]) -> list[FigureRuns]:
     """Compares every figure of the results with its true value.
 
-    ``runs`` have the tallies of all questions. A run without a figure (the mean of a part that
-    nobody reported) is left out for that figure.
+    ``runs`` have the tallies of all questions, and of whole runs the pairs of reports that tell who
+    was asked a question with ``show_if``. A run without a figure (the mean of a part that nobody
+    reported) is left out for that figure.
     """
+    conditional = follow_ups(people.survey)
     found: dict[str, list[Sequence[Found | None]]] = {}
-    for tallies in runs:
+    among: dict[str, list[AmongAsked]] = {name: [] for name in conditional}
+    for one in runs:
+        run = one if isinstance(one, Run) else Run(one, {})
         for question in people.survey.questions:
-            seen = estimates(question, tallies[question.name])
-            found.setdefault(question.name, []).append(seen)
+            name, tally = question.name, run.tallies[question.name]
+            found.setdefault(name, []).append(estimates(question, tally))
+            if name in conditional:
+                counts = run.together.get(name) or counts_alone(conditional[name], tally)
+                told = among_asked(conditional[name], counts)
+                among[name] += [] if told is None else [told]
     return [
         figure
         for answers in people.answers
-        for figure in _figures(people.survey, answers, found[answers.question.name])
+        for name in [answers.question.name]
+        for figure in (
+            *_figures(people.survey, answers, found[name]),
+            *(_among(conditional[name], answers, among[name]) if among.get(name) else ()),
+        )
     ]
 
 
@@ -142,6 +162,23 @@ def _figures(
             )
         )
     return figures
+
+
+def _among(
+    follow_up: FollowUp, answers: QuestionAnswers, runs: Sequence[AmongAsked]
+) -> Iterator[FigureRuns]:
+    """The shares of those who were asked a question with ``show_if``."""
+    for place, truth in enumerate(truths_among(answers, follow_up)):
+        shares = [run.shares[place] for run in runs]
+        yield FigureRuns(
+            follow_up.question.name,
+            truth,
+            None,
+            "the population",
+            np.array([np.nan if one.estimate is None else one.estimate for one in shares]),
+            np.array([one.low for one in shares]),
+            np.array([one.high for one in shares]),
+        )
 
 
 def _everybody_reports(survey: Survey, question: Question) -> bool:

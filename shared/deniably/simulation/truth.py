@@ -13,10 +13,12 @@ import numpy.typing as npt
 from deniably.core.binomial import Floats
 from deniably.estimation.analysis import bucket_middles
 from deniably.estimation.figures import Buckets, Group, Share, Shares, SingleMean, groups
+from deniably.estimation.follow_up import FollowUp
 from deniably.simulation.people import Column, QuestionAnswers, blocks
 from deniably.survey.parts import Range
 from deniably.survey.questions import Number, Point, Question, VectorOfNumbers
 
+_NOBODY = 1e-12
 Int64 = npt.NDArray[np.int64]
 
 
@@ -45,6 +47,20 @@ def truths(answers: QuestionAnswers) -> list[Truth | None]:
     """
     known = _Known(answers)
     return [truth for group in groups(answers.question) for truth in _of_group(known, group)]
+
+
+def truths_among(answers: QuestionAnswers, follow_up: FollowUp) -> list[Truth]:
+    """The true shares of those who were asked a question with ``show_if``; none if nobody was."""
+    every = _Known(answers).shares
+    asked = 1 - float(every[follow_up.hidden])
+    if asked < _NOBODY:
+        return []
+    names = follow_up.question.names
+    return [
+        Truth(f"{names[answer]} of those asked", True, share, None, share)
+        for answer in follow_up.answers
+        for share in [min(float(every[answer]) / asked, 1.0)]
+    ]
 
 
 def shares(answers: QuestionAnswers) -> Floats:

@@ -31,7 +31,8 @@ from deniably.estimation.figures import (
 )
 from deniably.estimation.tally import Tally, from_cells
 from deniably.mechanisms.law import Finite, Law, Noise, Several, Supporting
-from deniably.survey.questions import Question
+from deniably.results.rows import OF_THOSE_ASKED
+from deniably.survey.questions import NOT_APPLICABLE, Conditional, Question
 from deniably.survey.survey import show_if
 from deniably.workbench.columns import FileColumn
 from deniably.workbench.report_rows import ReportRows
@@ -52,12 +53,14 @@ class Scripted:
     share     (m - q) / (p - q), where m is the part of y that equal ``value``; ``numbers``: p, q
     scores    the mean of the y-th of ``numbers``, from the 0th on
     line      start + step * mean(y); ``numbers`` are start, step and the least variance
+    among     the share of 1 over that of everybody without a 1 in ``hidden``, another column:
+              among those who were asked a question with ``show_if``; ``numbers``: p, q
     ========  =================================================================================
 
     The standard error of a share is that of ``estimate.standard_error``; that of a mean is the
     deviation of its scores over the root of n, of a variance within ``least`` and ``most``. Where
     two scores give a share, one report of the score ``added`` is added for it, as for other shares:
-    at the mean m the variance is then (high - m) (m - low).
+    at the mean m the variance is then (high - m) (m - low). That of a ratio is by the delta method.
     """
 
     question: str
@@ -65,9 +68,10 @@ class Scripted:
     figure: str
     label: str
     column: str
-    method: Literal["share", "scores", "line"]
+    method: Literal["share", "scores", "line", "among"]
     numbers: tuple[float, ...]
     value: int = 1
+    hidden: str = ""
     added: float | None = None
     least: float = 0.0
     most: float = inf
@@ -85,12 +89,11 @@ def script_of(reports: ReportRows) -> Script:
     """What a script can work out again of the results of a report set."""
     tallies, found, left = reports.tally(), list[Scripted](), list[str]()
     for question in reports.survey.questions:
-        if show_if(question):
-            left.append(
-                f"{question.name}: the shares of those who were asked (figure share of those asked)"
-                "; here are shares of everybody, with those who were not asked"
-            )
         own = reports.columns.of(question.name)
+        if show_if(question):
+            among = _among(question, own)
+            found += among
+            left.append(f"{question.name}: {_ALONE if among else _LEFT_OUT}")
         for group in groups(question):
             if isinstance(group, Buckets):
                 left.append(f"{question.name}: the shares up to a number, and the quantiles")
@@ -104,6 +107,34 @@ def script_of(reports: ReportRows) -> Script:
                 else:
                     left.append(": ".join((question.name, scripted.label)))
     return Script(found, left)
+
+
+_ALONE = (
+    "the shares of those who were asked from the reports to both questions, with the intervals of a"
+    " test; here they are from the reports to this question alone, with the error of a ratio (delta"
+    " method), which is too small where few were asked"
+)
+_LEFT_OUT = (
+    "the shares of those who were asked (figure share of those asked); here are shares of"
+    " everybody, with those who were not asked"
+)
+
+
+def _among(question: Question, own: list[FileColumn]) -> list[Scripted]:
+    """The shares of those who were asked; none where reports do not name one choice or more."""
+    law = question.mechanism.law
+    if not isinstance(question, Conditional) or not isinstance(law, Supporting) or law.both:
+        return []
+    columns = {column.place: column.name for column in own if column.kind == "named"}
+    hidden = question.names.index(NOT_APPLICABLE)
+    return [
+        Scripted(
+            question.name, "", OF_THOSE_ASKED, f"{choice.label}, of those asked", columns[place],
+            "among", (float(law.p), float(law.q)), hidden=columns[hidden],
+        )
+        for place, choice in enumerate(question.choices)
+        if place != hidden
+    ]  # fmt: skip
 
 
 def _of_group(question: Question, group: Group, own: list[FileColumn]) -> Iterator[Scripted | str]:
@@ -228,6 +259,8 @@ class WorkedOut(NamedTuple):
 
 def worked_out(scripted: Scripted, reports: ReportRows) -> WorkedOut:
     """A figure from its column, as a script works it out; nan without a value."""
+    if scripted.method == "among":
+        return _worked_out_among(scripted, reports)
     column = reports.column(scripted.column)
     values: npt.NDArray[np.int64] = column.values[column.there]
     n = len(values)
@@ -248,3 +281,15 @@ def worked_out(scripted: Scripted, reports: ReportRows) -> WorkedOut:
         m = min(max((n * mean + scripted.added) / (n + 1), 0.0), 1.0)
         variance = (max(scripted.numbers) - m) * (m - min(scripted.numbers))
     return WorkedOut(n, mean, min(max(variance, scripted.least), scripted.most))
+
+
+def _worked_out_among(scripted: Scripted, reports: ReportRows) -> WorkedOut:
+    """The ratio of a share to that of those who were asked, with its linearised variance."""
+    p, q = scripted.numbers
+    gave, hidden = (reports.column(name) for name in (scripted.column, scripted.hidden))
+    of_all = (gave.values[gave.there] - q) / (p - q)
+    asked = 1 - (hidden.values[hidden.there] - q) / (p - q)
+    if not len(asked) or asked.mean() <= 0:
+        return WorkedOut(len(asked), nan, nan)
+    ratio = float(of_all.mean() / asked.mean())
+    return WorkedOut(len(asked), ratio, float((of_all - ratio * asked).var() / asked.mean() ** 2))

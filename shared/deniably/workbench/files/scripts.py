@@ -60,7 +60,7 @@ line <- function(question, part, label, column, start, step, least) {{
   data.frame(question, part, label, n = length(s), estimate = mean(s), standard_error = error)
 }}
 
-# The link of a regression on a 0/1 column. Coefficients are those of the true answer.
+{among}# The link of a regression on a 0/1 column. Coefficients are those of the true answer.
 randomised <- function(p, q) structure(list(
   linkfun = function(mu) qlogis((mu - q) / (p - q)),
   linkinv = function(eta) q + (p - q) * plogis(eta),
@@ -140,7 +140,7 @@ def line(column, start, step, least):
     return n, mean, math.sqrt(max(spread, least) / n)
 
 
-def figures():
+{among}def figures():
     return [
 {calls}
     ]
@@ -194,7 +194,7 @@ program define average
     display "`label'" _column(50) %9.6f r(mean) "  (" %8.6f `error' ")  n = " r(N)
 end
 
-capture program drop figures
+{among}capture program drop figures
 program define figures
 {calls}
 end
@@ -203,6 +203,58 @@ figures
 {strata}
 {regression}"""
 
+_R_AMONG: Final = """\
+# The share of those who were asked: of people who gave this answer, over all but those whose true
+# answer is "not applicable". The error is that of a ratio, by the delta method.
+among <- function(question, part, label, column, hidden, p, q) {
+  gave <- (na.omit(reports[[column]]) - q) / (p - q)
+  asked <- 1 - (na.omit(reports[[hidden]]) - q) / (p - q)
+  estimate <- if (mean(asked) > 0) mean(gave) / mean(asked) else NaN
+  apart <- gave - estimate * asked
+  error <- sqrt(mean((apart - mean(apart))^2) / length(apart)) / mean(asked)
+  data.frame(question, part, label, n = length(apart), estimate, standard_error = error)
+}
+
+"""
+_PYTHON_AMONG: Final = '''\
+def among(column, hidden, p, q):
+    """The share of those who were asked: of people who gave this answer, over all but those whose
+    true answer is "not applicable". The error is that of a ratio, by the delta method.
+    """
+    gave = [(one - q) / (p - q) for one in integers(column)]
+    asked = [1 - (one - q) / (p - q) for one in integers(hidden)]
+    n, of_all = len(asked), math.fsum(asked)
+    if of_all <= 0:
+        return n, math.nan, math.nan
+    ratio = math.fsum(gave) / of_all
+    apart = [one - ratio * other for one, other in zip(gave, asked)]
+    mean = math.fsum(apart) / n
+    spread = math.fsum((one - mean) ** 2 for one in apart) / n
+    return n, ratio, math.sqrt(spread / n) / (of_all / n)
+
+
+'''
+_STATA_AMONG: Final = """\
+* The share of those who were asked: of people who gave this answer, over all but those whose true
+* answer is "not applicable". The error is that of a ratio, by the delta method.
+capture program drop among
+program define among
+    args label column hidden p q
+    tempvar gave asked apart
+    quietly generate double `gave' = (`column' - `q') / (`p' - `q')
+    quietly generate double `asked' = 1 - (`hidden' - `q') / (`p' - `q')
+    quietly summarize `gave'
+    local of_all = r(mean)
+    quietly summarize `asked'
+    local of_asked = r(mean)
+    local ratio = `of_all' / `of_asked'
+    quietly generate double `apart' = `gave' - `ratio' * `asked'
+    quietly summarize `apart'
+    local error = sqrt(r(Var) * (r(N) - 1) / r(N) / r(N)) / `of_asked'
+    display "`label'" _column(50) %9.6f `ratio' "  (" %8.6f `error' ")  n = " r(N)
+end
+
+"""
 _Language = TypeVar("_Language", bound=ScriptCode)
 
 # A subgroup has no bounds of its own for the error of a mean: they are rarely reached.
@@ -252,11 +304,13 @@ def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
     """The name and the text of each script."""
     columns, example = reports.columns, example_of(reports.columns)
     head = _head(reports, script)
+    among = any(one.method == "among" for one in script.figures)
     yield (
         "analyse.R",
         R.filled(
             _R,
             head=_comments(R, head),
+            among=R(_R_AMONG if among else ""),
             calls=R.joined(",\n", map(_in_r, script.figures)),
             strata=_r_strata(columns),
             regression=in_r(example) if example else R(),
@@ -267,6 +321,7 @@ def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
         Python.filled(
             _PYTHON,
             head=_comments(Python, head),
+            among=Python(_PYTHON_AMONG if among else ""),
             calls=Python.joined("\n", map(_in_python, script.figures)),
             strata=_python_strata(columns),
             regression=in_python(example) if example else Python(),
@@ -279,6 +334,7 @@ def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
         Stata.filled(
             _STATA,
             head=_comments(Stata, head),
+            among=Stata(_STATA_AMONG if among else ""),
             names=_comments(Stata, names),
             calls=Stata.joined("\n", (Stata.filled("    {line}", line=line) for line in calls)),
             strata=_stata_strata(columns),
@@ -365,6 +421,11 @@ def _in_r(one: Scripted) -> R:
         return R.filled(
             "  share({said}, {value}, {numbers})", said=said, value=value, numbers=numbers
         )
+    if one.method == "among":
+        hidden = R.text(one.hidden)
+        return R.filled(
+            "  among({said}, {hidden}, {numbers})", said=said, hidden=hidden, numbers=numbers
+        )
     if one.method == "line":
         return R.filled("  line({said}, {numbers})", said=said, numbers=numbers)
     return R.filled(
@@ -382,6 +443,11 @@ def _in_python(one: Scripted) -> Python:
             "share({column}, {value}, {numbers})",
             column=column, value=Python.number(one.value), numbers=numbers,
         )  # fmt: skip
+    elif one.method == "among":
+        found = Python.filled(
+            "among({column}, {hidden}, {numbers})",
+            column=column, hidden=Python.text(one.hidden), numbers=numbers,
+        )  # fmt: skip
     elif one.method == "line":
         found = Python.filled("line({column}, {numbers})", column=column, numbers=numbers)
     else:
@@ -394,15 +460,20 @@ def _in_python(one: Scripted) -> Python:
 
 def _in_stata(one: Scripted, columns: FileColumns) -> Iterator[Stata]:
     """The statements of a figure, each of which is a line."""
-    place = next(n for n, column in enumerate(columns, 2) if column.name == one.column)
     label = Stata.text(": ".join(filter(None, (one.question, one.part, one.label))))
-    column = Stata.filled("v{place}", place=Stata.number(place))
+    column = _stata_column(one.column, columns)
     numbers = Stata.joined(" ", map(Stata.number, one.numbers))
     if one.method == "share":
         value = Stata.number(one.value)
         yield Stata.filled(
             "share {label} {column} {value} {numbers}",
             label=label, column=column, value=value, numbers=numbers,
+        )  # fmt: skip
+    elif one.method == "among":
+        hidden = _stata_column(one.hidden, columns)
+        yield Stata.filled(
+            "among {label} {column} {hidden} {numbers}",
+            label=label, column=column, hidden=hidden, numbers=numbers,
         )  # fmt: skip
     elif one.method == "line":
         yield Stata.filled(
@@ -415,6 +486,11 @@ def _in_stata(one: Scripted, columns: FileColumns) -> Iterator[Stata]:
         )  # fmt: skip
         yield Stata.filled("average {label} scored {rest}", label=label, rest=_bounds_in_stata(one))
         yield Stata("drop scored")
+
+
+def _stata_column(name: str, columns: FileColumns) -> Stata:
+    place = next(n for n, column in enumerate(columns, 2) if column.name == name)
+    return Stata.filled("v{place}", place=Stata.number(place))
 
 
 def _bounds_in_stata(one: Scripted) -> Stata:
