@@ -48,7 +48,7 @@ from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.codes import read_code
 from deniably.trust.signing import fingerprint
-from deniably.wording.explain import at_most
+from deniably.wording.explain import odds_text
 from deniably.wording.words import ENGLISH, Words
 from deniably_client.body import DEFINITION, PROBLEM, REGISTER, BoundedRetry, body, seconds_in
 from deniably_client.errors import (
@@ -109,34 +109,38 @@ class Receipt:
         ]
         if self.again:
             lines.append(f"again     {ENGLISH('receipt.again')}")
-        lines += [
-            f"odds      {name}: {at_most(loss, 'receipt.total')}"
-            for name, loss in self.losses.items()
-        ]
-        lines.append(f"in total  {at_most(self.total, 'receipt.total')} over all questions")
+        lines += [f"odds      {name}: {odds_text(loss)}" for name, loss in self.losses.items()]
+        lines.append(f"in total  {odds_text(self.total)} over all questions")
         if self.history:
-            lines.append(f"waves     {at_most(self.history, 'receipt.total')} over all of them")
+            lines.append(f"waves     {odds_text(self.history)} over all of them")
         if self.stratum:
             lines.append(f"stratum   {stratum_text(self.stratum)}, sent as it is")
         if self.recognised:
             lines.append(f"          {ENGLISH('receipt.matched', count=self.recognised)}")
         return "\n".join(lines)
 
-    def localised(self, words: Words) -> str:
-        """The receipt in the respondent's language, worded as in the form."""
+    def localised(self, survey: Survey, words: Words) -> str:
+        """The receipt in the respondent's language, worded and with the figures as in the form."""
+        from deniably.survey.guessing_rates import guessing, rate_text  # NumPy, for this alone
+
+        rates, count = guessing(survey), survey.asked
+        right = {
+            question.name: words("receipt.right", rate=rate_text(rate))
+            for question, rate in zip(survey.questions, rates.one, strict=True)
+        }
         facts = [
             (words("receipt.survey"), self.survey),
             (words("receipt.version"), self.version),
             (words("receipt.author"), self.author),
             (words("receipt.register"), self.register),
-            *(
-                (name, at_most(loss, "receipt.question", words))
-                for name, loss in self.losses.items()
-            ),
-            (words("receipt.all"), at_most(self.total, "receipt.total", words)),
+            *((words("receipt.question", name=name), right[name]) for name in self.losses),
         ]
-        if self.history:
-            facts.append((words("receipt.waves"), at_most(self.history, "receipt.total", words)))
+        if count > 1:
+            together = words("receipt.right", rate=rate_text(rates.together))
+            facts.append((words("receipt.all", count=count), together))
+        if rates.waves is not None:
+            ever = words("receipt.right", rate=rate_text(rates.waves))
+            facts.append((words("receipt.waves"), ever))
         if self.recognised:
             matched = words("receipt.matched", count=self.recognised)
             facts.append((words("receipt.recognised"), matched))

@@ -145,7 +145,7 @@ def _row(each: LedgerEntry) -> tuple[str, ...]:
 
 
 def _at_most(loss: Loss) -> str:
-    return explain.at_most(loss, "receipt.total")
+    return explain.odds_text(loss)
 
 
 def _author(key: str) -> str:

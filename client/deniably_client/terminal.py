@@ -70,7 +70,7 @@ def answer(
 ) -> None:
     """Answer the survey at URL here in the terminal.
 
-    Your device mixes chance into every answer before anything is sent; the answers themselves
+    Your device randomises every answer before anything is sent; the answers themselves
     are not sent and not kept. The screen is cleared afterwards. What was sent is kept, encrypted:
     a survey is answered again with the very same report, and `deniably ledger` counts what all
     of them give away.
@@ -179,7 +179,7 @@ def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> 
     if receipt is None:
         click.echo(talk.words("terminal.stopped"))
     else:
-        talk.sent(receipt)
+        talk.sent(receipt, device.survey)
 
 
 def _trusted(device: Device, words: Words) -> Survey | None:
@@ -287,9 +287,9 @@ class Talk:
             click.echo(f"  {words(key)}: {so_far}, {then}")
         click.echo(explain.at_most(cost.ever, "memory.bound", words))
 
-    def sent(self, receipt: Receipt) -> None:
+    def sent(self, receipt: Receipt, survey: Survey) -> None:
         """Show the receipt."""
-        click.echo(f"{self.words('terminal.sent')}\n\n{receipt.localised(self.words)}")
+        click.echo(f"{self.words('terminal.sent')}\n\n{receipt.localised(survey, self.words)}")
 
     def confirms(self, question: str) -> bool:
         """Ask for a yes. Enter alone means no."""

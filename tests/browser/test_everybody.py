@@ -436,11 +436,11 @@ def test_a_screen_reader_follows_from_the_start_to_the_end(phone: Watched) -> No
     phone.open()
     in_order(
         phone, "DisclosureTriangle “Language of this page: English”", "heading",
-        "StaticText “Nobody receives your true answers.”", "list", "listitem",
-        "region “If somebody saw everything", "term", "StaticText “one answer”",
-        "definition", "StaticText “58–75”", "StaticText “at worst”",
-        "StaticText “50: knows nothing”",
-        "DisclosureTriangle “What does this mean for you?”", "button “Start”",
+        "StaticText “Your device rolls a die for every answer.", "list", "listitem",
+        "region “Of 100 guesses about you", "term", "StaticText “from one answer”",
+        "definition", "StaticText “58–75”", "StaticText “from all 2”",
+        "StaticText “50: tossing a coin”",
+        "DisclosureTriangle “What do these figures mean?”", "button “Start”",
     )  # fmt: skip
 
     phone.click("Start")
@@ -479,15 +479,15 @@ def test_a_screen_reader_follows_from_the_start_to_the_end(phone: Watched) -> No
     phone.see("#progress:not(:empty)")  # the report is made, and on its way
     in_order(
         phone, "heading “Sending” focused", "status live polite",
-        "StaticText “Your device has mixed your answers and is sending.”",
+        "StaticText “Your device has randomised your answers and is sending.”",
     )  # fmt: skip
 
     held[0].continue_()
     phone.wait("receipt")
     in_order(
-        phone, "heading “Thank you. Your mixed answers have arrived.” focused",
+        phone, "heading “Thank you. Your randomised answers have arrived.” focused",
         "region “Your receipt”", "heading “Your receipt”",
-        "term", "StaticText “Sent”", "StaticText “2 mixed answers”",
-        "DisclosureTriangle “Fingerprints, to compare with others”",
+        "term", "StaticText “Sent”", "StaticText “2 randomised answers”",
+        "DisclosureTriangle “Codes to compare with others”",
         "link “Download the receipt”", "link “How does this work?”",
     )  # fmt: skip

@@ -377,6 +377,7 @@ def test_the_words_are_plain_and_promise_no_more_than_they_keep(sent: Watched) -
     for forbidden in (" lie", "fake", "false", "noise", "epsilon", "algorithm", "100 % anonymous"):
         assert forbidden not in words.lower()
     assert "75 of 100 times" in words, "the odds in natural frequencies"
-    assert "Nobody receives your true answers. This device mixes each one with chance" in words
-    assert "Your network can see that you took part" in words, "what remains visible is said"
-    assert "That is real evidence" in words, "and that protection has its limits"
+    assert "Your device rolls a die for every answer." in words
+    assert "So nobody can be sure what you answered" in words
+    assert "What remains visible is that you took part" in words
+    assert "That is strong evidence" in words, "and that protection has its limits"

@@ -180,7 +180,7 @@ def test_a_survey_answered_before_can_be_sent_again_asked_where_it_changed_or_fo
     assert first["id"] != second["id"]
     assert first["values"]["stolen"] == second["values"]["stolen"]
     assert [each["question"] for each in memory(phone)["ledger"]] == ["stolen", "often", "often"]
-    assert "2 mixed answers" in phone.words(".receipt")
+    assert "2 randomised answers" in phone.words(".receipt")
 
     phone.open()
     leaves_no_database(phone, "start")

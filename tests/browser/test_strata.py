@@ -41,7 +41,7 @@ def test_one_device_is_in_the_group_of_its_first_link_and_no_other(
     phone: Watched, server: Server, axe: Callable[[Page], list[str]]
 ) -> None:
     phone.open("/s/workplace?site=north&shift=night")
-    assert told(phone).endswith("beside your mixed answers: shift night, site north")
+    assert told(phone).endswith("beside your randomised answers: shift night, site north")
     assert axe(phone.page) == []
     phone.page.locator("details.languages summary").click()
     phone.page.click("text=Deutsch")

@@ -280,7 +280,7 @@ def test_the_language_is_changed_on_the_start_page(visitor: Watched) -> None:
     phone.open("/s/truth")
     phone.press(("details.languages summary", ""))
     phone.press((".languages a", "Deutsch"))
-    phone.see(".promise b", "Niemand erhält Ihre wahren Antworten.")
+    phone.see(".promise b", "Ihr Gerät würfelt für jede Antwort.")
     phone.press(("button", "Beginnen"), ("button", "Weiter"))
 
     assert "Wählen Sie eine Antwort" in phone.words(".error")
@@ -290,8 +290,8 @@ def test_the_language_is_changed_on_the_start_page(visitor: Watched) -> None:
 
 
 ORDER = (
-    ".languages > summary", "h1", ".by", ".promise", ".cues", ".guess h2", ".guess dl",
-    ".guess summary", "[data-go='1']", "#practise", ".later",
+    ".languages > summary", "h1", ".by", ".promise", ".cues", ".guess h2", ".guess dl", ".ends",
+    "[data-go='1']", "#practise", ".later",
 )  # fmt: skip
 BOXES = """(all) => all.map((one) =>
   document.querySelector(one).getBoundingClientRect().toJSON())"""
@@ -317,12 +317,38 @@ def test_a_phone_shows_the_start_without_scrolling_with_a_title_of_three_lines(
     assert phone.page.evaluate(LINES) >= 3
     assert [box["y"] for box in tops] == sorted(box["y"] for box in tops)
     assert all(box["height"] for box in tops)
-    go = tops[ORDER.index("[data-go='1']")]
+    go, ends = (tops[ORDER.index(one)] for one in ("[data-go='1']", ".ends"))
+    assert ends["y"] + ends["height"] <= go["y"], "the figures are above Start, not under it"
     assert go["y"] + go["height"] <= PHONE["height"]
     first = tops[ORDER.index(".languages > summary")]
     assert first["height"] == leave["height"] == 44
     assert abs(first["y"] - leave["y"]) <= 1, "language and Exit stand in one row"
     assert phone.words("#exit") == Words(language)("exit.link")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_start_is_whole_on_the_smallest_phone_and_hides_nothing_that_has_the_focus(
+    visitor: Watched, server: Server, language: str
+) -> None:
+    phone = visitor
+    name = f"small-{language}"
+    text = LONG.format(language=language, title=TITLES[language]).replace("long-", "small-")
+    server.publish(publish_text(text))
+    phone.page.set_viewport_size({"width": 360, "height": 640})
+    phone.open(f"/s/{name}")
+
+    row, go, practise = phone.page.evaluate(
+        BOXES, ["[data-first] > .buttons", "[data-go='1']", "#practise"]
+    )
+    assert go["height"] >= 44
+    assert go["y"] + go["height"] <= 640
+    assert abs(go["y"] - practise["y"]) <= 1, "one row, which leaves the rest to the page"
+    assert row["height"] <= 80
+    assert phone.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+    phone.page.locator(".guess summary").focus()
+    summary, row = phone.page.evaluate(BOXES, [".guess summary", "[data-first] > .buttons"])
+    assert summary["y"] + summary["height"] <= row["y"]
 
 
 def test_the_guessing_scale_shows_the_rates_of_the_survey_in_order(
@@ -336,9 +362,8 @@ def test_the_guessing_scale_shows_the_rates_of_the_survey_in_order(
 
     labels = phone.see(".guess dl > div")
     assert [set(text.split("\n")) for text in labels] == [
-        {f"{rate_text(rates.lowest)}–{rate_text(rates.highest)}", "one answer"},
-        {str(rate_text(rates.together)), "all 6"},
-        {str(rate_text(rates.worst)), "at worst"},
+        {f"{rate_text(rates.lowest)}–{rate_text(rates.highest)}", "from one answer"},
+        {str(rate_text(rates.together)), "from all 6"},
     ]
     places = phone.page.evaluate(
         "[...document.querySelectorAll('.scale :is(.mark, circle)')].map((one) =>"
@@ -347,7 +372,7 @@ def test_the_guessing_scale_shows_the_rates_of_the_survey_in_order(
     rail = phone.page.locator(".scale .rail").bounding_box()
     assert rail
     for place, rate in zip(
-        places, [(rates.lowest + rates.highest) / 2, rates.together, rates.worst], strict=True
+        places, [(rates.lowest + rates.highest) / 2, rates.together], strict=True
     ):
         assert place == pytest.approx(rail["x"] + rail["width"] * (2 * rate - 1), abs=4)
 
@@ -379,7 +404,7 @@ def red(phone: Watched) -> list[list[str]]:
 def test_nothing_is_red_before_an_error(visitor: Watched) -> None:
     phone = visitor
     phone.open("/s/weak")
-    assert "can often guess them" in phone.words(".promise b")
+    assert "can often guess right" in phone.words(".promise")
     phone.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert red(phone) == [[], []]
     phone.click("Practise first")

@@ -125,10 +125,12 @@ def test_the_receipt_says_that_the_earlier_report_was_sent_again(
     said = "sent the report that it had made before"
     assert [each.again for each in (first, repeated, changed)] == [False, True, False]
     assert said in str(repeated)
-    assert said in repeated.localised(ENGLISH)
-    assert said not in str(first) + str(changed) + first.localised(ENGLISH)
+    assert said in repeated.localised(device.survey, ENGLISH)
+    assert said not in str(first) + str(changed) + first.localised(device.survey, ENGLISH)
     for language in LANGUAGES:
-        assert repeated.localised(Words(language)).startswith(Words(language)("receipt.again"))
+        assert repeated.localised(device.survey, Words(language)).startswith(
+            Words(language)("receipt.again")
+        )
 
 
 def test_a_name_that_is_no_question_is_refused_also_where_the_earlier_report_would_do(

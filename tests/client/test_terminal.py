@@ -67,9 +67,11 @@ def test_the_odds_come_before_each_answer_and_the_receipt_at_the_end(url: str) -
     assert done.returncode == 0, done.stderr
     shown = done.stdout
     assert shown.index("75 of 100 times") < shown.index("Your answer")
-    assert shown.index("How often") < shown.rindex("of 100 times") < shown.rindex("Your answer")
-    receipt = shown[shown.index("Sent.") :]
-    assert re.search(r"Digest of what was sent: [0-9a-f]{64}", receipt)
+    asked, _, receipt = shown.partition("Sent.")
+    assert asked.index("How often") < asked.rindex("of 100 times") < asked.rindex("Your answer")
+    assert re.search(r"Code of what was sent: [0-9a-f]{64}", receipt)
+    assert "A guess from “often”: right 69 of 100 times" in receipt
+    assert "A guess from all 2: right 75 of 100 times" in receipt, "the first page's figures"
     assert SURVEY.digest in receipt
     assert "Yes" not in receipt
     assert "Often" not in receipt
@@ -252,7 +254,7 @@ def test_another_author_than_the_one_that_is_named_is_refused(url: str, server: 
     assert refused.returncode == 1
     assert f"has the fingerprint {own.lower()}, not 0123 4567" in refused.stderr
     assert taken.returncode == 0
-    assert f"Author’s fingerprint: {own.lower()}" in taken.stdout
+    assert f"Key of the author: {own.lower()}" in taken.stdout
     assert len(contents(server.database)["reports"]) == 1
 
 
@@ -575,7 +577,7 @@ def test_another_author_whose_fingerprint_is_given_is_not_asked_about(strangers:
     done = answer(f"{strangers.url}/s/w", "1\n3\ny\n", "--author", print_)
 
     assert "Another author" not in done.stdout
-    assert f"Author’s fingerprint: {print_}" in done.stdout, done.stderr
+    assert f"Key of the author: {print_}" in done.stdout, done.stderr
     assert Storage().read().authors == {strangers.url: [AUTHOR.author, STRANGER.author]}
 
 

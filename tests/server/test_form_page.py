@@ -89,17 +89,15 @@ def test_the_receipt_says_when_the_results_are_shown_unless_they_are_not(
         assert (text in receipt) == (text == said)
 
 
-def test_the_receipt_names_the_odds_of_the_worst_answer_and_of_all(
-    client: FlaskClient, app: Flask
-) -> None:
+def test_the_receipt_has_the_figures_of_the_first_page(client: FlaskClient, app: Flask) -> None:
     receipt = page(client, app).partition('data-step="receipt"')[2]
     rows = dict(re.findall(r"<dt>(.*?)</dt><dd[^>]*>(.*?)</dd>", receipt))
 
     assert rows["Survey"] == "T"
-    assert rows["Sent"] == "2 mixed answers"
+    assert rows["Sent"] == "2 randomised answers"
     assert rows["Kept of your true answers"] == "nothing"
-    assert rows["One answer shifts the odds"] == "at most 3 times"
-    assert rows["All together"] == "at most 6 times"
+    assert rows["A guess from one answer"] == "right 60–70 of 100 times"
+    assert rows["A guess from all 2"] == "right 72 of 100 times"
     folded = receipt.partition("<details>")[2].partition("</details>")[0]
     assert folded.count("<code") == 4, "hashes are for those who want to compare them"
     assert receipt.partition("<details>")[0].count("<code") == 0

@@ -169,12 +169,12 @@ def test_an_open_survey_says_how_often_a_guess_is_right(client: FlaskClient, sto
 
     page = client.get("/").text
 
-    rates = [rate_text(one) for one in (found.highest, found.everything, found.worst)]
+    rates = [rate_text(one) for one in (found.highest, found.everything)]
     assert (
-        f"one answer {rates[0]} of 100 times at most, all 2 answers {rates[1]}, at worst {rates[2]}"
+        f"right {rates[0]} of 100 times at most from one answer, {rates[1]} from all 2 answers"
         in page
     )
-    assert "Without seeing it: 50" in page
+    assert ", a coin 50." in page
     assert "can often be guessed" not in page
 
 
@@ -189,8 +189,8 @@ def test_what_all_waves_give_away_is_not_shown_as_that_of_one(
 
     page = client.get("/").text
 
-    assert "one answer 75 of 100 times at most, over all waves 90, at worst 90" in page
-    assert "one answer 75 of 100 times at most, all 2 answers over all waves " in page
+    assert "right 75 of 100 times at most from one answer, 90 from all waves, a coin 50." in page
+    assert " from all 2 answers of all waves, a coin 50." in page
 
 
 def test_an_open_survey_of_weak_protection_says_so(client: FlaskClient, store: Store) -> None:

@@ -27,7 +27,7 @@ from deniably.mechanisms import (
     Vector,
     Window,
 )
-from deniably.mechanisms.guessing import LikelihoodPair, distance, pairs_of, together
+from deniably.mechanisms.guessing import LikelihoodPair, distance, luck, pairs_of, together
 from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.noise import BoundedLaplace
 from deniably.survey.guessing_rates import guessing, rate_text
@@ -345,3 +345,21 @@ def test_a_printed_rate_is_never_too_small_and_hardly_too_large(rate: Fraction) 
 
     assert 100 * rate <= printed <= 100 * rate + 1
     assert printed < 100 or rate > Fraction(9999, 10_000), "100 would be an ordinary survey"
+
+
+@for_each("mechanism", SMALL, ids=str)
+def test_a_guesser_is_as_lucky_as_seldom_as_is_said(mechanism: Any) -> None:
+    """How often the report speaks most for the true answer, by enumeration of all reports."""
+    told = [
+        (chance / other[report], chance)
+        for one, other in stories(mechanism)
+        for report, chance in one.items()
+    ]
+    most = max(ratio for ratio, _ in told)
+
+    found = max(
+        sum(chance for report, chance in one.items() if chance == most * other[report])
+        for one, other in stories(mechanism)
+    )
+
+    assert luck(pairs_of(mechanism)) >= found

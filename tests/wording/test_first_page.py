@@ -8,7 +8,7 @@ import pytest
 
 from deniably.authoring.compiling import publish_text
 from deniably.survey.survey import Survey
-from deniably.wording.first_page import first_page, who_asks
+from deniably.wording.first_page import first_page, so_many, who_asks
 from deniably.wording.words import LANGUAGES, Words
 from support.every_type import survey_of_everything
 
@@ -59,7 +59,7 @@ def test_where_some_questions_are_asked_so_many_are_counted() -> None:
     assert page.by == (
         "2 of 6 questions, picked by chance on this device, about 1 minute, voluntary"
     )
-    assert [mark.label for mark in page.marks] == ["one answer", "all 2", "at worst"]
+    assert [mark.label for mark in page.marks] == ["from one answer", "from all 2"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -78,14 +78,18 @@ def test_each_figure_of_the_scale_is_explained(language: str) -> None:
 def test_one_answer_is_not_compared_with_all() -> None:
     page = first_page(survey())
 
-    assert [mark.label for mark in page.marks] == ["one answer", "at worst"]
+    assert [mark.label for mark in page.marks] == ["from one answer"]
     assert not any("stories" in text for text in page.meaning)
 
 
 def test_waves_have_a_mark_of_their_own_and_say_that_the_same_is_asked_again() -> None:
     page = first_page(survey(2, "waves: {panel: s, count: 4},"))
 
-    assert [mark.label for mark in page.marks] == ["one answer", "all 2", "all waves", "at worst"]
+    assert [mark.label for mark in page.marks] == [
+        "from one answer",
+        "from all 2",
+        "from all waves",
+    ]
     assert any("4 times at most" in text for text in page.meaning)
 
 
@@ -101,7 +105,9 @@ def test_what_can_be_done_is_offered_where_it_can() -> None:
         "{name: s, title: T, questions: [{name: a, type: yes_no, label: A, odds: 2,"
         " also: [prefer_not_to_say]}]}"
     )
-    prefer = "You can choose “Prefer not to say” where it is offered: it is mixed like any answer."
+    prefer = (
+        "You can choose “Prefer not to say” where it is offered: it is randomised like any answer."
+    )
 
     assert prefer in first_page(offered).meaning
     assert prefer not in first_page(survey()).meaning
@@ -109,12 +115,43 @@ def test_what_can_be_done_is_offered_where_it_can() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_says_who_may_be_given_the_mixed_answers(language: str) -> None:
+def test_a_line_says_who_gets_what_is_sent_and_that_no_name_goes_with_it(language: str) -> None:
     words = Words(language)
-    said = {who: words(f"start.reports_{who}") for who in ("analysts", "public")}
+    keys = {"analysts": "", "public": "results: {reports: public},",
+            "never": "results: {reports: never},"}  # fmt: skip
+    said = {who: words(f"start.reports_{who}", who="Works Council") for who in keys}
 
-    for who, key in (("analysts", ""), ("public", "results: {reports: public},")):
-        paragraphs = first_page(survey(more=key), words).paragraphs
-        assert [one for one in said.values() if one in paragraphs] == [said[who]]
-    never = first_page(survey(more="results: {reports: never},"), words).paragraphs
-    assert not set(said.values()) & set(never)
+    assert len(set(said.values())) == 3
+    for who, key in keys.items():
+        asked = survey(more=f'contact: "Works Council, +49 30 1234567", {key}')
+        assert first_page(asked, words).cues[1] == said[who]
+        unnamed = first_page(survey(more=key), words).cues[1]
+        assert unnamed == words(f"start.reports_{who}", who=words("start.researchers"))
+
+
+def test_the_worst_case_is_said_with_how_often_it_happens_and_never_alone() -> None:
+    """Six answers with odds of 2: the die leaves all to (2/3)^6 of the people, 8.8 of 100."""
+    page = first_page(survey(6))
+
+    worst = next(text for text in page.meaning if "99 % sure" in text)
+
+    assert "to 9 of 100 people at most" in worst
+    assert "odds of 64 to 1" in worst
+    assert not [mark for mark in page.marks if "99" in mark.value], "it stands in the fold alone"
+
+
+@pytest.mark.parametrize(
+    ("chance", "people"),
+    [
+        (Fraction(1), (100, 100)),
+        (Fraction(11, 16), (69, 100)),
+        (Fraction(1, 100), (1, 100)),
+        (Fraction(1, 101), (10, 1000)),
+        (Fraction(1, 1729), (6, 10_000)),
+        (Fraction(1, 10**12), (1, 1_000_000)),
+    ],
+)
+def test_a_chance_is_said_as_so_many_of_so_many_people(
+    chance: Fraction, people: tuple[int, int]
+) -> None:
+    assert so_many(chance) == people

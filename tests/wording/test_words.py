@@ -207,6 +207,6 @@ def test_the_figures_of_sentences_are_written_as_the_language_does() -> None:
 
     loss = Loss(Fraction(99, 10), delta=Fraction(1, 100_000))
 
-    assert at_most(loss, "receipt.total", Words("de")) == (
-        "höchstens um das 9,9-Fache, ausgenommen in höchstens 1 von 100.000 Fällen"
+    assert at_most(loss, "memory.bound", Words("de")).endswith(
+        "höchstens 9,9-mal so wahrscheinlich, ausgenommen in höchstens 1 von 100.000 Fällen."
     )

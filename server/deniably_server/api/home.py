@@ -43,7 +43,6 @@ class GuessingRates:
 
     one: int | Decimal
     all: int | Decimal
-    worst: int | Decimal
     waves: bool
     often: bool
 
@@ -114,8 +113,8 @@ def _tile(card: ListedSurvey) -> Tile:
 
 def _rates(survey: Survey) -> GuessingRates:
     found = guessing(survey)
-    one, every, worst = map(rate_text, (found.highest, found.everything, found.worst))
-    return GuessingRates(one, every, worst, found.waves is not None, found.often)
+    one, every = map(rate_text, (found.highest, found.everything))
+    return GuessingRates(one, every, found.waves is not None, found.often)
 
 
 def _finding(survey: Survey) -> cards.Card:

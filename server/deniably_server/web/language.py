@@ -44,7 +44,10 @@ def interface_texts(survey: Survey, words: Words) -> Html:
     """``lang`` and ``dir`` for texts of the interface among those of the survey."""
     if not survey_texts(survey, words):
         return Html()
-    return Html.filled(' lang="{language}" dir="ltr"', language=Html.text(words.language))
+    return Html.filled(
+        ' lang="{language}" dir="{side}"',
+        language=Html.text(words.language), side=Html.text(words.direction),
+    )  # fmt: skip
 
 
 def for_scripts(words: Words, *, fields: bool, invited: bool) -> str:

@@ -455,7 +455,7 @@ Strata = Annotated[
     says(
         "{site: [north, south]}: the groups that respondents come in, as their links say"
         f" (?site=north); at most {MOST_STRATA} strata with all keys together. They are public:"
-        " nothing is mixed into them"
+        " they are not randomised"
     ),
 ]
 Results = Annotated[WrittenResults, says("when the results are shown")]

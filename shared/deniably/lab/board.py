@@ -163,8 +163,8 @@ class _Board:
         return DossierPart(
             "What leaves the device",
             [
-                "True answers stay on the device. It mixes each with chance and sends only the"
-                " mixed values, under a random id, and the digest of the survey: no name, no"
+                "True answers stay on the device. It randomises each and sends only the"
+                " randomised values, under a random id, and the digest of the survey: no name, no"
                 " address, no time. Numbers in a report stand for answers and count from 0; noise"
                 " can lead beyond them.",
                 "These are the reports of three people who all gave the same true answers, below."
@@ -377,9 +377,9 @@ class _Board:
             "Epsilons that others use",
             [
                 "An epsilon is for a unit. A user-day is spent again every day. Local means that"
-                " answers are mixed on the device, as here. Central means that a curator has every"
-                " true answer, and that epsilon holds against readers alone. So a smaller number is"
-                " not always more protection."
+                " answers are randomised on the device, as here. Central means that a curator has"
+                " every true answer, and that epsilon holds against readers alone. So a smaller"
+                " number is not always more protection."
             ],
             lines,
             commands=["deniably lab choosing-epsilon", self._command("check")],

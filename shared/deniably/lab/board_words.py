@@ -53,9 +53,9 @@ def rules(survey: Survey) -> Iterator[str]:
     else:
         yield f"Results are shown to {who} with at least {least}, once the survey is closed."
     yield {
-        "analysts": "Analysts with a token may have the mixed reports once the survey is closed.",
-        "public": "Everybody may have the mixed reports once the survey is closed.",
-        "never": "Nobody is given the mixed reports themselves.",
+        "analysts": "Analysts with a token may have the reports once the survey is closed.",
+        "public": "Everybody may have the reports once the survey is closed.",
+        "never": "Nobody is given the reports themselves.",
     }[results.reports_to]
     if survey.asked < len(survey.questions):
         yield f"Each device draws {survey.asked} of the {len(survey.questions)} questions."
@@ -145,7 +145,13 @@ def who_sees_what(survey: Survey) -> DossierPart:
     return DossierPart(
         "Who sees what",
         lines=[
-            ("who", "true answer", "mixed answers", "whose they are", "that somebody took part"),
+            (
+                "who",
+                "true answer",
+                "randomised answers",
+                "whose they are",
+                "that somebody took part",
+            ),
             ("the respondent's device", _YES, _YES, _YES, _YES),
             ("the network and its providers", _NO, "no, with HTTPS", _NO, _YES),
             ("the server, while somebody is connected", _NO, _YES, "it could note it", _YES),
@@ -177,9 +183,9 @@ def subpoena(survey: Survey) -> DossierPart:
         "What a court order for the database yields",
         [
             "The published survey and its entry in the register, counts, and every report as above:"
-            " mixed answers under a random id. No true answer was ever there. Of respondents there"
-            " is no name, address, time, browser or cookie. Of those who run the survey there are"
-            " hashes of their tokens, with what they noted beside them." + invited + strata,
+            " randomised answers under a random id. No true answer was ever there. Of respondents"
+            " there is no name, address, time, browser or cookie. Of those who run the survey there"
+            " are hashes of their tokens, with what they noted beside them." + invited + strata,
             "While the survey is open, the file may show in which order reports came. When it is"
             " closed, the server puts them in the order of their ids.",
             "Somebody who knows from elsewhere which report is whose, such as by a receipt that the"

@@ -148,6 +148,27 @@ def together(pairs: LikelihoodPairs) -> Distance:
     return _bound(Fraction(_on_a_grid(pairs)))
 
 
+def luck(pairs: LikelihoodPairs) -> Fraction:
+    """How often every one of the pairs sends what speaks most for the answer that is true.
+
+    Of the two directions the more frequent one; an upper bound where a pair is not exact.
+
+    >>> from deniably.mechanisms import SubsetSelection
+    >>> luck({pair: 2 for pair in pairs_of(SubsetSelection(k=2, omega=1, own=3, other=1))})
+    Fraction(9, 16)
+    """
+    chance = Fraction(1)
+    for pair, times in pairs.items():
+        ways = [pair.kinds, [(second, first) for first, second in pair.kinds]]
+        chance *= max(max(kinds, key=_ratio)[0] for kinds in ways) ** times
+    return chance
+
+
+def _ratio(kind: tuple[Fraction, Fraction]) -> Fraction:
+    first, second = kind
+    return min(first / second, Fraction(_CERTAIN)) if second else Fraction(_CERTAIN)
+
+
 def _bound(value: Fraction) -> Distance:
     return Distance(min(Fraction(1), value * ROUNDED_UP), exact=False)
 

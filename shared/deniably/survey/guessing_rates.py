@@ -20,6 +20,7 @@ from deniably.mechanisms.guessing import (
     LikelihoodPair,
     bounded_odds,
     distance,
+    luck,
     pairs_of,
     together,
     worst_sample,
@@ -38,6 +39,7 @@ class Guessing:
     ``one`` has the rate of each question. ``together`` is that of two stories which differ in all
     answers, and ``waves`` the same over all waves of a panel, None without waves. ``worst`` is how
     sure the luckiest guesser is: L / (L + 1) of the largest likelihood ratio L over everything.
+    ``luck`` is how often a guesser is that lucky, or an upper bound of it.
     ``exact`` is false where ``together`` or ``waves`` is an upper bound.
     """
 
@@ -45,6 +47,7 @@ class Guessing:
     together: Fraction
     waves: Fraction | None
     worst: Fraction
+    luck: Fraction
     exact: bool
 
     @property
@@ -75,9 +78,10 @@ def guessing(survey: Survey) -> Guessing:
     away, over all waves, at most the memo itself.
     """
     mechanisms = tuple(question.mechanism for question in survey.questions)
-    all_waves = None
+    all_waves, ever = None, _pairs(mechanisms, survey.asked, 1)
     if isinstance(survey.waves, Waves):
         memos = tuple(one.memo if isinstance(one, Memoised) else one for one in mechanisms)
+        ever = _pairs(memos, survey.asked, survey.count or 1)
         all_waves = _together(memos, survey.asked, survey.count or 1)
     at_once = _together(mechanisms, survey.asked, 1)
     return Guessing(
@@ -85,6 +89,7 @@ def guessing(survey: Survey) -> Guessing:
         at_once.rate,
         all_waves.rate if all_waves else None,
         surest(survey.history.odds_bound),
+        luck(ever),
         at_once.exact and (all_waves is None or all_waves.exact),
     )
 
@@ -109,8 +114,12 @@ def rate_text(rate: Fraction) -> int | Decimal:
 
 @lru_cache(maxsize=256)
 def _together(mechanisms: tuple[Any, ...], asked: int, times: int) -> Distance:
+    return together(_pairs(mechanisms, asked, times))
+
+
+def _pairs(mechanisms: tuple[Any, ...], asked: int, times: int) -> dict[LikelihoodPair, int]:
     each: list[Counter[LikelihoodPair]] = [pairs_of(one) for one in mechanisms]
     if asked < len(each):
         each = [worst_sample(each, [bounded_odds(one.loss) for one in mechanisms], asked)]
     pairs = sum(each, Counter[LikelihoodPair]())
-    return together({pair: count * times for pair, count in pairs.items()})
+    return {pair: count * times for pair, count in pairs.items()}

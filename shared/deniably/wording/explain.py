@@ -158,6 +158,16 @@ def at_most(loss: Loss, key: str, words: Words = ENGLISH, **values: object) -> s
     return words(key, **_odds(loss, words), **values)
 
 
+def odds_text(loss: Loss) -> str:
+    """The odds of a loss for programs, and how rarely the promise of Gaussian noise may fail.
+
+    >>> odds_text(Loss(Fraction(11, 5)))
+    'at most 2.2 times'
+    """
+    found = _odds(loss, ENGLISH)
+    return f"at most {ENGLISH.number(factor(loss.odds_bound))} times{found['exception']}"
+
+
 def clipped(question: Question, words: Words = ENGLISH) -> str | None:
     """What happens to numbers outside the bounds; None where the question has no bounds."""
     match question:

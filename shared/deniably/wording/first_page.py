@@ -5,6 +5,7 @@ What depends on the device, such as the privacy it has spent, is left out.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,16 +23,32 @@ _SECONDS = 30
 """How long a question takes on average, with reading the first page."""
 _LONGEST = 80
 """Characters of who asks; longer contacts are shown where all of it is."""
-_READERS = {"analysts": "start.reports_analysts", "public": "start.reports_public"}
-"""Who may have the reports of the closed survey."""
+_READERS = {
+    "analysts": "start.reports_analysts",
+    "public": "start.reports_public",
+    "never": "start.reports_never",
+}
+"""Who gets what is sent."""
+_LABELS = {
+    "one": ("guess.one", "receipt.one"),
+    "all": ("guess.all", "receipt.all"),
+    "waves": ("guess.waves", "receipt.waves"),
+}
+"""Of each mark: its label on the first page, and on the receipt."""
 _ADDRESS = re.compile(r"@|://|www\.|(?:\d[\s/().-]*){5}")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark on the guessing scale: what is guessed, and how often from ``low`` to ``high``."""
+    """A mark on the guessing scale: what is guessed, and how often from ``low`` to ``high``.
 
+    ``of`` says from what: from ``one`` answer, from ``all`` or from all ``waves``. ``on_receipt``
+    is its label there.
+    """
+
+    of: str
     label: str
+    on_receipt: str
     low: Fraction
     high: Fraction
     value: str
@@ -42,17 +59,19 @@ class FirstPage:
     """The texts of the first page, in the order in which they are read.
 
     ``by`` says who asks, how many questions and how long it takes. ``marks`` are those of the
-    guessing scale, from the least to the most. ``meaning`` explains them in paragraphs.
+    guessing scale, from the least to the most. ``meaning`` explains them in paragraphs, and says
+    what the worst case is and how often it happens.
     """
 
     title: str
     by: str
     promise: str
-    mixed: str
+    doubt: str
     cues: tuple[str, str, str]
     heading: str
     marks: tuple[Mark, ...]
     meaning: tuple[str, ...]
+    visible: str
     own: tuple[str, ...]
     invited: str
     strata: str
@@ -61,8 +80,8 @@ class FirstPage:
     def paragraphs(self) -> list[str]:
         """All texts, for those who read them without the form."""
         marks = [f"{mark.label}: {mark.value}" for mark in self.marks]
-        texts = [self.title, self.by, self.promise, self.mixed, *self.cues, self.heading, *marks]
-        texts += [*self.meaning, self.invited, self.strata, *self.own]
+        texts = [self.title, self.by, self.promise, self.doubt, *self.cues, self.heading, *marks]
+        texts += [*self.meaning, self.visible, self.invited, self.strata, *self.own]
         return [text for text in texts if text]
 
 
@@ -75,12 +94,13 @@ def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
     return FirstPage(
         title=survey.title,
         by=_by(survey, words),
-        promise=words.graded("start.promise", weak=weak),
-        mixed=words.graded("start.mixed", weak=weak),
-        cues=(words("start.here"), words("start.many"), words("start.network")),
+        promise=words("start.promise"),
+        doubt=words.graded("start.doubt", weak=weak),
+        cues=(words("start.here"), _recipients(survey, words), words("start.many")),
         heading=words("guess.heading"),
         marks=tuple(_marks(survey, rates, words)),
         meaning=tuple(_meaning(survey, rates, words)),
+        visible=words("start.visible"),
         own=tuple(own),
         invited=words("invited.promise") if survey.invited else "",
         strata=_strata(survey, words),
@@ -104,6 +124,12 @@ def who_asks(survey: Survey) -> str:
     return who if len(who) <= _LONGEST else ""
 
 
+def _recipients(survey: Survey, words: Words) -> str:
+    """Who gets what is sent, and that no name goes with it."""
+    who = who_asks(survey) or words("start.researchers")
+    return words(_READERS[survey.results.reports_to], who=who)
+
+
 def _by(survey: Survey, words: Words) -> str:
     count = len(survey.questions)
     if survey.asked < count:
@@ -117,14 +143,15 @@ def _by(survey: Survey, words: Words) -> str:
 
 
 def _marks(survey: Survey, rates: Guessing, words: Words) -> Iterator[Mark]:
-    said = [(words("guess.one"), rates.lowest, rates.highest)]
+    def mark(of: str, low: Fraction, high: Fraction) -> Mark:
+        label, receipt = (words(key, count=survey.asked) for key in _LABELS[of])
+        return Mark(of, label, receipt, low, high, rates_text(low, high, words))
+
+    yield mark("one", rates.lowest, rates.highest)
     if survey.asked > 1:
-        said.append((words("guess.all", count=survey.asked), rates.together, rates.together))
+        yield mark("all", rates.together, rates.together)
     if rates.waves is not None:
-        said.append((words("guess.waves"), rates.waves, rates.waves))
-    said.append((words("guess.worst"), rates.worst, rates.worst))
-    for label, low, high in said:
-        yield Mark(label, low, high, rates_text(low, high, words))
+        yield mark("waves", rates.waves, rates.waves)
 
 
 def rates_text(low: Fraction, high: Fraction, words: Words) -> str:
@@ -142,14 +169,30 @@ def _meaning(survey: Survey, rates: Guessing, words: Words) -> Iterator[str]:
         yield words("guess.say_waves", rate=rate_text(rates.waves))
     if not rates.exact:
         yield words("guess.bound")
-    yield explain.at_most(survey.history, "guess.say_worst", words, rate=rate_text(rates.worst))
-    if said := _READERS.get(survey.results.reports_to):
-        yield words(said)
+    yield _worst(survey, rates, words)
     if survey.results.reports_to == "public":
         yield from _lone_lines(survey, words)
     if any("prefer_not_to_say" in _names(question) for question in survey.questions):
         yield words("guess.prefer", choice=words("choice.prefer_not_to_say"))
     yield words("guess.do")
+
+
+def _worst(survey: Survey, rates: Guessing, words: Words) -> str:
+    few, people = so_many(rates.luck)
+    said = {"few": few, "all": people, "rate": rate_text(rates.worst)}
+    return explain.at_most(survey.history, "guess.say_worst", words, **said)
+
+
+def so_many(chance: Fraction) -> tuple[int, int]:
+    """A chance as so many of 100 people, or of the first power of ten that is enough; rounded up.
+
+    >>> so_many(Fraction(11, 16)), so_many(Fraction(1, 730))
+    ((69, 100), (2, 1000))
+    """
+    people = 100
+    while chance * people < 1 and people < 1_000_000:
+        people *= 10
+    return math.ceil(chance * people), people
 
 
 def _lone_lines(survey: Survey, words: Words) -> Iterator[str]:

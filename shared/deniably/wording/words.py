@@ -16,6 +16,8 @@ from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
+from deniably.wording.plurals import plural_form
+
 LANGUAGES = ("en", "de", "fr", "it", "zh")
 """The languages of the interface. A survey may also be in any other language."""
 
@@ -42,6 +44,8 @@ class Words:
         found = [name for name in (tag, tag.split("-")[0]) if name in LANGUAGES]
         self.language = [*found, "en"][0]
         """The language of most texts, for the attribute ``lang``."""
+        self.direction = direction(self.language)
+        """The direction of writing, ``ltr`` or ``rtl``, for the attribute ``dir``."""
         self._texts = ChainMap(*(dict(_catalogue(name)) for name in [*found, "en"]))
 
     def __call__(self, key: str, /, **values: object) -> str:
@@ -52,7 +56,7 @@ class Words:
         """
         text = self._texts[key]
         if not isinstance(text, str):
-            text = text[_plural(self.language, values["count"])]
+            text = _in_number(text, self.language, values["count"])
         return _PLACE.sub(lambda place: self._written(values[place[1]]), text)
 
     def graded(self, key: str, /, *, weak: bool, **values: object) -> str:
@@ -90,11 +94,11 @@ def direction(language: str) -> str:
     return "rtl" if leftwards else "ltr"
 
 
-def _plural(language: str, count: object) -> str:
-    """The plural form of a count (Unicode CLDR, cardinal whole numbers)."""
-    if language == "zh":
-        return "other"
-    return "one" if count == 1 or (language == "fr" and count == 0) else "other"
+def _in_number(forms: Mapping[str, str], language: str, count: object) -> str:
+    """The form of a text for a count; ``other`` where the language writes no other."""
+    assert isinstance(count, int)
+    form = plural_form(language, count)
+    return forms[form] if form in forms else forms["other"]
 
 
 @cache
