@@ -151,6 +151,16 @@ def test_an_audit_says_what_it_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(note.startswith("counts: FAILED: of 4,000 reports: ") for note in found.notes)
 
 
+def test_reports_of_one_answer_by_unary_encoding_are_counted() -> None:
+    """Its mechanism takes no choice at all, too, which is no answer to such a question."""
+    survey = publish_text(
+        "name: s\ntitle: T\nquestions:\n"
+        "  - {name: a, type: select_one, label: Q, choices: [A, B, C], odds: 3, mechanism: oue}\n"
+    )
+
+    assert count_reports(survey, 200).fault is None
+
+
 @pytest.mark.soak
 def test_a_hundred_honest_runs_accuse_nobody() -> None:
     for _ in range(100):

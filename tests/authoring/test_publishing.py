@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from deniably.authoring.compiling import compile_survey, compile_with_notes, publish_text
+from deniably.authoring.survey_files import load_survey
 from deniably.core.errors import BadSurvey
 from deniably.mechanisms import (
     BoundedLaplace,
@@ -337,3 +338,30 @@ def test_public_reports_of_results_for_analysts_are_refused() -> None:
 
     with pytest.raises(BadSurvey, match="anybody can work out the results; leave out to"):
         compile_survey({"name": "s", "title": "T", "results": results, "questions": [question]})
+
+
+FACTS = {
+    "controller": "Institute for Work",
+    "legal_basis": "consent",
+    "retention": "until 2028",
+    "consent": "by sending",
+}
+
+
+def test_what_an_author_says_about_the_study_is_a_part_of_what_is_signed() -> None:
+    """Respondents read it below the intro, in the survey's language."""
+    question = {"name": "q", "type": "yes_no", "label": "Q", "odds": 3}
+    plain = {"name": "s", "title": "T", "questions": [question]}
+
+    said = load_survey(plain | FACTS | {"intro": "Welcome.\n"})
+    alone = load_survey(plain | {"retention": "bis 2028", "language": "de"})
+
+    assert said.intro == (
+        "Welcome.\n\nResponsible for the data: Institute for Work\n\nLegal basis: consent"
+        "\n\nHow long it is kept: until 2028\n\nConsent: by sending"
+    )
+    assert alone.intro == "Wie lange aufbewahrt wird: bis 2028"
+    assert load_survey(plain).digest != said.digest
+    assert load_survey(plain | {"intro": "Welcome.\n"}).intro == "Welcome.\n"
+    with pytest.raises(BadSurvey, match="retention"):
+        load_survey(plain | {"retention": " "})

@@ -15,8 +15,10 @@ import pytest
 from deniably import lab
 from deniably.audit import whole_reports
 from deniably.lab.board import PRIORS, Dossier
+from deniably.lab.board_summary import summary
 from deniably.lab.board_words import DossierPart
 from deniably.survey.report import read_report
+from deniably.wording.words import LANGUAGES, Words
 from support.commands import call
 from support.whole_faults import PLANTED, send_with
 
@@ -56,6 +58,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in SURVEYS.items():
         (found / f"{name}.yaml").write_text(text)
     return found
+
+
+@pytest.fixture(autouse=True)
+def _in_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dossier names a survey's file without its folder, where its commands are called."""
+    monkeypatch.chdir(folder)
 
 
 @cache
@@ -142,7 +150,7 @@ def test_half_and_double_the_epsilon_are_what_plans_print(folder: Path, name: st
     assert margin
     assert [line[0] for line in lines] == ["half", "as planned", "double"]
     times = [command.split()[-1] for command in one.commands]
-    assert times[:-1] == ["0.5", "0.5", "1", "1", "2", "2"]
+    assert times == ["0.5", "0.5", "1", "1", "2", "2"]
     for _, epsilon, odds, reached, needed in lines:
         for given in (
             {epsilon, odds, f"{N:,}", reached},
@@ -271,7 +279,9 @@ def test_a_survey_that_cannot_be_read_or_planned_is_refused_in_words(tmp_path: P
                                '"label":"B","odds":3}]}'), n=0)  # fmt: skip
 
 
-def test_a_board_reads_that_devices_refuse_a_survey_and_what_has_no_number(tmp_path: Path) -> None:
+def test_a_board_reads_that_devices_refuse_a_survey_and_what_has_no_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Epsilon 10, and another question that no single respondent says anything about."""
     file = tmp_path / "a board's.yaml"
     file.write_text(
@@ -279,6 +289,7 @@ def test_a_board_reads_that_devices_refuse_a_survey_and_what_has_no_number(tmp_p
         "  - {name: a, type: yes_no, label: A, epsilon: 10}\n"
         "  - {name: b, type: yes_no, label: B, epsilon: 0.05}\n"
     )
+    monkeypatch.chdir(tmp_path)
     found = lab.dossier(file, n=1, trials=TRIALS, seconds=0)
     odds, alternatives = part(found, "How much"), part(found, "Alternatives")
 
@@ -287,3 +298,73 @@ def test_a_board_reads_that_devices_refuse_a_survey_and_what_has_no_number(tmp_p
     assert part(found, "What the worst").lines[-1][1] == "nearly certain"
     assert alternatives.lines[-1][:2] == ["double", "a: no mechanism keeps epsilon 20"]
     assert len(alternatives.lines[0]) == 4, "no number of people for a margin above the whole"
+
+
+FACTS = """
+controller: University of Example
+legal_basis: consent, Art. 6 (1) a GDPR
+retention: reports until 2028
+consent: by sending the form
+"""
+NAMES = ("OUE", "RAPPOR", "subset selection", "optimised", "k-ary")
+
+
+def test_a_page_of_summary_is_in_front_in_the_language_of_the_board(folder: Path) -> None:
+    found = lab.dossier(folder / "honesty.yaml", n=N, trials=10, seconds=0, language="de")
+    page = found.html()
+
+    assert found.summary.title == "Zusammenfassung"
+    assert page.index("Zusammenfassung") < page.index(found.parts[0].title)
+    assert '<section class="card first" lang="de" dir="ltr">' in page
+    for language in LANGUAGES:
+        words = Words(language)
+        one = summary(found.survey, words, facts={}, n=N, margin=0.1234, outcome="in part")
+        assert one.language == language
+        assert [label for label, _ in one.lines][-1] == words("dossier.signed")
+        said = " ".join(text for _, text in one.lines)
+        for figure in ("75", "90", words.decimal("12.3")):
+            assert figure in said, (language, figure)
+
+    with pytest.raises(ValueError, match="there is no summary in xx; there are en, de"):
+        lab.dossier(folder / "honesty.yaml", n=N, language="xx")
+
+
+def test_what_the_author_says_about_the_study_stands_in_it_or_is_left_to_be_filled_in(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(PANEL + FACTS)
+    said = dict(lab.dossier(file, n=N, trials=10, seconds=0).summary.lines)
+    blank = dict(made(Path("honesty-1.yaml")).summary.lines)
+
+    assert said["Responsible for the data"] == "University of Example"
+    assert said["Legal basis"] == "consent, Art. 6 (1) a GDPR"
+    for label in ("Responsible for the data", "Legal basis", "How long it is kept", "Consent"):
+        assert blank[label] == "________ (to be filled in)"
+        assert said[label] != blank[label]
+
+
+def test_no_paragraph_stands_twice(folder: Path) -> None:
+    for name in SURVEYS:
+        found = made(folder / f"{name}.yaml")
+        said = [text for one in found.parts for text in (*one.said, *one.notes)]
+        said += [
+            text for label, text in found.summary.lines if "___" not in text and "Whom" not in label
+        ]
+
+        assert len(said) == len(set(said)), [one for one in said if said.count(one) > 1]
+
+
+def test_no_folder_of_this_machine_and_no_name_of_a_mechanism_is_before_the_annex(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "study.yaml"
+    text = SURVEY.replace("epsilon: 1}", "epsilon: 1, mechanism: oue}")
+    file.write_text(text)
+    found = lab.dossier(file, n=N, trials=10, seconds=0)
+    before, annex, after = found.html().partition("Annex: other mechanisms")
+
+    assert str(tmp_path) not in before + after
+    assert annex
+    assert not [name for name in NAMES if name in before]
+    assert "RAPPOR" in after

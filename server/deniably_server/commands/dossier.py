@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from deniably.core.steering import one_line, printable
+from deniably.wording.words import LANGUAGES
 from deniably_server.commands.audit import show_progress
 
 
@@ -35,18 +36,31 @@ from deniably_server.commands.audit import show_progress
     help="For the audit: seconds of replays.  [default: 10, or fewer where that is plenty]",
 )
 @click.option(
+    "--language",
+    type=click.Choice(LANGUAGES),
+    help="The language of its first page, a summary.  [default: the survey's]",
+)
+@click.option(
     "--output",
     "-o",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write one HTML page that needs nothing else and prints on A4.",
 )
 def dossier(
-    file: Path, n: int, seed: int, trials: int, seconds: float | None, output: Path | None
+    file: Path,
+    n: int,
+    seed: int,
+    trials: int,
+    seconds: float | None,
+    language: str | None,
+    output: Path | None,
 ) -> None:
     """Write the dossier of the survey FILE for an ethics board.
 
-    It has the questions word by word, example reports, who sees what, what reports give away, what
-    somebody could conclude and a court order yields, margins, alternatives, fake reports, the
+    A summary of one page comes first, in the language that the board reads. It has places for who
+    is responsible, the legal basis, retention and consent: keys of FILE, or left to be filled in.
+    Then it has the questions word by word, example reports, who sees what, what reports give away,
+    what somebody could conclude and a court order yields, margins, alternatives, fake reports, the
     verdict of the audit, and what is not protected. Each part names the commands that print its
     numbers. Without --output it prints the text.
     """
@@ -57,7 +71,7 @@ def dossier(
 
     show_progress("planning and auditing")
     try:
-        found = make(file, n=n, seed=seed, trials=trials, seconds=seconds, file=str(file))
+        found = make(file, n=n, seed=seed, trials=trials, seconds=seconds, language=language)
     except BadSurvey as error:
         problems = "\n".join(one_line(str(problem)) for problem in error.problems)
         raise click.ClickException(f"{file} is no valid survey:\n{problems}") from None
@@ -66,7 +80,7 @@ def dossier(
     finally:
         show_progress("")
     if output is None:
-        click.echo(printable(as_text(found.signed, found.parts)))
+        click.echo(printable(as_text(found.signed, found.summary, found.parts)))
         return
     try:
         output.write_text(found.html(text_of("style/dossier-page.css")), encoding="utf-8")

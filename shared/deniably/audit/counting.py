@@ -29,7 +29,7 @@ import numpy.typing as npt
 from deniably.audit.whole_reports import inputs, of_link
 from deniably.core.binomial import Floats
 from deniably.mechanisms.law import Finite, Law, Supporting
-from deniably.survey.questions import NOT_APPLICABLE, MechanismInput, Question
+from deniably.survey.questions import NOT_APPLICABLE, MechanismInput, Question, SelectMultiple
 from deniably.survey.report import Report, make_report
 from deniably.survey.survey import Survey
 
@@ -102,7 +102,10 @@ def _inputs(question: Question) -> Iterator[Any]:
     """Some answers that are offered to people who are asked the question."""
     some: Iterator[Any] = islice(question.mechanism.law.domain.some(_ANSWERS), _ANSWERS)
     hidden: list[object] = [NOT_APPLICABLE, [NOT_APPLICABLE]]
-    yield from (meant for meant in some if question.decode(meant) not in hidden)
+    ticks = isinstance(question, SelectMultiple)
+    # The inputs of ticks have none, too, which is no answer where there is exactly one.
+    meant_ones = (meant for meant in some if ticks or meant != ())
+    yield from (meant for meant in meant_ones if question.decode(meant) not in hidden)
 
 
 # --- features -----------------------------------------------------------------------------------

@@ -179,7 +179,7 @@ def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -
         "spec": SPEC,
         "name": written.name,
         "title": written.title,
-        "intro": written.intro,
+        "intro": _intro(written, words),
         "contact": written.contact,
         "language": written.language,
         "results": {"minimum": results.minimum, "while_open": results.while_open}
@@ -192,6 +192,20 @@ def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -
         "strata": written.strata,
     }
     return {key: value for key, value in shown.items() if value is not None}
+
+
+STUDY_FACTS = ("controller", "legal_basis", "retention", "consent")
+"""Keys of a survey about the study. Respondents read them below the intro, so they are published as
+a part of it, and its signature is on them."""
+
+
+def _intro(written: WrittenSurvey, words: Words) -> str | None:
+    """The intro with what the author says about the study, a paragraph each."""
+    facts = [(key, getattr(written, key)) for key in STUDY_FACTS]
+    said = [words(f"study.{key}", text=text.strip()) for key, text in facts if text]
+    if not said:
+        return written.intro
+    return "\n\n".join([*([written.intro.rstrip()] if written.intro else []), *said])
 
 
 def _offers_part(written: WrittenSurvey, plan: _Plan) -> bool:

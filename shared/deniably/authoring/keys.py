@@ -68,6 +68,8 @@ ChoiceLabel = Annotated[_Text, says("the text that respondents see, 1 to 500 cha
 Hint = Annotated[
     _Text | None, says("an explanation under the question: a text of 1 to 500 characters")
 ]
+_Fact = Annotated[str, Meta(min_length=1, max_length=1000, pattern=r"\S")]
+_FACT = "a text of 1 to 1000 characters; it stands under the intro, and in the dossier"
 Short = Annotated[
     Annotated[str, Meta(min_length=1, max_length=MOST_SHORT, pattern=r"\S")] | None,
     says(
@@ -87,6 +89,13 @@ Intro = Annotated[
 Contact = Annotated[
     _Prose | None, says("who asks and how to reach them: a text of 1 to 5000 characters")
 ]
+Controller = Annotated[
+    _Fact | None,
+    says(f"who is responsible for the data: {_FACT}"),
+]
+LegalBasis = Annotated[_Fact | None, says(f"on what law the study rests: {_FACT}")]
+Retention = Annotated[_Fact | None, says(f"how long results and reports are kept: {_FACT}")]
+Consent = Annotated[_Fact | None, says(f"how respondents consent, and withdraw: {_FACT}")]
 Language = Annotated[
     str,
     Meta(pattern="^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"),

@@ -384,6 +384,10 @@ class WrittenSurvey(Value, frozen=True, kw_only=True):
     title: keys.Title
     intro: keys.Intro = None
     contact: keys.Contact = None
+    controller: keys.Controller = None
+    legal_basis: keys.LegalBasis = None
+    retention: keys.Retention = None
+    consent: keys.Consent = None
     language: keys.Language = "en"
     results: keys.Results = keys.WrittenResults()
     questions: Annotated[

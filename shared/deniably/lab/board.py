@@ -17,14 +17,18 @@ from typing import cast
 from deniably.audit.question_audit import TRIALS
 from deniably.audit.survey_audit import Audited, audit_survey
 from deniably.authoring.checking import Checked, check_survey, fake_text
+from deniably.authoring.compiling import STUDY_FACTS
+from deniably.authoring.survey_files import read_document
 from deniably.core.loss import Loss
 from deniably.core.own_version import own_version
 from deniably.design.counts_alone import counts_notes
 from deniably.design.delta_rule import delta_warning
 from deniably.design.plan_table import Planned, plan_survey
 from deniably.lab.board_page import notebook, page
+from deniably.lab.board_summary import summary
 from deniably.lab.board_words import (
     DossierPart,
+    Summary,
     answers,
     as_text,
     cut,
@@ -45,6 +49,7 @@ from deniably.survey.odds import odds_text, surest
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey, Waves
+from deniably.wording.words import LANGUAGES, Words
 
 REPORTS = 3
 """Examples of what leaves a device."""
@@ -55,20 +60,24 @@ TIMES = {"half": 0.5, "as planned": 1, "double": 2}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dossier:
-    """A dossier for an ethics board, in ``parts``. ``signed`` says what it was made of: the
-    version, the survey's digest, the day. In a notebook it shows itself."""
+    """A dossier for an ethics board: a ``summary`` of one page, then ``parts``.
+
+    ``signed`` says what it was made of: the version, the survey's digest, the day. In a notebook it
+    shows itself.
+    """
 
     survey: Survey
     n: int
     signed: str
+    summary: Summary
     parts: Sequence[DossierPart]
 
     def html(self, style: str = "") -> str:
         """A page that stands alone and prints on A4: one stylesheet inside, no script."""
-        return page(self.survey.title, self.signed, self.parts, style).source
+        return page(self.survey.title, self.signed, self.summary, self.parts, style).source
 
     def _repr_html_(self) -> str:
-        return notebook(self.signed, self.parts).source
+        return notebook(self.signed, self.summary, self.parts).source
 
 
 def dossier(
@@ -80,21 +89,36 @@ def dossier(
     today: date | None = None,
     trials: int = TRIALS,
     seconds: float | None = None,
+    language: str | None = None,
 ) -> Dossier:
     """The dossier of an author's survey for ``n`` respondents, for an ethics board.
 
     ``source`` is a YAML or JSON file as authors write it, or the document itself. The example
-    reports are drawn with ``seed``. ``file`` is what the commands in it call the survey. It runs
-    the audit with ``trials`` reports of each of two answers to a question, and for ``seconds``
-    (see ``audit_survey``). Raises OSError,
-    BadSurvey, and ValueError where ``n`` is below 1 or the noise hides every figure.
+    reports are drawn with ``seed``. ``file`` is what the commands in it call the survey: by default
+    the name of its file, without the folder. It runs the audit with ``trials`` reports of each of
+    two answers to a question, and for ``seconds`` (see ``audit_survey``). ``language`` is that of
+    the summary, by default the survey's. Raises OSError, BadSurvey, and ValueError for a language
+    that there is not, and where ``n`` is below 1 or the noise hides every figure.
     """
-    checked = check_survey(source)
+    if language is not None and language not in LANGUAGES:
+        raise ValueError(f"there is no summary in {language}; there are {', '.join(LANGUAGES)}")
+    document = cast(Mapping[str, object], read_document(source))
+    checked = check_survey(document)
     survey = checked.survey
-    named = quote(file or (f"{survey.name}.yaml" if isinstance(source, Mapping) else str(source)))
+    alone = f"{survey.name}.yaml" if isinstance(source, Mapping) else Path(source).name
+    named = quote(file or alone)
     board = _Board(checked, survey, n, named, SEED.read("seed", seed), trials, seconds)
     today = today or datetime.now(UTC).date()
-    return Dossier(survey, n, board.signed(today), list(board.parts(today)))
+    planned = plan_survey(survey, n=n)  # refuses at once what an audit would take long for
+    audited = audit_survey(survey, trials=trials, seconds=seconds)
+    margin = planned.rows[-1]["margin"]
+    facts = {key: str(document[key]).strip() for key in STUDY_FACTS if document.get(key)}
+    first = summary(
+        survey, Words(language or survey.language), facts=facts, n=n,
+        margin=cast(float, margin) if cast(float, margin) < 1 else None, outcome=audited.outcome,
+    )  # fmt: skip
+    parts = list(board.parts(today, planned, audited))
+    return Dossier(survey, n, board.signed(today), first, parts)
 
 
 @dataclass(frozen=True)
@@ -107,8 +131,7 @@ class _Board:
     trials: int
     seconds: float | None
 
-    def parts(self, today: date) -> Iterator[DossierPart]:
-        planned = plan_survey(self.survey, n=self.n)
+    def parts(self, today: date, planned: Planned, audited: Audited) -> Iterator[DossierPart]:
         yield self._asked()
         yield DossierPart(
             "What respondents read first",
@@ -125,12 +148,12 @@ class _Board:
         yield self._margins(planned)
         yield self._alternatives(planned)
         yield self._fakes()
-        yield self._audited(
-            audit_survey(self.survey, trials=self.trials, seconds=self.seconds), today
-        )
+        yield self._audited(audited, today)
         yield unprotected(self.survey)
         yield self._others()
         yield self._register()
+        if any(row["alternatives"] for row in self.checked.rows):
+            yield self._mechanisms()
 
     def signed(self, today: date) -> str:
         return (
@@ -146,10 +169,9 @@ class _Board:
 
     def _asked(self) -> DossierPart:
         survey = self.survey
-        texts = [one for one in (survey.intro, survey.contact) if isinstance(one, str)]
         lines = [("question, word by word", "answers and bounds")]
         lines += [(label(one), answers(one)) for one in survey.questions]
-        return DossierPart("What is asked", [survey.title, *texts, *rules(survey)], lines)
+        return DossierPart("What is asked", [*rules(survey)], lines)
 
     def _sent(self) -> DossierPart:
         given = {one.name: some_answer(one) for one in self.survey.questions}
@@ -271,15 +293,28 @@ class _Board:
             [
                 "Readers of the results see counts and no reports. What that hides is called"
                 " shuffling. It holds against outsiders only.",
-                *counts_notes(self.survey, self.n),
+                *self._counts_said(),
             ],
             commands=[self._command("plan", "--n", self.n, "--counts")],
         )
 
+    def _counts_said(self) -> Iterator[str]:
+        """What counts keep, with each sentence once for all questions that it is true of."""
+        names: dict[str, list[str]] = {}
+        for note in counts_notes(self.survey, self.n):
+            name, colon, sentence = note.partition(": ")
+            known = colon and any(name == one.name for one in self.survey.questions)
+            for part in (sentence if known else note).split(". "):
+                names.setdefault(part.rstrip("."), []).extend([name] if known else [])
+        every = {one.name for one in self.survey.questions}
+        for part, about in names.items():
+            some = about and set(about) < every
+            yield f"{', '.join(about)}: {part}." if some else f"{part}."
+
     # --- what it is worth -----------------------------------------------------------------------
 
     def _margins(self, planned: Planned) -> DossierPart:
-        heads = planned.lines[0]
+        heads, warned = planned.lines[0], delta_warning(self.survey.total.delta, self.n)
         kept = [heads.index(name) for name in
                 ("question", "figure", "respondents", "margin", "asked directly",
                  "trusted curator")]  # fmt: skip
@@ -287,7 +322,7 @@ class _Board:
             f"What {self.n:,} respondents are worth",
             ["Half the 95 % interval, for the worst share; of a mean, in percent of its range."],
             [tuple(line[at] for at in kept) for line in planned.lines],
-            notes=planned.notes,
+            notes=[one for one in planned.notes if one != warned],  # which has a part of its own
             commands=[self._command("plan", "--n", self.n)],
         )
 
@@ -310,21 +345,28 @@ class _Board:
             for plan in plans:
                 given = (word for key, value in plan.items() for word in (f"--{key}", value))
                 commands.append(self._command("plan", *given, "--times", times))
-        others = [
-            f"{row['question']}: {row['alternatives']}"
-            for row in self.checked.rows
-            if row["alternatives"]
-        ]
-        of_others = (
-            "Other mechanisms at the same epsilon, with their margins for a share of 30 % among"
-            " 1,000 respondents, in points:"
-        )
         return DossierPart(
             "Alternatives considered",
             ["The same survey with half and with double the epsilons of all its questions:"],
             lines,
-            notes=[of_others, *others] if others else [],
-            commands=[*commands, self._command("check")],
+            commands=commands,
+        )
+
+    def _mechanisms(self) -> DossierPart:
+        lines = [("question", "other mechanisms at the same epsilon")]
+        lines += [
+            (str(row["question"]), str(row["alternatives"]))
+            for row in self.checked.rows
+            if row["alternatives"]
+        ]
+        return DossierPart(
+            "Annex: other mechanisms",
+            [
+                "For readers of the literature: what other ways of mixing would tell with the same"
+                " protection. Margins are for a share of 30 % among 1,000 respondents, in points."
+            ],
+            lines,
+            commands=[self._command("check")],
         )
 
     def _at(self, times: float, margin: float | None) -> list[str]:

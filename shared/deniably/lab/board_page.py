@@ -8,9 +8,10 @@ from typing import Final
 
 from deniably.core.languages.html import Html
 from deniably.core.table import aligned
-from deniably.lab.board_words import DossierPart
+from deniably.lab.board_words import DossierPart, Summary
 from deniably.results.drawing.colours import CARD, INK
 from deniably.results.drawing.strip import numbers_table, scrolling
+from deniably.wording.words import direction
 
 _STYLE: Final = f"""
 .deniably-dossier {{ color: {INK}; background: {CARD}; padding: 8px 16px; max-width: 56rem; }}
@@ -20,7 +21,9 @@ _STYLE: Final = f"""
 """
 
 
-def page(survey: str, signed: str, parts: Sequence[DossierPart], style: str) -> Html:
+def page(
+    survey: str, signed: str, summary: Summary, parts: Sequence[DossierPart], style: str
+) -> Html:
     """A page about a survey of this title: nothing is fetched, and there is no script."""
     return Html.filled(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -28,23 +31,43 @@ def page(survey: str, signed: str, parts: Sequence[DossierPart], style: str) -> 
         "<title>{title}</title><style>{style}</style></head>"
         '<body><main class="dossier"><h1>{title}</h1>'
         '<p class="small">{signed} Below each part stand the commands that print'
-        " its numbers.</p>{parts}</main></body></html>\n",
+        " its numbers.</p>{summary}{parts}</main></body></html>\n",
         title=Html.text(f"{survey}: dossier for an ethics board"), style=Html.style(style),
-        signed=Html.text(signed), parts=_parts(parts),
+        signed=Html.text(signed), summary=_summary(summary), parts=_parts(parts),
     )  # fmt: skip
 
 
-def notebook(signed: str, parts: Sequence[DossierPart]) -> Html:
+def notebook(signed: str, summary: Summary, parts: Sequence[DossierPart]) -> Html:
     """The parts, with a style of their own."""
     return Html.filled(
-        '<div class="deniably-dossier"><style>{style}</style><p>{signed}</p>{parts}</div>',
-        style=Html(_STYLE), signed=Html.text(signed), parts=_parts(parts),
+        '<div class="deniably-dossier"><style>{style}</style><p>{signed}</p>{summary}{parts}</div>',
+        style=Html(_STYLE), signed=Html.text(signed), summary=_summary(summary),
+        parts=_parts(parts),
     )  # fmt: skip
 
 
-def as_text(signed: str, parts: Sequence[DossierPart]) -> str:
-    """The parts for a terminal."""
-    return "\n\n".join([signed, *map(_text_of, parts)])
+def as_text(signed: str, summary: Summary, parts: Sequence[DossierPart]) -> str:
+    """The summary and the parts for a terminal."""
+    first = [summary.title.upper(), *(f"{label}: {text}" for label, text in summary.lines)]
+    return "\n\n".join([signed, "\n".join(first), *map(_text_of, parts)])
+
+
+def _summary(summary: Summary) -> Html:
+    """The first page; its labels and texts are in one language, whatever the rest is in."""
+    rows = (
+        Html.filled(
+            '<tr><th scope="row">{label}</th><td>{text}</td></tr>',
+            label=Html.text(label), text=Html.text(text),
+        )
+        for label, text in summary.lines
+    )  # fmt: skip
+    return Html.filled(
+        '<section class="card first" lang="{language}" dir="{direction}"><h2>{title}</h2>'
+        "<table><tbody>{rows}</tbody></table><p>{below}</p></section>",
+        language=Html.text(summary.language), direction=Html.text(direction(summary.language)),
+        title=Html.text(summary.title), rows=Html.joined("", rows),
+        below=Html.text(summary.below),
+    )  # fmt: skip
 
 
 def _text_of(part: DossierPart) -> str:

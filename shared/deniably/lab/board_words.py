@@ -39,6 +39,17 @@ class DossierPart:
     commands: Sequence[str] = ()
 
 
+@dataclass(frozen=True)
+class Summary:
+    """The first page of a dossier, in the ``language`` that a board reads: labels with texts, which
+    are empty where they have to be filled in. ``below`` stands under the table."""
+
+    language: str
+    title: str
+    lines: Sequence[tuple[str, str]]
+    below: str
+
+
 # --- what is asked --------------------------------------------------------------------------------
 
 

@@ -1,0 +1,73 @@
+"""The first page of a dossier: what a board has to know, in its language and without a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from deniably.authoring.compiling import STUDY_FACTS
+from deniably.lab.board_words import Summary
+from deniably.survey.guessing_rates import guessing, rate_text
+from deniably.survey.readable import short_label
+from deniably.survey.survey import Survey
+from deniably.wording.first_page import first_page
+from deniably.wording.words import Words
+
+_BLANK = "________"
+
+
+def summary(
+    survey: Survey,
+    words: Words,
+    *,
+    facts: Mapping[str, str],
+    n: int,
+    margin: float | None,
+    outcome: str,
+) -> Summary:
+    """The summary for ``n`` respondents, whose least precise result has this ``margin`` of 1.
+
+    ``facts`` are what the author says about the study, by key; what is missing is left to be filled
+    in. ``outcome`` is the audit's.
+    """
+    lines = [
+        (words("dossier.asked"), _asked(survey, words)),
+        (words("dossier.sent"), words("dossier.sent_text")),
+        (words("dossier.told"), " ".join(_told(survey, words))),
+        (words("dossier.who"), words("dossier.who_text")),
+        (words("dossier.readers"), _readers(survey, words)),
+    ]
+    if margin is not None:
+        points = words.decimal(f"{100 * margin:.1f}")
+        lines.append((words("dossier.worth"), words("dossier.worth_text", count=n, margin=points)))
+    verdict = words(f"dossier.checked_{outcome.removeprefix('in ')}")
+    lines += [
+        (words("dossier.checked"), verdict),
+        (words("dossier.open_risks"), words("dossier.open_risks_text")),
+    ]
+    blank = f"{_BLANK} ({words('dossier.blank')})"
+    for key in STUDY_FACTS:
+        label = words(f"study.{key}", text="").rstrip(" \N{NO-BREAK SPACE}:：")
+        lines.append((label, facts.get(key) or blank))
+    contact = survey.contact if isinstance(survey.contact, str) else blank
+    lines += [(words("dossier.contact"), contact), (words("dossier.signed"), _BLANK)]
+    return Summary(words.language, words("dossier.summary"), lines, words("dossier.details"))
+
+
+def _asked(survey: Survey, words: Words) -> str:
+    """Who asks, how many questions, and the short name of each."""
+    listed = " · ".join(short_label(one) for one in survey.questions)
+    return f"{survey.title}. {first_page(survey, words).by}. {listed}"
+
+
+def _told(survey: Survey, words: Words) -> Iterator[str]:
+    rates = guessing(survey)
+    yield words("dossier.told_one", rate=rate_text(rates.highest), worst=rate_text(rates.worst))
+    if survey.asked > 1:
+        yield words("dossier.told_all", count=survey.asked, rate=rate_text(rates.together))
+    if rates.waves is not None:
+        yield words("dossier.told_waves", rate=rate_text(rates.waves))
+
+
+def _readers(survey: Survey, words: Words) -> str:
+    who = "analysts" if survey.results.to == "analysts" else "all"
+    return words(f"dossier.readers_{who}", count=survey.results.first_shown)
