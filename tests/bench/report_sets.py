@@ -1,4 +1,5 @@
-"""A report set of a hundred million reports, counted by DuckDB beside its bare group by."""
+"""A report set of a hundred million reports, counted by DuckDB beside its bare group by; and lines
+of reports, gathered beside what DuckDB takes to read, sort and write them."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ import numpy as np
 from sheet import Sheet, duration, rate
 
 from deniably.authoring.compiling import compile_survey
+from deniably.mechanisms.law import Supporting
 from deniably.simulation.reports import randomise_again, simulate_people
 from deniably.survey.survey import Survey
 from deniably.workbench.engines.duck import duckdb
@@ -26,6 +28,7 @@ from deniably.workbench.report_set import packed_simulation
 GOAL_TIMES = 1.2
 GOAL_MEMORY = 500
 GOAL_FLAT = 1.2
+GOAL_GATHER = 3
 _CHOICES = {"of_2": 2, "of_5": 5, "of_11": 11}
 
 
@@ -47,6 +50,8 @@ def measure(sheet: Sheet, folder: Path) -> None:
     flat = (ours / many) / (small / few)
     sheet.figure(f"cost a report, times that of {few:,}", f"{flat:.2f}", f"<= {GOAL_FLAT}",
                  flat <= GOAL_FLAT)  # fmt: skip
+    gathered(sheet, folder, "3 questions", survey)
+    gathered(sheet, folder, "12 questions", survey_of({f"of_5_{one}": 5 for one in range(12)}))
 
 
 def survey_of(choices: dict[str, int]) -> Survey:
@@ -128,6 +133,67 @@ def timed(parts: Parts) -> float:
         start = perf_counter()
         tally_set(parts, engine)
         return perf_counter() - start
+
+
+def gathered(sheet: Sheet, folder: Path, what: str, survey: Survey) -> None:
+    """Lines as devices send them, gathered by the command, beside DuckDB alone; both in turn."""
+    n, rounds = (2_000, 1) if sheet.quick else (1_000_000, 3)
+    place = folder / what.partition(" ")[0]
+    place.mkdir()
+    sheet.progress(f"writing {n:,} lines of {what}")
+    (place / "survey.json").write_bytes(survey.canonical)
+    write_lines(place / "lines.ndjson", survey, n)
+    command = [sys.executable, "-m", "deniably_client", "gather", "survey.json", "lines.ndjson"]
+    ours, theirs = list[float](), list[float]()
+    for number in range(rounds):
+        start = perf_counter()
+        subprocess.run([*command, "--to", f"set-{number}"], cwd=place, check=True,
+                       capture_output=True)  # fmt: skip
+        ours.append(perf_counter() - start)
+        start = perf_counter()
+        subprocess.run([sys.executable, "-c", _BARE, str(place)], check=True)
+        theirs.append(perf_counter() - start)
+    sheet.figure(f"deniably gather, {what}", rate(n / median(ours)))
+    found = median(one / other for one, other in zip(ours, theirs, strict=True))
+    sheet.figure("  times DuckDB's read, sort and write, unchecked", f"{found:.2f}",
+                 f"<= {GOAL_GATHER}", found <= GOAL_GATHER)  # fmt: skip
+
+
+_BARE = """import json, sys
+from pathlib import Path
+import duckdb
+place = Path(sys.argv[1])
+survey = json.loads((place / "survey.json").read_bytes())
+columns, fields = [], []
+for one in survey["questions"]:
+    name, mechanism = one["name"], one["mechanism"]
+    fields.append(f"{name} TINYINT[]")
+    if mechanism["omega"] == 1:
+        columns.append(f'"values".{name}[1]')
+    else:
+        named = (f'list_contains("values".{name}, {at})' for at in range(mechanism["k"]))
+        columns += [f"{one}::TINYINT" for one in named]
+duckdb.execute("set enable_progress_bar = false")
+duckdb.execute(f"copy (select {', '.join(columns)} from read_json('{place}/lines.ndjson',"
+    f" format='newline_delimited', columns={{'values': 'STRUCT({', '.join(fields)})'}})"
+    f" order by all) to '{place}/bare.parquet' (compression zstd)")"""
+
+
+def write_lines(to: Path, survey: Survey, n: int) -> None:
+    """Reports as devices send them, in no order."""
+    generator = np.random.default_rng(1)
+    names = sorted(question.name for question in survey.questions)
+    values = dict[str, list[str]]()
+    for question in survey.questions:
+        law = question.mechanism.law
+        assert isinstance(law, Supporting)
+        sets = np.sort(generator.random((n, law.k)).argsort(axis=1)[:, : law.size], axis=1)
+        values[question.name] = [str(one).replace(" ", "") for one in sets.tolist()]
+    head = f'","survey":"{survey.digest}","values":{{'
+    with to.open("w") as file:
+        for number, row in enumerate(zip(*(values[name] for name in names), strict=True)):
+            members = ",".join(f'"{name}":{one}' for name, one in zip(names, row, strict=True))
+            file.write(f'{{"id":"{number:032x}{head}{members}}}}}\n')
 
 
 _PROGRAM = """import sys

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 
 import msgspec
 import numpy as np
@@ -11,15 +11,12 @@ import numpy as np
 from deniably.core.errors import BadReport
 from deniably.survey.survey import Survey
 from deniably.workbench.files.tables import bounded_rows, pieces
+from deniably.workbench.files.usual_lines import RANDOMISED, STRATA, VALUES, UsualLines
 from deniably.workbench.packing import Layout, PackedField, Rows, WireBlock, layout
 from deniably.workbench.report_set import ReportSet, checked, of_rows
 
 _MOST = 10_000
 """Lines that are written or read at once."""
-RANDOMISED, VALUES = "randomised", "values"
-"""The key of the values in a line of an export, and in a report as devices send it."""
-STRATA = "strata"
-"""The key of what the link said, in both."""
 _Values = list[list[int] | None]
 
 
@@ -73,33 +70,43 @@ def packed_lines(survey: Survey, lines: Iterable[bytes]) -> tuple[Layout, Iterat
 
     Raises BadReport as ``read_ndjson``, here or when the blocks are read.
     """
-    blocks = _blocks(survey, lines)
-    first = next(blocks)
-    places = layout(survey, stratified=first.strata is not None)
-    return places, map(places.pack, chain([first], blocks))
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    first = next(numbered, None)
+    if first is None:
+        return layout(survey), iter(())
+    places = layout(survey, stratified=_line(survey, *first)[1] is not None)
+    return places, _packed(places, chain([first], numbered))
 
 
-def _blocks(survey: Survey, lines: Iterable[bytes]) -> Iterator[WireBlock]:
-    """At least one block, which may be empty."""
-    values, strata, stratified = list[_Values](), list[int](), None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value, stratum = _read(survey, line)
-            if stratified is None:
-                stratified = stratum is not None
-            if stratified is not (stratum is not None):
-                raise BadReport("some lines have strata, and others none", f"$.{STRATA}")
-        except BadReport as error:
-            raise BadReport(f"line {number}: {error}", "$") from None
+def _packed(places: Layout, lines: Iterator[tuple[int, bytes]]) -> Iterator[Rows]:
+    """Numbered lines, packed; one by one where they cannot be packed all at once."""
+    usual = UsualLines(places)
+    while some := list(islice(lines, _MOST)):
+        packed = usual.pack([line for _, line in some])
+        yield places.pack(_block(places, some)) if packed is None else packed
+
+
+def _block(places: Layout, lines: Iterable[tuple[int, bytes]]) -> WireBlock:
+    values, strata = list[_Values](), list[int]()
+    for number, line in lines:
+        value, stratum = _line(places.survey, number, line, places.stratified)
         values.append(value)
         if stratum is not None:
             strata.append(stratum)
-        if len(values) == _MOST:
-            yield WireBlock(values, strata if stratified else None)
-            values, strata = [], []
-    yield WireBlock(values, strata if stratified else None)
+    return WireBlock(values, strata if places.stratified else None)
+
+
+def _line(
+    survey: Survey, number: int, line: bytes, stratified: bool | None = None
+) -> tuple[_Values, int | None]:
+    """As ``_read``, with the number of the line in errors, and ``stratified`` as all lines are."""
+    try:
+        value, stratum = _read(survey, line)
+        if stratified is not None and stratified is not (stratum is not None):
+            raise BadReport("some lines have strata, and others none", f"$.{STRATA}")
+    except BadReport as error:
+        raise BadReport(f"line {number}: {error}", "$") from None
+    return value, stratum
 
 
 def _read(survey: Survey, line: bytes) -> tuple[_Values, int | None]:
