@@ -8,10 +8,11 @@ from random import Random
 from typing import Any
 
 from deniably.core.coins import Coins
+from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey, as_survey
-from deniably.workbench.files.lines import read_ndjson
-from deniably.workbench.report_set import ReportSet
+from deniably.workbench.files.lines import ndjson_of, read_ndjson
+from deniably.workbench.report_set import ReportSet, of_simulation
 
 OWN, OTHER = 31735754293, 1 << 32  # epsilon 2
 MILD = 5514847171  # epsilon 0.25
@@ -174,6 +175,8 @@ SHAPES: list[dict[str, Any]] = [
     _CLAIM | QUESTIONS[11],
 ]  # fmt: skip
 """A question for each shape of columns: a number, a set, some of the options or numbers."""
+LISTED = [*SHAPES[:3], _CLAIM | QUESTIONS[2], _CLAIM | QUESTIONS[8]]
+"""Questions with few enough reports to list them all."""
 
 
 def survey_of_everything(**changes: Any) -> Survey:
@@ -240,3 +243,19 @@ def reports_by_seed(survey: Survey, n: int, seed: int) -> ReportSet:
             yield randomise_answers(survey, answers, coins, strata=said).canonical
 
     return read_ndjson(survey, lines())
+
+
+def sent_lines(survey: Survey, n: int) -> list[bytes]:
+    """Reports as devices send them; of a survey that takes parts, some have one question."""
+    reports = of_simulation(randomise(simulate_people(survey, n)))
+    lines = b"".join(ndjson_of(reports.layout, [reports.rows])).splitlines()
+    found = list[bytes]()
+    for number, line in enumerate(map(json.loads, lines)):
+        values = line["randomised"]
+        if survey.part and number % 3 == 0:
+            values = dict([*values.items()][number % len(values) :][:1])
+        report = {"survey": survey.digest, "id": f"{number:032x}", "values": values}
+        if survey.strata:
+            report |= {"strata": line["strata"]}
+        found.append(json.dumps(report, sort_keys=True, separators=(",", ":")).encode())
+    return found

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.core.errors import BadReport
-from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.survey import Survey
 from deniably.workbench.files.lines import ndjson_of, read_ndjson
 from deniably.workbench.files.usual_lines import UsualLines
 from deniably.workbench.packing import Layout, Rows, WireBlock, layout
-from deniably.workbench.report_set import checked, of_simulation
-from support.every_type import SHAPES, survey_of_everything
+from deniably.workbench.report_set import checked
+from support.every_type import SHAPES, sent_lines, survey_of_everything
 
 SITES = {"site": ["north", "south"]}
 SURVEYS = {
@@ -28,23 +27,7 @@ SURVEYS = {
 }
 
 
-def sent(survey: Survey) -> list[bytes]:
-    """40 reports as devices send them; of a survey that takes parts, some have one question."""
-    reports = of_simulation(randomise(simulate_people(survey, 40)))
-    lines = b"".join(ndjson_of(reports.layout, [reports.rows])).splitlines()
-    found = list[bytes]()
-    for number, line in enumerate(map(json.loads, lines)):
-        values = line["randomised"]
-        if survey.part and number % 3 == 0:
-            values = dict([*values.items()][number % len(values) :][:1])
-        report = {"survey": survey.digest, "id": f"{number:032x}", "values": values}
-        if survey.strata:
-            report |= {"strata": line["strata"]}
-        found.append(json.dumps(report, sort_keys=True, separators=(",", ":")).encode())
-    return found
-
-
-LINES = {name: sent(survey) for name, survey in SURVEYS.items()}
+LINES = {name: sent_lines(survey, 40) for name, survey in SURVEYS.items()}
 
 
 def exported(survey: Survey, lines: Sequence[bytes]) -> list[bytes]:

@@ -50,12 +50,16 @@ def gather(survey: Path, lines: tuple[Path, ...], to: Path, rows: int) -> None:
     that nothing says when they came; and the definition and design. A report that no device can
     have made is an error that names its file and line, and nothing is written.
     """
-    from deniably.workbench.files.parts import write_parts
+    from deniably.workbench.engines.gathering import sorted_lines
+    from deniably.workbench.files.parts import write_parts, write_sorted_parts
 
     definition = read_definition(survey)
     try:
-        places, blocks = _packed(definition, lines)
-        found = write_parts(to, places, blocks, rows)
+        with sorted_lines(definition, lines) as ordered:
+            if ordered:
+                found = write_sorted_parts(to, *ordered, rows)
+            else:
+                found = write_parts(to, *_packed(definition, lines), rows)
     except (DeniablyError, ValueError) as error:
         raise click.ClickException(one_line(str(error))) from None
     finally:

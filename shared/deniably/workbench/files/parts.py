@@ -17,7 +17,7 @@ from deniably.workbench.columns import FileColumns, columns_in, columns_of
 from deniably.workbench.files.arrow import batch_of, filled_of, schema_of
 from deniably.workbench.files.design import design_of
 from deniably.workbench.files.needed import NoExport, library
-from deniably.workbench.files.tables import pieces
+from deniably.workbench.files.tables import even
 from deniably.workbench.files.whole import whole_folder
 from deniably.workbench.ordering import sorted_blocks
 from deniably.workbench.packing import Layout, Rows
@@ -25,8 +25,8 @@ from deniably.workbench.report_set import ReportSet, of_rows
 
 PART_ROWS = 10_000_000
 """Rows of a part, unless told otherwise."""
-_GROUP_ROWS = 1_000_000
-"""Rows of a row group: what an engine reads at once."""
+_GROUP_ROWS, _GROUP_BYTES = 1_000_000, 1 << 24
+"""The most rows of a row group, which an engine reads at once, and the most bytes, packed."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,16 @@ def write_parts(
     """Writes packed reports, in any order, into the new folder ``to``, ``rows`` to a part.
 
     They are sorted by content first, in bounded memory, so that no part says when they came.
+    Returns and raises as ``write_sorted_parts``.
+    """
+    return write_sorted_parts(to, places, sorted_blocks(blocks, places.width), rows)
+
+
+def write_sorted_parts(
+    to: Path, places: Layout, blocks: Iterable[Rows], rows: int = PART_ROWS
+) -> list[tuple[str, int]]:
+    """Writes packed reports that are sorted by content already, over all blocks.
+
     Returns the name and the number of rows of each part. Raises NoExport, and leaves nothing
     behind, where the folder is there already, there are no reports, or the disk refuses.
     """
@@ -86,8 +96,9 @@ def _written(
 ) -> Iterator[tuple[str, int]]:
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     schema = schema_of(arrow, columns)
-    ordered = pieces(sorted_blocks(blocks, columns.layout.width), _GROUP_ROWS)
-    for number, of_part in groupby(_cut(ordered, rows), itemgetter(0)):
+    group = min(_GROUP_ROWS, _GROUP_BYTES // columns.layout.width or 1)
+    groups = even(blocks, group)
+    for number, of_part in groupby(_cut(groups, rows), itemgetter(0)):
         name, count = f"part-{number + 1:05}.parquet", 0
         with parquet.ParquetWriter(folder / name, schema, compression="zstd") as writer:
             for _, some in of_part:

@@ -83,6 +83,20 @@ def pieces(blocks: Iterable[Rows], most: int) -> Iterator[Rows]:
             yield block[at : at + most]
 
 
+def even(blocks: Iterable[Rows], size: int) -> Iterator[Rows]:
+    """The same rows in blocks of ``size``, the last one smaller: where blocks end says nothing."""
+    held, count = list[Rows](), 0
+    for piece in pieces(blocks, size):
+        held.append(piece)
+        count += len(piece)
+        if count >= size:
+            whole = np.vstack(held)
+            yield whole[:size]
+            held, count = [whole[size:]], count - size
+    if count:
+        yield np.vstack(held)
+
+
 def _text(cells: list[Filled]) -> bytes:
     """Lines of cells: every cell as wide as its column's widest, and then without the gaps."""
     n = len(cells[0].values)

@@ -1,0 +1,215 @@
+"""Reads and sorts lines of reports with DuckDB, which uses all cores and as much disk as it needs.
+
+Every text that a report can have for a question is listed first, in the order of a report set, and
+each is checked as single reports are. DuckDB then only looks texts up. A line whose values are as
+long as their texts has nothing else in them, and nothing twice. So what DuckDB takes is what the
+reader of single lines takes, but that it forgives a comma before a closing bracket, and a long
+line. Where it does not take all lines, that reader is asked, which takes more forms and says what
+is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from glob import escape
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.bounded_files import check_file, file_lines
+from deniably.core.canonical import canonical
+from deniably.mechanisms.law import Law, Several, Supporting
+from deniably.survey.survey import Survey
+from deniably.workbench.files.needed import library
+from deniably.workbench.files.usual_lines import RANDOMISED, STRATA, VALUES
+from deniably.workbench.packing import Layout, PackedField, Rows, layout, reach
+
+_MOST = 10_000
+"""Reports that are listed for one question."""
+_MEMORY = "400MB"
+_AROUND, _BRACES = len('"":,'), len("{}") - len(",")
+"""Bytes of an object beside names and values: for each, and once, as no comma follows the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """All reports to a question: their ``texts``, in the order of a set, and how they are packed.
+
+    The first of the ``rows`` is that of nobody asked, which has no text.
+    """
+
+    texts: list[str]
+    rows: Rows
+
+
+def listed(field: PackedField) -> Listed | None:
+    """All reports to a question; None where they are too many to be listed."""
+    reports = [list(one) for one in _reports(field.question.mechanism.law)]
+    if not reports:
+        return None
+    for one in reports:
+        field.question.mechanism.check(one)
+    packed = field.pack(reports)
+    order = np.lexsort(packed.T[::-1])
+    texts = [msgspec.json.encode(reports[place]).decode() for place in order]
+    return Listed(texts, np.vstack([np.zeros((1, field.width), np.uint8), packed[order]]))
+
+
+def _reports(law: Law) -> Iterable[tuple[int, ...]]:
+    """All reports of a law, in any order; nothing where they are not listed."""
+    if isinstance(law, Several) or (isinstance(law, Supporting) and law.both):
+        return
+    if not isinstance(law, Supporting):
+        low, high = reach(law)
+        if high - low < _MOST:
+            yield from ((one,) for one in range(low, high + 1))
+        return
+    sizes = range(law.cell_count + 1) if law.size is None else [law.size]
+    if sum(comb(law.cell_count, size) for size in sizes) <= _MOST:
+        for size in sizes:
+            yield from combinations(range(law.cell_count), size)
+
+
+@contextmanager
+def sorted_lines(
+    survey: Survey, files: Sequence[Path]
+) -> Generator[tuple[Layout, Iterator[Rows]] | None]:
+    """The reports in lines of some files, sorted by content and packed, and how they are packed.
+
+    None where a line is none of the usual ones, or there are too many reports to a question to list
+    them: then nobody knows yet whether these are reports. Raises as ``file_lines``.
+    """
+    for file in files:
+        check_file(file)
+    first = next((line for file in files for line in file_lines(file) if line.strip()), b"")
+    form = _form(survey, first)
+    if form is None:
+        yield None
+        return
+    with TemporaryDirectory() as folder, closing(_connected(folder)) as connection:
+        yield _gathered(connection, form, files)
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """How lines look: with the values under ``key``, and with strata or without."""
+
+    places: Layout
+    key: str
+    questions: dict[str, Listed]
+
+    @property
+    def strata(self) -> list[str]:
+        """The texts of all strata, in the order of their numbers."""
+        return [canonical(one).decode() for one in self.places.survey.every_stratum]
+
+
+def _form(survey: Survey, line: bytes) -> _Form | None:
+    try:
+        found = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return None
+    places = layout(survey, stratified=STRATA in found)
+    questions = {name: listed(field) for name, field in places.fields.items()}
+    known = {name: one for name, one in questions.items() if one is not None}
+    if len(known) < len(questions):
+        return None
+    return _Form(places, RANDOMISED if RANDOMISED in found else VALUES, known)
+
+
+def _connected(folder: str) -> Any:
+    module = library("duckdb", "bulk")
+    settings = {"memory_limit": _MEMORY, "temp_directory": folder}
+    return module.connect(":memory:", config=settings)
+
+
+def _gathered(
+    connection: Any, form: _Form, files: Sequence[Path]
+) -> tuple[Layout, Iterator[Rows]] | None:
+    error: type[Exception] = library("duckdb", "bulk").Error
+    try:
+        connection.execute("set enable_progress_bar = false")
+        for name, texts in _lists(form).items():
+            connection.execute(f"create type {name} as enum ({', '.join(map(_text, texts))})")
+        connection.execute(_read(form), [[escape(str(file)) for file in files]])
+        [values] = connection.execute(_CHECK).fetchall()
+    except error:
+        return None
+    if values != (True,):
+        return None
+    return form.places, _rows(connection, form)
+
+
+def _lists(form: _Form) -> dict[str, list[str]]:
+    """The texts in each column of codes, by its name, in the order of the columns."""
+    found = {"s": form.strata} if form.places.stratified else {}
+    return found | {f"c{place}": one.texts for place, one in enumerate(form.questions.values())}
+
+
+def _read(form: _Form) -> str:
+    """The lines as codes, and whether each has nothing else. DuckDB fails for an unknown text."""
+    survey, names = form.places.survey, list(form.questions)
+    other = VALUES if form.key == RANDOMISED else RANDOMISED
+    paths = ", ".join(_text(f'$."{name}"') for name in names)
+    kinds = ", ".join(f"'{name}': 'JSON'" for name in (VALUES, RANDOMISED, STRATA))
+    columns = [f"x[{place + 1}]::varchar::c{place} as c{place}" for place in range(len(names))]
+    if form.places.stratified:
+        columns.insert(0, f"{STRATA}::varchar::s as s")
+    lengths = " + ".join(
+        f"coalesce(strlen(x[{place}]) + {len(name) + _AROUND}, 0)"
+        for place, name in enumerate(names, 1)
+    )
+    asked = " + ".join(f"(x[{place + 1}] is not null)::integer" for place in range(len(names)))
+    fine = (
+        f"(survey is null or survey = {_text(survey.digest)}) and {other} is null"
+        f" and {STRATA} is {'not' if form.places.stratified else ''} null"
+        f" and size = {lengths} + {_BRACES}"
+        f" and {asked} between {survey.least_asked} and {survey.asked}"
+    )
+    lines = (
+        f"read_json(?, format = 'newline_delimited', compression = 'none',"
+        f" columns = {{{kinds}, 'survey': 'VARCHAR'}})"
+    )
+    return (
+        f"create temp table reports as select {', '.join(columns)}, {fine} as fine from (select"  # noqa: S608  # our own SQL
+        f' json_extract("{form.key}", [{paths}]) as x, strlen("{form.key}") as size, survey,'
+        f" {other}, {STRATA} from {lines})"
+    )
+
+
+_CHECK = "select count(*) > 0 and count(*) filter (fine is not true) = 0 from reports"
+
+
+def _rows(connection: Any, form: _Form) -> Iterator[Rows]:
+    """The rows of the codes, in order; 0 stands for nobody asked."""
+    names = list(_lists(form))
+    codes = ", ".join(f"coalesce(enum_code({name})::integer + 1, 0)::usmallint" for name in names)
+    order = ", ".join(f"{name} nulls first" for name in names)
+    found = connection.sql(f"select {codes} from reports order by {order}")  # noqa: S608  # our own
+    for batch in library("pyarrow").RecordBatchReader.from_stream(found):
+        columns = [_codes(one) for one in batch.columns]
+        strata = columns.pop(0) - 1 if form.places.stratified else columns[0]
+        packed = [
+            question.rows[one]
+            for question, one in zip(form.questions.values(), columns, strict=True)
+        ]
+        yield form.places.beside(strata.astype(np.int64), packed)
+
+
+def _codes(column: Any) -> npt.NDArray[np.uint16]:
+    """A column of codes without a copy: ``to_numpy`` would load pandas, too."""
+    found = np.frombuffer(column.buffers()[1], np.uint16)
+    return found[column.offset : column.offset + len(column)]
+
+
+def _text(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
