@@ -436,7 +436,12 @@ class Device:
         ledger = charge(memory.ledger, entries, self.limits, since)
         return Cost(before, spent(ledger, *whose, since), total_loss(ledger), leaving)
 
-    def answer(self, answers: Mapping[str, object], changed: Collection[str] = ()) -> Receipt:
+    def answer(
+        self,
+        answers: Mapping[str, object] | None = None,
+        changed: Collection[str] = (),
+        **named: object,
+    ) -> Receipt:
         """Randomise the true answers, keyed by question name, and submit the report.
 
         An answer is the name or label of a choice, a list of these (select_multiple), a number, or
@@ -453,8 +458,13 @@ class Device:
 
         Raises BadAnswer, BadLink, BudgetSpent and WavesSent before anything is drawn or sent,
         AlreadyAnswered where there is no memory, MemoryUnusable, and what ``trade`` and ``resend``
-        raise.
+        raise. Raises TypeError for answers that are not one mapping.
         """
+        if answers is None or named:
+            some = next(iter(named), self.survey.questions[0].name)
+            raise TypeError(
+                f'answers are one mapping, with the names of questions: answer({{"{some}": ...}})'
+            )
         if self.memory is None and not changed and self.kept is not None:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
         survey, author, drawn = self.survey, self.author, self.questions

@@ -34,6 +34,16 @@ MOST = 100_000
 _WORKERS = 4
 
 
+def _no_table(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Say where the answers in a table are tried, to who looks for that here."""
+    if value is not None:
+        raise click.UsageError(
+            "rehearse makes people up: --people 1000 says how many. What the answers in a table"
+            f" would give, deniably simulate SURVEY.yaml --truth {one_line(value)} shows, without a"
+            " server"
+        )
+
+
 @click.command()
 @click.argument("url")
 @click.option(
@@ -43,6 +53,7 @@ _WORKERS = 4
     show_default=True,
     help="So many answer.",
 )
+@click.option("--people-from", "table", hidden=True, expose_value=False, callback=_no_table)
 @click.option("--yes", is_flag=True, help="Do not ask, also where the server is elsewhere.")
 def rehearse(url: str, people: int, yes: bool) -> None:
     """Let made-up people answer the survey at URL, to see what its results look like.

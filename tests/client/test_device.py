@@ -483,3 +483,11 @@ def test_a_device_that_is_asked_some_questions_sends_those_it_drew(server: Serve
 
     assert len(drawn) == 2
     assert list(receipt.losses) == drawn
+
+
+def test_answers_by_keyword_are_refused_with_the_call_that_is_right(device: Device) -> None:
+    for wrong in ({"sick": 999}, {}):
+        with pytest.raises(TypeError, match="answers are one mapping") as refused:
+            device.answer(**wrong)  # type: ignore[arg-type]
+        assert "999" not in str(refused.value)
+        assert ('answer({"sick": ...})' in str(refused.value)) == bool(wrong)

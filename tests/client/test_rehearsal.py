@@ -118,3 +118,12 @@ def test_an_address_that_is_none_is_a_mistake_in_the_command() -> None:
 
     assert done.exit_code == 2
     assert "a survey's address looks like" in done.output
+
+
+def test_who_asks_for_people_from_a_table_is_told_where_these_are_tried(own_server: Server) -> None:
+    done = rehearse(f"{own_server.url}/s/w", "--people-from", "table.csv")
+
+    assert done.exit_code == 2
+    said = " ".join(done.output.split())
+    assert "deniably simulate SURVEY.yaml --truth table.csv" in said
+    assert "--people-from" not in rehearse("--help").output

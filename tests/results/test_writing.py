@@ -186,6 +186,7 @@ def test_methods_name_every_question_every_epsilon_and_only_listed_sources(name:
     for question in publication.result.questions:
         assert "All questions were" in body or f"“{question.short}”" in body
         assert f"epsilon {question.epsilon}" in body
+        assert question.method in body or randomiser(question).name in question.method
     assert f"epsilon {publication.result.total['epsilon']}" in body
     assert asked.digest in body
     assert "exp(" in body

@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 from deniably.authoring.compiling import publish_text
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
+from deniably_server.storage.tables.tokens import id_in
 from support.material import a_report, assert_problem, new_token, signed, survey_named
 
 RULES = {"minimum": 3, "while_open": True, "to": "analysts"}
@@ -184,3 +185,25 @@ def test_an_author_writes_it_in_one_word() -> None:
     )
 
     assert b'"results":{"minimum":100,"to":"analysts","while_open":false}' in survey.canonical
+
+
+@pytest.mark.parametrize("path", [one for one in PATHS if "workplace" not in one])
+def test_an_author_reads_the_own_closed_surveys_and_no_others(
+    app: Flask, client: FlaskClient, path: str
+) -> None:
+    store = app.extensions["deniably"]
+    own, other = (new_token(store, "author") for _ in range(2))
+    survey = survey_named("private", results=RULES)
+    store.publish(survey, signed(survey), token=id_in(own))
+    for _ in range(9):
+        store.add(survey, a_report(survey))
+
+    def get(token: str) -> Any:
+        answer = client.get(path, headers={"Authorization": f"Bearer {token}"})
+        answer.get_data()
+        return answer
+
+    assert "that are closed" in assert_problem(get(own), 403, "forbidden")["detail"]
+    store.close_survey("private")
+    assert get(own).status_code == 200
+    assert "published with it" in assert_problem(get(other), 403, "forbidden")["detail"]

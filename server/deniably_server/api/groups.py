@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from flask import Blueprint, Response, render_template, request
 
 from deniably.estimation.clusters import clusters
@@ -31,6 +33,7 @@ blueprint = Blueprint("groups", __name__)
 
 _GROUPS: QueryParameters = {"question!": NAMED, "count": {"type": "integer", "minimum": 1}}
 _MOST_GROUPS = 12
+_LIBRARY = "sklearn"
 
 
 @blueprint.get("/api/surveys/<name>/groups")
@@ -117,7 +120,10 @@ def _paper(question: Point, found: GroupsResult) -> Paper:
 
 
 def group_links(survey: Survey) -> list[tuple[str, str]]:
-    """Addresses below the dashboard with their texts: 2 to 5 groups for each point question."""
+    """Addresses below the dashboard with their texts: 2 to 5 groups for each point question; none
+    on a server without the library that finds them."""
+    if find_spec(_LIBRARY) is None:
+        return []
     return [
         (f"groups?question={question.name}&count={count}", f"{question.label}: {count} groups")
         for question in survey.questions

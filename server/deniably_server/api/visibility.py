@@ -9,7 +9,7 @@ from deniably.core.counting import counted
 from deniably.results.subgroups import all_shown
 from deniably.survey.survey import Survey
 from deniably.workbench.packing import Layout, layout
-from deniably_server.errors import Hidden
+from deniably_server.errors import Forbidden, Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require
 from deniably_server.storage.store import Store
@@ -45,7 +45,7 @@ def visible_survey(name: str) -> VisibleSurvey:
     state = store.state(name)  # before the tally: a closed survey's tally is final
     rules = survey.results
     if rules.to == "analysts":
-        require("analyst", name)  # the rules below hold for analysts, too
+        _require_reader(store, survey)  # the rules below hold for analysts, too
     if state == "open" and not rules.while_open:
         raise Hidden(
             "the results are shown once the survey is closed, and from"
@@ -66,6 +66,23 @@ def visible_survey(name: str) -> VisibleSurvey:
     # After the tally, so that every respondent counted there is among the invited.
     invited = store.issued(name) if survey.invited is True else None
     return VisibleSurvey(survey, state, invited, (survey.digest, state, *counts, invited))
+
+
+def _require_reader(store: Store, survey: Survey) -> None:
+    """Raise Unauthorised or Forbidden unless the token is an analyst's, or that of the author who
+    published the survey, which is closed."""
+    token = require("analyst", survey.name, or_role="author")
+    if token.role == "analyst":
+        return
+    if store.owner(survey.name) != token.id:
+        raise Forbidden(
+            "this needs an analyst's token: an author's token reads only surveys that were"
+            " published with it"
+        )
+    if store.state(survey.name) == "open":
+        raise Forbidden(
+            "this needs an analyst's token: an author's token reads surveys that are closed"
+        )
 
 
 def withheld(survey: Survey) -> str:
@@ -89,7 +106,7 @@ def given_out_survey(name: str) -> Survey:
     store = current_store()
     survey = store.survey(name)
     if survey.results.reports_to == "analysts":
-        require("analyst", name)
+        _require_reader(store, survey)
     check_given_out(store, survey)
     return survey
 

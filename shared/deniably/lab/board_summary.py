@@ -13,6 +13,19 @@ from deniably.wording.first_page import first_page
 from deniably.wording.words import Words
 
 _BLANK = "________"
+_FACTS = {
+    "controller": "study.controller",
+    "legal_basis": "study.legal_basis",
+    "retention": "study.retention",
+    "consent": "study.consent",
+}
+_CHECKED = {
+    "proved": "dossier.checked_proved",
+    "replayed": "dossier.checked_replayed",
+    "in part": "dossier.checked_part",
+    "counted": "dossier.checked_counted",
+    "failed": "dossier.checked_failed",
+}
 
 
 def summary(
@@ -39,14 +52,14 @@ def summary(
     if margin is not None:
         points = words.decimal(f"{100 * margin:.1f}")
         lines.append((words("dossier.worth"), words("dossier.worth_text", count=n, margin=points)))
-    verdict = words(f"dossier.checked_{outcome.removeprefix('in ')}")
+    verdict = words(_CHECKED[outcome])
     lines += [
         (words("dossier.checked"), verdict),
         (words("dossier.open_risks"), words("dossier.open_risks_text")),
     ]
     blank = f"{_BLANK} ({words('dossier.blank')})"
     for key in STUDY_FACTS:
-        label = words(f"study.{key}", text="").rstrip(" \N{NO-BREAK SPACE}:：")
+        label = words(_FACTS[key], text="").rstrip(" \N{NO-BREAK SPACE}:：")
         lines.append((label, facts.get(key) or blank))
     contact = survey.contact if isinstance(survey.contact, str) else blank
     lines += [(words("dossier.contact"), contact), (words("dossier.signed"), _BLANK)]
@@ -69,5 +82,6 @@ def _told(survey: Survey, words: Words) -> Iterator[str]:
 
 
 def _readers(survey: Survey, words: Words) -> str:
-    who = "analysts" if survey.results.to == "analysts" else "all"
-    return words(f"dossier.readers_{who}", count=survey.results.first_shown)
+    for_analysts = survey.results.to == "analysts"
+    who = "dossier.readers_analysts" if for_analysts else "dossier.readers_all"
+    return words(who, count=survey.results.first_shown)

@@ -181,11 +181,13 @@ def _randomised(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         alike.setdefault((randomiser(one), protection), []).append(one)
     for (used, protection), some in alike.items():
         how = f": {used.report}" if used.report else ""
+        # As the results call it, where that is another name.
+        shown = f"{some[0].method}; " if used.name not in some[0].method else ""
         all_ = len(alike) == 1 and len(some) > 1
         which = "All questions" if all_ else quoted([one.short for one in some])
         yield (
             f"{which} {'was' if len(some) == 1 else 'were'} asked by {used.name}"
-            f"{draft.source(*used.sources)}{how} ({protection.words}"
+            f"{draft.source(*used.sources)}{how} ({shown}{protection.words}"
             f"{' each' if len(some) > 1 else ''})."
         )
 
