@@ -121,19 +121,18 @@ def _of_values(
 
 def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
     """The report of each survey. Raises BadReport."""
-    bodies: dict[str, bytes] = {}
+    found: dict[str, Report] = {}
     for body in sent:
         report = read_report(body)
         if canonical(msgspec.to_builtins(report)) != body:
             raise BadReport("the report is not canonical JSON: what is free could carry an answer")
-        if bodies.setdefault(report.survey, body) != body:
+        if found.setdefault(report.survey, report) != report:
             raise BadReport("what is sent again is another report")
-    if list(bodies) != [survey.digest for survey in surveys]:
+    if list(found) != [survey.digest for survey in surveys]:
         raise BadReport("the reports are not those of the survey", "$.survey")
-    found = [read_report(body) for body in bodies.values()]
-    for survey, report in zip(surveys, found, strict=True):
+    for survey, report in zip(surveys, found.values(), strict=True):
         report.check(survey)
-    return found
+    return list(found.values())
 
 
 def inputs(survey: Survey, chosen: Sequence[MechanismInput]) -> dict[str, MechanismInput]:

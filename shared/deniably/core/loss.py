@@ -37,7 +37,9 @@ class Loss:
 
     def __add__(self, other: Loss) -> Loss:
         return Loss(
-            self.odds * other.odds, self.exponent + other.exponent, self.delta + other.delta
+            self.odds * other.odds,
+            _sum(self.exponent, other.exponent),
+            _sum(self.delta, other.delta),
         )
 
     def __lt__(self, other: Loss) -> bool:
@@ -71,6 +73,11 @@ class Loss:
     def _ln(self) -> Decimal:
         with localcontext(prec=50):
             return _ln(self.odds) + Decimal(self.exponent.numerator) / self.exponent.denominator
+
+
+def _sum(first: Fraction, second: Fraction) -> Fraction:
+    """first + second. Most exponents and deltas are 0, and a sum of fractions takes long."""
+    return first + second if first and second else first or second
 
 
 @lru_cache(maxsize=1024)  # a survey asks for the same few again and again
