@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from bisect import bisect
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import cache
@@ -11,6 +13,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from deniably.authoring.compiling import publish_text
+from deniably.survey.questions import Point
 from deniably.survey.report import read_report
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
@@ -165,6 +168,68 @@ def test_every_type_is_answered_checked_sent_and_wiped(phone: Watched, server: S
         assert set(phone.page.evaluate(all_of)) == {""}, which
     with closing(Store(str(server.database))) as store:
         assert store.tally("everything") == store.recount("everything")
+
+
+TAP_EVERYWHERE = """() => {
+  const form = document.querySelector("form[data-question=home]");
+  form.hidden = false;
+  const map = form.querySelector("svg"), fields = [...form.querySelectorAll("input")];
+  const { left, bottom, width, height } = map.getBoundingClientRect();
+  return Array.from({ length: 41 * 41 }, (_, index) => {
+    const at = [Math.floor(index / 41), index % 41];
+    const [x, y] = at.map((one) => (one + 0.5) / 41);
+    const where = { clientX: left + x * width, clientY: bottom - y * height, bubbles: true };
+    map.dispatchEvent(new MouseEvent("click", where));
+    const { e, f } = map.querySelector("circle").transform.baseVal[0].matrix;
+    return [fields.map(({ value }) => value), [e, f]];
+  });
+}"""
+
+
+def test_a_tap_on_a_map_writes_the_numbers_of_the_place_and_marks_it(everything: Watched) -> None:
+    for index, (numbers, place) in enumerate(everything.page.evaluate(TAP_EVERYWHERE)):
+        east, north = divmod(index, 41)
+        assert numbers == [str(east - 20), str(north - 20)]
+        assert place == pytest.approx([(east + 0.5) / 0.41, 100 - (north + 0.5) / 0.41])
+
+
+def test_the_lines_of_a_map_part_the_areas_that_are_randomised(everything: Watched) -> None:
+    """41 numbers a side in 8 areas: one has a number more than the others."""
+    (home,) = (each for each in EVERYTHING.questions if isinstance(each, Point))
+    path = everything.page.locator(".place path").first.get_attribute("d") or ""
+    across = [float(x) for x in re.findall(r"M([\d.]+) 0v100", path)]
+    up = [100 - float(y) for y in re.findall(r"M0 ([\d.]+)h100", path)]
+
+    assert across == pytest.approx(up)
+    for number in range(41):
+        area = bisect(across, (number + 0.5) / 0.41)
+        assert area == home.encode_part(0, number - 20) == home.encode_part(1, number - 20)
+
+
+def test_written_numbers_are_shown_on_the_map_and_none_are_not(everything: Watched) -> None:
+    everything.page.evaluate("document.querySelector('form[data-question=home]').hidden = false")
+    form = everything.page.locator("form[data-question=home]")
+    picture = form.locator(".place svg")
+    nothing = picture.inner_html()
+    east, north = form.locator("input").all()
+
+    east.fill("-70")
+    assert picture.inner_html() == nothing
+    north.fill("20")
+    place = form.locator("circle").get_attribute("transform") or ""
+    assert place.startswith("translate(1.2195"), "the nearest bound"
+    north.fill("north")
+    assert picture.inner_html() == nothing
+
+
+def test_an_answer_that_is_wiped_is_wiped_from_the_map(everything: Watched) -> None:
+    picture = everything.page.locator("form[data-question=home] .place svg")
+    nothing = picture.inner_html()
+    everything.page.evaluate(TAP_EVERYWHERE)
+    assert picture.inner_html() != nothing
+    everything.page.evaluate(RESET)
+
+    assert picture.inner_html() == nothing
 
 
 def test_a_part_may_have_a_name_that_every_object_has(phone: Watched) -> None:

@@ -49,7 +49,7 @@ from deniably_server.api.visibility import layout_given_out
 from deniably_server.api.waves import wave_links
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
-from deniably_server.web import language
+from deniably_server.web import language, place_map
 from deniably_server.web.icon_array import dots, place
 from deniably_server.web.operation import PAGE, TOKEN, Operation
 
@@ -129,6 +129,7 @@ def _form(asked: _Form) -> str:
         explain=explain,
         dots=dots,
         place=place,
+        borders=place_map.borders,
         OFTEN=OFTEN,
         first=first_page(survey, words),
         rates=guessing(survey),

@@ -21,6 +21,8 @@ export function prepare(forms, definition) {
     form.addEventListener("change", ({ target }) => {
       if (target instanceof HTMLInputElement && target.type === "checkbox") exclude(form, target);
     });
+    const map = form.querySelector(".place svg");
+    if (map) prepareMap(form, map);
   }
 }
 
@@ -147,6 +149,59 @@ function counted(input, given) {
  */
 const caption = (form, input) =>
   form.querySelector(`label[for="${CSS.escape(input.id)}"]`)?.textContent ?? "";
+
+// --- a place on a map -------------------------------------------------------------------------
+
+/**
+ * Lets people tap a place, which writes its numbers, and shows the place of the numbers written.
+ * @param {HTMLFormElement} form
+ * @param {Element} map
+ */
+function prepareMap(form, map) {
+  const dot = map.querySelector("circle");
+  const show = () => {
+    dot?.removeAttribute("transform"); // and nothing is left of where it was
+    if (!("answer" in numbers(form))) return;
+    const [x = 0, y = 0] = boxes(form).map(placeOf);
+    dot?.setAttribute("transform", `translate(${x} ${100 - y})`);
+  };
+  form.addEventListener("input", show);
+  form.addEventListener("reset", () => dot?.removeAttribute("transform"));
+  map.addEventListener("click", (event) => {
+    const { clientX, clientY } = /** @type {MouseEvent} */ (event);
+    const { left, bottom, width, height } = map.getBoundingClientRect();
+    const parts = [(clientX - left) / width, (bottom - clientY) / height];
+    boxes(form).forEach((input, index) => (input.value = numberAt(input, parts[index] ?? 0)));
+    show();
+  });
+}
+
+/**
+ * The first and the last number of a field, and the step.
+ * @param {HTMLInputElement} input
+ */
+const range = ({ dataset: { low, high, step } }) => [Number(low), Number(high), Number(step)];
+
+/**
+ * The number at a part of the way, on which each has as much room as the others.
+ * @param {HTMLInputElement} input
+ * @param {number} part
+ */
+function numberAt(input, part) {
+  const [low = 0, high = 0, step = 1] = range(input);
+  const given = low + Math.floor(part * Math.round((high - low) / step + 1)) * step;
+  return String(Number(given.toFixed(9)));
+}
+
+/**
+ * Where the number written is on its way, in per cent.
+ * @param {HTMLInputElement} input
+ */
+function placeOf(input) {
+  const [low = 0, high = 0, step = 1] = range(input);
+  const given = Math.min(Math.max(Number(parseNumber(input.value).given), low), high);
+  return (100 * (given - low + step / 2)) / (high - low + step);
+}
 
 // --- small questions --------------------------------------------------------------------------
 

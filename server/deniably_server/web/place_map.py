@@ -1,0 +1,29 @@
+"""The map that a form offers beside two fields: its areas, where and as wide as they are.
+
+Whoever cannot see or tap it has the fields, which say the same.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from deniably.core.languages.html import Html
+from deniably.survey.parts import Range
+from deniably.survey.questions import Point
+
+SIDE = 100
+"""Units of a side of the picture; the first part runs to the right, the second upwards."""
+
+
+def borders(question: Point) -> Html:
+    """The commands of a path that draws the lines between the areas."""
+    across, up = (_between(part.range, question.grid) for part in question.parts)
+    lines = [Html.filled("M{x:.4g} 0v{side}", x=x, side=SIDE) for x in across]
+    lines += [Html.filled("M0 {y:.4g}h{side}", y=SIDE - y, side=SIDE) for y in up]
+    return Html.joined("", lines)
+
+
+def _between(side: Range, cells: int) -> list[float]:
+    """Where areas meet along a side: an area is as wide as it has numbers."""
+    count = side.positions
+    return [SIDE * ceil(cell * count / cells) / count for cell in range(1, cells)]
