@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import reduce
+from operator import add as plus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,7 +105,7 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     "reports",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(exists=True, path_type=Path),
     metavar="REPORTS",
 )
 @click.option(
@@ -111,6 +113,15 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     help="The tally file to write, which must not be there yet.",
+)
+@click.option(
+    "--add",
+    type=_FILE,
+    metavar="TALLY",
+    help="A tally file, such as yesterday's, whose counts are added, with the same pairs.",
+)
+@click.option(
+    "--merge", is_flag=True, help="REPORTS are tally files, which are added up; nothing is counted."
 )
 @click.option(
     "--engine",
@@ -134,8 +145,8 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
 )
 @click.option("--memory", default="400MB", show_default=True, help="What duckdb may hold.")
 def tally(
-    reports: tuple[Path, ...], to: Path, name: str, master: str | None,
-    pairs: tuple[tuple[str, str], ...], memory: str,
+    reports: tuple[Path, ...], to: Path, add: Path | None, merge: bool, name: str,
+    master: str | None, pairs: tuple[tuple[str, str], ...], memory: str,
 ) -> None:  # fmt: skip
     """Count the report set in the folder REPORTS with an engine, into a tally file.
 
@@ -146,27 +157,78 @@ def tally(
     one has the reports that results need. `deniably results --tally` estimates from it. Reports
     that no device can have made are counted by question, named and left out; a file that is cut
     short is an error. With spark, every machine must see the folder under the same path.
+
+    Beside the tally file, in a file for you alone whose name ends in .files.json, stand the digests
+    of the files that were counted. With `--add` and `--merge` a file that was counted already is an
+    error. Do not pass these digests on: that of a small file gives its reports away.
     """
-    from deniably.workbench.engines.tally_file import tally_text
+    if master and name != "spark":
+        raise click.UsageError("--master is for --engine spark")
+    if merge and (add or pairs):
+        raise click.UsageError("--merge adds tally files up, and takes neither --add nor --pair")
+    try:
+        if merge:
+            _merge(reports, to)
+        else:
+            _count(reports, to, add, pairs, lambda: _engine(name, master, memory))
+    except (DeniablyError, ValueError, OSError) as error:
+        raise click.ClickException(one_line(str(error))) from None
+
+
+def _count(
+    folders: Sequence[Path], to: Path, add: Path | None, pairs: Sequence[tuple[str, str]],
+    open_engine: Callable[[], AbstractContextManager[CountingEngine]],
+) -> None:  # fmt: skip
+    from deniably.workbench.engines.counted_files import check_disjoint, digests_of, read_digests
     from deniably.workbench.engines.tallying import tally_set
     from deniably.workbench.files.parts import open_parts, together
 
-    if master and name != "spark":
-        raise click.UsageError("--master is for --engine spark")
-    try:
-        parts = together([open_parts(one) for one in reports])
-        with _engine(name, master, memory) as engine:
-            found = tally_set(parts, engine, pairs)
-        with to.open("xb") as file:
-            file.write(tally_text(found))
-    except FileExistsError:
-        raise click.ClickException(f"{to} is there already; a tally replaces nothing") from None
-    except (DeniablyError, ValueError, OSError) as error:
-        raise click.ClickException(one_line(str(error))) from None
+    sets = [open_parts(one) for one in folders]
+    parts = together(sets)
+    before, known = None, list[tuple[str, list[str]]]()
+    if add:
+        before, known = _read_tally(add), [(str(add), read_digests(add))]
+        pairs = pairs or [*before.pairs]
+    named = zip(map(str, folders), map(digests_of, sets), strict=True)
+    digests = check_disjoint([*known, *named])
+    with open_engine() as engine:
+        found = tally_set(parts, engine, pairs)
+    _write(to, before + found if before else found, digests)
     click.echo(f"{found.n:,} reports in {counted(len(parts.files), 'file')} counted: {to}")
+    if before:
+        click.echo(f"With those of {add}: {before.n + found.n:,} reports")
     if parts.columns.strata and not found.stratified:
         click.echo(_of_all(found))
     _say_what_is_left_out(found)
+
+
+def _merge(tallies: Sequence[Path], to: Path) -> None:
+    from deniably.workbench.engines.counted_files import check_disjoint, read_digests
+
+    digests = check_disjoint([(str(one), read_digests(one)) for one in tallies])
+    found = reduce(plus, map(_read_tally, tallies))
+    _write(to, found, digests)
+    click.echo(f"{found.n:,} reports in {counted(len(tallies), 'tally file')}: {to}")
+    _say_what_is_left_out(found)
+
+
+def _read_tally(file: Path) -> TalliedSet:
+    """The counts in a tally file. Raises NoExport, which names it."""
+    from deniably.core.bounded_files import read_file
+    from deniably.workbench.engines.tally_file import read_tally
+    from deniably.workbench.files.needed import NoExport
+
+    try:
+        return read_tally(read_file(file))
+    except NoExport as error:
+        raise NoExport(f"{file}: {error}") from None
+
+
+def _write(to: Path, found: TalliedSet, digests: Sequence[str]) -> None:
+    from deniably.workbench.engines.counted_files import write_tally
+    from deniably.workbench.engines.tally_file import tally_text
+
+    write_tally(to, tally_text(found), digests)
 
 
 def _of_all(found: TalliedSet) -> str:

@@ -82,6 +82,23 @@ class TalliedSet:
     left_out: int = 0
     unfit: dict[str, int] = field(default_factory=dict[str, int])
 
+    def __add__(self, other: TalliedSet) -> TalliedSet:
+        """The counts of both together. Raises NoExport where they are not counts of the same."""
+        if self.survey.digest != other.survey.digest:
+            raise NoExport("these are counts of several surveys, or versions of one")
+        if self.stratified is not other.stratified:
+            keys, least = ", ".join(sorted(self.survey.strata or {})), self.survey.results.minimum
+            raise NoExport(
+                f"one has counts by {keys}, and the other has them of all together alone, as each"
+                f" stratum needs {counted(least, 'report')} to every question: their sum would tell"
+                " of fewer. Count more reports at once, such as those of several days"
+            )
+        if differ := self.pairs.keys() ^ other.pairs.keys():
+            raise NoExport(f"{' and '.join(min(differ))} are a pair of one of them alone")
+        strata = tuple(one + more for one, more in zip(self.strata, other.strata, strict=True))
+        unfit = dict(Counter(self.unfit) + Counter(other.unfit))
+        return TalliedSet(self.survey, strata, self.left_out + other.left_out, unfit)
+
     @property
     def n(self) -> int:
         """The number of reports that fit."""

@@ -1,0 +1,120 @@
+"""Which files a tally counted, by their digests, so that none is counted twice.
+
+They are kept in a file beside the tally file and not in it. A tally file is there to be passed on,
+and a digest gives a small file away: whoever lists all sets of five reports, and hashes each, finds
+the one with this digest, and with it every report, whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from deniably.core.bounded_files import read_file
+from deniably.core.canonical import canonical
+from deniably.core.errors import DeniablyError
+from deniably.workbench.files.needed import NoExport
+from deniably.workbench.files.parts import Parts
+
+VERSION = 1
+_Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    counted: int
+    tally: _Digest
+    files: list[_Digest]
+
+
+def digests_of(parts: Parts) -> list[str]:
+    """The digest of each file, with its folder's design.json before it.
+
+    Parts of two sets may well be equal by chance, where most reports are. They differ by the number
+    of reports and parts in the design. Raises NoExport where a file cannot be read.
+    """
+    try:
+        return [_digest(file) for file in parts.files]
+    except OSError as error:
+        raise NoExport(f"{error.filename}: {error.strerror}") from None
+
+
+def _digest(file: Path) -> str:
+    found = sha256((file.parent / "design.json").read_bytes())
+    with file.open("rb") as opened:
+        file_digest(opened, lambda: found)
+    return found.hexdigest()
+
+
+def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """All digests of some sets, each with its name; raises NoExport where two have one in common.
+
+    Within a set files are listed by its design, and may be equal.
+    """
+    seen, every = dict[str, str](), list[str]()
+    for name, digests in named:
+        if again := seen.keys() & {*digests}:
+            other = seen[min(again)]
+            raise NoExport(
+                f"{name} has a file that {other} has counted, and its reports would count twice. If"
+                " these are others, equal by chance, gather the lines of both together"
+            )
+        seen |= dict.fromkeys(digests, name)
+        every += digests
+    return sorted(every)
+
+
+def beside(tally: Path) -> Path:
+    """Where the digests of a tally file are: ``day.files.json`` beside ``day.json``."""
+    return tally.with_name(f"{tally.stem}.files.json")
+
+
+def write_tally(to: Path, text: bytes, digests: Sequence[str]) -> None:
+    """Write a new tally file and, for its owner alone, the digests of what it counted beside it.
+
+    Raises NoExport where one of them is there already, and OSError; then neither is written.
+    """
+    held = canonical(
+        {"counted": VERSION, "tally": sha256(text).hexdigest(), "files": list(digests)}
+    )
+    written = list[Path]()
+    try:
+        for path, content, mode in ((beside(to), held, 0o600), (to, text, 0o666)):
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+                written.append(path)
+                file.write(content)
+    except OSError as error:
+        for path in written:
+            path.unlink()
+        if isinstance(error, FileExistsError):
+            name = error.filename
+            raise NoExport(f"{name} is there already; a tally replaces nothing") from None
+        raise
+
+
+def read_digests(tally: Path) -> list[str]:
+    """The digests of the files that a tally file counted.
+
+    Raises NoExport where they are missing, or those of another tally file.
+    """
+    path = beside(tally)
+    try:
+        found = msgspec.json.decode(read_file(path), type=_File)
+        text = read_file(tally)
+    except FileNotFoundError:
+        raise NoExport(
+            f"{path} is missing. It says which files {tally.name} has counted, so that none counts"
+            " twice: copy it there, or count those files again"
+        ) from None
+    except (msgspec.DecodeError, OSError, DeniablyError) as error:
+        raise NoExport(f"{path}: {error}") from None
+    if found.counted != VERSION:
+        raise NoExport(f"{path} is of version {found.counted}, not {VERSION}")
+    if found.tally != sha256(text).hexdigest():
+        raise NoExport(f"{path} is of another tally file than {tally.name}")
+    return found.files
