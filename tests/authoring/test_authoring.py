@@ -435,7 +435,8 @@ def test_what_the_form_says_for_no_tick_is_no_choice_of_its_own(label: str) -> N
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", None), ("de-CH", None), ("zh-Hans", None), ("es", "en, de, fr, it, zh"),
+    [("en", None), ("de-CH", None), ("zh-Hans", None), ("pt-BR", None),
+     ("nl", "it speaks en, de, fr, it, es, pt, pl, tr, uk, ar, zh"),
      ("English", "did you mean en?"), ("deutsch", "did you mean de?")],
 )  # fmt: skip
 def test_a_language_that_the_form_does_not_speak_is_reported(

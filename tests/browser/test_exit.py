@@ -53,7 +53,7 @@ def other_language(phone: Watched) -> None:
     question(phone)
     phone.click("Back")
     phone.press(("details.languages summary", ""))
-    phone.press(("nav.languages a[hreflang=de]", ""))
+    phone.press(("nav.languages a[lang=de]", ""))
     phone.see("html[lang=de] #survey[data-kept]")
 
 

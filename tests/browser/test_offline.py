@@ -172,7 +172,7 @@ def test_the_last_language_and_the_policy_of_a_page_are_kept_and_no_page_that_wa
     before = {name: value for name, value in answer.headers.items() if name in POLICIES}
     phone.see("#survey[data-kept]")
     phone.press(("details.languages summary", ""))
-    phone.press(("nav.languages a[hreflang=de]", ""))
+    phone.press(("nav.languages a[lang=de]", ""))
     phone.see("html[lang=de] #survey[data-kept]")
     plugged.pull()
     again = phone.page.goto(f"{phone.url}/s/workplace")

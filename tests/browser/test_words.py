@@ -47,6 +47,12 @@ TITLES = {
     "de": "Leben am Arbeitsplatz: was Menschen bei der Arbeit erleben und verschweigen",
     "fr": "La vie au travail : ce que les gens vivent chaque jour sans le dire",
     "it": "La vita sul lavoro: ciò che le persone vivono ogni giorno e tacciono",
+    "es": "La vida en el trabajo: lo que la gente vive cada día y nunca cuenta a nadie",
+    "pt": "A vida no trabalho: o que as pessoas vivem todos os dias e nunca contam a ninguém",
+    "pl": "Życie w pracy: czego ludzie doświadczają na co dzień i o czym nikomu nie mówią",
+    "tr": "İş yerinde yaşam: insanların her gün yaşadığı ve kimseye anlatmadığı şeyler",
+    "uk": "Життя на роботі: що люди переживають щодня і про що нікому не розповідають",
+    "ar": "الحياة في العمل: ما يعيشه الناس كل يوم في مكان العمل ولا يقولونه لأحد من زملائهم أبدًا",
     "zh": "职场生活：人们在工作中经历了什么，哪些事情从来不会大声说出来，"
     "不会告诉同事，更不会告诉上司，以及这些事情到底有多常见",
 }
@@ -81,7 +87,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 # As in a page, which has its language and brings its texts.
 IN_A_PAGE = """
   const [language, texts, expression] = given;
-  const documentElement = { lang: language };
+  const documentElement = { lang: language, dir: language === "ar" ? "rtl" : "" };
   const block = { textContent: texts };
   const getElementById = (id) => (id === "words" ? block : null);
   globalThis.document = { documentElement, getElementById };
@@ -459,6 +465,41 @@ def test_what_is_wrong_with_a_number_and_what_it_counts_as_is_announced_in_the_l
     assert phone.words("[data-answer]") == shown
 
 
+def test_an_interface_written_from_right_to_left_is_mirrored(
+    visitor: Watched, axe: Callable[[Page], list[str]]
+) -> None:
+    """Exit on the left, the language, radio buttons and the start of the scale on the right."""
+    phone = visitor
+    phone.open("/s/arabic")
+    middle = phone.page.evaluate("innerWidth / 2")
+
+    def side(which: str) -> str:
+        box = phone.page.locator(which).first.bounding_box()
+        assert box, which
+        return "left" if box["x"] + box["width"] / 2 < middle else "right"
+
+    assert phone.page.evaluate("document.documentElement.dir") == "rtl"
+    assert phone.page.evaluate("document.documentElement.lang") == "ar"
+    assert side("#exit") == "left"
+    assert side("details.languages > summary") == "right"
+    assert side(".cues svg") == "right"
+    assert [side(f".ends span:nth-child({n})") for n in (1, 2)] == ["right", "left"]
+    rates, rail = guessing(ARABIC), phone.page.locator(".scale .rail").bounding_box()
+    mark = phone.page.locator(".scale .mark").bounding_box()
+    assert rail
+    assert mark
+    rate = float(rates.lowest + rates.highest) / 2
+    there = rail["x"] + rail["width"] * (2 - 2 * rate)
+    assert mark["x"] + mark["width"] / 2 == pytest.approx(there, abs=4), "50 is on the right"
+    assert axe(phone.page) == []
+    phone.press((".later summary", ""))
+    phone.press(("[data-go='1']", ""))
+    phone.wait("question")
+    assert side("form:visible label.choice input") == "right"
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert phone.page.evaluate(wide) <= 0
+
+
 def test_a_survey_written_from_right_to_left_keeps_its_layout(
     visitor: Watched, axe: Callable[[Page], list[str]]
 ) -> None:
@@ -471,7 +512,7 @@ def test_a_survey_written_from_right_to_left_keeps_its_layout(
             assert phone.page.evaluate(wide) <= 0, width
             assert axe(phone.page) == [], width
 
-    phone.open("/s/arabic")
+    phone.open("/s/arabic?language=en")
     is_right()
     phone.click("Start")
     for _ in range(2):

@@ -421,6 +421,8 @@ def test_above_the_limit_of_an_author_it_says_until_when(url: str) -> None:
 def test_a_day_is_written_as_the_language_does(language: str) -> None:
     written = {
         "en": "3 March 2027", "de": "3. März 2027", "fr": "3 mars 2027", "it": "3 marzo 2027",
+        "es": "3 de marzo de 2027", "pt": "3 de março de 2027", "pl": "3 marca 2027",
+        "tr": "3 Mart 2027", "uk": "3 березня 2027 р.", "ar": "3 مارس 2027",
         "zh": "2027年3月3日",
     }  # fmt: skip
     assert Words(language).day("2027-03-03") == written[language]

@@ -413,7 +413,7 @@ def test_it_speaks_the_languages_of_the_form(
 
     page = page_of(client, query_string={"language": language})
 
-    assert f'<html lang="{language}">' in page
+    assert f'<html lang="{language}"' in page
     for key in ("class.join", "class.scan", "class.guess", "class.reveal", "class.funnel"):
         assert words(key) in page
     assert words("class.reports", count=30) in page

@@ -368,6 +368,17 @@ def test_closing_says_how_many_reports_there_are_and_where_the_results(
     )
 
 
+def test_publishing_says_that_the_form_does_not_speak_the_language(
+    server: Server, file: Path
+) -> None:
+    file.write_text(SURVEY.replace("title:", "language: nl\ntitle:"), encoding="utf-8")
+
+    done = run(authoring.publish, file, "--server", server.url, token=server.token)
+
+    assert "health is published" in done.stdout
+    assert "language nl: the form does not speak it, so its buttons and" in done.stdout
+
+
 def test_publishing_a_closed_survey_again_says_that_it_is_closed(
     server: Server, file: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""The form in five languages: nothing left in English, and every text marked with its language."""
+"""The form in every language: nothing left in English, every text marked with its language."""
 
 from __future__ import annotations
 
@@ -143,8 +143,10 @@ def test_no_page_of_the_form_frightens(
         ("de", "?language=xx", "de"),
         ("de", "?language=", "de"),
         ("en", "?language=zh", "zh"),
-        ("ar", "", "en"),
-        ("ar", "?language=it", "it"),
+        ("fa", "", "en"),
+        ("fa", "?language=it", "it"),
+        ("ar", "", "ar"),
+        ("pt-BR", "", "pt"),
     ],
 )
 def test_the_interface_speaks_the_language_chosen_else_the_surveys_else_english(

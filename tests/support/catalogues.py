@@ -24,6 +24,13 @@ FORBIDDEN = {
     "fr": "mensonge* mentir mentez menti faux fausse* bruit* epsilon algorithme* anonym*",
     "it": "bugi* mentire menta mente mentito falso falsa falsi false rumor* epsilon algoritm*"
     " anonim*",
+    "es": "mentira* mentir miente* mienta* falso* falsa* ruido* épsilon epsilon algoritmo* anónim*",
+    "pt": "mentira* mentir mente minta falso* falsa* ruído* épsilon epsilon algoritmo* anônim*"
+    " anónim*",
+    "pl": "kłam* fałsz* szum* epsilon algorytm* anonim*",
+    "tr": "yalan* sahte* gürültü* epsilon algoritma* anonim*",
+    "uk": "брех* обман* фальш* шум* епсилон epsilon алгоритм* анонім*",
+    "ar": "كذب* الكذب* مزيف* زائف* ضوضاء* ضجيج* خوارزمي* مجهول* epsilon",
     "zh": "谎 假 噪 算法 匿名 ε epsilon",
 }
 

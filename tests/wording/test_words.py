@@ -14,7 +14,12 @@ from support.catalogues import CATALOGUES, pattern, texts
 from support.every_type import survey_of_everything
 
 ENGLISH = CATALOGUES["en"]
-FORMS = {"zh": {"other"}}
+FORMS = {
+    "pl": {"one", "few", "many"},
+    "uk": {"one", "few", "many"},
+    "ar": {"one", "two", "few", "many", "other"},
+    "zh": {"other"},
+}
 PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -63,6 +68,12 @@ def test_no_text_frightens_or_boasts(language: str) -> None:
         ("fr", "Une réponse fausse"),
         ("it", "Una risposta falsa"),
         ("it", "Il rumore"),
+        ("es", "Una respuesta falsa"),
+        ("pt", "O ruído protege"),
+        ("pl", "Ankieta anonimowa"),
+        ("tr", "Sahte bir yanıt"),
+        ("uk", "Алгоритм додає шум"),
+        ("ar", "تضيف خوارزمية ضوضاء"),
         ("zh", "您的设备会加入噪声"),
     ],
 )
@@ -82,6 +93,7 @@ def test_no_text_is_left_in_english() -> None:
         cognates = {
             "fr": {"start.questions"},
             "it": {"choice.no", "terminal.no"},
+            "es": {"choice.no", "terminal.no"},
             "zh": {"receipt.file"},
         }
         assert left == cognates.get(language, set()), language
@@ -95,13 +107,29 @@ def test_french_has_its_spaces_and_german_its_quotation_marks() -> None:
         assert not [key for key, text in texts(language) if '"' in text or "'" in text]
     for key, text in texts("de"):
         assert text.count("„") == text.count("“"), key
+    for key, text in texts("pl"):
+        assert text.count("„") == text.count("”"), key
+    for language in ("es", "it", "uk", "ar"):
+        for key, text in texts(language):
+            assert text.count("«") == text.count("»"), key
+
+
+def test_spanish_opens_its_questions_and_arabic_has_its_own_marks() -> None:
+    for key, text in texts("es"):
+        if key != "memory.choose":  # the terminal adds the end of the question
+            assert text.count("¿") == text.count("?"), key
+    for key, text in texts("ar"):
+        assert not re.search(r"[?;]|\w,\s", text), f"{key}: ؟ ؛ ،"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_people_are_addressed_with_respect(language: str) -> None:
-    """Sie, vous, Lei, 您: a survey comes from a stranger."""
+    """Sie, vous, Lei, usted, siz, ви, 您: a survey comes from a stranger. In Portuguese, Polish
+    and Arabic the form of address is that of other forms there."""
     familiar = {"de": r"\b(du|dein\w*|dir|dich)\b", "fr": r"\b(tu|toi|tes|ton|ta)\b",
-                "it": r"\b(tu|tuo|tua|tuoi|tue)\b", "zh": "你"}  # fmt: skip
+                "it": r"\b(tu|tuo|tua|tuoi|tue)\b", "es": r"\b(tú|tu|tus|te|ti)\b",
+                "pt": r"\b(tu|teu|tua|teus|tuas)\b", "tr": r"\b(sen|senin|sana|seni)\b",
+                "uk": r"\b(ти|твій|твоя|твоє|твої|тобі|тебе)\b", "zh": "你"}  # fmt: skip
     if language in familiar:
         found = re.compile(familiar[language], re.IGNORECASE)
         assert [key for key, text in texts(language) if found.search(text)] == []
@@ -116,6 +144,15 @@ def test_placeholders_are_filled_in_and_never_read_again() -> None:
     assert words("script.pair", name="{text}", text="b") == "{text}: b"
 
 
+def test_names_do_not_turn_a_sentence_round_that_is_written_from_right_to_left() -> None:
+    """Else a number after a Latin name would stand on the wrong side of it."""
+    told = Words("ar")("start.reports_analysts", who="Works Council 7")
+
+    assert "\u200fWorks Council 7\u200f" in told
+    assert "\u200f" not in Words("en")("start.reports_analysts", who="Works Council 7")
+    assert "\u200f" not in Words("ar")("start.questions", count=7)
+
+
 def test_an_unknown_key_or_a_missing_value_is_an_error() -> None:
     for language in LANGUAGES:
         with pytest.raises(KeyError):
@@ -126,8 +163,9 @@ def test_an_unknown_key_or_a_missing_value_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     ("tag", "language"),
-    [("de", "de"), ("de-CH", "de"), ("DE-at", "de"), ("zh-Hans-CN", "zh"), ("ar", "en"),
-     ("eng", "en"), ("", "en"), ("../../etc/passwd", "en")],
+    [("de", "de"), ("de-CH", "de"), ("DE-at", "de"), ("zh-Hans-CN", "zh"),
+     ("pt-BR", "pt"), ("ar-EG", "ar"), ("fa", "en"), ("eng", "en"), ("", "en"),
+     ("../../etc/passwd", "en")],
 )  # fmt: skip
 def test_a_language_falls_back_to_its_base_and_then_to_english(tag: str, language: str) -> None:
     assert Words(tag).language == language
@@ -141,10 +179,18 @@ def test_a_language_falls_back_to_its_base_and_then_to_english(tag: str, languag
         ("de", "0 Fragen", "1 Frage", "2 Fragen"),
         ("fr", "0 question", "1 question", "2 questions"),
         ("it", "0 domande", "1 domanda", "2 domande"),
+        ("es", "0 preguntas", "1 pregunta", "2 preguntas"),
+        ("pt", "0 pergunta", "1 pergunta", "2 perguntas"),
+        ("pl", "0 pytań", "1 pytanie", "2 pytania"),
+        ("tr", "0 soru", "1 soru", "2 soru"),
+        ("uk", "0 питань", "1 питання", "2 питання"),
+        ("ar", "0 سؤال", "سؤال واحد", "سؤالان"),
         ("zh", "0 个问题", "1 个问题", "2 个问题"),
     ],
 )
-def test_plurals_are_those_of_the_language(language: str, none: str, one: str, two: str) -> None:
+def test_small_plurals_are_those_of_the_language(
+    language: str, none: str, one: str, two: str
+) -> None:
     words = Words(language)
 
     assert [words("start.questions", count=count) for count in (0, 1, 2)] == [none, one, two]
@@ -157,6 +203,12 @@ def test_plurals_are_those_of_the_language(language: str, none: str, one: str, t
         ("de", "1.234.567", "2.981,5"),
         ("fr", "1\u202f234\u202f567", "2\u202f981,5"),
         ("it", "1.234.567", "2.981,5"),
+        ("es", "1.234.567", "2.981,5"),
+        ("pt", "1.234.567", "2.981,5"),
+        ("pl", "1\u00a0234\u00a0567", "2\u00a0981,5"),
+        ("tr", "1.234.567", "2.981,5"),
+        ("uk", "1\u00a0234\u00a0567", "2\u00a0981,5"),
+        ("ar", "1,234,567", "2,981.5"),
         ("zh", "1,234,567", "2,981.5"),
     ],
 )

@@ -142,7 +142,7 @@ def publish_definition(
     devices refuse it, unless ``anyway``, and where the server does.
     """
     from deniably.authoring.checking import refusals
-    from deniably.authoring.compiling import publish_text
+    from deniably.authoring.compiling import language_note, publish_text
     from deniably_server.commands.author_key import author_key
 
     with sentences(whence):
@@ -178,7 +178,7 @@ def publish_definition(
     click.echo(f"{'author':<10}  {signature.fingerprint}")
     for title, link in published.get("links", {}).items():
         click.echo(one_line(f"{title:<10}  {base(server)}{link}"))
-    for note in others:
+    for note in [*language_note(survey.language), *others]:
         click.echo(f"\n{printable(note)}")
     return published
 

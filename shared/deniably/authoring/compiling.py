@@ -84,7 +84,7 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
             " spend: split, or ask for two questions at least, or ask a product question"
         )
     of_numbers = [*distribution_warnings(survey), *width_notes(survey)]
-    return survey, [*notes, *_language_note(survey.language), *of_numbers]
+    return survey, [*notes, *language_note(survey.language), *of_numbers]
 
 
 def _check_public_reports(written: WrittenSurvey, survey: Survey) -> None:
@@ -221,7 +221,7 @@ def _hides(questions: Iterable[WrittenQuestion]) -> bool:
     return any(isinstance(one, Choosing) and one.show_if for one in questions)
 
 
-def _language_note(language: str) -> list[str]:
+def language_note(language: str) -> list[str]:
     """A note where the form has no texts in the survey's language."""
     if language.lower().split("-")[0] in LANGUAGES:
         return []

@@ -139,7 +139,7 @@ def _by(survey: Survey, words: Words) -> str:
     minutes = -(-survey.asked * _SECONDS // 60)
     what = words("start.minutes", what=asked, count=minutes)
     who = who_asks(survey)
-    return f"{who} · {what}" if who else what
+    return f"{words.isolated(who)} · {what}" if who else what
 
 
 def _marks(survey: Survey, rates: Guessing, words: Words) -> Iterator[Mark]:

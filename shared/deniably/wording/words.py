@@ -18,11 +18,12 @@ from types import MappingProxyType
 
 from deniably.wording.plurals import plural_form
 
-LANGUAGES = ("en", "de", "fr", "it", "zh")
+LANGUAGES = ("en", "de", "fr", "it", "es", "pt", "pl", "tr", "uk", "ar", "zh")
 """The languages of the interface. A survey may also be in any other language."""
 
 _LEFTWARDS = {"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "ug", "ur", "yi"}
 _LEFTWARDS_SCRIPTS = {"adlm", "arab", "hebr", "nkoo", "rohg", "syrc", "thaa"}
+_RIGHTWARDS = re.compile("[A-Za-zÀ-\u058f]")  # Latin to Armenian
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 Text = str | Mapping[str, str]
@@ -52,7 +53,7 @@ class Words:
         """The text of ``key``. Raises KeyError for an unknown key or a placeholder without value.
 
         Integers and Decimals are written in the language's style. ``count`` selects the plural
-        form.
+        form. In a language that is written from right to left, names in other scripts are isolated.
         """
         text = self._texts[key]
         if not isinstance(text, str):
@@ -82,8 +83,20 @@ class Words:
         """The texts whose keys start with one of these prefixes, for scripts."""
         return {key: text for key, text in self._texts.items() if key.startswith(prefixes)}
 
+    def isolated(self, text: str) -> str:
+        """A text with letters that go the other way, so that it turns nothing round beside it.
+
+        Right-to-left marks around it, in languages that are written so. Isolates would do it, too,
+        but no writer lets them through (``core/steering.py``).
+        """
+        if self.direction == "rtl" and _RIGHTWARDS.search(text):
+            return f"\u200f{text}\u200f"
+        return text
+
     def _written(self, value: object) -> str:
-        return self.number(value) if isinstance(value, int | Decimal) else str(value)
+        if isinstance(value, int | Decimal):
+            return self.number(value)
+        return self.isolated(str(value))
 
 
 def direction(language: str) -> str:

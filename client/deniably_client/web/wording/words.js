@@ -25,7 +25,7 @@ export function words(key, values = {}) {
   return form(text, Number(values["count"])).replace(/\{([a-z_]+)\}/g, (_, place) => {
     if (!Object.hasOwn(values, place)) throw new Error(`${key} needs ${place}`);
     const value = values[place] ?? "";
-    return typeof value === "number" ? number(value) : value;
+    return typeof value === "number" ? number(value) : isolated(value);
   });
 }
 
@@ -36,6 +36,12 @@ function form(text, count) {
   return text[rules.select(count)] ?? text["other"] ?? "";
 }
 
+/** @type {(text: string) => string} letters that go the other way turn nothing round beside them */
+const isolated = (text) =>
+  document.documentElement.dir === "rtl" && /[A-Za-z\u00c0-\u058f]/.test(text)
+    ? `\u200f${text}\u200f`
+    : text;
+
 /** @type {(whole: number) => string} 2981 is 2,981 in English, 2.981 in German */
 const number = (whole) => String(whole).replace(/\B(?=(\d{3})+$)/g, words("number.group"));
 
@@ -43,6 +49,7 @@ const number = (whole) => String(whole).replace(/\B(?=(\d{3})+$)/g, words("numbe
 export const day = (day) =>
   new Date(day).toLocaleDateString(document.documentElement.lang.replace(/^en$/, "en-GB"), {
     dateStyle: "long",
+    numberingSystem: "latn",
     timeZone: "UTC",
   });
 
