@@ -62,3 +62,22 @@ def test_the_order_is_certain_only_if_every_answer_is_clear_of_the_next(
     """ "Don't know" stands last whatever its size: it is no part of the order."""
     (card,) = cards(with_joint(*joint))
     assert (UNCERTAIN not in card.notes) == certain
+
+
+def test_the_scale_of_a_number_is_the_questions_also_where_answers_count_in_ranges() -> None:
+    """0 and 1 are asked together and count as 0.5; nobody was asked on a scale from 0.5."""
+    survey = compile_survey(
+        {
+            "name": "s", "title": "T",
+            "questions": [
+                {"name": "days", "type": "number", "label": "Days?", "odds": 3,
+                 "minimum": 0, "maximum": 60, "aim": "distribution"},
+            ],
+        }
+    )  # fmt: skip
+    (question,) = survey.questions
+    counts = Tally(1000, np.arange(1, question.report_mechanism.law.cell_count + 1) * 5)
+
+    (card,) = cards(result(survey, "closed", {"days": counts}))
+
+    assert card.line.note == "mean, on a scale from 0 to 60"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from deniably.results.comparison import AdjustedResult, DifferencesResult
 from deniably.results.difference_drawing import (
     difference_rows,
+    family,
     finding,
     forest,
     numbers,
@@ -125,3 +126,13 @@ def test_one_difference_is_said_without_talk_of_many(adjusted: float) -> None:
     said = statement(of(one("Yes", "No", 0.3, adjusted)))
 
     assert said == f"“Yes” and “No” {'differ' if adjusted < 0.05 else 'cannot be told apart'}."
+
+
+def test_a_difference_that_would_be_shown_alone_is_said_to_be_lost_among_many_tests() -> None:
+    """Else its interval, which leaves out 0, seems to say the contrary of its open dot."""
+    alone = of(one("A", "B", -0.20, 0.001), one("A", "C", 0.06, 0.09), one("B", "C", 0.21, 0.002))
+
+    assert "Tested alone, “A” and “C” would differ, too" in family(alone)
+    assert "among 3 tests this can be chance" in family(alone)
+    assert "Tested alone" not in family(CLEAR)
+    assert family(of(one("A", "B", 0.06, 0.09))) == ""

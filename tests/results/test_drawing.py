@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from deniably.results.drawing import axes, digits, graph, heat, plot, strip
 from deniably.results.drawing.row import Row, banded, difference_row, mean_row, share_row
+from deniably.results.drawing.trend import trend
 
 CENTS = st.integers(0, 1_000_000).map(lambda one: one / 1_000_000)
 INTERVALS = st.tuples(CENTS, CENTS).map(lambda ends: (min(ends), max(ends)))
@@ -409,3 +410,18 @@ def test_a_heat_table_shows_every_interval_and_hatches_what_may_be_nobody() -> N
     assert [one.findtext("span") for one in cells[:3]] == ["25 to 35", "0 to 6", "35 to 46"]
     assert [one.text for one in tree.findall("tbody/tr/th")] == ["None", "Other <>", "All"]
     assert all(one.get("scope") for one in tree.iter("th"))
+
+
+@pytest.mark.parametrize(
+    ("shares", "under"), [((0.2, 0.5), [True, False]), ((0.5, 0.2), [False, False])]
+)
+def test_no_line_to_the_next_wave_strikes_a_value(
+    shares: tuple[float, ...], under: list[bool]
+) -> None:
+    """The value stands under a line that goes up, and above one that goes down."""
+    rows = [share_row(f"wave {share}", share, (share - 0.1, share + 0.1)) for share in shares]
+    source = trend("Yes", rows, axes.of_shares(rows)).source
+
+    dots = [float(y) for y in re.findall(r'<circle [^>]*cy="([\d.]+)"', source)]
+    values = [float(y) for y in re.findall(r'<text class="val"[^>]* y="([\d.]+)"', source)]
+    assert [value > dot for value, dot in zip(values, dots, strict=True)] == under

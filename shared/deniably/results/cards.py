@@ -335,7 +335,8 @@ def _number(question: NumberResult, heads: Heads) -> _Drawn:
     above, notes = _dots(question, quantiles, range_, axis) if shape else (None, [])
     caption = f"{question.label}: mean and quantiles"
     table = strip.table(caption, rows, axis, heads=heads.shares, heading="Figure", above=above)
-    return replace(_one_mean(question.label, question.mean, heads), pictures=[table], notes=notes)
+    drawn = _one_mean(question.label, question.mean, heads, range_)
+    return replace(drawn, pictures=[table], notes=notes)
 
 
 def _dots(
@@ -374,15 +375,18 @@ def _dots(
     return plot.dots(places_, known, axis), notes
 
 
-def _one_mean(label: str, mean: MeanResult, heads: Heads) -> _Drawn:
+def _one_mean(
+    label: str, mean: MeanResult, heads: Heads, range_: tuple[str, str] | None = None
+) -> _Drawn:
+    """``range_`` is the question's, where answers count as the middle of a range of numbers."""
     axis = axes.of_numbers(*ends(mean.extent), mean.unit)
     row = shown.of_mean("Mean", mean)
     table = strip.table(f"{label}: mean", [row], axis, heads=heads.means, heading="Figure")
-    return _Drawn([table], replace(row, note=f"mean, {_on(mean)}"), own=axis)
+    return _Drawn([table], replace(row, note=f"mean, {_on(mean, range_)}"), own=axis)
 
 
-def _on(mean: MeanResult) -> str:
-    low, high = (axes.plain(one) for one in mean.extent)
+def _on(mean: MeanResult, range_: tuple[str, str] | None = None) -> str:
+    low, high = range_ or (axes.plain(one) for one in mean.extent)
     return f"on a scale from {low} to {with_unit(high, mean.unit)}"
 
 

@@ -62,14 +62,27 @@ def statement(found: DifferencesResult) -> str:
 
 
 def family(found: DifferencesResult) -> str:
-    """How the tests were adjusted for being many; empty for one."""
-    tests = len(found["differences"])
-    if tests == 1:
+    """How the tests were adjusted for being many, and which would differ alone; empty for one."""
+    every = found["differences"]
+    if len(every) == 1:
         return ""
-    return (
-        f"All {tests} were tested at once (Holm 1979): the risk that any of the differences shown"
-        f" is chance is 5{digits.NARROW}% over all."
+    said = (
+        f"All {len(every)} were tested at once (Holm 1979): the risk that any of the differences"
+        f" shown is chance is 5{digits.NARROW}% over all."
     )
+    alone = [one for one in every if not _differs(one) and _leaves_out_0(one)]
+    if not alone:
+        return said
+    which = "; ".join(map(_two, alone)) if len(alone) <= _MOST_NAMED else f"{len(alone)} others"
+    return (
+        f"{said} Tested alone, {which} would differ, too, so the interval leaves out 0; among"
+        f" {len(every)} tests this can be chance."
+    )
+
+
+def _leaves_out_0(one: AdjustedResult) -> bool:
+    low, high = one["interval"]
+    return not low <= 0 <= high
 
 
 def finding(found: DifferencesResult, *, of_some: bool = False) -> str:

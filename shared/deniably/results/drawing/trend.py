@@ -16,6 +16,8 @@ from deniably.results.drawing.row import Ends, Row
 _TOP, _BELOW = 18, 28  # pixels for a tick above the highest line, and for the waves' names
 _FIRST, _SMALL_FIRST, _LAST = 17.0, 30.0, 86.0
 """Per cent of the width: ticks stand at the left, a value at the right."""
+_OVER, _UNDER = 6, 17
+"""Pixels from the dot's middle to the foot of its value, above the line and under it."""
 _MOST_VALUES = 5
 """With more waves, only the first and the last have their value beside the dot."""
 
@@ -43,10 +45,11 @@ def trend(
             parts += _marks(at, row, axis, bottom)
     for at, row in _named(drawn) if values else []:
         y = _y(axis, inside(row.estimate, row.interval), bottom)
+        beside = y + _UNDER if _rises(drawn, (at, row)) else y - _OVER
         parts.append(
             Html.filled(
                 '<text class="val" x="{at:.1f}%" dx="11" y="{y:.1f}">{value}</text>',
-                at=at, y=y - 6, value=Html.text(row.reading.value),
+                at=at, y=beside, value=Html.text(row.reading.value),
             )
         )  # fmt: skip
     return Html.filled(
@@ -58,6 +61,16 @@ def trend(
 def _named(drawn: list[tuple[float, Row]]) -> list[tuple[float, Row]]:
     """The waves whose values stand beside their dots."""
     return drawn if len(drawn) <= _MOST_VALUES else [drawn[0], drawn[-1]]
+
+
+def _rises(drawn: list[tuple[float, Row]], one: tuple[float, Row]) -> bool:
+    """Whether the line goes up from this wave to the next: it would strike a value above it."""
+    later = drawn[drawn.index(one) + 1 :]
+    return bool(later) and _estimate(later[0][1]) > _estimate(one[1])
+
+
+def _estimate(row: Row) -> float:
+    return inside(row.estimate, row.interval)
 
 
 def _places(count: int, first: float) -> list[float]:
