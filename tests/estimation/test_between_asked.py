@@ -9,8 +9,8 @@ from deniably.estimation.between_asked import against_share, between_asked
 from deniably.estimation.follow_up import (
     FollowUpCounts,
     ShareAmong,
-    among_asked,
     counts_alone,
+    share_among_asked,
     weighted_counts,
 )
 from deniably.estimation.weighted import Weighing
@@ -24,9 +24,7 @@ TAPE = 1e-4
 
 
 def first(survey: Survey, counts: FollowUpCounts) -> ShareAmong:
-    found = among_asked(follow_up(survey), counts)
-    assert found is not None
-    return found.shares[0]
+    return share_among_asked(follow_up(survey), counts, 0)
 
 
 def reported(

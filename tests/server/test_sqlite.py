@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from deniably_server.storage.engines.sqlite import connect
+from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
 from support.material import a_report, contents, signed, survey_named
 
@@ -150,3 +151,22 @@ def test_what_was_published_is_not_replaced_either(
     ):
         connection.execute(sql)
     assert contents(database) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("DROP TRIGGER a_report_never_changes", "the trigger a_report_never_changes is gone"),
+        ("DROP TABLE snapshots", "the table snapshots is gone"),
+        ("ALTER TABLE tokens ADD COLUMN seen TEXT", "the table tokens is not as this version"),
+    ],
+)
+def test_the_doctor_finds_tables_and_triggers_that_somebody_changed(
+    published: Store, database: Path, change: str, said: str
+) -> None:
+    assert examine(published) == []
+    with closing(sqlite3.connect(database)) as own:
+        own.execute(change)
+        own.commit()
+
+    assert any(one.what.startswith(said) for one in examine(published))

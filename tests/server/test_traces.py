@@ -280,8 +280,8 @@ def exported_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
         answer(store, SURVEY, [{"stolen": "yes", "often": "never"}] * 120)
         store.close_survey("workplace")
         store.erase_order()
-    done = call("export", "workplace", "--to", to, "--format", "csv,ndjson,parquet,xlsx,sav,dta",
-                "--database", database)  # fmt: skip
+    formats = "csv,ndjson,parquet,xlsx,sqlite,sav,dta"
+    done = call("export", "workplace", "--to", to, "--format", formats, "--database", database)
     assert done.returncode == 0, done.stderr
     return place
 

@@ -37,7 +37,7 @@ _OF_WAVES = (
     "formats",
     default="csv",
     show_default=True,
-    help="Of the reports; several with commas: csv, ndjson, parquet, xlsx, sav, dta.",
+    help="Of the reports; several with commas: csv, ndjson, parquet, xlsx, sqlite, sav, dta.",
 )
 @click.option(
     "--server",

@@ -30,8 +30,8 @@ def doctor(
 ) -> None:
     """Check that everything stored is intact; the server may run meanwhile.
 
-    This checks the database itself, every tally against a recount of all reports, and the
-    register's chain.
+    This checks the database itself and its schema, every tally against a recount of all reports,
+    and the register's chain.
 
     With --privacy it looks for traces of people instead: network addresses, names of browsers,
     times of day, and the order in which the reports of a closed survey came. It looks in the

@@ -549,6 +549,18 @@ def among_asked(
     return AmongAsked(tests[0].share_asked, shares, counts.alone)
 
 
+def share_among_asked(
+    follow_up: FollowUp, counts: FollowUpCounts, place: int, confidence: float = 0.95
+) -> ShareAmong:
+    """Estimates one of the shares, by the place of its answer among ``FollowUp.answers``.
+
+    Raises ValueError without a report, and where reports do not determine it.
+    """
+    if counts.n < 1:
+        raise ValueError("an estimate needs at least one report")
+    return _share_among(_test(follow_up, counts, place), confidence)
+
+
 def _share_among(test: RatioTest, confidence: float) -> ShareAmong:
     low, high = test.interval(confidence)
     if high - low >= WIDEST or test.means[1] <= _NOBODY:

@@ -19,6 +19,7 @@ from deniably.simulation.reports import Reports
 from deniably.survey.survey import Survey
 from deniably.trust.signing import fingerprint
 from deniably.workbench.fetching import fetch_reports, fetch_survey
+from deniably.workbench.files.database import BEGINS, files_of
 from deniably.workbench.files.folder import (
     DEFINITION,
     DESIGN,
@@ -52,7 +53,8 @@ def open(  # noqa: A001  # as deniably.open
     """Open a closed survey with its reports, to estimate, model, draw and write about it.
 
     ``source`` is the address of the survey's form or results, such as
-    https://example.org/surveys/workplace; a folder that ``deniably export`` wrote, or a .zip of it;
+    https://example.org/surveys/workplace; a folder that ``deniably export`` wrote, a .zip of it or
+    its database;
     a report set in parts, of ``deniably gather`` or ``deniably simulate --reports``; a tally file
     of ``deniably tally``, which has counts and no reports; or a survey with its reports, such as
     ``(survey, deniably.randomise(people))``. ``token`` is an
@@ -75,6 +77,8 @@ def open(  # noqa: A001  # as deniably.open
     if path.is_dir():
         return _folder(path)
     if path.exists():
+        if _begins(path, BEGINS):
+            return _exported(*_database(path))
         return _counted(path) if _is_text(path) else _exported(*_zipped(path))
     raise ValueError(
         f"there is no folder, .zip or tally file {str(source)!r}; a survey's address looks like"
@@ -122,11 +126,38 @@ def _exported(reports: ReportSet, source: Provenance) -> Study:
     return _study(reports.survey, len(reports), source, "closed", reports)
 
 
+def _database(path: Path) -> tuple[ReportSet, Provenance]:
+    """The reports of a database that stands alone, in which an export's files are, too."""
+    try:
+        found = files_of(path)
+        with TemporaryDirectory() as beside:
+            folder = Path(beside)
+            for name in (DEFINITION, SIGNED, DESIGN):
+                if name not in found:
+                    raise NoExport(
+                        f"{path} is a database, and none of deniably export: it has no {name}. Of a"
+                        f" server's database take the reports of a survey with deniably export NAME"
+                        f" --database {path}"
+                    )
+                (folder / name).write_text(found[name], encoding="utf-8", newline="")
+            (folder / FORMATS["sqlite"].file).symlink_to(path.absolute())
+            return read_export(folder)
+    except ValueError:
+        raise NoExport(
+            f"{path} is a database, and none of deniably export. Of a server's database take the"
+            f" reports of a survey with deniably export NAME --database {path}"
+        ) from None
+
+
 def _is_text(path: Path) -> bool:
     """Whether a file begins as JSON does, and not as a .zip."""
+    return _begins(path, b"{")
+
+
+def _begins(path: Path, start: bytes) -> bool:
     try:
         with open_file(path) as file:
-            return file.read(1) == b"{"
+            return file.read(len(start)) == start
     except OSError as error:
         raise NoExport(f"{path}: {error.strerror}") from None
 

@@ -7,16 +7,19 @@ import os
 import sqlite3
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from time import monotonic, sleep
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow, ReportRow
 from deniably_server.storage.engines.schema_migration import Steps, migrate
 from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
 from deniably_server.storage.engines.sqlite_schema import STEPS
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 _BUSY_SECONDS = 10
 _AGAIN_SECONDS = 0.01
@@ -189,21 +192,30 @@ class SqliteConnection(sqlite3.Connection):
         return [str(name) for (name,) in rows]
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Every column of every table. No plug-in of sqlite-utils runs: it could see reports."""
-        from sqlite_utils import Database  # its import takes longer than a server's start
-
+        """Every column of every table."""
         return [
             (table.name, str(name), str(kind).upper())
-            for table in Database(self, execute_plugins=False).tables
+            for table in _inspected(self).tables
             for _, name, kind, *_ in cast("list[DatabaseRow]", table.columns)
         ]
 
     def problems(self) -> list[str]:
-        """Damaged pages and indices, and rows whose foreign key refers to no row."""
+        """Damaged pages and indices, rows whose foreign key refers to no row, and tables and
+        triggers that are not as the schema makes them."""
         found = [f"the file: {row[0]}" for row in self.execute("PRAGMA integrity_check")]
         found += [
             f"a row of {row[0]} refers to nothing"
             for row in self.execute("PRAGMA foreign_key_check")
+        ]
+        with closing(sqlite3.connect(":memory:")) as fresh:
+            for statement in chain.from_iterable(STEPS):
+                fresh.execute(statement)
+            made, here = _schema(fresh), _schema(self)
+        found += [f"{what} is gone" for what in made if what not in here]
+        found += [
+            f"{what} is not as this version makes it"
+            for what, sql in made.items()
+            if here.get(what, sql) != sql
         ]
         return [problem for problem in found if problem != "the file: ok"]
 
@@ -233,6 +245,21 @@ class SqliteConnection(sqlite3.Connection):
     def takes_turn(self, survey: str, /, *, wait: bool) -> bool:
         """True: it is the one writer's turn."""
         return True
+
+
+def _schema(connection: sqlite3.Connection) -> dict[str, str]:
+    """The statements that made the tables and triggers, by kind and name."""
+    database = _inspected(connection)
+    tables = {f"the table {table.name}": str(table.schema) for table in database.tables}
+    triggers = cast("list[tuple[str, str, str]]", database.triggers)
+    return tables | {f"the trigger {name}": sql for name, _, sql in triggers}
+
+
+def _inspected(connection: sqlite3.Connection) -> Database:
+    """A database for looking into it. No plug-in of sqlite-utils runs: it could see reports."""
+    from sqlite_utils import Database  # its import takes longer than a server's start
+
+    return Database(connection, execute_plugins=False)
 
 
 def connect(path: str) -> SqliteConnection:

@@ -17,6 +17,7 @@ from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.columns import told
 from deniably.workbench.files.arrow import parquet_of, read_parquet
 from deniably.workbench.files.codebook import codebook_page, ddi
+from deniably.workbench.files.database import read_database, write_database
 from deniably.workbench.files.design import design_of
 from deniably.workbench.files.labelled import (
     read_labelled,
@@ -80,6 +81,16 @@ def _parts(export: Export, file: Path) -> None:
     write_parts(file, reports.layout, [reports.rows])
 
 
+def _database(export: Export, file: Path) -> None:
+    reports = export.reports
+    files = {
+        DEFINITION: reports.survey.canonical.decode(),
+        SIGNED: export.source.text,
+        DESIGN: _design(reports),
+    }
+    write_database(reports, export.results.rows, files, file)
+
+
 def _from_csv(survey: Survey, file: Path) -> ReportSet:
     return read_csv(survey, text_lines(file))
 
@@ -95,6 +106,7 @@ FORMATS: Mapping[str, Format] = {
     "parts": Format("reports", _parts, lambda survey, file: read_parts(file)),
     "xlsx": Format("reports.xlsx", lambda one, file: write_xlsx(one.reports, file), read_xlsx),
     "sav": Format("reports.sav", lambda one, file: write_sav(one.reports, file), read_labelled),
+    "sqlite": Format("reports.db", _database, read_database),
     "dta": Format("reports.dta", lambda one, file: write_dta(one.reports, file), read_labelled),
 }
 """The formats by name."""
