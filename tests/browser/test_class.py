@@ -203,3 +203,23 @@ def test_the_wall_is_read_from_the_last_row_and_at_four_times_its_size(
     wide = "document.documentElement.scrollWidth"
     assert page.evaluate(wide) == 320
     page.close()
+
+
+def test_in_arabic_the_picture_stays_within_its_card(
+    desktop: BrowserContext, server: Server
+) -> None:
+    """SVG text starts at its right end where the page does, so it would leave the picture."""
+    server.publish(publish_text(TEXT.format(name="arabic", step=STEP, shown="true")))
+    page = new_tab(desktop)
+    page.goto(f"{server.url}/surveys/arabic/class?language=ar")
+
+    outside = page.evaluate("""() => {
+      const card = document.querySelector("#precise").parentElement.getBoundingClientRect();
+      return [...document.querySelectorAll("#before svg text")].filter((one) => {
+        const { left, right } = one.getBoundingClientRect();
+        return left < card.left || right > card.right;
+      }).map((one) => one.textContent);
+    }""")
+    page.close()
+
+    assert outside == []
