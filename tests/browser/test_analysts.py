@@ -134,7 +134,7 @@ def test_what_is_no_token_for_it_is_refused_and_another_may_be_tried(
     refused = {
         "nothing\u200b": "This is no token",
         make("analyst")[1]: "needs an analyst's token",
-        token_of("author"): "this one is an author's",
+        token_of("author"): "an author's token reads only surveys that were published with it",
         token_of("analyst", "another"): "for the survey another alone",
     }
     phone.open(TABLE)

@@ -11,7 +11,7 @@ import pytest
 
 from deniably.authoring.compiling import publish_text
 from deniably.lab import board_page
-from deniably.lab.board_words import DossierPart
+from deniably.lab.board_words import DossierPart, Summary
 from deniably.results.results import estimate
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.workbench.engines.duck import duckdb
@@ -68,9 +68,24 @@ def test_commands_show_a_survey_line_by_line(file: Path) -> None:
 def test_a_dossier_has_words_alone() -> None:
     """Written from its parts: to work them out takes half a minute."""
     part = DossierPart(EVIL, TEXTS, [TEXTS, TEXTS], TEXTS, TEXTS, TEXTS)
-    for page in (board_page.page(EVIL, EVIL, [part], ""), board_page.notebook(EVIL, [part])):
+    summary = Summary("en", EVIL, [(text, text) for text in TEXTS], EVIL)
+    pages = (board_page.page(EVIL, EVIL, summary, [part], ""),
+             board_page.notebook(EVIL, summary, [part]))  # fmt: skip
+    for page in pages:
         assert_page(page.source)
         assert not STEERING.search(re.sub("\r\n|[\u2028\u2029]", "", page.source))
+
+
+@pytest.mark.soak
+def test_an_audit_and_a_whole_dossier_have_words_alone(file: Path, tmp_path: Path) -> None:
+    """The commands themselves, which take a minute together."""
+    assert "stolen" in shown("audit", file, "--seconds", "2")
+    few = ["--n", "1000", "--trials", "10", "--seconds", "1"]
+    shown("dossier", file, *few)
+    shown("dossier", file, *few, "--output", tmp_path / "board.html")
+    source = (tmp_path / "board.html").read_text(encoding="utf-8")
+    assert_page(source)
+    assert not STEERING.search(re.sub("\r\n|[\u2028\u2029]", "", source))
 
 
 def assert_page(text: str) -> None:
