@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
@@ -180,3 +181,74 @@ def test_a_day_with_few_reports_of_a_stratum_is_not_told_by_a_difference(tmp_pat
 
     assert "one has counts by site" in said
     assert "Count more reports at once" in said
+
+
+# --- Parquet that an engine wrote ----------------------------------------------------------------
+
+
+@pytest.fixture
+def table(days: Path, tmp_path: Path) -> Path:
+    """The reports of two days as DuckDB writes them, in a folder for each."""
+    to = tmp_path / "table"
+    for name, day in (("a", "2026-11-23"), ("b", "2026-11-24")):
+        (to / f"day={day}").mkdir(parents=True)
+        duckdb.execute(
+            f"copy (select * replace (stolen::bigint as stolen) from '{days}/{name}/*.parquet'"
+            f" order by random()) to '{to}/day={day}/data_0.parquet'"
+        )
+    (to / "_temporary").mkdir()
+    (to / "_temporary/half.parquet").write_bytes(b"PAR1")
+    return to
+
+
+def test_partitions_that_an_engine_wrote_are_counted(days: Path, table: Path) -> None:
+    design, pair = ("--design", days / "a/survey.json"), ("--pair", "stolen", "late")
+    monday, tuesday = sorted(table.glob("day=*"))
+
+    ok(table, *design, *pair, "--to", table / "all.json")
+    ok(monday, *design, *pair, "--to", table / "monday.json")
+    ok("--add", table / "monday.json", tuesday, *design, "--to", table / "sum.json")
+
+    for name in ("all", "sum"):
+        assert (table / f"{name}.json").read_bytes() == (days / "both.json").read_bytes()
+    again = ("--add", table / "monday.json", table, *design, "--to", table / "twice.json")
+    assert "would count twice" in refused(*again)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("select *, 'x' as person", "has a column person, and no report to theft has"),
+        ("select * exclude (late)", "has no column late"),
+        ("select * replace (late::double as late)", "late is double, not a whole number"),
+    ],
+)
+def test_columns_that_are_none_of_reports_are_named(
+    change: str, why: str, days: Path, table: Path
+) -> None:
+    file = table / "day=2026-11-24/data_0.parquet"
+    rows = f"read_parquet('{file}', hive_partitioning = false)"
+    duckdb.execute(f"copy ({change} from {rows}) to '{table}/new' (format parquet)")
+    (table / "new").replace(file)
+
+    assert why in refused(table, "--design", days / "a/survey.json", "--to", table / "no.json")
+
+
+def test_rows_that_are_no_reports_are_counted_by_their_question(days: Path, table: Path) -> None:
+    file = table / "day=2026-11-24/data_0.parquet"
+    rows = f"read_parquet('{file}', hive_partitioning = false)"
+    wrong = "* replace (7::tinyint as late)"
+    duckdb.execute(f"copy (select {wrong} from {rows} limit 3) to '{file}.parquet'")
+
+    said = ok(table, "--design", days / "a/survey.json", "--to", table / "some.json")
+
+    assert "3 reports left out, which no device can have made: late in 3" in said
+
+
+@pytest.mark.parametrize("log", ["_delta_log", "metadata"])
+def test_a_table_with_a_log_is_named(log: str, days: Path, table: Path) -> None:
+    (table / log).mkdir()
+
+    said = refused(table, "--design", days / "a/survey.json", "--to", table / "no.json")
+
+    assert "is a table of Delta or Iceberg, with files that it no longer counts" in said

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deniably.survey.survey import Survey
     from deniably.workbench.engines.engine import CountingEngine
     from deniably.workbench.engines.tallying import TalliedSet
+    from deniably.workbench.files.parts import Parts
     from deniably.workbench.packing import Layout, Rows
 
 PART_ROWS = 10_000_000
@@ -121,6 +122,12 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     help="A tally file, such as yesterday's, whose counts are added, with the same pairs.",
 )
 @click.option(
+    "--design",
+    type=_FILE,
+    metavar="SURVEY",
+    help="The published definition, where something else wrote the Parquet files in REPORTS.",
+)
+@click.option(
     "--merge", is_flag=True, help="REPORTS are tally files, which are added up; nothing is counted."
 )
 @click.option(
@@ -145,8 +152,8 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
 )
 @click.option("--memory", default="400MB", show_default=True, help="What duckdb may hold.")
 def tally(
-    reports: tuple[Path, ...], to: Path, add: Path | None, merge: bool, name: str,
-    master: str | None, pairs: tuple[tuple[str, str], ...], memory: str,
+    reports: tuple[Path, ...], to: Path, add: Path | None, design: Path | None, merge: bool,
+    name: str, master: str | None, pairs: tuple[tuple[str, str], ...], memory: str,
 ) -> None:  # fmt: skip
     """Count the report set in the folder REPORTS with an engine, into a tally file.
 
@@ -158,39 +165,43 @@ def tally(
     that no device can have made are counted by question, named and left out; a file that is cut
     short is an error. With spark, every machine must see the folder under the same path.
 
+    With `--design` every Parquet file in REPORTS and its folders counts, such as those of a
+    partition `day=2026-11-23`. Columns have the names and integers of a report set; another column
+    is an error.
+
     Beside the tally file, in a file for you alone whose name ends in .files.json, stand the digests
     of the files that were counted. With `--add` and `--merge` a file that was counted already is an
     error. Do not pass these digests on: that of a small file gives its reports away.
     """
     if master and name != "spark":
         raise click.UsageError("--master is for --engine spark")
-    if merge and (add or pairs):
-        raise click.UsageError("--merge adds tally files up, and takes neither --add nor --pair")
+    if merge and (add or design or pairs):
+        raise click.UsageError(
+            "--merge adds tally files up, and takes no --add, --design or --pair"
+        )
     try:
         if merge:
             _merge(reports, to)
         else:
-            _count(reports, to, add, pairs, lambda: _engine(name, master, memory))
+            _count(_sets(reports, design), to, add, pairs, lambda: _engine(name, master, memory))
     except (DeniablyError, ValueError, OSError) as error:
         raise click.ClickException(one_line(str(error))) from None
 
 
 def _count(
-    folders: Sequence[Path], to: Path, add: Path | None, pairs: Sequence[tuple[str, str]],
+    sets: Sequence[tuple[str, Parts]], to: Path, add: Path | None, pairs: Sequence[tuple[str, str]],
     open_engine: Callable[[], AbstractContextManager[CountingEngine]],
 ) -> None:  # fmt: skip
     from deniably.workbench.engines.counted_files import check_disjoint, digests_of, read_digests
     from deniably.workbench.engines.tallying import tally_set
-    from deniably.workbench.files.parts import open_parts, together
+    from deniably.workbench.files.parts import together
 
-    sets = [open_parts(one) for one in folders]
-    parts = together(sets)
+    parts = together([one for _, one in sets])
     before, known = None, list[tuple[str, list[str]]]()
     if add:
         before, known = _read_tally(add), [(str(add), read_digests(add))]
         pairs = pairs or [*before.pairs]
-    named = zip(map(str, folders), map(digests_of, sets), strict=True)
-    digests = check_disjoint([*known, *named])
+    digests = check_disjoint([*known, *((one, digests_of(each)) for one, each in sets)])
     with open_engine() as engine:
         found = tally_set(parts, engine, pairs)
     _write(to, before + found if before else found, digests)
@@ -200,6 +211,14 @@ def _count(
     if parts.columns.strata and not found.stratified:
         click.echo(_of_all(found))
     _say_what_is_left_out(found)
+
+
+def _sets(folders: Sequence[Path], design: Path | None) -> list[tuple[str, Parts]]:
+    """The sets in some folders, with their names."""
+    from deniably.workbench.files.parts import open_parts, open_table
+
+    survey = read_definition(design) if design else None
+    return [(str(one), open_table(one, survey) if survey else open_parts(one)) for one in folders]
 
 
 def _merge(tallies: Sequence[Path], to: Path) -> None:

@@ -33,19 +33,19 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def digests_of(parts: Parts) -> list[str]:
-    """The digest of each file, with its folder's design.json before it.
+    """The digest of each file, with its folder's design before it.
 
     Parts of two sets may well be equal by chance, where most reports are. They differ by the number
     of reports and parts in the design. Raises NoExport where a file cannot be read.
     """
     try:
-        return [_digest(file) for file in parts.files]
+        return [_digest(*one) for one in zip(parts.designs, parts.files, strict=True)]
     except OSError as error:
         raise NoExport(f"{error.filename}: {error.strerror}") from None
 
 
-def _digest(file: Path) -> str:
-    found = sha256((file.parent / "design.json").read_bytes())
+def _digest(design: bytes, file: Path) -> str:
+    found = sha256(design)
     with file.open("rb") as opened:
         file_digest(opened, lambda: found)
     return found.hexdigest()

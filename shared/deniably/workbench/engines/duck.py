@@ -12,6 +12,8 @@ from typing import Any
 from deniably.workbench.engines.engine import Groups, Key, Source
 from deniably.workbench.files.needed import NoExport, library
 
+_FILES = "read_parquet(?, hive_partitioning = false)"
+"""Names of folders, such as ``day=2026-11-23``, make no columns."""
 _COLUMN = re.compile(r"\bc(\d+)\b")
 
 
@@ -48,10 +50,7 @@ class DuckDB:
         named = ", ".join(
             f'"{source.names[place].replace(chr(34), chr(34) * 2)}" as c{place}' for place in used
         )
-        query = (
-            f"select {what} from (select {named} from read_parquet(?))"  # noqa: S608  # our own SQL
-            f"{condition}{rest}"
-        )
+        query = f"select {what} from (select {named} from {_FILES}){condition}{rest}"  # noqa: S608  # our own SQL
         try:
             # What a path has of a pattern is part of its name.
             return list(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -9,18 +10,18 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
-from deniably.core.bounded_files import SMALL, check_file, read_file, read_json
+from deniably.core.bounded_files import SMALL, check_file, read_file
 from deniably.core.errors import BadInput, DeniablyError
 from deniably.core.languages.json import json_file
 from deniably.survey.survey import Survey, read_survey
-from deniably.workbench.columns import FileColumns, columns_in, columns_of
+from deniably.workbench.columns import ROW, FileColumns, columns_in, columns_of
 from deniably.workbench.files.arrow import batch_of, filled_of, schema_of
 from deniably.workbench.files.design import design_of
 from deniably.workbench.files.needed import NoExport, library
 from deniably.workbench.files.tables import even
 from deniably.workbench.files.whole import whole_folder
 from deniably.workbench.ordering import sorted_blocks
-from deniably.workbench.packing import Layout, Rows
+from deniably.workbench.packing import Layout, Rows, layout
 from deniably.workbench.report_set import ReportSet, of_rows
 
 PART_ROWS = 10_000_000
@@ -31,11 +32,15 @@ _GROUP_ROWS, _GROUP_BYTES = 1_000_000, 1 << 24
 
 @dataclass(frozen=True)
 class Parts:
-    """The ``files`` of a report set, with ``rows`` in all; engines read the ``columns``."""
+    """The ``files`` of a report set, with ``rows`` in all; engines read the ``columns``.
+
+    ``designs`` has the bytes beside each file that say of what it is a part.
+    """
 
     columns: FileColumns
     files: tuple[Path, ...]
     rows: int
+    designs: tuple[bytes, ...]
 
     @property
     def survey(self) -> Survey:
@@ -128,7 +133,8 @@ def open_parts(folder: Path) -> Parts:
     """
     try:
         survey = read_survey(read_file(folder / "survey.json", SMALL))
-        design = cast("dict[str, Any]", read_json(folder / "design.json"))
+        text = read_file(folder / "design.json", SMALL)
+        design = cast("dict[str, Any]", json.loads(text))
         if design["digest"] != survey.digest:
             raise NoExport(f"{folder}: design.json is of another survey than survey.json")
         parts = design.get("parts", [{"file": "reports.parquet", "rows": design["n"]}])
@@ -136,6 +142,7 @@ def open_parts(folder: Path) -> Parts:
         schemas = [_schema(file, rows) for file, rows in stated.items()]
         columns = bare(columns_in(survey, schemas[0].names))
         for file, schema in zip(stated, schemas, strict=True):
+            _check_digest(file, schema, survey)
             _check_schema(file, schema, columns, schemas[0])
     except OSError as error:
         raise NoExport(f"{error.filename}: {error.strerror}") from None
@@ -143,7 +150,38 @@ def open_parts(folder: Path) -> Parts:
         raise
     except (DeniablyError, ValueError, LookupError, TypeError) as error:
         raise NoExport(f"{folder}: {error}") from None
-    return Parts(columns, tuple(stated), sum(stated.values()))
+    return Parts(columns, tuple(stated), sum(stated.values()), (text,) * len(stated))
+
+
+def open_table(folder: Path, survey: Survey) -> Parts:
+    """Reports to a survey in all Parquet files below a folder, which something else wrote.
+
+    Folders may be partitions, such as ``day=2026-11-23``. Names that begin with a dot or ``_`` are
+    passed over, as engines do. Raises NoExport as ``open_parts``, for a column that no report has,
+    and for a table whose log says which of its files count.
+    """
+    if (folder / "_delta_log").exists() or (folder / "metadata").is_dir():
+        raise NoExport(
+            f"{folder} is a table of Delta or Iceberg, with files that it no longer counts: write"
+            " its rows to Parquet with the engine that keeps it, and name that folder"
+        )
+    files = sorted(file for file in folder.rglob("*.parquet") if _is_plain(file, folder))
+    if not files:
+        raise NoExport(f"{folder} has no Parquet files")
+    found = [_footer(file) for file in files]
+    first = found[0][0]
+    known = {ROW, *columns_of(layout(survey, stratified=bool(survey.strata))).names}
+    columns = bare(columns_in(survey, first.names))
+    for file, (schema, _) in zip(files, found, strict=True):
+        if unknown := [name for name in schema.names if name not in known]:
+            raise NoExport(f"{file} has a column {unknown[0]}, and no report to {survey.name} has")
+        _check_schema(file, schema, columns, first)
+    rows = sum(count for _, count in found)
+    return Parts(columns, tuple(files), rows, (survey.canonical,) * len(files))
+
+
+def _is_plain(file: Path, folder: Path) -> bool:
+    return not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 
 def together(sets: Sequence[Parts]) -> Parts:
@@ -161,7 +199,8 @@ def together(sets: Sequence[Parts]) -> Parts:
     files = tuple(file for one in sets for file in one.files)
     if len({file.resolve() for file in files}) < len(files):
         raise NoExport("the same folder is named twice, and its reports would count twice")
-    return Parts(first.columns, files, sum(one.rows for one in sets))
+    designs = tuple(design for one in sets for design in one.designs)
+    return Parts(first.columns, files, sum(one.rows for one in sets), designs)
 
 
 def _plain(name: str) -> str:
@@ -173,25 +212,33 @@ def _plain(name: str) -> str:
 
 def _schema(file: Path, rows: int) -> Any:
     """The columns of a file, from its end. Raises NoExport unless it has so many rows."""
+    schema, there = _footer(file)
+    if there != rows:
+        raise NoExport(f"{file} has {there:,} reports; design.json says {rows:,}")
+    return schema
+
+
+def _footer(file: Path) -> tuple[Any, int]:
+    """The columns of a file, and how many rows it has. Raises NoExport."""
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     try:
         with parquet.ParquetFile(check_file(file)) as found:
-            schema, there = found.schema_arrow, found.metadata.num_rows
+            return found.schema_arrow, found.metadata.num_rows
     except FileNotFoundError:
         raise NoExport(f"{file} is missing") from None
     except BadInput as error:
         raise NoExport(str(error)) from None
     except (arrow.ArrowException, OSError) as error:
         raise NoExport(f"{file} is cut short or damaged: {error}") from None
-    if there != rows:
-        raise NoExport(f"{file} has {there:,} reports; design.json says {rows:,}")
-    return schema
+
+
+def _check_digest(file: Path, schema: Any, survey: Survey) -> None:
+    said: dict[bytes, bytes] = schema.metadata or {}
+    if said.get(b"digest", b"").decode() != survey.digest:
+        raise NoExport(f"{file} is of another survey than survey.json")
 
 
 def _check_schema(file: Path, schema: Any, columns: FileColumns, first: Any) -> None:
-    said: dict[bytes, bytes] = schema.metadata or {}
-    if said.get(b"digest", b"").decode() != columns.layout.survey.digest:
-        raise NoExport(f"{file} is of another survey than survey.json")
     types = library("pyarrow").types
     for name in columns.names:
         if schema.get_field_index(name) < 0:
