@@ -90,7 +90,7 @@ def test_links_of_the_results_lead_on_and_back_and_others_get_no_token(
     phone.see("h1", "×")
     assert phone.page.url == phone.url + TABLE
     phone.page.go_back()
-    phone.see("h2.q")
+    phone.see("summary", "Pairs of questions")
     assert phone.page.url == phone.url + PATH
 
     with phone.page.expect_download() as saved:
