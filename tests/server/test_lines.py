@@ -178,7 +178,7 @@ def test_lines_without_end_have_one(store: Store, monkeypatch: pytest.MonkeyPatc
 @given(size=st.integers(1, 700), plain=st.booleans())
 def test_where_the_lines_are_cut_makes_no_difference(size: int, plain: bool) -> None:
     """However the bytes arrive, the lines are the same."""
-    whole = [b"a" * 100, b"", b"b" * 300, b"c"] + ([] if plain else [b"d" * LARGEST_BODY])
+    whole = [b"a" * 100, b"", b"b" * 300, b"c"] + ([] if plain else [b"d" * 2_000])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "_CHUNK", size)
         patch.setattr(lines, "LARGEST_BODY", 256)
