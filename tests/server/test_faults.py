@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import re
+import resource
 import socket
 import sqlite3
 import subprocess
