@@ -30,9 +30,11 @@ from deniably_server.web.compression import compress
 from deniably_server.web.problems import handle_problems
 from deniably_server.wire.bridge import Bridge
 from deniably_server.wire.patience import protocol
+from deniably_server.wire.tls import secured
 
 if TYPE_CHECKING:
     import asyncio
+    from ssl import SSLContext
 
     from _typeshed.wsgi import WSGIApplication
 
@@ -74,17 +76,23 @@ class ServerLayers(NamedTuple):
     app: Bridge
 
 
-def server_layers(app: Flask, threads: int, seconds: float, connections: int) -> ServerLayers:
+def server_layers(
+    app: Flask, threads: int, seconds: float, connections: int, tls: SSLContext | None = None
+) -> ServerLayers:
     """The two outermost layers, which only ``deniably serve`` has.
 
     The protocol ends connections that send or read too slowly, and holds at most ``connections``.
     ``seconds`` is its patience. It comes first, because a slow sender has no complete request yet.
     The bridge reads the body and then runs ``app`` in one of ``threads`` threads, so that no
     thread waits for the network. Usual reports take no thread at all, because those that wait for
-    the disk would wake up all at once.
+    the disk would wake up all at once. With ``tls``, every connection but those of this machine
+    itself begins with a handshake.
     """
     quick = partial(takes_no_thread, store_of(app))
-    return ServerLayers(protocol(seconds, connections), Bridge(app, threads, is_batch, quick))
+    http = protocol(seconds, connections)
+    if tls is not None:
+        http = secured(http, tls, seconds)
+    return ServerLayers(http, Bridge(app, threads, is_batch, quick))
 
 
 def _watch(app: WSGIApplication, context: LayerContext) -> WSGIApplication:

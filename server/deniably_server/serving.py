@@ -6,6 +6,7 @@ uvicorn's logs are off, because they would contain client addresses.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import multiprocessing
 import os
@@ -22,6 +23,7 @@ from multiprocessing.context import ForkProcess
 from multiprocessing.util import Finalize
 from pathlib import Path
 from queue import Queue
+from ssl import SSLContext
 from time import monotonic
 from types import FrameType
 from typing import cast
@@ -97,15 +99,20 @@ def claim(host: str, port: int) -> socket.socket:
             held.listen(_BACKLOG)
             stack.pop_all()
     except OSError as error:
-        raise AddressTaken(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+        mend = "; choose another one with --port" if error.errno == errno.EADDRINUSE else ""
+        raise AddressTaken(
+            f"cannot listen on {host}, port {port}: {error.strerror}{mend}"
+        ) from None
     return held
 
 
-def serve(config: Mapping[str, object], held: socket.socket) -> None:
+def serve(
+    config: Mapping[str, object], held: Sequence[socket.socket], tls: SSLContext | None = None
+) -> None:
     """Serve until a signal to stop; accepted requests are finished and stored first.
 
-    ``config`` has the settings by their names in capitals. Raises SystemExit where processes keep
-    crashing.
+    ``config`` has the settings by their names in capitals. With ``tls``, the sockets speak it to
+    others than this machine. Raises SystemExit where processes keep crashing.
     """
     workers = cast(int, config["WORKERS"])
     with ExitStack() as stack:
@@ -114,7 +121,7 @@ def serve(config: Mapping[str, object], held: socket.socket) -> None:
             shared = _shared(stack, "counts", "/metrics has the counts of one process")
         files = _shared(stack, "reports", "each process makes files of reports for itself")
         try:
-            _Processes(lambda: _work(config, held, shared, files)).keep(workers)
+            _Processes(lambda: _work(config, held, tls, shared, files)).keep(workers)
         finally:
             # Closing the last connection merges SQLite's log into the file.
             database = str(config["DATABASE"])
@@ -202,13 +209,14 @@ def _follow_parent() -> None:
 
 
 def _work(
-    config: Mapping[str, object], held: socket.socket, shared: Path | None, files: Path | None
-) -> None:
+    config: Mapping[str, object], held: Sequence[socket.socket], tls: SSLContext | None,
+    shared: Path | None, files: Path | None,
+) -> None:  # fmt: skip
     """Serve the application in this process until a signal to stop."""
     patience = cast(int, config["PATIENCE"])
     app = _application(config, shared, files)
     _follow_parent()
-    outer = server_layers(app, cast(int, config["THREADS"]), patience, _most_connections())
+    outer = server_layers(app, cast(int, config["THREADS"]), patience, _most_connections(), tls)
     settings = Config(
         outer.app,
         http=outer.http,
@@ -242,7 +250,7 @@ def _work(
 
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, stop)
-    server.run([held])
+    server.run([*held])
 
 
 class _Stopping(Server):

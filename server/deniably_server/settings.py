@@ -14,6 +14,7 @@ class Setting:
     """One setting: ``--name`` of ``serve``, the variable ``DENIABLY_NAME``, the key ``NAME``.
 
     A number lies between ``least`` and ``most``; a text is one of ``choices`` unless that is empty.
+    ``alone`` is the value of an option that may stand without one.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Setting:
     least: int = 1
     most: int | None = None
     choices: tuple[str, ...] = ()
+    alone: str | None = None
 
     @property
     def key(self) -> str:
@@ -68,6 +70,15 @@ SETTINGS = (
         "hosts",
         "",
         "Names that the server answers to, with commas between them; none set is any.",
+    ),
+    Setting(
+        "public",
+        "",
+        "Let phones reach the server, over https: at this machine's usual address, or at the one of"
+        " its addresses that is named, with a certificate that is made and kept; or at the https"
+        " address of a tunnel such as cloudflared or tailscale, which you run. It answers to that"
+        " name and to this machine alone.",
+        alone="auto",
     ),
     Setting(
         "rate",

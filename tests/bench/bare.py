@@ -33,7 +33,7 @@ def main() -> None:
     with serving.claim("127.0.0.1", 0) as held:
         host, port = held.getsockname()
         print(f"Bare listens on http://{host}:{port}", flush=True)
-        serving.serve(configuration({"DATABASE": sys.argv[1]}), held)
+        serving.serve(configuration({"DATABASE": sys.argv[1]}), [held])
 
 
 if __name__ == "__main__":

@@ -29,10 +29,18 @@ def settings_options(*names: str) -> Callable[[_Command], _Command]:
                     default=setting.default,
                     show_default=True,
                     help=f"{setting.help} [{setting.variable}]",
+                    **_without_value(setting),
                 )(command)
         return command
 
     return decorate
+
+
+def _without_value(setting: Setting) -> dict[str, Any]:
+    """What click needs for an option that may stand alone."""
+    if setting.alone is None:
+        return {}
+    return {"is_flag": False, "flag_value": setting.alone, "metavar": "[ADDRESS]"}
 
 
 def _type_of(setting: Setting) -> click.IntRange | click.Choice[str] | click.types.StringParamType:

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from deniably_server.commands.database import open_store, settings_options
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from deniably_server.guard.public_address import PublicAddress
+    from deniably_server.wire.certificate import OwnCertificate
 
 _STDERR = 2
 
 
 @click.command()
 @settings_options()
-def serve(**options: str | int) -> None:
-    """Run a server. The first start prints a link for the first tokens, which works once."""
+@click.pass_context
+def serve(context: click.Context, **options: str | int) -> None:
+    """Run a server. The first start prints a link for the first tokens, which works once.
+
+    It listens to this machine alone. For phones in the same network use --public; for a server on
+    the internet see the handbook.
+    """
     from deniably_server.errors import Conflict
     from deniably_server.guard.admin_link import first_link
     from deniably_server.guard.host_names import host_names
     from deniably_server.guard.own_address import named_address
-    from deniably_server.serving import AddressTaken, claim
     from deniably_server.serving import serve as run
 
     _hold_standard_streams()
@@ -28,11 +42,8 @@ def serve(**options: str | int) -> None:
         host_names(str(options["hosts"]))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    try:
-        held = claim(str(options["host"]), int(options["port"]))
-    except AddressTaken as error:
-        raise click.ClickException(str(error)) from None
-    with held, ExitStack() as stack:
+    with ExitStack() as stack:
+        listening = _listening(context, options, stack)
         store = open_store(str(options["database"]), wait=True)
         try:
             stack.enter_context(store.engine.serving())
@@ -40,14 +51,136 @@ def serve(**options: str | int) -> None:
             raise click.ClickException(error.why) from None
         secret = first_link(store)
         store.close()
-        host, port = held.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        click.echo(f"Deniably listens on http://{shown}:{port}")
+        click.echo(f"Deniably listens on {listening.address}")
+        for line in listening.said:
+            click.echo(line)
         if secret:
-            own = named_address(str(options["hosts"]), port) or f"http://{shown}:{port}"
+            named = named_address(str(options["hosts"]), listening.port)
+            own = named if named and not options["public"] else listening.address
             link = f"{own}/admin#{secret}"
             click.echo(f"For the first tokens open this once, today or tomorrow: {link}")
-        run({name.upper(): value for name, value in options.items()}, held)
+        config = {name.upper(): value for name, value in options.items()}
+        tls = listening.certificate.context() if listening.certificate else None
+        run(config | listening.config, listening.sockets, tls)
+
+
+@dataclass(frozen=True)
+class _Listening:
+    """Where the server listens, what is ``said`` of that besides the first ``address``, and what
+    the application has to know of it."""
+
+    sockets: list[socket]
+    said: list[str] = field(default_factory=list)
+    config: dict[str, object] = field(default_factory=dict)
+    certificate: OwnCertificate | None = None
+
+    @property
+    def port(self) -> int:
+        """The port, which the system may have picked."""
+        return int(self.sockets[0].getsockname()[1])
+
+    @property
+    def address(self) -> str:
+        """The address for this machine itself."""
+        host = self.sockets[0].getsockname()[0]
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+
+def _listening(
+    context: click.Context, options: dict[str, str | int], stack: ExitStack
+) -> _Listening:
+    """Raises UsageError and ClickException."""
+    from deniably_server.guard.public_address import LOOPBACK, NoPublicAddress, public_address
+
+    def opened(host: str, port: int) -> socket:
+        from deniably_server.serving import AddressTaken, claim
+
+        try:
+            return stack.enter_context(claim(host, port))
+        except AddressTaken as error:
+            raise click.ClickException(str(error)) from None
+
+    port = int(options["port"])
+    if not options["public"]:
+        return _Listening([opened(str(options["host"]), port)])
+    if context.get_parameter_source("host") is not ParameterSource.DEFAULT:
+        raise click.UsageError("say once where to listen: --host, or --public=ADDRESS")
+    try:
+        public = public_address(str(options["public"]))
+    except NoPublicAddress as error:
+        raise click.ClickException(str(error)) from None
+    if public.own is None:
+        return _behind(public, opened(LOOPBACK, port), context, options)
+    certificate = _certificate(public.own)
+    outside = opened(public.own, port)
+    return _itself(public, [opened(LOOPBACK, outside.getsockname()[1]), outside], certificate,
+                   options)  # fmt: skip
+
+
+def _behind(
+    public: PublicAddress, held: socket, context: click.Context, options: dict[str, str | int]
+) -> _Listening:
+    """Behind something that has the address, and a certificate for it."""
+    found = _Listening([held])
+    found.said.append(
+        f"Phones reach it at {public.url(found.port)}, through what you run in front of port"
+        f" {found.port}"
+    )
+    found.config.update(
+        PUBLIC_URL=public.url(found.port),
+        OWN_CERTIFICATE=False,
+        HOSTS=public.hosts(str(options["hosts"])),
+    )
+    if context.get_parameter_source("proxies") is ParameterSource.DEFAULT:
+        found.config["PROXIES"] = 1
+    return found
+
+
+def _itself(
+    public: PublicAddress, held: list[socket], certificate: OwnCertificate,
+    options: dict[str, str | int],
+) -> _Listening:  # fmt: skip
+    """At an address of this machine, with its own certificate."""
+    from deniably_server.wire.certificate import local_name
+
+    found = _Listening(held, certificate=certificate)
+    found.said.extend(_said(public, found.port, certificate))
+    found.config.update(
+        PUBLIC_URL=public.url(found.port),
+        OWN_CERTIFICATE=True,
+        HOSTS=public.hosts(str(options["hosts"]), local_name()),
+    )
+    return found
+
+
+def _said(public: PublicAddress, port: int, certificate: OwnCertificate) -> Iterator[str]:
+    from deniably_server.guard.machine_addresses import addresses
+    from deniably_server.guard.public_address import tunnels
+
+    yield f"Phones reach it at {public.url(port)}"
+    yield (
+        "They warn before the first page, because this machine made its certificate itself:"
+        f" {certificate.file}, used again until {certificate.last_day}, SHA-256"
+        f" {certificate.fingerprint}"
+    )
+    if others := [f"{one} ({name})" for one, name in addresses().items() if one != public.own]:
+        yield f"Other addresses of this machine, for --public=ADDRESS: {', '.join(others)}"
+    for call in tunnels(port):
+        yield f"For phones that do not warn, run {call}, and start this with --public=https://NAME"
+
+
+def _certificate(address: str) -> OwnCertificate:
+    from deniably.core.user_folder import home
+    from deniably_server.wire.certificate import own_certificate
+
+    folder = home() / "certificates"
+    try:
+        return own_certificate(address, folder)
+    except OSError as error:
+        raise click.ClickException(
+            f"cannot keep a certificate in {folder}: {error.strerror}; DENIABLY_HOME names another"
+            " folder"
+        ) from None
 
 
 def _hold_standard_streams() -> None:

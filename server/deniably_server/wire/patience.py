@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BYTES = 10_000
 LARGEST_HEAD = 1 << 16
 """Bytes of a request's address and header fields; a browser's have less than 2 KB."""
-_HIGH, _LOW = 1 << 14, 1 << 12
+HIGH, LOW = 1 << 14, 1 << 12
 """Limits of the send buffer, in bytes: writing pauses above the first and resumes below the
 second."""
 _CREDIT = 1 << 20
@@ -50,12 +50,26 @@ _TOO_LONG = (
 )
 
 
+class HeldConnection(Protocol):
+    """A connection that counts against the limit of its process."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for its client."""
+
+    def end(self) -> None:
+        """Close at once, without a response."""
+
+    def look(self, now: float, seconds: float) -> None:
+        """End it if its client made too little progress in these ``seconds``."""
+
+
 class Connections:
     """The open connections of a process, from the oldest to the newest."""
 
     def __init__(self, seconds: float, most: int) -> None:
         self._seconds, self._most = seconds, most
-        self._open: dict[MeasuredConnection, None] = {}
+        self._open: dict[HeldConnection, None] = {}
         self._looking = False
 
     def __call__(
@@ -64,7 +78,7 @@ class Connections:
         """Create a connection; uvicorn calls this as its protocol class."""
         return MeasuredConnection(self, config, server_state, **more)
 
-    def add(self, connection: MeasuredConnection) -> None:
+    def add(self, connection: HeldConnection) -> None:
         """Register an open connection. When all are taken, end the oldest that waits, or this."""
         if len(self._open) >= self._most:
             slow = next((each for each in self._open if each.waits), None)
@@ -73,7 +87,7 @@ class Connections:
         if not self._looking:
             self._look_later()
 
-    def remove(self, connection: MeasuredConnection) -> None:
+    def remove(self, connection: HeldConnection) -> None:
         """Forget a closed connection."""
         self._open.pop(connection, None)
 
@@ -169,7 +183,7 @@ class MeasuredConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """The connection is open."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(_HIGH, _LOW)
+        transport.set_write_buffer_limits(HIGH, LOW)
         self._among.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -207,7 +221,10 @@ class MeasuredConnection(HttpToolsProtocol):
             self.transport.close()  # it waits for another answer, which would be mixed with this
             return
         self.transport.write(_TOO_LONG)
-        self.transport.write_eof()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        else:
+            self.transport.close()  # TLS throws away what comes until the client closes, too
 
     def _count_head(self, size: int) -> None:
         self._head += size

@@ -1,0 +1,73 @@
+"""The addresses of this machine in its networks, by which others reach it (Linux)."""
+
+from __future__ import annotations
+
+import fcntl
+import socket
+import struct
+from contextlib import suppress
+from ipaddress import IPv6Address, ip_address
+from pathlib import Path
+
+_SIOCGIFADDR = 0x8915
+"""Asks for an interface's IPv4 address (netdevice(7))."""
+_NAME = struct.Struct("16s16x")
+_ADDRESS = slice(20, 24)
+_IPV6 = Path("/proc/net/if_inet6")
+_ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+"""Addresses of nobody (RFC 5737, 3849). They are looked up in the routes; nothing is sent there."""
+
+
+def addresses() -> dict[str, str]:
+    """Each address by which others may reach this machine, with its interface's name.
+
+    Without loopback addresses and those that need an interface's name (fe80::).
+    """
+    return {
+        address: name
+        for address, name in [*_ipv4(), *_ipv6()]
+        if not (ip_address(address).is_loopback or ip_address(address).is_link_local)
+    }
+
+
+def usual_address() -> str | None:
+    """The address from which this machine speaks to other networks, or its only one; None where
+    it has none, or several and no way to other networks."""
+    known = addresses()
+    for family, elsewhere in _ELSEWHERE.items():
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as line:
+            line.connect((elsewhere, 9))
+            found = line.getsockname()[0]
+            if found in known:
+                return str(found)
+    return next(iter(known)) if len(known) == 1 else None
+
+
+def is_own(address: str) -> bool:
+    """Whether this machine has the address."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as line:
+            line.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
+def _ipv4() -> list[tuple[str, str]]:
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        for _, name in socket.if_nameindex():
+            with suppress(OSError):  # it has none
+                asked = fcntl.ioctl(line, _SIOCGIFADDR, _NAME.pack(name.encode()))
+                found.append((socket.inet_ntoa(asked[_ADDRESS]), name))
+    return found
+
+
+def _ipv6() -> list[tuple[str, str]]:
+    try:
+        lines = _IPV6.read_text().splitlines()
+    except OSError:  # a machine without IPv6
+        return []
+    fields = [line.split() for line in lines]
+    return [(str(IPv6Address(bytes.fromhex(each[0]))), each[-1]) for each in fields]

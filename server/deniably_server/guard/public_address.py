@@ -1,0 +1,127 @@
+"""The address by which phones reach a server on somebody's own machine: ``--public``.
+
+It begins with https, since browsers allow the cryptography of the form nowhere else. Either this
+machine speaks TLS at an address of its own, with a certificate that it makes; or something in front
+does, such as a tunnel.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from shutil import which
+from urllib.parse import urlsplit
+
+from deniably_server.guard.host_names import NAME, host_names
+from deniably_server.guard.machine_addresses import addresses, is_own, usual_address
+
+AUTO = "auto"
+"""The setting that stands for this machine's usual address."""
+LOOPBACK = "127.0.0.1"
+_HERE = ("localhost", LOOPBACK, "[::1]")
+_PLACE = re.compile(rf"({NAME.pattern})(:[1-9][0-9]{{0,4}})?")
+_TUNNELS = {
+    "cloudflared": "cloudflared tunnel --url http://127.0.0.1:{port}",
+    "tailscale": "tailscale funnel {port}",
+}
+"""Programs that give a machine an address with a certificate, and how they are called."""
+
+
+class NoPublicAddress(Exception):
+    """The setting names no address by which phones could reach this machine."""
+
+
+@dataclass(frozen=True)
+class PublicAddress:
+    """Where phones reach the server.
+
+    ``own`` is the number of this machine at which it speaks TLS itself, and None where something in
+    front does; then ``place`` is the name there, perhaps with a port.
+    """
+
+    place: str
+    own: str | None = None
+
+    def url(self, port: int) -> str:
+        """The beginning of the addresses of a server that listens on this port."""
+        return f"https://{self.place}:{port}" if self.own else f"https://{self.place}"
+
+    def hosts(self, named: str, *others: str | None) -> str:
+        """The setting of host names: this one, those ``named`` by the operator, ``others``, and
+        those of this machine. No other is answered, so that no foreign page gets in."""
+        place = _PLACE.fullmatch(self.place)
+        assert place
+        wanted = [*host_names(named), place[1], *filter(None, others), *_HERE]
+        return ", ".join(dict.fromkeys(wanted))
+
+
+def public_address(setting: str) -> PublicAddress:
+    """The address that a setting means: ``AUTO``, a number of this machine, or the https address
+    of what is in front. Raises NoPublicAddress.
+
+    >>> public_address("https://Quiet-river.example.org/").url(8000)
+    'https://quiet-river.example.org'
+    """
+    if "://" in setting:
+        return PublicAddress(_in_front(setting))
+    if setting == AUTO:
+        return _of_number(ip_address(_usual()))
+    try:
+        number = ip_address(setting.strip("[]"))
+    except ValueError:
+        raise NoPublicAddress(
+            f"{setting!r} is no address: --public is one of this machine's numbers, such as"
+            " --public=192.168.1.7, the https address of a tunnel, or nothing, to find the number"
+        ) from None
+    if number.is_loopback or number.is_unspecified:
+        raise NoPublicAddress(
+            f"phones cannot reach {number}: --public alone finds this machine's number, which is"
+            f" {_listed()}"
+        )
+    if not is_own(str(number)):
+        raise NoPublicAddress(
+            f"{number} is no address of this machine, which has {_listed()}; --public alone takes"
+            " the usual one"
+        )
+    return _of_number(number)
+
+
+def tunnels(port: int) -> list[str]:
+    """The commands of installed programs that give this server an address with a certificate."""
+    return [call.format(port=port) for name, call in _TUNNELS.items() if which(name)]
+
+
+def _of_number(number: IPv4Address | IPv6Address) -> PublicAddress:
+    return PublicAddress(f"[{number}]" if number.version == 6 else str(number), str(number))
+
+
+def _in_front(setting: str) -> str:
+    parts = urlsplit(setting.lower())
+    if parts.scheme != "https":
+        raise NoPublicAddress(
+            f"{setting!r} does not begin with https://, and phones refuse the form elsewhere"
+        )
+    if not _PLACE.fullmatch(parts.netloc) or parts.path not in ("", "/") or parts.query:
+        raise NoPublicAddress(
+            f"{setting!r} is no address of a server, such as https://survey.example.org"
+        )
+    return parts.netloc.removesuffix(":443")
+
+
+def _usual() -> str:
+    if (found := usual_address()) is not None:
+        return found
+    if addresses():
+        raise NoPublicAddress(
+            f"this machine has {_listed()}; say which of them phones reach, as --public=ADDRESS"
+        )
+    raise NoPublicAddress(
+        "this machine is in no network: it has no address but its own loopback address; connect it"
+        " to the network of the phones"
+    )
+
+
+def _listed() -> str:
+    found = [f"{address} ({name})" for address, name in addresses().items()]
+    return ", ".join(found) or "none in any network"

@@ -1,0 +1,151 @@
+"""A certificate that this machine makes for an address of its own.
+
+Nobody vouches for it, so browsers warn before the first page. It is kept and used again, so that
+they warn once for each address.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import stat
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from ssl import OP_NO_TICKET, PROTOCOL_TLS_SERVER, SSLContext, TLSVersion
+from tempfile import NamedTemporaryFile
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from deniably.core.bounded_files import read_file
+
+_DAYS, _LEFT, _BEFORE = timedelta(days=180), timedelta(days=7), timedelta(days=1)
+"""How long a new certificate is valid, which is more than a term; how long an old one has to be to
+be used again; and by how much phones' clocks may be slow."""
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_LARGEST = 1 << 16
+"""Bytes of the file that are read; it has some 1,000."""
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True)
+class OwnCertificate:
+    """A certificate with its private key, both in ``file``, which only its owner can read."""
+
+    file: Path
+    certificate: x509.Certificate
+
+    @property
+    def last_day(self) -> str:
+        """The last day on which it is valid all day, in UTC."""
+        return (self.certificate.not_valid_after_utc - timedelta(days=1)).date().isoformat()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 as browsers show it."""
+        return self.certificate.fingerprint(hashes.SHA256()).hex(" ").upper()
+
+    def context(self) -> SSLContext:
+        """The settings of TLS. No session tickets: with them a visit can be linked to the next."""
+        context = SSLContext(PROTOCOL_TLS_SERVER)
+        context.minimum_version = TLSVersion.TLSv1_2
+        context.options |= OP_NO_TICKET
+        context.num_tickets = 0
+        context.set_alpn_protocols(["http/1.1"])
+        context.load_cert_chain(self.file)
+        return context
+
+
+def local_name() -> str | None:
+    """This machine's name in its own network by multicast DNS (RFC 6762), such as laptop.local;
+    None where its host name is no such name."""
+    label = socket.gethostname().partition(".")[0].lower()
+    return f"{label}.local" if _LABEL.fullmatch(label) and label != "localhost" else None
+
+
+def own_certificate(address: str, folder: Path) -> OwnCertificate:
+    """The certificate for a number such as 192.168.1.7 and for the machine's ``local_name``.
+
+    The one in ``folder`` is used again, unless it ends soon or is for other names. Raises OSError
+    where it cannot be kept there.
+    """
+    file, name = folder / f"{address}.pem", local_name()
+    if kept := _kept(file, address, name):
+        return OwnCertificate(file, kept)
+    made, text = _make(address, name)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=folder, delete=False) as new:  # its mode is 0600
+        new.write(text)
+        new.flush()
+        os.fsync(new.fileno())
+    os.replace(new.name, file)
+    return OwnCertificate(file, made)
+
+
+def _names(address: str, name: str | None) -> list[x509.GeneralName]:
+    """All that the certificate is for."""
+    return [x509.IPAddress(ip_address(address)), *([x509.DNSName(name)] if name else [])]
+
+
+def _kept(file: Path, address: str, name: str | None) -> x509.Certificate | None:
+    """The certificate in the file, if it can still be used."""
+    try:
+        if file.stat().st_mode & _OTHERS:
+            return None  # somebody else may have read the key
+        text = read_file(file, _LARGEST)
+        found, key = x509.load_pem_x509_certificate(text), load_pem_private_key(text, None)
+        names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (OSError, ValueError, TypeError, x509.ExtensionNotFound):
+        return None
+    now = datetime.now(UTC)
+    usable = (
+        [*names] == _names(address, name)
+        and key.public_key() == found.public_key()
+        and found.not_valid_before_utc <= now <= found.not_valid_after_utc - _LEFT
+    )
+    return found if usable else None
+
+
+def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
+    """A new certificate, and it with its key as PEM (RFC 5280, 7468)."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Deniably")])
+    now = datetime.now(UTC)
+    usage = x509.KeyUsage(
+        digital_signature=True, content_commitment=False, key_encipherment=False,
+        data_encipherment=False, key_agreement=False, key_cert_sign=False, crl_sign=False,
+        encipher_only=False, decipher_only=False,
+    )  # fmt: skip
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BEFORE)
+        .not_valid_after(now + _DAYS)
+        .add_extension(x509.SubjectAlternativeName(_names(address, name)), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(identifier, critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier),
+            critical=False,
+        )
+        .sign(key, hashes.SHA256())
+    )
+    kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return made, kept + made.public_bytes(Encoding.PEM)
