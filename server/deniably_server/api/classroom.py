@@ -107,23 +107,30 @@ def _question(survey: Survey) -> Question:
 
 @dataclass(frozen=True)
 class _Way:
-    """The form's address with its code, or why there is none; ``warning`` is for phones."""
+    """The form's address with its code, or why there is none; ``warning`` is for phones.
+
+    ``warns`` says whether these warn themselves before they open it.
+    """
 
     own: str
     address: str
     code: Html
     warning: str
+    warns: bool = False
 
 
 def _way(survey: Survey, words: Words) -> _Way:
-    own = own_address(request.environ, cast(str, current_app.config["HOSTS"]))
+    config = current_app.config
+    public = cast("str | None", config.get("PUBLIC_URL"))
+    own = public or own_address(request.environ, cast(str, config["HOSTS"]))
     if own is None:
         return _Way("", "", Html(), words("class.unnamed"))
     address = f"{own}/s/{survey.name}"
     warning = "class.here" if is_here(address) else "class.https"
     unreached = is_here(address) or is_refused_by_phones(address)
     code = qr_code(address, words("class.code", address=address))
-    return _Way(own, address, code, words(warning) if unreached else "")
+    warns = bool(config.get("OWN_CERTIFICATE"))
+    return _Way(own, address, code, words(warning) if unreached else "", warns)
 
 
 # --- what may be seen ---------------------------------------------------------------------------
@@ -231,10 +238,12 @@ class _Picture:
 def _picture(
     found: GuessTarget, rows: Sequence[DrawnRow], seen: SeenEstimate | None, words: Words
 ) -> _Picture:
+    # The funnel is drawn about the class's own estimate, once there is one: ``classroom.centre``.
+    half = words("class.truth", share="50\u202f%")
     names = FunnelWords(
         title=words("class.funnel"),
         band=words("class.band"),
-        truth=words("class.truth"),
+        truth=words("class.truth_own") if seen and seen.row.drawn else half,
         drawn=words("class.drawn"),
         told=words("class.drawn"),
         seen=words("class.this"),

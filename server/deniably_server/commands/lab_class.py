@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 import click
+from click.core import ParameterSource
 
 from deniably.core.loopback import is_here
 from deniably.core.steering import one_line
 from deniably_server.commands.authoring import (
     base,
+    close,
     key_option,
     publish_definition,
     sentences,
     server_option,
 )
+from deniably_server.commands.class_server import class_server, class_token
+from deniably_server.commands.database import settings_options
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """The letters of a name that is typed from a wall: no two look alike."""
@@ -67,6 +72,15 @@ _WHENCE = "what you ask for"
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write the survey's file, and publish nothing.",
 )
+@click.option(
+    "--public",
+    is_flag=False,
+    flag_value="auto",
+    metavar="[ADDRESS]",
+    help="Start a server that the phones reach, until you press Ctrl+C. It needs no token. ADDRESS"
+    " is as for deniably serve.",
+)
+@settings_options("database", "port")
 @server_option
 @click.option(
     "--token",
@@ -75,20 +89,24 @@ _WHENCE = "what you ask for"
 )
 @key_option
 @click.option("--anyway", is_flag=True, help="Also a survey that devices refuse.")
+@click.pass_context
 def in_class(
-    question: str, choices: str | None, coins: str | None, odds: str | None, name: str | None,
-    title: str, language: str, people: int, minimum: int | None, closed: bool, dry_run: bool,
-    output: Path | None, server: str, token: str | None, path: Path | None, anyway: bool,
+    context: click.Context, /, question: str, choices: str | None, coins: str | None,
+    odds: str | None, name: str | None, title: str, language: str, people: int,
+    minimum: int | None, closed: bool, dry_run: bool, output: Path | None, public: str | None,
+    database: str, port: int, server: str, token: str | None, path: Path | None, anyway: bool,
 ) -> None:  # fmt: skip
     """Ask a class one question.
 
     It makes the survey, publishes it and prints its page for the projector, which has the QR code
-    of the form, the number of reports in steps, and the result to reveal.
+    of the form, the number of reports in steps, and the result to reveal. With --public it starts
+    a server on this machine, too, in whose network the phones have to be.
     """
     import yaml
 
     if coins is not None and odds is not None:
         raise click.UsageError("state the privacy once: --coins or --odds")
+    _check_where(context, public)
     asked: dict[str, object] = {"name": "answer", "label": question}
     asked |= {"type": "yes_no"} if choices is None else {
         "type": "select_one", "choices": [one.strip() for one in choices.split(",")]
@@ -118,9 +136,20 @@ def in_class(
         _write(output, text)
     elif dry_run:
         click.echo(text, nl=False)
+    elif public:
+        token = token or class_token(database)
+        with class_server(public, database, port) as running:
+            here = running.address
+            publish_definition(text.encode(), _WHENCE, here, token, path, anyway=anyway)
+            named = str(document["name"])
+            click.echo(_page_of(named, here, people))
+            click.echo("\nOpen that page here, on the projector. Press Enter to close the survey,")
+            click.echo("which shows all reports, and Ctrl+C to end the server.")
+            running.keep(partial(_close, context, named, here, token, path))
     elif not token:
         raise click.UsageError(
-            "to publish it takes --token or DENIABLY_TOKEN; --dry-run shows the file without"
+            "to publish it takes --token or DENIABLY_TOKEN; --dry-run shows the file without, and"
+            " --public starts a server for this class"
         )
     else:
         publish_definition(text.encode(), _WHENCE, server, token, path, anyway=anyway)
@@ -156,17 +185,43 @@ def _say_how_precise(text: str, people: int, *, beside: bool) -> None:
         click.echo(err=beside)
 
 
-def _say_where(name: str, server: str, people: int) -> None:
+def _check_where(context: click.Context, public: str | None) -> None:
+    """Raises UsageError where options say two servers, or the database of none."""
+
+    def is_given(name: str) -> bool:
+        return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+    if public and is_given("server"):
+        raise click.UsageError("--public starts a server of its own: leave --server out")
+    if not public and (is_given("database") or is_given("port")):
+        raise click.UsageError("--database and --port are for the server that --public starts")
+
+
+def _close(context: click.Context, name: str, server: str, token: str, path: Path | None) -> None:
+    """Close the survey as its author; what keeps it open is said."""
+    try:
+        context.invoke(close, name=name, server=server, token=token, path=path, yes=False)
+    except click.ClickException as error:
+        error.show()
+    except click.Abort:
+        click.echo("It stays open.", err=True)
+
+
+def _page_of(name: str, server: str, people: int) -> str:
     there = f"{base(server)}/surveys/{quote(name, safe='')}"
     shown = f"{there}/class" + (f"?people={people}" if people != _USUAL else "")
-    click.echo(one_line(f"{'class':<10}  {shown}"))
+    return one_line(f"{'class':<10}  {shown}")
+
+
+def _say_where(name: str, server: str, people: int) -> None:
+    click.echo(_page_of(name, server, people))
     click.echo()
     close = f"deniably close {name} --server {base(server)}"
     click.echo(one_line(f"To close it, which shows all reports: {close}"))
     if is_here(server):
         click.echo(
-            "Phones cannot reach this address, which is this machine's own: open the page by the"
-            " address that the class reaches it by. It has to begin with https."
+            "Phones cannot reach this address, which is this machine's own. If the server does not"
+            " run with --public, start it so, or use deniably lab class --public."
         )
     elif not server.startswith("https:"):
         click.echo("Phones refuse a form whose address does not begin with https.")

@@ -25,7 +25,7 @@ _STDERR = 2
 @click.command()
 @settings_options()
 @click.pass_context
-def serve(context: click.Context, **options: str | int) -> None:
+def serve(context: click.Context, /, **options: str | int) -> None:
     """Run a server. The first start prints a link for the first tokens, which works once.
 
     It listens to this machine alone. For phones in the same network use --public; for a server on

@@ -33,6 +33,8 @@ _MOST_REPORTS = 100_000
 _FAIR = Fraction(3)
 _TOLD = {10: 20.0, 100: 1.0, 100_000: 0.22}
 """The errors, in points, of the single draws of a widespread introduction to two fair coins."""
+_SHARES = ("low", "high", "drawn")
+"""The columns of shares, as far as they may lie beyond 0 and 1."""
 _Z = NormalDist().inv_cdf(0.975)
 
 PeopleInput = Annotated[
@@ -124,11 +126,14 @@ def funnel(
     *,
     whole: bool = False,
 ) -> Picture:
-    """The picture of the experiment's ``rows``; ``whole`` shows all shares from 0 to 1.
+    """The picture of the experiment's ``rows``; ``whole`` shows the shares that there are, from 0
+    to 1, and holds back at these ends what estimates say beyond them.
 
     ``seen`` puts the estimate of a real survey into it: a row with ``n`` and ``estimate``, and rows
     with ``n`` and ``end`` for the ends of its interval, all as parts of 1.
     """
+    if whole:
+        rows = [{name: _held_back(name, cell) for name, cell in row.items()} for row in rows]
     spread = [row for row in rows if row["what"] == "spread"]
     drawn = [row for row in rows if row["what"] == "survey"]
     told = [row for row in rows if row["what"] == "introduction"]
@@ -147,6 +152,12 @@ def funnel(
                *((0.0, 1.0) if whole else ())]  # fmt: skip
     across = of_ratios(column(spread, "n"))
     return Picture(words.title, Graph(across, words.people, of_parts(heights), words.share, layers))
+
+
+def _held_back(name: str, cell: Cell) -> Cell:
+    if name not in _SHARES or isinstance(cell, str | None):
+        return cell
+    return min(max(cell, 0.0), 1.0)
 
 
 class _Figure:

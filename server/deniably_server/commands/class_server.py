@@ -1,0 +1,95 @@
+"""A server for one class, which ends with the command that began it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from select import select
+from typing import TextIO
+
+import click
+
+from deniably_server.commands.database import open_store
+
+_LISTENS = "Deniably listens on "
+_NOTE = "deniably lab class"
+_TICK = 0.5
+"""Seconds between two looks whether the server still runs."""
+
+
+def class_token(database: str) -> str:
+    """A new author's token, for today and tomorrow."""
+    from deniably_server.storage.tables.tokens import make
+
+    made, text = make("author", days=1, note=_NOTE)
+    with closing(open_store(database)) as store:
+        store.add_token(made)
+    return text
+
+
+class ClassServer:
+    """A running server; ``address`` is the one for this machine itself."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str) -> None:
+        self._process, self.address = process, address
+
+    def keep(self, close: Callable[[], None]) -> None:
+        """Wait until the server ends. At the first line that is typed, ``close``.
+
+        Raises ClickException where it ends with an error.
+        """
+        keys: list[TextIO] = [sys.stdin] if sys.stdin else []
+        while self._process.poll() is None:
+            ready, _, _ = select(keys, [], [], _TICK)
+            if ready:
+                if sys.stdin.readline():
+                    close()
+                keys = []  # once is enough, and an input that ended stays so
+        if status := self._process.wait():
+            raise click.ClickException(f"the server has ended with status {status}")
+
+
+@contextmanager
+def class_server(public: str, database: str, port: int) -> Iterator[ClassServer]:
+    """Start ``deniably serve --public``; it ends when the block does, or by Ctrl+C.
+
+    Raises ClickException where it does not start, after it has said why.
+    """
+    call = ["serve", f"--public={public}", "--database", database, "--port", str(port)]
+    signal.signal(signal.SIGTERM, _leave)
+    with subprocess.Popen(
+        [sys.executable, "-m", "deniably_client", *call, "--log", "off"],
+        env=os.environ | {"PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        try:
+            yield ClassServer(process, _address(process))
+        except KeyboardInterrupt:
+            pass  # the server has got it, too
+        finally:
+            process.terminate()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """What the server says first; the rest is passed on."""
+    assert process.stdout
+    first = process.stdout.readline()
+    click.echo(first, nl=False)
+    if not first.startswith(_LISTENS):
+        raise click.ClickException("the server did not start")
+    threading.Thread(target=_pass_on, args=(process.stdout,), daemon=True).start()
+    return first.removeprefix(_LISTENS).strip()
+
+
+def _pass_on(lines: TextIO) -> None:
+    for line in lines:
+        click.echo(line, nl=False)
+
+
+def _leave(number: int, frame: object) -> None:
+    raise SystemExit(0)
