@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
 from deniably_server.wire.patience import LARGEST_HEAD
-from support.material import Server, a_report, survey_named
+from support.material import PublicServer, Server, a_report, survey_named
 
 SURVEY = survey_named()
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("running") / "deniably.db")
+@pytest.fixture(scope="module", params=[Server, PublicServer], ids=["plain", "tls"])
+def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    server: Server = request.param(tmp_path_factory.mktemp("running") / "deniably.db")
     server.publish(SURVEY)
     yield server
     assert "Traceback" not in server.log
@@ -25,8 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def answer_to(server: Server, *parts: bytes) -> bytes:
     """All that a server answers to the parts of a request, each of which is sent by itself."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with server.connect() as line:
         received = b""
         with suppress(ConnectionError):  # it may refuse before all is sent
             for part in parts:

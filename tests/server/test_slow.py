@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
+from ssl import SSLError, SSLWantReadError
 
 import pytest
 import requests
@@ -18,7 +19,7 @@ import requests
 from deniably_server import serving
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite
-from support.material import Server, a_report, signed, survey_named
+from support.material import PublicServer, Server, a_report, signed, survey_named
 from support.nursery import Nursery
 
 SURVEY = survey_named()
@@ -39,18 +40,21 @@ LONGEST = "/web/form/page.js"
 ASK = b"GET " + LONGEST.encode() + HOST
 READS = {"answers that are not read": (ASK + b"\r\n") * 4}
 SLOW = HEADS | BODIES | READS
+HELLOS = [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01", b"GET /healthz"]
+"""Beginnings of a handshake of TLS, of which the last is none."""
 MANY = 1100
 LONG = "60"
 """Seconds of patience with which nobody is ended while a test goes on."""
 
 
-@pytest.fixture
-def patient(serve: Callable[..., Server]) -> Iterator[Server]:
+@pytest.fixture(params=[Server, PublicServer], ids=["plain", "tls"])
+def patient(request: pytest.FixtureRequest, nursery: Nursery, database: Path) -> Iterator[Server]:
     """A server that is not."""
-    server = serve("--patience", "1")
+    server: Server = request.param(database, "--patience", "1", begin=nursery.begin)
     server.publish(SURVEY)
     yield server
     assert "Traceback" not in server.log
+    server.kill()
 
 
 @pytest.fixture
@@ -63,17 +67,21 @@ def many_files() -> Iterator[None]:
 
 def connected(server: Server, start: bytes) -> socket.socket:
     """A connection on which this was sent; it takes in next to nothing."""
-    line = socket.socket()
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-    line.settimeout(60)
-    line.connect(("127.0.0.1", server.port))
+    line = server.connect(receives=2048)
+    line.sendall(start)
+    return line
+
+
+def shaking(server: PublicServer, start: bytes) -> socket.socket:
+    """A connection on which a handshake of TLS goes so far."""
+    line = server.bare()
     line.sendall(start)
     return line
 
 
 def ended(line: socket.socket) -> bool:
     """Whether the server ends the connection, within a minute."""
-    with suppress(ConnectionError):
+    with suppress(ConnectionError, SSLError):
         while line.recv(65536):
             pass
     return True
@@ -120,6 +128,8 @@ def test_slow_connections_of_every_kind_are_ended(patient: Server) -> None:
         lines = [
             opened.enter_context(connected(patient, start)) for start in list(SLOW.values()) * 9
         ]
+        if isinstance(patient, PublicServer):
+            lines += [opened.enter_context(shaking(patient, each)) for each in HELLOS * 9]
         assert all(map(ended, lines))
     assert patient.post(SURVEY, a_report(SURVEY)).status_code == 201
 
@@ -277,14 +287,19 @@ def read_steadily(server: Server) -> tuple[bytes, bytes]:
     return whole, received
 
 
+@pytest.mark.parametrize("kind", [Server, PublicServer], ids=["plain", "tls"])
 def test_a_new_connection_takes_the_place_of_one_that_is_slow(
-    nursery: Nursery, database: Path
+    nursery: Nursery, database: Path, kind: type[Server]
 ) -> None:
+    """Also where it has not even agreed on TLS."""
     few = partial(nursery.begin, serving__CONNECTIONS=20)
-    server = Server(database, "--patience", LONG, begin=few)
+    server = kind(database, "--patience", LONG, begin=few)
     server.publish(SURVEY)
     with ExitStack() as opened:
-        lines = [
+        lines = []
+        if isinstance(server, PublicServer):
+            lines = [opened.enter_context(shaking(server, each)) for each in HELLOS[:3] * 10]
+        lines += [
             opened.enter_context(connected(server, start)) for start in list(SLOW.values()) * 5
         ]
         assert server.post(SURVEY, a_report(SURVEY)).status_code == 201
@@ -300,9 +315,9 @@ def is_open(line: socket.socket) -> bool:
         while line.recv(65536):
             pass
         return False
-    except BlockingIOError:
+    except (BlockingIOError, SSLWantReadError):
         return True
-    except ConnectionError:
+    except (ConnectionError, SSLError):
         return False
 
 
@@ -330,7 +345,7 @@ def memory_of(process: int) -> int:
 
 def test_nobody_asks_a_thousand_things_before_the_first_is_answered(patient: Server) -> None:
     ahead = (b"GET /healthz" + HOST + b"\r\n") * 1000
-    with socket.create_connection(("127.0.0.1", patient.port), timeout=30) as line:
+    with patient.connect() as line:
         line.sendall(ahead)
         received = b""
         with suppress(ConnectionError):
@@ -342,13 +357,13 @@ def test_nobody_asks_a_thousand_things_before_the_first_is_answered(patient: Ser
 
 
 def test_a_head_that_does_not_end_is_refused(patient: Server) -> None:
-    with socket.create_connection(("127.0.0.1", patient.port), timeout=30) as line:
+    with patient.connect() as line:
         received = b""
-        with suppress(ConnectionError):
+        with suppress(ConnectionError, SSLError):
             line.sendall(REPORT)
             for number in range(10_000):
                 line.sendall(b"X-%d: %s\r\n" % (number, b"x" * 900))
-        with suppress(ConnectionError):
+        with suppress(ConnectionError, SSLError):
             received = line.recv(65536)
 
     assert received == b"" or received.startswith(b"HTTP/1.1 431"), received
@@ -357,7 +372,7 @@ def test_a_head_that_does_not_end_is_refused(patient: Server) -> None:
 def test_what_follows_a_body_is_no_header(patient: Server) -> None:
     """Trailers are read and dropped."""
     body = a_report(SURVEY).canonical
-    with socket.create_connection(("127.0.0.1", patient.port), timeout=30) as line:
+    with patient.connect() as line:
         line.sendall(REPORT + JSON + CHUNKED + b"%x\r\n%s\r\n0\r\n" % (len(body), body))
         line.sendall(b"".join(b"X-%d: %s\r\n" % (each, b"x" * 900) for each in range(100)))
         line.sendall(b"Connection: close\r\n\r\n")

@@ -7,6 +7,8 @@ import os
 import re
 import secrets
 import signal
+import socket
+import ssl
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -27,6 +29,7 @@ from deniably.trust import blind_rsa
 from deniably.trust.register import NOTHING, Register, RegisterEntry, published_entry
 from deniably.trust.signing import Key, Signature
 from deniably.workbench.provenance import Provenance, provenance
+from deniably_server.guard.machine_addresses import usual_address
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Role, make
@@ -264,6 +267,21 @@ class Server:
         self.kill()
         pytest.fail(f"the server does not answer:\n{self.log}")
 
+    def connect(self, receives: int = 0) -> socket.socket:
+        """A connection to it, as to be spoken on; it ``receives`` so many bytes unread."""
+        line = self._reach(("127.0.0.1", self.port), receives)
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return line
+
+    def _reach(self, address: tuple[str, int], receives: int) -> socket.socket:
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        line = socket.socket(family, socket.SOCK_STREAM)
+        if receives:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
+        line.settimeout(60)
+        line.connect(address)
+        return line
+
     def publish(self, survey: Survey, author: Key = AUTHOR) -> None:
         """Publish a definition as it is, past the author's compiler."""
         with closing(Store(str(self.database))) as store:
@@ -300,3 +318,43 @@ class Server:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(timeout=30)
+
+
+class PublicServer(Server):
+    """A server that phones reach by TLS, at an address of this machine; by ``url`` without."""
+
+    def __init__(
+        self,
+        database: Path | str,
+        *options: str,
+        begin: Callable[[list[str], Path], Process] = begin,
+    ) -> None:
+        found = usual_address()
+        if found is None:
+            pytest.skip("this machine is in no network")
+        self.address = found
+        also = ("--hosts", "x, a.example")  # what tests of bare requests call it
+        super().__init__(database, *options, f"--public={found}", *also, begin=begin)
+
+    @property
+    def public(self) -> str:
+        """The beginning of the addresses for phones."""
+        (found,) = re.findall(r"^Phones reach it at (\S+)", self.log, re.MULTILINE)
+        return str(found)
+
+    @property
+    def certificate(self) -> Path:
+        """The file of its certificate and its key."""
+        (found,) = re.findall(r"certificate itself: (.*?), used again", self.log)
+        return Path(found)
+
+    def bare(self, receives: int = 0) -> socket.socket:
+        """A connection on which nothing was said."""
+        return self._reach((self.address, self.port), receives)
+
+    def connect(self, receives: int = 0) -> socket.socket:
+        """A connection after the handshake, which verifies the certificate."""
+        line = self.bare(receives)
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        context = ssl.create_default_context(cafile=self.certificate)
+        return context.wrap_socket(line, server_hostname=self.address)

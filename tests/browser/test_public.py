@@ -1,0 +1,198 @@
+"""Phones in a network of their own, with a real browser that knows nothing of the certificate.
+
+The phone is a network namespace with its own address, which needs root: without, nothing of this
+can be tried.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import Browser, Error
+
+from deniably.authoring.compiling import publish_text
+from support.material import Server
+from support.phone import PHONE, Watched
+
+pytestmark = pytest.mark.browser
+
+TEXT = """
+name: class
+title: A question to the class
+results: {minimum: 1, while_open: true}
+questions: [{name: answer, type: yes_no, label: Have you ever copied homework?, odds: 3}]
+"""
+AGAIN = "thisisunsafe"
+"""What Chromium takes, typed on its warning, for the two taps that open the page."""
+
+
+class Network:
+    """A cable between this machine and a phone, with an address at either end."""
+
+    def __init__(self) -> None:
+        number = os.getpid() % 250 + 1
+        self.name = f"deniably-{os.getpid()}"
+        self._here, self._there = f"dn{os.getpid()}a", f"dn{os.getpid()}b"
+        self.laptop, self.phone = f"10.213.{number}.1", f"10.213.{number}.2"
+
+    def lay(self) -> None:
+        """Raises CalledProcessError where this is not permitted."""
+        for call in (
+            f"netns add {self.name}",
+            f"link add {self._here} type veth peer name {self._there} netns {self.name}",
+            f"addr add {self.laptop}/24 dev {self._here}",
+            f"link set {self._here} up",
+            f"-n {self.name} addr add {self.phone}/24 dev {self._there}",
+            f"-n {self.name} link set {self._there} up",
+        ):
+            subprocess.run(["ip", *call.split()], check=True, capture_output=True)
+
+    def cut(self) -> None:
+        """Remove all of it."""
+        for call in (f"link del {self._here}", f"netns del {self.name}"):
+            subprocess.run(["ip", *call.split()], check=False, capture_output=True)
+
+    def on_the_phone(self, *command: str) -> list[str]:
+        """The command, as it is called there."""
+        return ["ip", "netns", "exec", self.name, *command]
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[Network]:
+    if shutil.which("ip") is None:
+        pytest.skip("needs ip of iproute2")
+    network = Network()
+    try:
+        network.lay()
+    except subprocess.CalledProcessError as error:
+        network.cut()
+        pytest.skip(f"a network namespace is not permitted: {error.stderr!r}")
+    yield network
+    network.cut()
+
+
+@pytest.fixture(scope="module")
+def laptop(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("laptop")
+    server = Server(folder / "deniably.db", f"--public={network.laptop}")
+    server.publish(publish_text(TEXT))
+    yield server
+    assert "Traceback" not in server.log
+    assert network.phone not in server.log
+    server.kill()
+
+
+def public(server: Server) -> str:
+    (found,) = re.findall(r"^Phones reach it at (\S+)", server.log, re.MULTILINE)
+    return str(found)
+
+
+def test_a_phone_opens_the_form_past_the_warning_and_sends_its_answer(
+    network: Network, laptop: Server, tmp_path: Path, chromium: Browser
+) -> None:
+    """Then its page is a secure one, with cryptography. No service worker is installed, as Chromium
+    fetches its script with no exception: the form works without."""
+    full = shutil.which("chromium")
+    if full is None:
+        pytest.skip("needs chromium: chromium-headless-shell has no page that warns")
+    there = tmp_path / "chromium"
+    command = " ".join(network.on_the_phone(full))
+    there.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+    there.chmod(0o755)
+    browser = chromium.browser_type.launch(executable_path=there, args=["--no-sandbox"])
+    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    phone, form = Watched(context.new_page(), laptop), f"{public(laptop)}/s/class"
+
+    with pytest.raises(Error, match="ERR_CERT_AUTHORITY_INVALID"):
+        phone.page.goto(form)
+    phone.page.wait_for_selector("#details-button")
+    phone.page.keyboard.type(AGAIN)
+    phone.page.wait_for_url(form)
+    phone.see("#survey[data-kept]")
+    secure = phone.page.evaluate("[isSecureContext, typeof crypto.subtle]")
+    workers = phone.page.evaluate(
+        "navigator.serviceWorker.getRegistrations().then(({ length }) => length)"
+    )
+    phone.answer("Yes")
+    phone.send()
+    phone.wait("receipt")
+    browser.close()
+
+    assert secure == [True, "object"]
+    assert workers == 0
+    assert {one.url.partition("/s/")[0] for one in phone.posts()} == {
+        f"{public(laptop)}/api/surveys/class/reports"
+    }
+    assert requests.get(f"{laptop.url}/api/surveys/class/results", timeout=30).status_code < 500
+
+
+def test_curl_and_a_device_reach_it_from_there_by_https_alone(
+    network: Network, laptop: Server
+) -> None:
+    (certificate,) = re.findall(r"certificate itself: (.*?), used again", laptop.log)
+
+    def there(*command: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            network.on_the_phone(*command), capture_output=True, text=True, timeout=60,
+            env=os.environ | more, check=False,
+        )  # fmt: skip
+
+    if shutil.which("curl"):
+        fetch = ("curl", "--silent", "--show-error", "--max-time", "20")
+        known = there(*fetch, "--cacert", certificate, f"{public(laptop)}/healthz")
+        unknown = there(*fetch, f"{public(laptop)}/healthz")
+        plain = there(*fetch, f"http://{network.laptop}:{laptop.port}/healthz")
+        assert known.stdout == "alive\n"
+        assert "certificate" in unknown.stderr
+        assert plain.stdout == ""
+        assert plain.returncode != 0
+    program = f"from deniably_client.device import Device; Device({public(laptop)!r} + '/s/class')"
+    program += ".answer({'answer': 'yes'})"
+    device = there(sys.executable, "-c", program, REQUESTS_CA_BUNDLE=certificate)
+    assert (device.returncode, device.stderr) == (0, "")
+
+
+def test_a_machine_in_no_network_says_so(network: Network, tmp_path: Path) -> None:
+    """One that has its loopback address, and nothing else."""
+    done = subprocess.run(
+        ["unshare", "--net", sys.executable, "-m", "deniably_client", "serve", "--public",
+         "--database", str(tmp_path / "deniably.db")],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert "this machine is in no network" in done.stderr
+    assert "connect it to the network of the phones" in " ".join(done.stderr.split())
+
+
+def test_without_a_way_to_other_networks_the_only_address_is_taken(
+    network: Network, tmp_path: Path
+) -> None:
+    """A hotspot without the internet will do."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "deniably_client", "serve", "--public", "--port", "0",
+               "--database", str(tmp_path / "deniably.db")]  # fmt: skip
+    up = f"ip link set lo up && exec {' '.join(command)}"
+    with (
+        out.open("w") as writes,
+        subprocess.Popen(
+            network.on_the_phone("sh", "-c", up), stdout=writes, stderr=writes
+        ) as process,
+    ):
+        until = time.monotonic() + 60
+        while "certificate itself" not in out.read_text():
+            assert process.poll() is None, out.read_text()
+            assert time.monotonic() < until, out.read_text()
+            time.sleep(0.02)
+        process.terminate()
+
+    assert f"Phones reach it at https://{network.phone}:" in out.read_text()
