@@ -285,7 +285,8 @@ def _panels(question: WaveQuestion, numbers: Sequence[str]) -> Iterator[PaperTre
     if question["mean"] is not None:
         mean = question["mean"]
         rows = wave_drawing.rows(mean)
-        yield PaperTrends([Panel("Mean", rows)], side_drawing.axis(mean, rows), _named(numbers))
+        shared = side_drawing.axis(mean, rows, upright=True)
+        yield PaperTrends([Panel("Mean", rows)], shared, _named(numbers))
     drawn = [Panel(one["label"], wave_drawing.rows(one)) for one in _answers(question)]
     if drawn:
         axis = axes.of_shares(row for panel in drawn for row in panel.rows)

@@ -30,12 +30,16 @@ def row(figure: FigureHead, place: FigureResult, label: str, unit: str = "") -> 
     return banded(found, place["interval_80"], place["interval_50"])
 
 
-def axis(figure: FigureHead, drawn: Sequence[Row]) -> Axis:
-    """The axis of a figure: over the whole range of a mean, or from 0 beyond all shares."""
+def axis(figure: FigureHead, drawn: Sequence[Row], *, upright: bool = False) -> Axis:
+    """The axis of a figure: over the whole range of a mean, or from 0 beyond all shares.
+
+    An ``upright`` one runs upwards.
+    """
     if figure["name"] is None:
         low, high = figure["extent"]
         first, last = (cut(label, _SHORT_END) for label in figure["ends"] or ["", ""])
-        return axes.of_numbers(low, high, figure["unit"], first=first, last=last)
+        made = axes.upright if upright else axes.of_numbers
+        return made(low, high, figure["unit"], first=first, last=last)
     return axes.of_shares(drawn)
 
 

@@ -45,7 +45,7 @@ def card(question: WaveQuestion) -> WaveCard:
     return WaveCard(
         question,
         finding(question),
-        _picture(main, axis(main, rows(main)), short=False) if main else None,
+        _picture(main, axis(main, rows(main), upright=True), short=False) if main else None,
         change_text(main) if main else "",
         [(one["label"], _picture(one, shared, short=True)) for one in small],
     )

@@ -119,6 +119,22 @@ def of_values(values: Iterable[float], unit: str = "") -> Axis:
     return Axis(step * first, step * last, tuple(ticks), zero)
 
 
+def upright(low: float, high: float, unit: str = "", *, first: str = "", last: str = "") -> Axis:
+    """The axis of a mean that runs upwards: evenly stepped, with every tick labelled.
+
+    It ends at round numbers around the range. That of a scale, whose ends have the words ``first``
+    and ``last``, ends at these, which are whole numbers.
+    """
+    if not (first or last):
+        return of_values((low, high), unit)
+    length = round(high - low)
+    step = next(one for one in range(1, length + 1) if length % one == 0 and length / one <= _FIVE)
+    values = [low + at for at in range(0, length + 1, step)]
+    texts = [plain(one) for one in values]
+    texts[0], texts[-1] = f"{texts[0]} {_cut(first)}", f"{texts[-1]} {_cut(last)}"
+    return Axis(low, high, tuple(zip(values, texts, strict=True)))
+
+
 def of_parts(values: Iterable[float]) -> Axis:
     """An axis for shares from 0 to 1, or for other numbers that are read as per cents."""
     hundred = of_values(100 * one for one in values)
