@@ -343,9 +343,10 @@ def test_start_is_whole_on_the_smallest_phone_and_hides_nothing_that_has_the_foc
     phone.page.set_viewport_size({"width": 360, "height": 640})
     phone.open(f"/s/{name}")
 
-    row, go, practise = phone.page.evaluate(
-        BOXES, ["[data-first] > .buttons", "[data-go='1']", "#practise"]
+    row, go, practise, ends = phone.page.evaluate(
+        BOXES, ["[data-first] > .buttons", "[data-go='1']", "#practise", ".guess .ends"]
     )
+    assert ends["y"] + ends["height"] <= row["y"], "the whole scale is above that row"
     assert go["height"] >= 44
     assert go["y"] + go["height"] <= 640
     assert abs(go["y"] - practise["y"]) <= 1, "one row, which leaves the rest to the page"
