@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ import requests
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from deniably.authoring.compiling import publish_text
+from deniably.wording.words import LANGUAGES
+from deniably_server.storage.store import Store
 from support.commands import call
-from support.material import Server
+from support.material import PublicServer, Server, a_report
 from support.phone import PHONE, Watched, new_tab
 from support.soak import soak
 
@@ -31,6 +34,19 @@ questions:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PublicServer]:
+    """A server that phones reach, with a result to reveal."""
+    server = PublicServer(tmp_path_factory.mktemp("public") / "deniably.db")
+    survey = publish_text(TEXT.format(name="small", step=STEP, shown="true"))
+    server.publish(survey)
+    with closing(Store(str(server.database))) as store:
+        for n in range(6):
+            store.add(survey, a_report(survey, answer=[n % 2]))
     yield server
     server.kill()
 
@@ -157,11 +173,6 @@ def test_a_guess_is_drawn_and_goes_nowhere(desktop: BrowserContext, server: Serv
 def test_without_a_script_everything_but_the_comparison_is_there(
     chromium: Browser, server: Server
 ) -> None:
-    from contextlib import closing
-
-    from deniably_server.storage.store import Store
-    from support.material import a_report
-
     survey = publish_text(TEXT.format(name="plain", step=STEP, shown="true"))
     server.publish(survey)
     with closing(Store(str(server.database))) as store:
@@ -223,3 +234,25 @@ def test_in_arabic_the_picture_stays_within_its_card(
     page.close()
 
     assert outside == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_small_wall_shows_the_code_both_steps_and_reveal_without_scrolling(
+    desktop: BrowserContext, public: PublicServer, language: str
+) -> None:
+    page = new_tab(desktop)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{public.url}/surveys/small/class?language={language}")
+    height = 800
+
+    for which in ("svg.qr", ".address", ".steps li:last-child", "#reveal summary"):
+        box = page.locator(which).bounding_box()
+        assert box, which
+        assert box["y"] + box["height"] <= height, which
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    steps, code = (page.locator(one).bounding_box() for one in (".steps", "svg.qr"))
+    page.close()
+    assert steps
+    assert code
+    assert steps["y"] + steps["height"] <= 1080
+    assert code["height"] >= 400

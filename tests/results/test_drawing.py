@@ -218,6 +218,36 @@ def test_ticks_rise_and_are_few_whatever_the_range(low: float, length: float) ->
     assert (values[0], values[-1]) == (low, low + length)
 
 
+@pytest.mark.parametrize(
+    ("ends", "unit", "ticks"),
+    [
+        ((18, 95), "", ["0", "20", "40", "60", "80", "100"]),
+        ((0, 12_500), "", ["0", "2,500", "5,000", "7,500", "10,000", "12,500"]),
+        ((0, 50), "h", ["0", "10", "20", "30", "40", "50 h"]),
+        ((-3, 4), "", ["-4", "-2", "0", "2", "4"]),
+    ],
+)
+def test_an_axis_that_runs_upwards_has_round_numbers_with_equal_steps(
+    ends: tuple[float, float], unit: str, ticks: list[str]
+) -> None:
+    found = axes.upright(*ends, unit)
+
+    assert [plain(text) for _, text in found.ticks] == ticks
+    assert found.low <= ends[0] < ends[1] <= found.high
+
+
+@pytest.mark.parametrize("last", range(2, 30))
+def test_an_upright_scale_of_opinions_has_equal_steps_from_end_to_end(last: int) -> None:
+    found = axes.upright(1, last, first="disagree", last="agree")
+    values = [value for value, _ in found.ticks]
+
+    assert (values[0], values[-1]) == (found.low, found.high) == (1, last)
+    assert len({one - other for one, other in zip(values[1:], values, strict=False)}) == 1
+    assert len(values) <= 6
+    assert (found.ticks[0][1], found.ticks[-1][1]) == ("1 disagree", f"{last} agree")
+    assert all(text for _, text in found.ticks)
+
+
 def test_words_stand_at_the_ends_of_a_scale_of_opinions() -> None:
     found = axes.of_numbers(1, 5, first="disagree", last="agree")
 

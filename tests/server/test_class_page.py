@@ -112,7 +112,7 @@ def test_the_estimate_reads_as_on_the_page_of_results(client: FlaskClient, store
     page = page_of(client)
 
     assert row.reading.state == "known"
-    assert said(page, "finding")[1] == f"“Yes”: about {row.reading.value}"
+    assert said(page, "finding")[0] == f"“Yes”: about {row.reading.value}"
     assert said(page, "many")[1] == f"95 % interval: {row.reading.interval}"
     assert row.reading.value in client.get("/surveys/class").text
 
@@ -148,6 +148,30 @@ def test_the_funnel_is_the_experiment_with_the_surveys_own_numbers(
     (words,) = re.findall(r"<desc>(.*?)</desc>", before)
     at = float(re.findall(r"this survey: 30, ([\d.]+)\.", words)[0])
     assert at == pytest.approx(min(max(result["choices"][0]["estimate"], 0), 1), abs=1e-4)
+
+
+def test_the_picture_has_the_shares_that_there_are_and_says_which_one_it_assumes(
+    client: FlaskClient, store: Store
+) -> None:
+    """Ten people may seem to be 150 % or fewer than none; no share is."""
+    survey = published(store, in_class())
+
+    before = page_of(client)
+    come(store, survey, 40)
+    after = page_of(client)
+
+    for page in (before, after):
+        (figure,) = re.findall(r'<figure data-low="(.*?)" data-high="(.*?)">', page)
+        ticks = re.findall(r'<text x="0"[^>]*>(-?\d+)\u202f%</text>', page)
+        assert ticks == ["0", "20", "40", "60", "80", "100"], page
+        _legend, dots = re.findall(r'<g class="d t-second".*?</g>', page)
+        heights = [float(y) for y in re.findall(r' cy="([\d.]+)"', dots)]
+        low, high = map(float, figure)
+        assert len(heights) > 20
+        assert all(high - 0.1 <= y <= low + 0.1 for y in heights)
+    assert "assumed truth: 50\u202f%" in before
+    assert "assumed truth: our own estimate" in after
+    assert "50\u202f%" not in re.findall(r"<svg class=.plot graph.*?</svg>", after)[0]
 
 
 # --- what is hidden stays hidden ----------------------------------------------------------------
@@ -384,6 +408,25 @@ def test_a_name_that_the_operator_named_becomes_one_and_no_other() -> None:
     assert own("survey.example.org", HTTP_X_FORWARDED_HOST="evil.example") == (
         "http://survey.example.org"
     )
+
+
+def test_a_server_that_phones_reach_shows_their_address_on_the_wall(
+    client: FlaskClient, app: Flask, store: Store
+) -> None:
+    """The wall itself may be opened at this machine's loopback address, which needs no TLS."""
+    published(store, in_class())
+    app.config.update(PUBLIC_URL="https://192.168.1.7:8000", OWN_CERTIFICATE=True)
+
+    page = page_of(client, headers={"Host": "127.0.0.1:8000"})
+
+    assert decoded(page) == "https://192.168.1.7:8000/s/class"
+    assert "Phones cannot reach" not in page
+    assert "Phones refuse" not in page
+    (steps,) = re.findall(r'<ol class="steps">(.*?)</ol>', page)
+    assert steps.count("<li>") == 2
+    assert "Your phone warns you, once" in steps
+    app.config.update(OWN_CERTIFICATE=False)
+    assert '<ol class="steps">' not in page_of(client, headers={"Host": "127.0.0.1:8000"})
 
 
 # --- for everybody ------------------------------------------------------------------------------
