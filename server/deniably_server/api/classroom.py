@@ -120,7 +120,7 @@ class _Way:
 
 
 def _way(survey: Survey, words: Words) -> _Way:
-    config = current_app.config
+    config = cast("Mapping[str, object]", current_app.config)
     public = cast("str | None", config.get("PUBLIC_URL"))
     own = public or own_address(request.environ, cast(str, config["HOSTS"]))
     if own is None:

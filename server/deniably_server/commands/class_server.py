@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager, suppress
 from select import select
 from typing import TextIO
 
@@ -55,7 +55,7 @@ class ClassServer:
 
 
 @contextmanager
-def class_server(public: str, database: str, port: int) -> Iterator[ClassServer]:
+def class_server(public: str, database: str, port: int) -> Generator[ClassServer]:
     """Start ``deniably serve --public``; it ends when the block does, or by Ctrl+C.
 
     Raises ClickException where it does not start, after it has said why.
@@ -68,9 +68,9 @@ def class_server(public: str, database: str, port: int) -> Iterator[ClassServer]
         stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         try:
-            yield ClassServer(process, _address(process))
-        except KeyboardInterrupt:
-            pass  # the server has got it, too
+            running = ClassServer(process, _address(process))
+            with suppress(KeyboardInterrupt):  # the server has got it, too
+                yield running
         finally:
             process.terminate()
 

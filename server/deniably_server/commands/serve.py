@@ -70,8 +70,8 @@ class _Listening:
     the application has to know of it."""
 
     sockets: list[socket]
-    said: list[str] = field(default_factory=list)
-    config: dict[str, object] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list[str])
+    config: dict[str, object] = field(default_factory=dict[str, object])
     certificate: OwnCertificate | None = None
 
     @property

@@ -55,7 +55,7 @@ def is_own(address: str) -> bool:
 
 
 def _ipv4() -> list[tuple[str, str]]:
-    found = []
+    found: list[tuple[str, str]] = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
         for _, name in socket.if_nameindex():
             with suppress(OSError):  # it has none

@@ -56,12 +56,15 @@ class HeldConnection(Protocol):
     @property
     def waits(self) -> bool:
         """Whether it waits for its client."""
+        ...
 
     def end(self) -> None:
         """Close at once, without a response."""
+        ...
 
     def look(self, now: float, seconds: float) -> None:
         """End it if its client made too little progress in these ``seconds``."""
+        ...
 
 
 class Connections:
