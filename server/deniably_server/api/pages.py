@@ -130,6 +130,7 @@ def _form(asked: _Form) -> str:
         dots=dots,
         place=place,
         borders=place_map.borders,
+        outline=place_map.outline,
         OFTEN=OFTEN,
         first=first_page(survey, words),
         rates=guessing(survey),

@@ -124,11 +124,12 @@ def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool
 
     Devices refuse a survey that gives away too much. To publish it nevertheless, use --anyway.
     """
+    from deniably.authoring.survey_files import with_outlines
     from deniably.core.bounded_files import SMALL, read_file
 
     kind = "application/json" if file.suffix == ".json" else "application/yaml"
     with sentences(str(file)):
-        text = read_file(file, SMALL)
+        text = with_outlines(read_file(file, SMALL), file.parent)
     publish_definition(text, str(file), server, token, path, kind=kind, anyway=anyway)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import ceil
 
 from deniably.core.languages.html import Html
+from deniably.results.drawing.plot import outline_on_map
 from deniably.survey.parts import Range
 from deniably.survey.questions import Point
 
@@ -21,6 +22,11 @@ def borders(question: Point) -> Html:
     lines = [Html.filled("M{x:.4g} 0v{side}", x=x, side=SIDE) for x in across]
     lines += [Html.filled("M0 {y:.4g}h{side}", y=SIDE - y, side=SIDE) for y in up]
     return Html.joined("", lines)
+
+
+def outline(question: Point) -> Html:
+    """The author's outline on the picture; nothing where the question has none."""
+    return outline_on_map(question.outline, SIDE) if isinstance(question.outline, str) else Html()
 
 
 def _between(side: Range, cells: int) -> list[float]:

@@ -100,6 +100,22 @@ def line_of(text: str | bytes, *path: str | int) -> int | None:
     >>> line_of("name: s\\nquestions:\\n  - {name: a}\\n  - {name: b}", "questions", 1)
     4
     """
+    node = _node(text, path)
+    return None if node is None else node.start_mark.line + 1
+
+
+def span_of(text: str, *path: str | int) -> tuple[int, int] | None:
+    """Where the value at a path begins and ends in a text that ``load`` reads, in characters; None
+    where it is not.
+
+    >>> span_of("{name: s}", "name")
+    (7, 8)
+    """
+    node = _node(text, path)
+    return None if node is None else (node.start_mark.index, node.end_mark.index)
+
+
+def _node(text: str | bytes, path: tuple[str | int, ...]) -> yaml.Node | None:
     try:
         node: Any = yaml.compose(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, _TooLarge):
@@ -112,7 +128,7 @@ def line_of(text: str | bytes, *path: str | int) -> int | None:
                 node = next((value for key, value in node.value if key.value == step), None)
             case _:
                 return None
-    return None if node is None else cast(int, node.start_mark.line) + 1
+    return cast("yaml.Node | None", node)
 
 
 class _TooLarge(Exception):

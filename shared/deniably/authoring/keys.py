@@ -22,6 +22,7 @@ from deniably.survey.parts import (
     FIELD_NAME,
     LARGEST_DELTA,
     LARGEST_EPSILON,
+    LONGEST_OUTLINE,
     MOST_SHORT,
     SEVERAL,
     SMALLEST_EPSILON,
@@ -294,6 +295,20 @@ BeyondRange = Annotated[
 Grid = Annotated[
     Annotated[int, Meta(ge=2, le=LARGEST_GRID)] | None,
     says("into how many columns and rows the map is cut: an integer from 2 to 32"),
+]
+
+_OUTLINE = (
+    "the name of a GeoJSON file beside the survey, or a list of lines, each a list of points such"
+    " as [4.9, 52.4], in the numbers of the two parts"
+)
+_Coordinate = Annotated[Numeral, says(_OUTLINE, **_VALUE)]
+_Position = Annotated[tuple[_Coordinate, ...], Meta(min_length=2, max_length=2), says(_OUTLINE)]
+_Line = Annotated[tuple[_Position, ...], Meta(min_length=2), says(_OUTLINE)]
+Outline = Annotated[
+    Annotated[str, Meta(min_length=1, max_length=LONGEST_OUTLINE, pattern=r"\S")]
+    | Annotated[tuple[_Line, ...], Meta(min_length=1)]
+    | None,
+    says(_OUTLINE),
 ]
 
 # --- parts ------------------------------------------------------------------------------------

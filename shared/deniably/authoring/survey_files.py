@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from deniably.authoring.compiling import compile_survey, load
+from deniably.authoring.documents import span_of
+from deniably.authoring.geojson import lines_of
+from deniably.authoring.outlines import Side, outline
 from deniably.core.bounded_files import SMALL, read_file
+from deniably.core.errors import BadInput, BadSurvey, Problem
+from deniably.survey.parts import OUTLINE
 from deniably.survey.survey import Survey, as_survey
 
 
@@ -41,7 +48,74 @@ def read_document(source: str | Path | Mapping[str, object]) -> object:
     """The document in a file, or a mapping made in Python. Raises OSError and BadSurvey."""
     if isinstance(source, Mapping):
         return _written(source)
-    return load(read_file(source, SMALL))
+    return load(with_outlines(read_file(source, SMALL), Path(source).parent))
+
+
+def with_outlines(text: bytes, folder: Path) -> bytes:
+    """An author's text with the outlines drawn in that it names as GeoJSON files in a ``folder``.
+
+    So a server, which reads no files, gets them too. All else stays as it is. Raises BadSurvey
+    where such a file cannot be read or drawn.
+    """
+    if b"outline" not in text:
+        return text
+    document = load(text)
+    named = list(_outline_files(document))
+    whole = text.decode("utf-8-sig")
+    problems: list[Problem] = []
+    for index, name, sides in reversed(named):
+        try:
+            drawn = outline(lines_of(_read_beside(folder, name)), sides)
+        except (ValueError, BadInput, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            problems.insert(0, Problem(f"$.questions[{index}].outline", f"{name}: {why}"))
+            continue
+        if span := span_of(whole, "questions", index, "outline"):
+            whole = f'{whole[: span[0]]}"{drawn}"{whole[span[1] :]}'
+    if problems:
+        raise BadSurvey(problems)
+    return whole.encode() if named else text
+
+
+def _outline_files(document: object) -> Iterator[tuple[int, str, tuple[Side, Side]]]:
+    """Of each question that names a file: its index, the name, and the sides of its map.
+
+    A question that has no such sides is passed over: compiling says why.
+    """
+    if not isinstance(document, dict):
+        return
+    questions = cast(dict[str, Any], document).get("questions")
+    if not isinstance(questions, list):
+        return
+    for index, question in enumerate(cast(list[object], questions)):
+        if not isinstance(question, dict):
+            continue
+        group = cast(dict[str, Any], question)
+        name = group.get("outline")
+        if not isinstance(name, str) or re.match(OUTLINE, name):
+            continue
+        with suppress(ArithmeticError, KeyError, TypeError, ValueError):
+            first, second = group["parts"]
+            yield index, name, (_side(first), _side(second))
+
+
+def _side(part: dict[str, Any]) -> Side:
+    """Raises KeyError, TypeError, ValueError or ArithmeticError where it is no side."""
+    step = part.get("step", 1)
+    side = Side(str(part["label"]), *map(float, (part["minimum"], part["maximum"], step)))
+    side.at(side.low)
+    return side
+
+
+def _read_beside(folder: Path, name: str) -> bytes:
+    """The file. A survey is passed on: it may name files beside it alone, and of this kind."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or path.suffix not in (".geojson", ".json"):
+        raise ValueError(
+            "an outline is the name of a .geojson or .json file in the folder of the survey, or"
+            " below it"
+        )
+    return read_file(folder / path, SMALL)
 
 
 def _written(value: object) -> object:

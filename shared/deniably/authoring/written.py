@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Annotated, ClassVar, get_args
@@ -19,6 +19,7 @@ from msgspec import Meta
 
 from deniably.authoring import keys
 from deniably.authoring.keys import Numeral, WrittenChoice, WrittenNumberPart
+from deniably.authoring.outlines import Side, outline
 from deniably.design.calibration import two_coins
 from deniably.design.choosing import (
     Task,
@@ -32,7 +33,7 @@ from deniably.design.choosing import (
 from deniably.design.gridding import even_grid
 from deniably.mechanisms import Mechanism
 from deniably.mechanisms.subset_selection import MOST_CHOICES, two_coin_odds
-from deniably.survey.parts import Choice, Range, Value
+from deniably.survey.parts import OUTLINE, Choice, Range, Value
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import NOT_APPLICABLE, YES_NO
 from deniably.survey.survey import MOST_QUESTIONS
@@ -307,6 +308,7 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
 
     parts: keys.TwoNumbers = ()
     grid: keys.Grid = None
+    outline: keys.Outline = None
 
     def task(self, privacy: Privacy) -> Task:
         """One of the areas. Raises ValueError where a part has fewer steps than the grid."""
@@ -318,9 +320,29 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
         return joint_task("point", grid**2)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The two sides of the map, and how it is cut."""
+        """The two sides of the map, how it is cut, and what is drawn on it.
+
+        Raises ValueError where the outline is none.
+        """
         parts = [_number_part(part) for part in self.parts]
-        return {"parts": parts, "grid": self._grid(privacy)}
+        drawn = {} if self.outline is None else {"outline": self._drawn(self.outline)}
+        return {"parts": parts, "grid": self._grid(privacy), **drawn}
+
+    def _drawn(self, given: str | Sequence[Sequence[Sequence[Numeral]]]) -> str:
+        """The path data, which a text is already unless it names a file."""
+        if isinstance(given, str):
+            if re.match(OUTLINE, given):
+                return given
+            raise ValueError(
+                f"outline names the file “{given}”, which is not read here: “deniably publish” and"
+                " “deniably check” read it beside the survey's file; or write the lines"
+            )
+        first, second = (
+            Side(part.label, float(part.minimum), float(part.maximum), float(part.step or 1))
+            for part in self.parts
+        )
+        lines = [[(float(x), float(y)) for x, y in line] for line in given]
+        return outline(lines, (first, second))
 
     def _grid(self, privacy: Privacy) -> int:
         """The grid; by default coarser where the noise is larger, with areas alike if it can be."""

@@ -42,7 +42,7 @@ ALSO = {
     "scale": (("choices", "aim"), ("scores", "show_if")),
     "number": (("range", "aim"), ()),
     "vector": (("parts",), ()),
-    "point": (("parts", "grid"), ()),
+    "point": (("parts", "grid"), ("outline",)),
     "product": (("parts",), ()),
 }
 
@@ -211,11 +211,24 @@ def check_number_parts(question: Question, kind: str, m: Mechanism) -> None:
         require(m["k"] == grid**2, "k is grid * grid")
         for part in parts:
             fits(part["range"], grid, False)
+        if "outline" in question:
+            check_outline(question["outline"])
         return
     ks = [m["k"]] * m["d"] if m["name"] == "gaussian" else [part["k"] for part in m["parts"]]
     require(len(ks) == len(parts), "one mechanism a part")
     for part, k in zip(parts, ks, strict=True):
         fits(part["range"], k, True)
+
+
+def check_outline(value: Json) -> None:
+    require(type(value) is str and len(value) <= 5000, "an outline is a text of at most 5000")
+    require(value.startswith("M"), "an outline begins with a line")
+    for line in value[1:].split("M"):
+        numbers = line.split(" ")
+        require(len(numbers) >= 4 and len(numbers) % 2 == 0, "a line has two points or more")
+        for one in numbers:
+            require(re.fullmatch("0|[1-9][0-9]{0,3}", one), "whole numbers")
+            require(int(one) <= 1000, "0 to 1000")
 
 
 def check_small_parts(question: Question, m: Mechanism) -> None:

@@ -46,7 +46,7 @@ def areas(question: PointResult) -> AreaMap:
         for index, one in enumerate(question.cells)
         if one.stands_out
     ]
-    return AreaMap((first, second), out)
+    return AreaMap((first, second), out, question.outline or "")
 
 
 def _side(side: SideResult, names: Sequence[str]) -> MapSide:

@@ -305,12 +305,13 @@ class VectorResult(_Question, frozen=True, kw_only=True, tag="vector"):
 class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
     """A map, area by area: the areas of the first column come first, from its low end.
 
-    ``poisoning`` is about the areas.
+    ``outline`` is the author's, as path data (SPEC 4.1). ``poisoning`` is about the areas.
     """
 
     design_effect: float | None
     effective_n: float | None
     sides: list[SideResult]
+    outline: str | None
     cells: list[AreaResult]
     poisoning: PoisoningResult | None
 

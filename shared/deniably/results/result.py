@@ -271,7 +271,9 @@ def _cells(asked: _Asked, group: Shares) -> _Said:
     if isinstance(question, Point):
         sides = [_side(part) for part in question.parts]
         said = places.sentence(sides, cells)
-        return _Said(fields | {"sides": sides}, said, narrative.too_wide(question, shown), odd)
+        outline = question.outline if isinstance(question.outline, str) else None
+        fields |= {"sides": sides, "outline": outline}
+        return _Said(fields, said, narrative.too_wide(question, shown), odd)
     said = narrative.leading([figure.label for figure in group.figures], shown, out, "combination")
     return _Said(fields, said, narrative.too_wide(question, shown), odd)
 

@@ -36,6 +36,14 @@ MOST_SHORT = 32
 ShortLabel = Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_SHORT)]
 Prose = Annotated[str, msgspec.Meta(min_length=1, max_length=5000)]
 
+OUTLINE_SIDE = 1000
+"""Units of a side of the picture in which an outline is drawn."""
+_AT = r"(0|[1-9][0-9]{0,2}|1000)"
+OUTLINE = rf"^(M{_AT} {_AT}( {_AT} {_AT})+)+\Z"
+LONGEST_OUTLINE = 5000
+Outline = Annotated[str, msgspec.Meta(pattern=OUTLINE, max_length=LONGEST_OUTLINE)]
+"""Path data of SVG with moves and straight lines alone, in whole units."""
+
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A frozen part of a definition; unknown keys are refused."""

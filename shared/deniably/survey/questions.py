@@ -37,6 +37,7 @@ from deniably.survey.parts import (
     FieldName,
     Label,
     NumberPart,
+    Outline,
     Range,
     ShortLabel,
     ShowIf,
@@ -345,11 +346,15 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
 
 class Point(_Asked, frozen=True, kw_only=True, tag="point"):
-    """Two numbers that belong together, as a cell of a ``grid`` x ``grid`` map."""
+    """Two numbers that belong together, as a cell of a ``grid`` x ``grid`` map.
+
+    ``outline`` is drawn on the map and changes no answer.
+    """
 
     parts: Annotated[list[NumberPart], msgspec.Meta(min_length=2, max_length=2)]
     grid: Annotated[int, msgspec.Meta(ge=2, le=LARGEST_GRID)]
     mechanism: SubsetSelection | Memoised[SubsetSelection]
+    outline: Outline | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         unique((part.name for part in self.parts), "the part")

@@ -167,6 +167,9 @@ def _right() -> Iterator[tuple[Any, ...]]:
             claim={"epsilon": "1.6"},
         ),
     )
+    yield "an outline", changed(POINT, outline="M0 0 1000 1000")
+    yield "an outline of two lines", changed(POINT, outline="M10 20 999 0 0 1000M1 2 1 2")
+    yield "an outline of 5000 characters", changed(POINT, outline="M1 2" + " 3 4" * 1249)
     yield (
         "subset selection of numbers",
         changed(BUCKETS, mechanism=subset(4, 2), claim={"odds": "3"}),
@@ -283,6 +286,24 @@ def _wrong() -> Iterator[tuple[Any, ...]]:
             POINT, grid=33, parts=[number_part("u", maximum="99"), number_part("v", maximum="99")]
         ),
     )
+    for comment, outline in (
+        ("an outline without a line", ""),
+        ("an outline of one point", "M1 2"),
+        ("an outline with half a point", "M1 2 3"),
+        ("an outline that does not begin with a line", "1 2 3 4"),
+        ("an outline beyond the map", "M1 2 3 1001"),
+        ("an outline with a sign", "M1 2 3 -4"),
+        ("an outline with a fraction", "M1 2 3 4.5"),
+        ("an outline with a leading zero", "M1 2 3 04"),
+        ("an outline with two spaces", "M1 2  3 4"),
+        ("an outline that ends with a line break", "M1 2 3 4\n"),
+        ("an outline with digits of another script", "M1 2 3 \u0664"),
+        ("an outline with another command", "M1 2 3 4Z"),
+        ("an outline as a list", [[1, 2], [3, 4]]),
+        ("an outline of more than 5000 characters", "M1 2" + " 3 4" * 1250),
+    ):
+        yield comment, changed(POINT, outline=outline)
+    yield "an outline of a vector", changed(VECTOR, outline="M1 2 3 4")
     yield "a grid finer than the steps", changed(POINT, parts=[one, number_part("v", maximum="1")])
     yield "combinations of another k", changed(PRODUCT, mechanism=subset(11))
     yield "a part without choices", changed(PRODUCT, parts=[one, number_part("v")])

@@ -119,9 +119,12 @@ const vector = {
   },
 };
 
+const AT = "(0|[1-9]\\d?\\d?|1000)";
+const OUTLINE = like(RegExp(`^(?!.{5001})(M${AT} ${AT}( ${AT} ${AT})+)+$`));
+
 /** @type {Type<Point>} */
 const point = {
-  form: asked({ parts: named(NUMBER_PART, 2, 2), grid: integer }),
+  form: asked({ parts: named(NUMBER_PART, 2, 2), grid: integer }, { outline: OUTLINE }),
   mechanisms: ["subset_selection"],
   fits({ parts, grid, mechanism }, path) {
     must(grid >= 2 && grid <= 32, path, `grid is ${grid}; use 2 to 32`);

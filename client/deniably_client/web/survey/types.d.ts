@@ -58,6 +58,7 @@ export interface VectorQuestion extends Question {
 
 export interface Point extends VectorQuestion {
   grid: number;
+  outline?: string;
 }
 
 export interface Product extends Question {

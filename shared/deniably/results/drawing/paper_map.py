@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from deniably.results.drawing import plot
 from deniably.results.drawing.letters import fit, width, wrap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.plot import AreaMap
 from deniably.results.drawing.sheet import AXIS, GAP, INTERVAL, LEADING, MARK, SOFT, Sheet, plain
+from deniably.survey.parts import OUTLINE_SIDE
 
 _MOST, _TICKS = 230.0, 60.0
 """Points of a map's side, and of the words beside it."""
@@ -100,6 +102,7 @@ def _draw_areas(
     sheet.strokes([(left, y, left + side, y) for y in lines], "#fff")
     lines = [left + side * at / 100 for at in across]
     sheet.strokes([(x, top, x, top + side) for x in lines], "#fff")
+    sheet.strokes(_outline(shown.outline, left, top, side / OUTLINE_SIDE), SOFT, 0.6)
     for area in shown.areas:
         begins, above, wide, high = (side * one / 100 for one in shown.box(area.column, area.row))
         text = plain(area.reading.value)
@@ -111,3 +114,14 @@ def _draw_areas(
         )
         if free and long <= wide - 2 and high >= INTERVAL * LEADING:
             sheet.lines([text], x, y - 0.7 * INTERVAL, INTERVAL, bold=True, anchor="middle")
+
+
+def _outline(
+    outline: str, left: float, top: float, unit: float
+) -> Iterator[tuple[float, float, float, float]]:
+    """The straight lines of an outline of SPEC 4.1, from one point to the next."""
+    for line in filter(None, outline.split("M")):
+        numbers = [unit * int(one) for one in line.split()]
+        points = [(left + x, top + y) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
+        for begin, end in pairwise(points):
+            yield (*begin, *end)

@@ -14,6 +14,7 @@ from deniably.core.languages.html import Html
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.digits import Reading, number, with_unit
 from deniably.results.drawing.strip import grid
+from deniably.survey.parts import OUTLINE_SIDE
 
 DOTS = 20
 """Each dot stands for one in 20 people."""
@@ -93,11 +94,13 @@ class Area:
 class AreaMap:
     """A map of areas; ``areas`` are those that stand out.
 
-    The first side runs to the right, the second upwards.
+    The first side runs to the right, the second upwards. ``outline`` is the author's path data
+    (SPEC 4.1), or empty.
     """
 
     sides: tuple[MapSide, MapSide]
     areas: Sequence[Area]
+    outline: str = ""
 
     def box(self, column: int, row: int) -> tuple[float, float, float, float]:
         """The left, top, width and height of an area, in per cent of the map's sides."""
@@ -125,6 +128,14 @@ def area_map(about: str, shown: AreaMap, centres: Sequence[tuple[float, float]] 
         for column in range(len(first.firsts))
         for row in range(len(second.firsts))
     ]
+    if shown.outline:
+        lines = outline_on_map(shown.outline, OUTLINE_SIDE)
+        parts.append(
+            Html.filled(
+                '<svg viewBox="0 0 {side} {side}" preserveAspectRatio="none">{lines}</svg>',
+                side=OUTLINE_SIDE, lines=lines,
+            )
+        )  # fmt: skip
     parts += [
         _ring((first.middle(x), 100 - second.middle(y)), index)
         for index, (x, y) in enumerate(centres)
@@ -136,6 +147,15 @@ def area_map(about: str, shown: AreaMap, centres: Sequence[tuple[float, float]] 
         '<svg class="x xax" aria-hidden="true">{across}</svg></div>',
         about=Html.text(about), up=_upwards(second), parts=Html.joined("", parts),
         across=_across(first),
+    )  # fmt: skip
+
+
+def outline_on_map(outline: str, side: float) -> Html:
+    """An outline of SPEC 4.1 as a path on a picture whose sides have this many units."""
+    return Html.filled(
+        '<path d="{data}" transform="scale({scale:g})" fill="none" stroke="currentColor"'
+        ' stroke-opacity=".7" vector-effect="non-scaling-stroke"/>',
+        data=Html.text(outline), scale=side / OUTLINE_SIDE,
     )  # fmt: skip
 
 
