@@ -164,13 +164,13 @@ def test_check_shows_what_each_question_protects(file: Path) -> None:
         "Your true answers stay here. They are wiped when you send or leave.\n"
         "Sent without your name or number to: the researchers.\n"
         "Among many people the changed answers even out, so totals can be worked out.\n"
-        "Of 100 guesses about you from what is sent, how many would be right?\n"
-        "from one answer: 69–75\n"
-        "from all 2: 75\n"
+        "Somebody sees what is sent and guesses. How many of 100 guesses are right?\n"
+        "Which of two answers is yours? 69–75\n"
+        "Which of two lists of all 2 answers is yours? 75\n"
         "Say somebody wonders which of two answers is yours. With a coin they would be right 50 of"
         " 100 times.\n  From what is sent for it they would be right 69–75 of 100 times.\n"
         "From everything together, they would be right 75 of 100 times: between two complete"
-        " stories, which\n  differ in all 2 answers.\n"
+        " lists, which\n  differ in all 2 answers.\n"
         "It can happen that the die leaves all your answers as they are: to 44 of 100 people at"
         " most.\n  Somebody who sees everything could then be 90 % sure: odds of 8.2 to 1. That is"
         " strong evidence,\n  but no proof.\n"
@@ -211,7 +211,8 @@ def test_check_shows_the_words_of_the_forms_first_page(
     first = shown.output.partition("What respondents read first:\n\n")[2].replace("\n  ", " ")
     assert len(first.splitlines()) >= 9
     for line in first.splitlines():
-        who, _, what = line.partition(": ")
+        apart = line.partition(": ") if ": " in line else line.rpartition(" ")
+        who, _, what = apart
         if line not in page:  # a term and what it means have a line each
             assert {who.removesuffix("\u202f").strip(), what.strip()} <= page, line
 

@@ -142,7 +142,8 @@ class Precision:
     """How precise the shares of a result are: half-widths of intervals, as text in points.
 
     ``typical`` is the median over the questions of their widest, ``best`` and ``worst`` are the
-    smallest and the largest of these, ``of_worst`` the question of the latter.
+    smallest and the largest of these, ``of_worst`` the question of the latter. ``below`` says
+    whether an answer's share reads as being below a number.
     """
 
     grade: str
@@ -151,6 +152,7 @@ class Precision:
     worst: str
     of_worst: str
     four_times: int
+    below: bool
 
 
 _GRADES = (
@@ -175,7 +177,16 @@ def precision(result: SurveyResult, found: Sequence[Card]) -> Precision | None:
         worst=digits.half(halves[-1][0]),
         of_worst=halves[-1][1],
         four_times=4 * result.n,
+        below=any(_reads_below(card.question) for card in found),
     )
+
+
+def _reads_below(question: QuestionResult) -> bool:
+    match question:
+        case YesNoResult() | SelectOneResult() | SelectMultipleResult() | ScaleResult():
+            return any(shown.of_choice(one).reading.state == "below" for one in question.choices)
+        case _:
+            return False
 
 
 def _grade(points: float) -> str:
@@ -275,11 +286,6 @@ def _choice_notes(
             f"{some} out from the noise. The risk that any of these is nobody’s answer is at most"
             f" 5{digits.NARROW}%."
         )
-    unseen = [
-        row for row in rows if row.reading.state == "below" and row.estimate <= 0 and not row.aside
-    ]
-    if len(unseen) == 1 and not narrative.asks_yes_or_no([one.name for one in choices]):
-        notes.append(f"{narrative.unseen(unseen[0].label, unseen[0].reading)}.")
     if isinstance(question, SelectMultipleResult):
         if question.most > 1:
             notes.append(
