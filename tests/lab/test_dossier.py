@@ -315,7 +315,11 @@ def test_a_page_of_summary_is_in_front_in_the_language_of_the_board(folder: Path
 
     assert found.summary.title == "Zusammenfassung"
     assert page.index("Zusammenfassung") < page.index(found.parts[0].title)
-    assert '<section class="card first" lang="de" dir="ltr">' in page
+    first = page.partition('<section class="first">')[2].partition("<h2>1. ")[0]
+    assert "<h1>Honesty at work</h1>" in first
+    assert found.signed in first, "what it was made of stands on the sheet that is signed"
+    assert all(question.label in first for question in found.survey.questions)
+    assert '<section class="card" lang="de" dir="ltr">' in page
     for language in LANGUAGES:
         words = Words(language)
         one = summary(found.survey, words, facts={}, n=N, margin=0.1234, outcome="in part")
@@ -340,7 +344,7 @@ def test_what_the_author_says_about_the_study_stands_in_it_or_is_left_to_be_fill
     assert said["Responsible for the data"] == "University of Example"
     assert said["Legal basis"] == "consent, Art. 6 (1) a GDPR"
     for label in ("Responsible for the data", "Legal basis", "How long it is kept", "Consent"):
-        assert blank[label] == "________ (to be filled in)"
+        assert blank[label] == f"{'_' * 36} (to be filled in)"
         assert said[label] != blank[label]
 
 

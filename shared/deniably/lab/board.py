@@ -322,7 +322,12 @@ class _Board:
             f"What {self.n:,} respondents are worth",
             ["Half the 95 % interval, for the worst share; of a mean, in percent of its range."],
             [tuple(line[at] for at in kept) for line in planned.lines],
-            notes=[one for one in planned.notes if one != warned],  # which has a part of its own
+            # A delta has a part of its own, and the column of worst guesses is not among these.
+            notes=[
+                one
+                for one in planned.notes
+                if one != warned and not one.startswith("Worst guess: ")
+            ],
             commands=[self._command("plan", "--n", self.n)],
         )
 

@@ -24,14 +24,18 @@ _STYLE: Final = f"""
 def page(
     survey: str, signed: str, summary: Summary, parts: Sequence[DossierPart], style: str
 ) -> Html:
-    """A page about a survey of this title: nothing is fetched, and there is no script."""
+    """A page about a survey of this title: nothing is fetched, and there is no script.
+
+    Its first sheet has the summary, and below it what the dossier was made of.
+    """
     return Html.filled(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<title>{title}</title><style>{style}</style></head>"
-        '<body><main class="dossier"><h1>{title}</h1>'
+        '<body><main class="dossier"><section class="first"><h1>{survey}</h1>{summary}'
         '<p class="small">{signed} Below each part stand the commands that print'
-        " its numbers.</p>{summary}{parts}</main></body></html>\n",
+        " its numbers.</p></section>{parts}</main></body></html>\n",
+        survey=Html.text(survey),
         title=Html.text(f"{survey}: dossier for an ethics board"), style=Html.style(style),
         signed=Html.text(signed), summary=_summary(summary), parts=_parts(parts),
     )  # fmt: skip
@@ -62,7 +66,7 @@ def _summary(summary: Summary) -> Html:
         for label, text in summary.lines
     )  # fmt: skip
     return Html.filled(
-        '<section class="card first" lang="{language}" dir="{direction}"><h2>{title}</h2>'
+        '<section class="card" lang="{language}" dir="{direction}"><h2>{title}</h2>'
         "<table><tbody>{rows}</tbody></table><p>{below}</p></section>",
         language=Html.text(summary.language), direction=Html.text(direction(summary.language)),
         title=Html.text(summary.title), rows=Html.joined("", rows),

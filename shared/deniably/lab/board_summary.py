@@ -12,7 +12,9 @@ from deniably.survey.survey import Survey
 from deniably.wording.first_page import first_page
 from deniably.wording.words import Words
 
-_BLANK = "________"
+_BLANK = "_" * 36
+_ROOM = 400
+"""Characters of all questions together that the summary has room for."""
 _FACTS = {
     "controller": "study.controller",
     "legal_basis": "study.legal_basis",
@@ -67,8 +69,10 @@ def summary(
 
 
 def _asked(survey: Survey, words: Words) -> str:
-    """Who asks, how many questions, and the short name of each."""
-    listed = " · ".join(short_label(one) for one in survey.questions)
+    """Who asks, how many questions, and each of them: word by word, as far as the page has room."""
+    listed = " · ".join(one.label for one in survey.questions)
+    if len(listed) > _ROOM:
+        listed = " · ".join(short_label(one) for one in survey.questions)
     return f"{survey.title}. {first_page(survey, words).by}. {listed}"
 
 

@@ -184,7 +184,8 @@ def precision(result: SurveyResult, found: Sequence[Card]) -> Precision | None:
 def _reads_below(question: QuestionResult) -> bool:
     match question:
         case YesNoResult() | SelectOneResult() | SelectMultipleResult() | ScaleResult():
-            return any(shown.of_choice(one).reading.state == "below" for one in question.choices)
+            choices = question.choices or ()
+            return any(shown.of_choice(one).reading.state == "below" for one in choices)
         case _:
             return False
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 from deniably.survey.guessing_rates import Guessing, guessing, rate_text
 from deniably.survey.lone_lines import fewest_lines, lone_share
@@ -82,7 +83,8 @@ class FirstPage:
         marks = [f"{mark.label} {mark.value}" for mark in self.marks]
         texts = [self.title, self.by, self.promise, self.doubt, *self.cues, self.heading, *marks]
         texts += [*self.meaning, self.visible, self.invited, self.strata, *self.own]
-        return [text for text in texts if text]
+        apart = (re.split(r"\n\s*\n", text) for text in texts)
+        return [" ".join(text.split("\n")) for text in chain.from_iterable(apart) if text]
 
 
 def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
