@@ -71,8 +71,8 @@ def with_limits(command: Callable[..., None]) -> Callable[..., None]:
 def ledger(limits: Limits, as_json: bool) -> None:
     """Show what this device has given away about you, survey by survey.
 
-    Every line is a question that was randomised: by what factor, at most, what was sent shifts
-    the odds between any two answers. Answers are not shown, because they are not kept.
+    Every line is a question that was randomised. It has the factor by which what was sent can shift
+    the odds between two answers, at most. Answers are not kept, so none are shown.
 
     Against the limits of an author and over all, a charge counts for 365 days, by this device's
     clock and by the register of the server. "In all" adds up what no longer counts, too.

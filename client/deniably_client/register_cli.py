@@ -37,8 +37,9 @@ _TIMEOUT = 30  # seconds a request
 def register(address: str, compare: str | None, save: Path | None) -> None:
     """Show every survey that the server at ADDRESS ever published.
 
-    The chain of the entries and every author's signature are verified. A server that asks
-    somebody another survey than everybody else must hide it from somebody: compare with others.
+    The chain of the entries and every author's signature are verified. A server that asks one
+    person another survey than everybody else has to show different registers: compare yours with
+    others'.
     """
     text = _text(address)
     found = _verified(text)

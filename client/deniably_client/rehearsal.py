@@ -58,10 +58,9 @@ def _no_table(context: click.Context, parameter: click.Parameter, value: str | N
 def rehearse(url: str, people: int, yes: bool) -> None:
     """Let made-up people answer the survey at URL, to see what its results look like.
 
-    Each answers from a device of their own, just as real people do; where the survey has strata,
-    by the links of all of them in turn. What they answered is shown
-    at the end, to be compared with the results. Their reports stay in the survey for good: ask
-    real people in another one, under another name.
+    Each answers from a device of their own, just as real people do; in a survey with strata they
+    use its links in turn. The end shows their true answers, to compare with the results. Their
+    reports stay in the survey for good: ask real people in another survey, under another name.
     """
     try:
         device = Device(url)

@@ -174,7 +174,7 @@ def test_an_open_survey_says_how_often_a_guess_is_right(client: FlaskClient, sto
         f"right {rates[0]} of 100 times at most from one answer, {rates[1]} from all 2 answers"
         in page
     )
-    assert ", a coin 50." in page
+    assert " (tossing a coin: 50)." in page
     assert "can often be guessed" not in page
 
 
@@ -189,8 +189,11 @@ def test_what_all_waves_give_away_is_not_shown_as_that_of_one(
 
     page = client.get("/").text
 
-    assert "right 75 of 100 times at most from one answer, 90 from all waves, a coin 50." in page
-    assert " from all 2 answers of all waves, a coin 50." in page
+    assert (
+        "right 75 of 100 times at most from one answer, 90 from all waves (tossing a coin: 50)."
+        in page
+    )
+    assert " from all 2 answers of all waves (tossing a coin: 50)." in page
 
 
 def test_an_open_survey_of_weak_protection_says_so(client: FlaskClient, store: Store) -> None:

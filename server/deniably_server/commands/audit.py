@@ -89,15 +89,15 @@ def audit(
 ) -> None:
     """Audit the privacy of the survey FILE with the code that devices run.
 
-    It lets that code answer, in Python and, with Node.js 20 or later, in JavaScript. The random
-    bytes that the operating system gives it are recorded. A second implementation, written from the
-    specification alone, then says what must come of the same answers and bytes; every byte that
-    devices send and keep is compared with that, and of the Python client every byte of its
-    requests, which a server on this machine records. It also walks every branch of the Python, and
+    It answers with that code: in Python and, with Node.js 20 or later, in JavaScript. It records
+    the random bytes that the operating system gives. A second implementation, written from the
+    specification alone, takes the same answers and bytes. Every byte that devices send and keep
+    must equal its output; so must every byte of the Python client's requests, which a server on
+    this machine records. It also walks every branch of the Python, and
     of small questions in JavaScript, and compares the probabilities with the published integers,
-    for each question and for whole reports. As a guard reports are counted, too, that nobody
-    recorded: each question's, and up to 4,000 whole ones for what goes together in them (questions,
-    the bits of ids, a report and the one before).
+    for each question and for whole reports. As a guard it also counts reports that were not
+    recorded: those to each question, and up to 4,000 whole ones. In these it looks for what goes
+    together: questions, the bits of ids, a report and the one before.
 
     The verdict is the worst of all questions and of whole reports, in both languages:
 

@@ -122,7 +122,7 @@ def check(file: Path, exact: bool, server: str | None, path: Path | None) -> Non
 def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool) -> None:
     """Sign a survey with the author's key and publish it on a server, for good.
 
-    Devices refuse a survey that gives away too much. To publish it nevertheless, use --anyway.
+    Devices refuse a survey that gives away too much. --anyway publishes it nevertheless.
     """
     from deniably.authoring.survey_files import with_outlines
     from deniably.core.bounded_files import SMALL, read_file

@@ -67,9 +67,9 @@ def export(
     and Stata, which work the results out again. Do not tabulate the columns as if they were
     answers: every value is randomised, and estimates need p and q.
 
-    The survey says who may have its reports (results: reports), and respondents were told: analysts
-    with a token, everybody, or nobody. They are given out once the survey is closed and has the
-    reports that its results need. Without --database they come from the server.
+    The survey says who may have its reports (results: reports): analysts with a token, everybody,
+    or nobody. Respondents saw this, too. Reports are given out once the survey is closed and has as
+    many as its results need. Without --database they come from the server.
     """
     from deniably.core.errors import DeniablyError
     from deniably.workbench.columns import note

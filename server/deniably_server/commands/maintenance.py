@@ -37,7 +37,7 @@ def doctor(
     times of day, and the order in which the reports of a closed survey came. It looks in the
     database, its log and the FILES, such as server logs and backups. Of a folder that deniably
     export wrote, every byte must follow from the set of its reports: no id, no receipt, no time, no
-    order. Where the server's database is not here, name the FILES alone.
+    order. If the server's database is elsewhere, name the FILES alone.
     """
     from contextlib import closing
 

@@ -148,8 +148,8 @@ def plan(
     """Plan a survey: give two of epsilon, margin and n, and get the third and its price.
 
     With a survey FILE, give --margin or --n; the epsilons are the survey's own. Give both to get
-    the epsilon that each question needs. With --difference and --power it plans a test instead:
-    the respondents who show the difference. With --difference and --n it says with which power.
+    the epsilon that each question needs. With --difference and --power it plans a test: how many
+    respondents show the difference. With --difference and --n it gives the power of the test.
 
     Beside every epsilon are its odds and the worst guess: of 100 guesses between two answers that
     seemed equally likely, how many can be right at most.

@@ -157,8 +157,8 @@ def tally(
 ) -> None:  # fmt: skip
     """Count the report set in the folder REPORTS with an engine, into a tally file.
 
-    REPORTS is a folder of `deniably gather`, or an export with parquet or parts. Several folders
-    are those of several servers that took reports to the same survey: they are counted as one. The
+    REPORTS is a folder of `deniably gather`, or an export with parquet or parts. Several folders,
+    such as those of several servers with the same survey, are counted as one. The
     file has the definition and, for every question, the same integers as a server's tally: equal
     reports give equal bytes, whatever engine counts. Each stratum is counted by itself, where every
     one has the reports that results need. `deniably results --tally` estimates from it. Reports

@@ -84,7 +84,8 @@ def simulate(
     """Run the survey FILE on made-up or known people and compare with the truth.
 
     A trusted curator would collect the true answers and add noise to what is published. With
-    --curator you see beside every estimate how near that comes, at the price of trusting somebody.
+    --curator you see what that would publish, beside every estimate. Its price is trusting
+    somebody.
     """
     from deniably.simulation.runs import compare
     from deniably.survey.strata import titled

@@ -241,9 +241,9 @@ def _lone_lines(survey: Survey) -> Iterator[str]:
         ", and in waves what it sent in the others" if isinstance(survey.waves, Waves) else ""
     )
     yield (
-        f"of {lines:,} exported reports about {lines * alone:.0f} are alone of their kind: whoever"
-        f" has the copy that a device keeps finds its line{in_waves}. Keep exports to yourself, or"
-        " write reports: never"
+        f"of {lines:,} exported reports about {lines * alone:.0f} are alone of their kind:"
+        f" somebody who has the copy that a device keeps finds its line{in_waves}. Keep exports to"
+        " yourself, or write reports: never"
     )
 
 

@@ -109,7 +109,7 @@ def _check_public_reports(written: WrittenSurvey, survey: Survey) -> None:
         _refuse(
             "$.results.reports",
             f"the list would have a line for each person, and about {lines * alone:.0f} of"
-            f" {lines:,} lines would be alone of their kind: whoever sees the copy on a device"
+            f" {lines:,} lines would be alone of their kind: somebody who sees the copy on a device"
             " finds its line. Ask fewer questions, raise minimum, or write reports: analysts; or"
             " linkable: true, and the form tells respondents",
         )

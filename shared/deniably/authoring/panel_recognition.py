@@ -70,7 +70,7 @@ def choice_note(kept: Recognition, fresh: Recognition, *, totals: tuple[float, f
 def _recognised(risk: Recognition) -> str:
     return (
         f"About {_of_100(risk.share)} of 100 people can be recognised over {risk.waves} waves of"
-        f" {risk.people:,} people by whoever keeps all reports"
+        f" {risk.people:,} people by somebody who keeps all reports"
     )
 
 

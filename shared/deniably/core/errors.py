@@ -145,7 +145,7 @@ class BadLink(Refused):
         self.key = key
         super().__init__(
             f"this link does not say the {key} that it is for, or not one that the survey has; ask"
-            " whoever sent it for the right link"
+            " the person who sent it for the right link"
         )
 
 

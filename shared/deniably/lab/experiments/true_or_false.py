@@ -342,7 +342,7 @@ def _sensitive() -> dict[str, Cell]:
         1,
         "How sensitive is a count to one person?",
         float(max(steps)),
-        f"By {max(steps)}: whoever joins, leaves or answers otherwise changes it by at most that.",
+        f"By {max(steps)}, at most, if one person joins, leaves or answers otherwise.",
         "ladder-of-trust",
     )
 
