@@ -344,7 +344,7 @@ def test_a_ticket_that_a_device_forgot_is_asked_for_in_all_its_tabs(
         tab.open(PATH)
         assert tab.shown("#traded")
     tabs[0].press(("[data-step=start] [data-forget] summary", ""))
-    assert "not answered by is lost" in tabs[0].words("[data-step=start] [data-forget]")
+    assert "not yet used to answer is lost" in tabs[0].words("[data-step=start] [data-forget]")
     tabs[0].press(("[data-step=start] [data-forget] button", ""))
     tabs[0].see(FIELD)
     tabs[1].click("Start")

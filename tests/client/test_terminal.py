@@ -266,7 +266,7 @@ def test_another_author_than_the_one_that_is_named_is_refused(url: str, server: 
 def test_the_cost_is_shown_before_anything_is_asked(url: str) -> None:
     shown = answer(url, "1\n1\ny\n").stdout
 
-    spending = shown.index("Of what this device allows to give away about you:")
+    spending = shown.index("How much of this device’s limits is used:")
     assert spending < shown.index("Your answer")
     assert "This survey: so far 0\u00a0%, after this 42\u00a0%" in shown
     assert "All surveys by its author: so far 0\u00a0%, after this 21\u00a0%" in shown
