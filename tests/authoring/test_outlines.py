@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -51,7 +52,7 @@ def from_file(folder: Path, geojson: object, name: str = "town.geojson") -> Surv
     return load_survey(folder / "town.json")
 
 
-def polygon(*rings: list[list[float]]) -> dict[str, object]:
+def polygon(*rings: Sequence[Sequence[float]]) -> dict[str, object]:
     return {"type": "Polygon", "coordinates": list(rings)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from random import Random
 
@@ -59,7 +60,8 @@ def test_results_and_figures_have_the_outline_too(client: FlaskClient, app: Flas
         app.extensions["deniably"].add(survey, randomise_answers(survey, answers, coins))
 
     assert f'<path d="{SQUARE}"' in client.get("/surveys/town").text
-    assert client.get("/api/surveys/town/results").json["questions"][0]["outline"] == SQUARE
+    results = json.loads(client.get("/api/surveys/town/results").data)
+    assert results["questions"][0]["outline"] == SQUARE
     figure = client.get("/api/surveys/town/figures/home.svg").text
     assert re.search(r'<path d="(M[\d.]+ [\d.]+L[\d.]+ [\d.]+){4}" stroke="#[0-9a-f]+" ', figure)
 
