@@ -297,8 +297,8 @@ def test_of_answers_that_have_changed_only_those_are_asked(url: str, server: Ser
 
     assert again.returncode == 0, again.stderr
     assert "The choices have the numbers 1 to 2" in again.stdout
-    assert "How often" in again.stdout[again.stdout.index("Of what this device") :]
-    assert "Ever stolen" not in again.stdout[again.stdout.index("Of what this device") :]
+    assert "How often" in again.stdout[again.stdout.index("How much of this device") :]
+    assert "Ever stolen" not in again.stdout[again.stdout.index("How much of this device") :]
     assert "so far 42\u00a0%, after this 62\u00a0%" in again.stdout
     assert len(contents(server.database)["reports"]) == 2
 

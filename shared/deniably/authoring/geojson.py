@@ -85,15 +85,18 @@ def _unpacked(value: object, lists: int) -> Iterator[Line]:
 
 
 def _position(value: object) -> Position:
-    numbers = cast(list[object], value) if isinstance(value, list) else []
-    if len(numbers) < 2 or not all(type(one) in (int, float) for one in numbers[:2]):
-        raise ValueError(
-            f"{_shown(cast(object, value))} is no position: it needs a longitude and a latitude"
-        )
+    if not _is_position(value):
+        raise ValueError(f"{_shown(value)} is no position: it needs a longitude and a latitude")
+    numbers = cast(list[float], value)
     try:
-        return float(cast(float, numbers[0])), float(cast(float, numbers[1]))
+        return float(numbers[0]), float(numbers[1])
     except OverflowError:
         raise ValueError("a position has a number of hundreds of digits") from None
+
+
+def _is_position(value: object) -> bool:
+    numbers = cast(list[object], value) if isinstance(value, list) else []
+    return len(numbers) >= 2 and all(type(one) in (int, float) for one in numbers[:2])
 
 
 def _check_round_trip(line: Line) -> None:
