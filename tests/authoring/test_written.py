@@ -34,6 +34,7 @@ VALUES: dict[str, Any] = {
     "show_if": {"question": "first", "is": "yes"}, "choices": ["p", "q"], "most": 2,
     "aim": "distribution", "scores": [1, 2, 3], "minimum": 0, "maximum": 9, "step": 1,
     "unit": "km", "buckets": 4, "beyond": "clamp", "delta": "0.00001", "parts": PARTS, "grid": 4,
+    "outline": [[[1, 1], [2, 2]]],
 }  # fmt: skip
 
 

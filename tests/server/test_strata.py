@@ -522,7 +522,7 @@ def test_of_strata_one_of_which_is_small_none_is_compared(client: FlaskClient, k
         problem = assert_problem(client.get(f"/api/surveys/s/{end}&by=site"), 403, "hidden")
         assert set(re.findall(r"\d+", problem["detail"])) == {"5"}
     assert not linked(client.get("/surveys/s").text, "strata")
-    assert "Fewer than two subgroups" in client.get("/surveys/s/strata").text
+    assert "at least two subgroups need results" in client.get("/surveys/s/strata").text
 
 
 @pytest.fixture
@@ -701,7 +701,7 @@ def test_the_list_of_surveys_has_no_link_that_leads_nowhere(
     page = client.get("/").text
 
     assert 'href="/s/s"' not in page
-    assert "needs the link of their group" in page
+    assert "you need the link of your group" in page
 
 
 # --- invitations ---------------------------------------------------------------------------------
@@ -743,7 +743,7 @@ def test_more_reports_of_a_stratum_than_invitations_for_it_are_flagged(
     kept.close_survey("s")
 
     def flagged(query: str) -> bool:
-        return "came by the link of another one" in client.get(f"/surveys/s{query}").text
+        return "used the link of another one" in client.get(f"/surveys/s{query}").text
 
     assert [flagged(query) for query in ("?site=north", "?site=south", "")] == [True, False, False]
     assert "its key was stolen" not in client.get("/surveys/s?site=north").text
