@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import reduce
 from operator import add as plus
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,11 +22,32 @@ if TYPE_CHECKING:
     from deniably.workbench.engines.engine import CountingEngine
     from deniably.workbench.engines.tallying import TalliedSet
     from deniably.workbench.files.parts import Parts
+    from deniably.workbench.files.places import Place
     from deniably.workbench.packing import Layout, Rows
 
 PART_ROWS = 10_000_000
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class _Place(click.ParamType):
+    """A path that is there, or an address in a store."""
+
+    name = "place"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Place:
+        """The path or the address in a text. Fails for one that names no store, or has a key."""
+        from deniably.workbench.files.addresses import address_of, is_address
+        from deniably.workbench.files.needed import NoExport
+
+        if not is_address(str(value)):
+            return Path(str(click.Path(exists=True).convert(value, param, ctx)))
+        try:
+            return address_of(str(value))
+        except NoExport as error:
+            self.fail(one_line(str(error)), param, ctx)
 
 
 @click.command()
@@ -106,7 +127,7 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     "reports",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, path_type=Path),
+    type=_Place(),
     metavar="REPORTS",
 )
 @click.option(
@@ -152,22 +173,27 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
 )
 @click.option("--memory", default="400MB", show_default=True, help="What duckdb may hold.")
 def tally(
-    reports: tuple[Path, ...], to: Path, add: Path | None, design: Path | None, merge: bool,
+    reports: tuple[Place, ...], to: Path, add: Path | None, design: Path | None, merge: bool,
     name: str, master: str | None, pairs: tuple[tuple[str, str], ...], memory: str,
 ) -> None:  # fmt: skip
     """Count the report set in the folder REPORTS with an engine, into a tally file.
 
-    REPORTS is a folder of `deniably gather`, or an export with parquet or parts. Several folders,
-    such as those of several servers with the same survey, are counted as one. The
-    file has the definition and, for every question, the same integers as a server's tally: equal
-    reports give equal bytes, whatever engine counts. Each stratum is counted by itself, where every
-    one has the reports that results need. `deniably results --tally` estimates from it. Reports
-    that no device can have made are counted by question, named and left out; a file that is cut
-    short is an error. With spark, every machine must see the folder under the same path.
+    REPORTS is a folder of `deniably gather`, or an export with parquet or parts. It may be in a
+    store: then name its address, such as s3://bucket/reports, gs://, abfss:// or hdfs://. Several
+    folders, such as those of several servers with the same survey, are counted as one. The file has
+    the definition and, for every question, the same integers as a server's tally: equal reports
+    give equal bytes, whatever engine counts. Each stratum is counted by itself, where every one has
+    the reports that results need. `deniably results --tally` estimates from it. Reports that no
+    device can have made are counted by question, named and left out; a file that is cut short, or
+    written again meanwhile, is an error. With spark, every machine must see the folder under the
+    same path or address.
 
     With `--design` every Parquet file in REPORTS and its folders counts, such as those of a
-    partition `day=2026-11-23`. Columns have the names and integers of a report set; another column
-    is an error.
+    partition `day=2026-11-23`; of a table of Delta or Iceberg those that its newest commit has.
+    Columns have the names and integers of a report set; another column is an error.
+
+    Keys to a store come from where its own tools find them, such as AWS_ACCESS_KEY_ID and
+    AWS_SECRET_ACCESS_KEY or ~/.aws, never from an address. AWS_ENDPOINT_URL is an S3 of your own.
 
     Beside the tally file, in a file for you alone whose name ends in .files.json, stand the digests
     of the files that were counted. With `--add` and `--merge` a file that was counted already is an
@@ -179,9 +205,12 @@ def tally(
         raise click.UsageError(
             "--merge adds tally files up, and takes no --add, --design or --pair"
         )
+    files = [one for one in reports if isinstance(one, Path)]
+    if merge and len(files) < len(reports):
+        raise click.UsageError("--merge adds tally files of this machine: copy them here first")
     try:
         if merge:
-            _merge(reports, to)
+            _merge(files, to)
         else:
             _count(_sets(reports, design), to, add, pairs, lambda: _engine(name, master, memory))
     except (DeniablyError, ValueError, OSError) as error:
@@ -213,7 +242,7 @@ def _count(
     _say_what_is_left_out(found)
 
 
-def _sets(folders: Sequence[Path], design: Path | None) -> list[tuple[str, Parts]]:
+def _sets(folders: Sequence[Place], design: Path | None) -> list[tuple[str, Parts]]:
     """The sets in some folders, with their names."""
     from deniably.workbench.files.parts import open_parts, open_table
 

@@ -1,20 +1,25 @@
-"""DuckDB, which runs in this process and uses all its cores (Raasveldt and Mühleisen 2019)."""
+"""DuckDB, which runs in this process and uses all its cores (Raasveldt and Mühleisen 2019).
+
+It reads files of this machine by itself. Those of a store it scans through Arrow, which fetches the
+columns that a query names, and nothing else: DuckDB's own way to stores is an extension to be
+downloaded, with keys of its own.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from glob import escape
 from typing import Any
 
-from deniably.workbench.engines.engine import Groups, Key, Source
+from deniably.workbench.engines.engine import Groups, Key, Source, columns_in
+from deniably.workbench.files.addresses import Address, why
+from deniably.workbench.files.datasets import dataset
 from deniably.workbench.files.needed import NoExport, library
 
 _FILES = "read_parquet(?, hive_partitioning = false)"
 """Names of folders, such as ``day=2026-11-23``, make no columns."""
-_COLUMN = re.compile(r"\bc(\d+)\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +28,8 @@ class DuckDB:
 
     connection: Any
     module: Any
+    datasets: dict[Source, str] = field(default_factory=dict[Source, str])
+    """The names of Arrow datasets in queries. They keep the ends of files, once read."""
 
     def aggregates(
         self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
@@ -46,18 +53,34 @@ class DuckDB:
     def _asked(self, source: Source, what: str, where: str | None, rest: str = "") -> list[Any]:
         condition = f" where {where}" if where else ""
         # Columns that nothing asks for are not named: DuckDB would look each of them up.
-        used = {int(place) for place in _COLUMN.findall(f"{what}{condition}")} or {0}
+        used = columns_in(what, condition)
         named = ", ".join(
             f'"{source.names[place].replace(chr(34), chr(34) * 2)}" as c{place}' for place in used
         )
-        query = f"select {what} from (select {named} from {_FILES}){condition}{rest}"  # noqa: S608  # our own SQL
+        where_from, parameters = self._from(source)
+        query = f"select {what} from (select {named} from {where_from}){condition}{rest}"  # noqa: S608  # our own SQL
         try:
-            # What a path has of a pattern is part of its name.
-            return list(
-                self.connection.execute(query, [[escape(file) for file in source.files]]).fetchall()
-            )
+            return list(self.connection.execute(query, parameters).fetchall())
         except self.module.Error as error:
-            raise NoExport(f"DuckDB: {error}") from None
+            raise self._told(source, str(error)) from None
+
+    def _from(self, source: Source) -> tuple[str, list[list[str]]]:
+        """What a query reads from, and its parameters."""
+        if not any(isinstance(file, Address) for file in source.files):
+            # What a path has of a pattern is part of its name.
+            return _FILES, [[escape(str(file)) for file in source.files]]
+        if source not in self.datasets:
+            name = f"files{len(self.datasets)}"
+            self.connection.register(name, dataset(source.files))
+            self.datasets[source] = name
+        return self.datasets[source], []
+
+    def _told(self, source: Source, text: str) -> NoExport:
+        addresses = [file for file in source.files if isinstance(file, Address)]
+        if not addresses:
+            return NoExport(f"DuckDB: {text}")
+        named = next((one for one in addresses if one.path in text), addresses[0].parent)
+        return NoExport(f"{named}: {why(text)}")
 
 
 @contextmanager

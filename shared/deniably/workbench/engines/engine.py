@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from deniably.workbench.files.places import Place
 
 Key = tuple[int | None, ...]
 """The values of some columns in a row; None where one is empty."""
 Groups = Mapping[Key, int]
 """How many rows have these values in the columns of a key."""
+_COLUMN = re.compile(r"\bc(\d+)\b")
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,17 @@ class Source:
     Conditions and expressions call the columns ``c0``, ``c1`` and so on, in the order of ``names``.
     """
 
-    files: tuple[str, ...]
+    files: tuple[Place, ...]
     names: tuple[str, ...]
+
+
+def columns_in(*texts: str) -> list[int]:
+    """The numbers of the columns that conditions and expressions name; 0 where they name none.
+
+    >>> columns_in("c3, count(*)", "c12 > c3")
+    [3, 12]
+    """
+    return sorted({int(place) for place in _COLUMN.findall(" ".join(texts))}) or [0]
 
 
 class CountingEngine(Protocol):

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from deniably.workbench.engines.engine import Groups, Key, Source
+from deniably.workbench.engines.engine import Groups, Key, Source, columns_in
+from deniably.workbench.engines.spark_stores import NAME, OF_STORE, data_source, options_of
+from deniably.workbench.files.addresses import Address, why
 from deniably.workbench.files.needed import NoExport, library
 
 LOCAL = "local[*]"
@@ -40,7 +42,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Spark:
-    """A session with a master; every machine of it sees the files under the same path."""
+    """A session with a master; all its machines see the files under the same path or address."""
 
     session: Any
     functions: Any
@@ -52,10 +54,11 @@ class Spark:
         """As of ``CountingEngine``."""
         values = [self.functions.expr(one) for one in expressions]
         try:
-            frame = self._frame(source, None).groupBy(*(f"c{one}" for one in by))
+            used = columns_in(*expressions, *(f"c{one}" for one in by))
+            frame = self._frame(source, used).groupBy(*(f"c{one}" for one in by))
             rows = frame.agg(*values).collect()
         except self.failures as error:
-            raise _told(error) from None
+            raise _told(error, source) from None
         return {tuple(row[: len(by)]): [int(one or 0) for one in row[len(by) :]] for row in rows}
 
     def groups(
@@ -64,12 +67,15 @@ class Spark:
         """As of ``CountingEngine``. One job for all keys: starting takes longest."""
         if not keys:
             return []
-        frame, widest = self._frame(source, where), max(len(key) for key in keys)
-        jobs = [self._grouped(frame, number, key, widest) for number, key in enumerate(keys)]
+        widest = max(len(key) for key in keys)
         try:
+            jobs = [
+                self._grouped(self._frame(source, key, where), number, key, widest)
+                for number, key in enumerate(keys)
+            ]
             rows: list[Any] = reduce(_and, jobs).collect()
         except self.failures as error:
-            raise _told(error) from None
+            raise _told(error, source) from None
         found: list[dict[tuple[int | None, ...], int]] = [{} for _ in keys]
         for row in rows:
             number = int(row[0])
@@ -84,14 +90,27 @@ class Spark:
         counted = frame.groupBy(*(f"c{one}" for one in key)).agg(functions.expr("count(1) as n"))
         return counted.select(functions.lit(number), *values, *gaps, "n")
 
-    def _frame(self, source: Source, where: str | None) -> Any:
-        files = [_pattern(Path(file)) for file in source.files]
-        named = [
-            self.functions.col(f"`{name.replace('`', '``')}`").alias(f"c{place}")
-            for place, name in enumerate(source.names)
-        ]
-        frame = self.session.read.parquet(*files).select(*named)
+    def _frame(self, source: Source, columns: Sequence[int], where: str | None = None) -> Any:
+        """Some columns of all files, and those that ``where`` names."""
+        used = sorted({*columns, *(columns_in(where) if where else ())})
+        here = [file for file in source.files if isinstance(file, Path)]
+        away = [file for file in source.files if isinstance(file, Address)]
+        frames = [self._of_paths(here, source, used)] if here else []
+        frames += [self._of_addresses(away, source, used)] if away else []
+        frame = reduce(_and, frames)
         return frame.where(where) if where else frame
+
+    def _of_paths(self, files: Sequence[Path], source: Source, used: Sequence[int]) -> Any:
+        named = [
+            self.functions.col(f"`{source.names[place].replace('`', '``')}`").alias(f"c{place}")
+            for place in used
+        ]
+        return self.session.read.parquet(*map(_pattern, files)).select(*named)
+
+    def _of_addresses(self, files: Sequence[Address], source: Source, used: Sequence[int]) -> Any:
+        options = options_of(files, [source.names[place] for place in used])
+        frame = self.session.read.format(NAME).options(**options).load()
+        return frame.toDF(*(f"c{place}" for place in used))
 
 
 @contextmanager
@@ -113,6 +132,7 @@ def spark(master: str = LOCAL) -> Generator[Spark]:
     except failures as error:
         raise _told(error) from None
     try:
+        session.dataSource.register(data_source())
         yield Spark(session, functions, failures)
     finally:
         session.stop()
@@ -163,8 +183,12 @@ def _of_java() -> tuple[type[Exception], ...]:
     return (protocol.Py4JError,)
 
 
-def _told(error: Exception) -> NoExport:
+def _told(error: Exception, source: Source | None = None) -> NoExport:
     text = str(error).strip()
+    addresses = [file for file in source.files if isinstance(file, Address)] if source else []
+    if of_store := [line for line in text.splitlines() if OF_STORE in line]:
+        named = next((one for one in addresses if one.path in of_store[-1]), addresses[0].parent)
+        return NoExport(f"{named}: on a worker of Spark {why(of_store[-1])}")
     details = re.search(r'details = "(.+)"', text)  # of Spark Connect, on a line of its own
     first = details[1] if details else text.partition("\n")[0]
     hint = "; Spark needs Java 17 or later" if "JAVA" in first.upper() else ""

@@ -30,7 +30,7 @@ from deniably.workbench.engines.counting import (
 )
 from deniably.workbench.engines.engine import CountingEngine, Groups, Key, Source
 from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.parts import Parts
+from deniably.workbench.files.parts import Parts, check_unchanged
 
 _EVERY = "count(*)"
 """The number of rows."""
@@ -163,8 +163,8 @@ def tally_set(
 ) -> TalliedSet:
     """Tallies a report set, with the joint counts of some ``pairs`` of questions.
 
-    Raises NoExport where a file cannot be read, and for a pair that is none of two questions whose
-    reports are one number each.
+    Raises NoExport where a file cannot be read or is written again meanwhile, and for a pair that
+    is none of two questions whose reports are one number each.
     """
     reading = _Reading(parts, source_of(parts), engine)
     places = {pair: reading.places(pair) for pair in pairs}
@@ -175,12 +175,13 @@ def tally_set(
     strata = [
         reading.counts(seen[key].counted.less(of_stratum[key]), places) for key in reading.keys
     ]
+    check_unchanged(parts)
     return TalliedSet(parts.survey, shown_strata(parts.survey, strata), sum(wrong.values()), unfit)
 
 
 def source_of(parts: Parts) -> Source:
     """The files and columns of a report set, as engines are given them."""
-    return Source(tuple(map(str, parts.files)), tuple(parts.columns.names))
+    return Source(parts.files, tuple(parts.columns.names))
 
 
 @dataclass(frozen=True, eq=False)

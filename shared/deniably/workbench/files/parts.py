@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
-from deniably.core.bounded_files import SMALL, check_file, read_file
-from deniably.core.errors import BadInput, DeniablyError
+from deniably.core.errors import DeniablyError
 from deniably.core.languages.json import json_file
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.columns import ROW, FileColumns, columns_in, columns_of
 from deniably.workbench.files.arrow import batch_of, filled_of, schema_of
 from deniably.workbench.files.design import design_of
+from deniably.workbench.files.lakes import open_lake
 from deniably.workbench.files.needed import NoExport, library
+from deniably.workbench.files.places import (
+    Place,
+    each,
+    folders_in,
+    footer,
+    opened,
+    parquet_files,
+    read_small,
+    version,
+)
 from deniably.workbench.files.tables import even
 from deniably.workbench.files.whole import whole_folder
 from deniably.workbench.ordering import sorted_blocks
@@ -34,13 +44,15 @@ _GROUP_ROWS, _GROUP_BYTES = 1_000_000, 1 << 24
 class Parts:
     """The ``files`` of a report set, with ``rows`` in all; engines read the ``columns``.
 
-    ``designs`` has the bytes beside each file that say of what it is a part.
+    ``designs`` has the bytes beside each file that say of what it is a part, and ``versions`` what
+    changes where it is written again.
     """
 
     columns: FileColumns
-    files: tuple[Path, ...]
+    files: tuple[Place, ...]
     rows: int
     designs: tuple[bytes, ...]
+    versions: tuple[str, ...]
 
     @property
     def survey(self) -> Survey:
@@ -126,22 +138,25 @@ def _cut(blocks: Iterable[Rows], rows: int) -> Iterator[tuple[int, Rows]]:
 # --- read ---------------------------------------------------------------------------------------
 
 
-def open_parts(folder: Path) -> Parts:
+def open_parts(folder: Place) -> Parts:
     """The report set of a folder: parts, or an export with ``reports.parquet``.
 
     Raises NoExport where a file is missing, is cut short, or does not fit the definition.
     """
     try:
-        survey = read_survey(read_file(folder / "survey.json", SMALL))
-        text = read_file(folder / "design.json", SMALL)
+        survey = read_survey(read_small(folder / "survey.json"))
+        text = read_small(folder / "design.json")
         design = cast("dict[str, Any]", json.loads(text))
         if design["digest"] != survey.digest:
             raise NoExport(f"{folder}: design.json is of another survey than survey.json")
         parts = design.get("parts", [{"file": "reports.parquet", "rows": design["n"]}])
         stated = {folder / _plain(one["file"]): int(one["rows"]) for one in parts}
-        schemas = [_schema(file, rows) for file, rows in stated.items()]
+        versions = _versions(stated)
+        found = each(footer, stated)
+        schemas = [schema for schema, _ in found]
         columns = bare(columns_in(survey, schemas[0].names))
-        for file, schema in zip(stated, schemas, strict=True):
+        for file, (schema, rows) in zip(stated, found, strict=True):
+            _check_rows(file, rows, stated[file])
             _check_digest(file, schema, survey)
             _check_schema(file, schema, columns, schemas[0])
     except OSError as error:
@@ -150,38 +165,57 @@ def open_parts(folder: Path) -> Parts:
         raise
     except (DeniablyError, ValueError, LookupError, TypeError) as error:
         raise NoExport(f"{folder}: {error}") from None
-    return Parts(columns, tuple(stated), sum(stated.values()), (text,) * len(stated))
+    return Parts(columns, tuple(stated), sum(stated.values()), (text,) * len(stated), versions)
 
 
-def open_table(folder: Path, survey: Survey) -> Parts:
+def open_table(folder: Place, survey: Survey) -> Parts:
     """Reports to a survey in all Parquet files below a folder, which something else wrote.
 
-    Folders may be partitions, such as ``day=2026-11-23``. Names that begin with a dot or ``_`` are
-    passed over, as engines do. Raises NoExport as ``open_parts``, for a column that no report has,
-    and for a table whose log says which of its files count.
+    Folders may be partitions, such as ``day=2026-11-23``. Of a table of Delta or Iceberg those
+    files count that its log names. Raises NoExport as ``open_parts``, for a column that no report
+    has, and for a table that has deleted rows in its files.
     """
-    if (folder / "_delta_log").exists() or (folder / "metadata").is_dir():
-        raise NoExport(
-            f"{folder} is a table of Delta or Iceberg, with files that it no longer counts: write"
-            " its rows to Parquet with the engine that keeps it, and name that folder"
-        )
-    files = sorted(file for file in folder.rglob("*.parquet") if _is_plain(file, folder))
+    lake = open_lake(folder)
+    files = lake.files if lake else parquet_files(folder)
     if not files:
         raise NoExport(f"{folder} has no Parquet files")
-    found = [_footer(file) for file in files]
+    versions = _versions(files)
+    found = each(footer, files)
     first = found[0][0]
     known = {ROW, *columns_of(layout(survey, stratified=bool(survey.strata))).names}
+    beside = lake.beside if lake else frozenset[str]()
     columns = bare(columns_in(survey, first.names))
     for file, (schema, _) in zip(files, found, strict=True):
-        if unknown := [name for name in schema.names if name not in known]:
+        _check_folders(file, folder, known)
+        if unknown := [name for name in schema.names if name not in known | beside]:
             raise NoExport(f"{file} has a column {unknown[0]}, and no report to {survey.name} has")
         _check_schema(file, schema, columns, first)
+        if lake:
+            lake.check_names(file, schema)
     rows = sum(count for _, count in found)
-    return Parts(columns, tuple(files), rows, (survey.canonical,) * len(files))
+    return Parts(columns, tuple(files), rows, (survey.canonical,) * len(files), versions)
 
 
-def _is_plain(file: Path, folder: Path) -> bool:
-    return not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+def _versions(files: Iterable[Place]) -> tuple[str, ...]:
+    return tuple(each(version, files))
+
+
+def check_unchanged(parts: Parts) -> None:
+    """Raises NoExport where a file was written again since the set was opened."""
+    for file, before, now in zip(parts.files, parts.versions, _versions(parts.files), strict=True):
+        if before != now:
+            raise NoExport(
+                f"{file} was written again while it was counted: count when its writer is done"
+            )
+
+
+def _check_folders(file: Place, folder: Place, known: Container[str]) -> None:
+    for name in folders_in(file, folder):
+        key, sign, _ = name.partition("=")
+        if sign and key in known:
+            raise NoExport(
+                f"{file}: {key} is in the name of a folder, and reports need it as a column"
+            )
 
 
 def together(sets: Sequence[Parts]) -> Parts:
@@ -197,10 +231,12 @@ def together(sets: Sequence[Parts]) -> Parts:
         if one.columns.names != first.columns.names:
             raise NoExport(f"{folder} has other columns than {first.files[0].parent}")
     files = tuple(file for one in sets for file in one.files)
-    if len({file.resolve() for file in files}) < len(files):
+    if len({file.resolve() if isinstance(file, Path) else file for file in files}) < len(files):
         raise NoExport("the same folder is named twice, and its reports would count twice")
     designs = tuple(design for one in sets for design in one.designs)
-    return Parts(first.columns, files, sum(one.rows for one in sets), designs)
+    versions = tuple(each for one in sets for each in one.versions)
+    rows = sum(one.rows for one in sets)
+    return Parts(first.columns, files, rows, designs, versions)
 
 
 def _plain(name: str) -> str:
@@ -210,35 +246,18 @@ def _plain(name: str) -> str:
     return name
 
 
-def _schema(file: Path, rows: int) -> Any:
-    """The columns of a file, from its end. Raises NoExport unless it has so many rows."""
-    schema, there = _footer(file)
-    if there != rows:
-        raise NoExport(f"{file} has {there:,} reports; design.json says {rows:,}")
-    return schema
+def _check_rows(file: Place, there: int, stated: int) -> None:
+    if there != stated:
+        raise NoExport(f"{file} has {there:,} reports; design.json says {stated:,}")
 
 
-def _footer(file: Path) -> tuple[Any, int]:
-    """The columns of a file, and how many rows it has. Raises NoExport."""
-    arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
-    try:
-        with parquet.ParquetFile(check_file(file)) as found:
-            return found.schema_arrow, found.metadata.num_rows
-    except FileNotFoundError:
-        raise NoExport(f"{file} is missing") from None
-    except BadInput as error:
-        raise NoExport(str(error)) from None
-    except (arrow.ArrowException, OSError) as error:
-        raise NoExport(f"{file} is cut short or damaged: {error}") from None
-
-
-def _check_digest(file: Path, schema: Any, survey: Survey) -> None:
+def _check_digest(file: Place, schema: Any, survey: Survey) -> None:
     said: dict[bytes, bytes] = schema.metadata or {}
     if said.get(b"digest", b"").decode() != survey.digest:
         raise NoExport(f"{file} is of another survey than survey.json")
 
 
-def _check_schema(file: Path, schema: Any, columns: FileColumns, first: Any) -> None:
+def _check_schema(file: Place, schema: Any, columns: FileColumns, first: Any) -> None:
     types = library("pyarrow").types
     for name in columns.names:
         if schema.get_field_index(name) < 0:
@@ -255,7 +274,7 @@ def read_blocks(parts: Parts) -> Iterator[Rows]:
     parquet = library("pyarrow.parquet")
     names = parts.columns.names
     for file in parts.files:
-        with parquet.ParquetFile(file) as found:
+        with opened(file) as source, parquet.ParquetFile(source) as found:
             for batch in found.iter_batches(columns=names):
                 given = {name: filled_of(batch.column(name)) for name in names}
                 try:
@@ -264,7 +283,7 @@ def read_blocks(parts: Parts) -> Iterator[Rows]:
                     raise NoExport(f"{file}: {error}") from None
 
 
-def read_parts(folder: Path) -> ReportSet:
+def read_parts(folder: Place) -> ReportSet:
     """The report set of a folder, whole, in memory. Raises NoExport."""
     parts = open_parts(folder)
     return of_rows(parts.columns.layout, read_blocks(parts))

@@ -1,0 +1,76 @@
+"""How Spark's workers read files of a store: each with pyarrow, which is there with pyspark.
+
+Spark's own connectors are Java archives that an operator adds to a cluster. This data source needs
+none, and Deniably need not be on the workers either: the class below is sent there by value, so it
+names nothing of this package. Workers find keys as this machine does, in their own environment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+from deniably.workbench.files.addresses import Address
+from deniably.workbench.files.needed import library
+
+NAME = "deniably_store"
+"""What Spark calls the data source."""
+OF_STORE = "deniably_store could not read"
+"""What stands before the text of an error that a worker had with a store."""
+
+
+def options_of(files: Sequence[Address], names: Sequence[str]) -> dict[str, str]:
+    """The options of the data source: columns of some files, by name."""
+    return {
+        "files": json.dumps([(file.uri, file.inside) for file in files]),
+        "names": json.dumps(list(names)),
+    }
+
+
+def data_source() -> Any:
+    """The class that Spark registers. Its columns are called ``c0``, ``c1`` and so on."""
+    module = library("pyspark.sql.datasource", "spark")
+    a_part, a_reader, a_source = module.InputPartition, module.DataSourceReader, module.DataSource
+    name, failed = NAME, OF_STORE
+
+    class Part(a_part):  # type: ignore[misc]
+        def __init__(self, uri: str, path: str) -> None:
+            self.uri, self.path = uri, path
+
+    class Reader(a_reader):  # type: ignore[misc]
+        def __init__(self, options: Any) -> None:
+            self.files = json.loads(options["files"])
+            self.names = json.loads(options["names"])
+
+        def partitions(self) -> list[Any]:
+            return [Part(*file) for file in self.files]
+
+        def read(self, partition: Any) -> Iterator[Any]:
+            pa, fs, parquet = map(import_module, ("pyarrow", "pyarrow.fs", "pyarrow.parquet"))
+            schema = pa.schema([(f"c{at}", pa.int64()) for at in range(len(self.names))])
+            try:
+                filesystem, _ = fs.FileSystem.from_uri(partition.uri)
+                with filesystem.open_input_file(partition.path) as opened:
+                    file = parquet.ParquetFile(opened, pre_buffer=True)
+                    for batch in file.iter_batches(columns=self.names, batch_size=65_536):
+                        columns = [batch.column(name).cast(pa.int64()) for name in self.names]
+                        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            except (OSError, pa.ArrowException) as error:
+                raise RuntimeError(f"{failed} {partition.path}: {error}") from None
+
+    class Store(a_source):  # type: ignore[misc]
+        @classmethod
+        def name(cls) -> str:
+            return name
+
+        def schema(self) -> str:
+            return ", ".join(
+                f"c{at} bigint" for at in range(len(json.loads(self.options["names"])))
+            )
+
+        def reader(self, schema: Any) -> Any:
+            return Reader(self.options)
+
+    return Store

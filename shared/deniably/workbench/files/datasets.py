@@ -1,0 +1,39 @@
+"""Parquet files as an Arrow dataset: what is scanned is fetched, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from deniably.workbench.files.addresses import Address
+from deniably.workbench.files.needed import library
+from deniably.workbench.files.places import Place, footer
+
+
+def dataset(files: Sequence[Place]) -> Any:
+    """pyarrow's dataset of some files, wherever they are. Raises NoExport."""
+    datasets = library("pyarrow.dataset", "bulk")
+    schema = footer(files[0])[0].remove_metadata()
+    in_stores = [
+        _of_store(list(some), schema) for _, some in groupby(sorted(files, key=_store), _store)
+    ]
+    return in_stores[0] if len(in_stores) == 1 else datasets.UnionDataset(schema, in_stores)
+
+
+def _store(file: Place) -> str:
+    return file.uri if isinstance(file, Address) else ""
+
+
+def _of_store(files: Sequence[Place], schema: Any) -> Any:
+    datasets, local = library("pyarrow.dataset", "bulk"), library("pyarrow.fs").LocalFileSystem()
+    form = datasets.ParquetFileFormat()
+    first = files[0]
+    filesystem = first.filesystem if isinstance(first, Address) else local
+    fragments = [
+        form.make_fragment(file.inside, filesystem, file_size=file.size)
+        if isinstance(file, Address)
+        else form.make_fragment(str(file), filesystem)
+        for file in files
+    ]
+    return datasets.FileSystemDataset(fragments, schema, form, filesystem)

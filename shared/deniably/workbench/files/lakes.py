@@ -1,0 +1,186 @@
+"""Tables of Delta and Iceberg: folders with a log that says which of their files count.
+
+The libraries of both read the log. A table that keeps deleted rows in its files, and lists them
+apart, is refused: the files alone would count these rows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from deniably.workbench.files.addresses import SCHEMES, Address, address_of, why
+from deniably.workbench.files.needed import NoExport, library
+from deniably.workbench.files.places import Place, read_small
+
+_METADATA = re.compile(r"v?(\d+)(-.*)?\.metadata\.json")
+_FIELD = b"PARQUET:field_id"
+_DELETED = (
+    "has rows that were deleted and still stand in its files. Have its engine write them out first"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Lake:
+    """The ``files`` of a table that count now.
+
+    Columns ``beside`` those of reports say how the table is laid out. ``numbers`` are those that
+    the table gives its columns, by name, where it renames them without writing files again.
+    """
+
+    files: list[Place]
+    beside: frozenset[str] = frozenset()
+    numbers: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def check_names(self, file: Place, schema: Any) -> None:
+        """Raises NoExport where a column of a file had another name when it was written."""
+        for column in schema:
+            number = (column.metadata or {}).get(_FIELD)
+            if self.numbers and number and self.numbers.get(column.name) != int(number):
+                raise NoExport(
+                    f"{file}: {column.name} is the name of another column of this table by now. Let"
+                    " its engine write the files again"
+                )
+
+
+def open_lake(folder: Place) -> Lake | None:
+    """The table in a folder, as its newest commit has it; None where there is no table's log.
+
+    Raises NoExport where the table cannot be read, or its files alone do not say what counts.
+    """
+    if (folder / "_delta_log") in (logs := _folders(folder)):
+        return _delta(folder)
+    if (folder / "metadata") in logs:
+        return _iceberg(folder)
+    return None
+
+
+def _folders(folder: Place) -> set[Place]:
+    """The folders in a folder. Raises NoExport and OSError."""
+    if isinstance(folder, Address):
+        return set(folder.folders())
+    return {one for one in folder.iterdir() if one.is_dir()} if folder.is_dir() else set()
+
+
+# --- Delta --------------------------------------------------------------------------------------
+
+
+def _delta(folder: Place) -> Lake:
+    module, arrow = library("deltalake", "lakes"), library("pyarrow")
+    with _readable(folder, "Delta"):
+        table = module.DeltaTable(str(folder), storage_options=_options())
+        settings: Mapping[str, str] = table.metadata().configuration
+        paths: list[str] = arrow.table(table.get_add_actions())["path"].to_pylist()
+        deleted = any(
+            batch.num_rows
+            for batch in arrow.RecordBatchReader.from_stream(table.deletion_vectors())
+        )
+    if deleted:
+        raise NoExport(f"{folder} {_DELETED}: REORG TABLE ... APPLY (PURGE)")
+    if settings.get("delta.columnMapping.mode", "none") != "none":
+        raise NoExport(
+            f"{folder} gives its columns other names than its files do (column mapping): write its"
+            " rows to Parquet with the engine that keeps it, and name that folder"
+        )
+    return Lake(sorted((_of_delta(folder, path) for path in paths), key=str))
+
+
+def _options() -> dict[str, str]:
+    """An S3 without TLS, of this machine or network, needs leave."""
+    plain = any(
+        os.environ.get(name, "").startswith("http://")
+        for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    )
+    return {"AWS_ALLOW_HTTP": "true"} if plain else {}
+
+
+def _of_delta(folder: Place, path: str) -> Place:
+    """The file of a path in the log, which is a URI: relative, or of another folder."""
+    return _place(path) if "://" in path or path.startswith("/") else folder / unquote(path)
+
+
+# --- Iceberg ------------------------------------------------------------------------------------
+
+
+def _iceberg(folder: Place) -> Lake:
+    tables, io = library("pyiceberg.table", "lakes"), library("pyiceberg.io.pyarrow", "lakes")
+    metadata = library("pyiceberg.table.metadata", "lakes").TableMetadataUtil
+    noop = library("pyiceberg.catalog.noop", "lakes").NoopCatalog("none")
+    newest = _newest(folder)
+    with _readable(folder, "Iceberg"):
+        found = metadata.parse_raw(read_small(newest).decode())
+        reading = io.PyArrowFileIO()
+        if isinstance(folder, Address):
+            reading.fs_by_scheme = _same_store(folder)
+        table = tables.StaticTable((folder.name,), found, str(newest), reading, noop)
+        tasks = list(table.scan().plan_files())
+        schema = table.schema()
+        columns = {one.name: one.field_id for one in schema.fields}
+        laid_out = {schema.find_column_name(one.source_id) for one in table.spec().fields}
+    if any(task.delete_files for task in tasks):
+        raise NoExport(
+            f"{folder} {_DELETED}: CALL rewrite_data_files, with delete-file-threshold 1"
+        )
+    files = sorted((_place(task.file.file_path) for task in tasks), key=str)
+    return Lake(files, frozenset(laid_out), columns)
+
+
+def _newest(folder: Place) -> Place:
+    """The table's metadata: what version-hint.text names, else the one with the largest number."""
+    logs = _children(folder / "metadata")
+    if (hint := folder / "metadata" / "version-hint.text") in logs:
+        text = read_small(hint).decode().strip()
+        named = text if text.endswith(".metadata.json") else f"v{text}.metadata.json"
+        if (folder / "metadata" / named) in logs:
+            return folder / "metadata" / named
+    numbered = {one: int(match[1]) for one in logs if (match := _METADATA.fullmatch(one.name))}
+    newest = [one for one, number in numbered.items() if number == max(numbered.values())]
+    if len(newest) != 1:
+        raise NoExport(
+            f"{folder}/metadata has {len(newest)} newest files *.metadata.json, and the catalog"
+            " alone knows which one counts: write the rows to Parquet with the engine that keeps"
+            " it, and name that folder"
+        )
+    return newest[0]
+
+
+def _children(folder: Place) -> list[Place]:
+    return [*folder.files()] if isinstance(folder, Address) else [*folder.iterdir()]
+
+
+def _same_store(folder: Address) -> Callable[[str, str | None], Any]:
+    def filesystem(scheme: str, host: str | None) -> Any:
+        return Address(f"{SCHEMES.get(scheme, scheme)}://{host or ''}", "").filesystem
+
+    return filesystem
+
+
+def _place(location: str) -> Place:
+    """The file of a URI or path in a table's log."""
+    parts = urlsplit(location)
+    if parts.scheme in ("", "file"):
+        return Path(parts.path)
+    return address_of(location)
+
+
+@contextmanager
+def _readable(folder: Place, kind: str) -> Generator[None]:
+    """Turns what the libraries raise, each something else, into NoExport."""
+    try:
+        yield
+    except NoExport:
+        raise
+    except Exception as error:
+        if "equality delete" in str(error):
+            reason = f"{folder} {_DELETED}"
+        elif isinstance(folder, Address):
+            reason = f"{folder}: this table of {kind} cannot be read: {why(str(error))}"
+        else:
+            reason = f"{folder}: this table of {kind} cannot be read: {error}"
+        raise NoExport(reason) from None
