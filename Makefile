@@ -49,7 +49,10 @@ serve: $(VENV)/.server
 # Threads within a product of matrices or a clustering only get in the way of tests side by side.
 ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies $(VENV)/.papers $(VENV)/.r client/node_modules/.installed
+# Report sets by address are read from an S3 server of this machine's own, in an environment of its own.
+S3 := .venv-s3
+
+test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies $(VENV)/.papers $(VENV)/.r $(S3)/.installed client/node_modules/.installed
 	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 # The exact numbers, the mechanisms, the vectors in both languages, the definition, the device's
@@ -62,7 +65,7 @@ quick: $(VENV)/.dev
 	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not browser and not slow and not soak" \
 	  $(QUICK:%=tests/%) $(ARGS)
 
-test-spark: $(VENV)/.dev $(VENV)/.spark
+test-spark: $(VENV)/.dev $(VENV)/.spark $(S3)/.installed
 	$(ALONE) $(BIN)/pytest -m spark $(ARGS)
 
 # wire/patience.py builds on uvicorn's inside, so pyproject.toml names the first release that it was
@@ -136,7 +139,7 @@ screenshots: $(VENV)/.dev $(VENV)/.chromium
 	$(BIN)/python tests/browser/screenshots.py $(WHAT)
 
 clean:
-	rm -rf $(VENV) .venv-peers client/node_modules build dist
+	rm -rf $(VENV) $(S3) .venv-peers client/node_modules build dist
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -153,6 +156,11 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.mutants: pyproject.toml constraints.txt $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[mutants]'
+	touch $@
+
+$(S3)/.installed: tests/support/s3_server.txt
+	$(PYTHON) -m venv --clear $(S3)
+	$(S3)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
 	touch $@
 
 # Spark is 450 MB, and needs a Java that no other test does.

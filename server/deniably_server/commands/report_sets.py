@@ -30,7 +30,7 @@ PART_ROWS = 10_000_000
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-class _Place(click.ParamType):
+class _Place(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """A path that is there, or an address in a store."""
 
     name = "place"

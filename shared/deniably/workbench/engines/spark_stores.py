@@ -32,14 +32,13 @@ def options_of(files: Sequence[Address], names: Sequence[str]) -> dict[str, str]
 def data_source() -> Any:
     """The class that Spark registers. Its columns are called ``c0``, ``c1`` and so on."""
     module = library("pyspark.sql.datasource", "spark")
-    a_part, a_reader, a_source = module.InputPartition, module.DataSourceReader, module.DataSource
     name, failed = NAME, OF_STORE
 
-    class Part(a_part):  # type: ignore[misc]
+    class Part(module.InputPartition):  # type: ignore[misc, name-defined]
         def __init__(self, uri: str, path: str) -> None:
             self.uri, self.path = uri, path
 
-    class Reader(a_reader):  # type: ignore[misc]
+    class Reader(module.DataSourceReader):  # type: ignore[misc, name-defined]
         def __init__(self, options: Any) -> None:
             self.files = json.loads(options["files"])
             self.names = json.loads(options["names"])
@@ -60,7 +59,7 @@ def data_source() -> Any:
             except (OSError, pa.ArrowException) as error:
                 raise RuntimeError(f"{failed} {partition.path}: {error}") from None
 
-    class Store(a_source):  # type: ignore[misc]
+    class Store(module.DataSource):  # type: ignore[misc, name-defined]
         @classmethod
         def name(cls) -> str:
             return name

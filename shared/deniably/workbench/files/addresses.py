@@ -28,21 +28,22 @@ _WRONG = (
     (r"libjvm|libhdfs|CLASSPATH",
      "reading hdfs needs Hadoop's client on this machine: set JAVA_HOME, HADOOP_HOME and CLASSPATH,"
      " which `hadoop classpath --glob` prints"),
-    (r"PERMANENT_REDIRECT|AuthorizationHeaderMalformed|HTTP response code 301|configured region",
+    (r"PermanentRedirect|AuthorizationHeaderMalformed|HTTP status 30[17]|configured region",
      "the bucket is in another region than the one asked: set AWS_REGION to its own"),
-    (r"NO_SUCH_BUCKET|ContainerNotFound|[Bb]ucket does not exist",
+    (r"NO_?SUCH_?BUCKET|ContainerNotFound|bucket does not exist",
      "there is no such bucket: look at its name"),
-    (r"INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|EXPIRED|InvalidToken|UNRECOGNIZED_CLIENT"
-     r"|INVALID_CLIENT_TOKEN_ID|UNAUTHENTICATED|AuthenticationFailed|OAuth2|DefaultAzureCredential",
+    (r"INVALID_?ACCESS_?KEY_?ID|SIGNATURE_?DOES_?NOT_?MATCH|EXPIRED_?TOKEN|INVALID_?TOKEN"
+     r"|UNRECOGNIZED_?CLIENT|INVALID_?CLIENT_?TOKEN_?ID|UNAUTHENTICATED|AuthenticationFailed"
+     r"|OAuth2|DefaultAzureCredential",
      "the store does not take the key that this environment has: look whether it is the right one,"
      " and still valid"),
-    (r"ACCESS_DENIED|PERMISSION_DENIED|Authorization\w*|HTTP response code 403|Permission denied",
+    (r"ACCESS_?DENIED|PERMISSION_?DENIED|Permission denied|AuthorizationFailure"
+     r"|AuthorizationPermissionMismatch|HTTP status 403|403 Forbidden",
      "the key that this environment has may not list or read it: give it that right, or use"
      " another key"),
-    (r"NETWORK_CONNECTION|UNAVAILABLE|curlCode|Could not resolve|Connection refused|[Tt]imed? ?out",
+    (r"NETWORK_CONNECTION|UNAVAILABLE|curlCode|Could not resolve|Connection refused|timed? ?out",
      "no store answers there: look at the network, and at AWS_ENDPOINT_URL for an S3 of your own"),
-    (r"[Nn]o such file|does not exist|NO_SUCH_KEY|RESOURCE_NOT_FOUND|HTTP response code 404"
-     r"|not found",
+    (r"no such file|does not exist|NO_?SUCH_?KEY|RESOURCE_NOT_FOUND|HTTP status 404|not found",
      "it is missing: look at the address, and whether its upload ended"),
 )  # fmt: skip
 """What the text of an error has in it, and the sentence for it; the first that fits counts."""
@@ -187,6 +188,11 @@ def _opened(uri: str, root: str) -> tuple[Any, str]:
     return filesystem, str(start).rstrip("/")
 
 
+def forget_stores() -> None:
+    """Open stores anew from now on, with the keys that the environment has then."""
+    _opened.cache_clear()
+
+
 @contextmanager
 def in_words(about: Address | str) -> Generator[None]:
     """Turns what a store's client raises into NoExport, in a sentence about an address."""
@@ -201,7 +207,7 @@ def in_words(about: Address | str) -> Generator[None]:
 def why(text: str) -> str:
     """The sentence for the text of an error, of which nothing but a code is passed on."""
     for pattern, sentence in _WRONG:
-        if re.search(pattern, text):
+        if re.search(pattern, text, re.IGNORECASE):
             return sentence
     code = re.search(r"AWS Error ([A-Z_]+)", text)
     return f"the store refused it{f' ({code[1]})' if code else ''}"

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from deniably.workbench.files.addresses import SCHEMES, Address, address_of, why
 from deniably.workbench.files.needed import NoExport, library
@@ -74,7 +74,8 @@ def _folders(folder: Place) -> set[Place]:
 def _delta(folder: Place) -> Lake:
     module, arrow = library("deltalake", "lakes"), library("pyarrow")
     with _readable(folder, "Delta"):
-        table = module.DeltaTable(str(folder), storage_options=_options())
+        where = quote(str(folder), ":/@") if isinstance(folder, Address) else folder
+        table = module.DeltaTable(where, storage_options=_options())
         settings: Mapping[str, str] = table.metadata().configuration
         paths: list[str] = arrow.table(table.get_add_actions())["path"].to_pylist()
         deleted = any(
