@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -378,3 +379,24 @@ def check_pair(place: int, counts: Json, one: Json) -> None:
         known = number - one["start"]
         there = one["counts"][known] if 0 <= known < len(one["counts"]) else 0
         require(min(here) >= 0 and sum(here) <= there, "more pairs than reports")
+
+
+# --- 12.3, sums of tally files ---
+
+WHOLE, BLOCK = 1_048_576, 131_072
+
+
+def file_digest(design: str, content: bytes) -> str:
+    """The digest of a Parquet file beside its design."""
+    length = len(content)
+    if length > WHOLE:
+        starts = [i * (length - BLOCK) // 7 for i in range(8)]
+        blocks = [content[start : start + BLOCK] for start in starts]
+        content = length.to_bytes(8, "big") + b"".join(blocks)
+    return sha256(design.encode() + content).hexdigest()
+
+
+def files_file(tally: str, digests: list[str]) -> str:
+    """What is kept beside a tally file."""
+    own = sha256(tally.encode()).hexdigest()
+    return canonical({"counted": 1, "tally": own, "files": sorted(digests)})

@@ -7,11 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from deniably.survey.survey import Survey, read_survey
+from deniably.workbench.engines.counted_files import beside, digest_of, write_tally
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tally_file import read_tally, tally_text
 from deniably.workbench.engines.tallying import Counts, TalliedSet, tally_set
@@ -19,6 +21,7 @@ from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.parts import open_parts, read_parts, write_parts
 from deniably.workbench.packing import Layout, Rows, WireBlock, layout
 from deniably.workbench.report_set import ReportSet
+from support.commands import call
 
 Case = dict[str, Any]
 
@@ -28,7 +31,9 @@ PART_ROWS = 3
 
 def check_report_set(group: Case, case: Case) -> None:
     """A case of report_sets.json, by its group's type."""
-    {"set": _a_set, "table": _a_table, "file": _a_file}[group["type"]](group, case)
+    checks = {"set": _a_set, "table": _a_table, "file": _a_file, "digest": _a_digest,
+              "beside": _beside}  # fmt: skip
+    checks[group["type"]](group, case)
 
 
 def _a_set(group: Case, case: Case) -> None:
@@ -125,3 +130,36 @@ def _counted(folder: Path, case: Case) -> TalliedSet:
     pairs = [(rows, columns) for rows, columns in case["pairs"]]
     with duckdb() as engine:
         return tally_set(open_parts(folder), engine, pairs)
+
+
+def _a_digest(_: Case, case: Case) -> None:
+    with TemporaryDirectory() as held:
+        file = Path(held) / "any.parquet"
+        file.write_bytes(content(case["length"], case["changed"]))
+        assert digest_of(case["design"].encode(), file) == case["digest"]
+
+
+def content(length: int, changed: list[int]) -> bytes:
+    """The bytes of a file, as the vectors describe them."""
+    found = (np.arange(length) + 7 * (np.arange(length) // 256)).astype(np.uint8)
+    found[changed] = 255 - found[changed]
+    return found.tobytes()
+
+
+def _beside(_: Case, case: Case) -> None:
+    """By the command, which adds tally files up; or by what it writes for one."""
+    with TemporaryDirectory() as held:
+        files = [Path(held) / f"{number}.json" for number, _ in enumerate(case["tallies"])]
+        for file, text, digests in zip(files, case["tallies"], case["digests"], strict=True):
+            write_tally(file, text.encode(), sorted(digests))
+        if len(files) == 1:
+            to = files[0]
+        else:
+            to = Path(held) / "sum.json"
+            done = call("tally", "--merge", *files, "--to", to)
+            assert done.returncode == (0 if case["result"] == "valid" else 1), done.stderr
+        if case["result"] == "invalid":
+            assert not to.exists()
+            return
+        assert to.read_text("utf-8") == case["sum"]
+        assert beside(to).read_text("utf-8") == case["files"]

@@ -41,7 +41,17 @@ from spec.cases.questions import (
     survey,
 )
 from spec.cases.waves import memoised
-from spec.report_sets import columns, mechanism, read_tally_file, rows, tally_file
+from spec.report_sets import (
+    BLOCK,
+    WHOLE,
+    columns,
+    file_digest,
+    files_file,
+    mechanism,
+    read_tally_file,
+    rows,
+    tally_file,
+)
 from spec.vector_types import Case, Group, Made
 
 NOTES = {
@@ -72,6 +82,8 @@ def cases() -> Made:
     groups = [_set(*case) for case in _sets()]
     groups += [_table(*case) for case in _tables()]
     groups.append({"type": "file", "tests": [_file(*case) for case in _files()]})
+    groups.append({"type": "digest", "tests": [_digest(*case) for case in _digests()]})
+    groups.append({"type": "beside", "tests": [_beside(*case) for case in _sums()]})
     return NOTES, groups
 
 
@@ -375,3 +387,77 @@ def _files_by_stratum() -> Iterator[tuple[str, str]]:
     pairs = [{"rows": "a", "columns": "a", "counts": []}]
     own = [south, north | {"pairs": pairs}]
     yield "pairs of one stratum alone", canonical(whole | {"strata": own})
+
+
+# --- digests of files: (comment, design, length of the file, changed bytes) ---
+
+
+def content(length: int, changed: list[int]) -> bytes:
+    """A file of which byte i is (i + 7 * floor(i / 256)) modulo 256; of changed bytes, 255 less."""
+    rounds = (bytes((at + 7 * row) % 256 for at in range(256)) for row in range(length // 256 + 1))
+    found = bytearray(b"".join(rounds)[:length])
+    for place in changed:
+        found[place] = 255 - found[place]
+    return bytes(found)
+
+
+def _digest(comment: str, design: str, length: int, changed: list[int]) -> Case:
+    return {
+        "comment": comment, "flags": [], "design": design, "length": length, "changed": changed,
+        "digest": file_digest(design, content(length, changed)), "result": "valid",
+    }  # fmt: skip
+
+
+def _digests() -> Iterator[tuple[str, str, int, list[int]]]:
+    design, large = '{"n": 5}', WHOLE + 1
+    yield "a file", design, 1_000, []
+    yield "an empty file", design, 0, []
+    yield "beside another design", '{"n": 6}', 1_000, []
+    yield "beside a definition with a letter of two bytes", '{"title":"\u00fc"}', 1_000, []
+    yield "the largest file of which all counts", design, WHOLE, []
+    yield "a byte in its middle", design, WHOLE, [WHOLE // 2]
+    yield "a larger file", design, large, []
+    yield "its first byte", design, large, [0]
+    yield "its last byte", design, large, [large - 1]
+    for length in (large + 1, 3_000_000):
+        yield "a file with blocks apart", design, length, []
+    start = (3_000_000 - BLOCK) // 7
+    yield "the first byte of a block", design, 3_000_000, [start]
+    yield "the last byte of a block", design, 3_000_000, [start + BLOCK - 1]
+    yield "a byte before a block, which does not count", design, 3_000_000, [start - 1]
+
+
+# --- what is kept beside a tally file: (comment, tally files, digests of each) ---
+
+
+def _beside(comment: str, tallies: list[str], digests: list[list[str]]) -> Case:
+    """One file is there with its digests; several are added, into what is kept beside the sum."""
+    case: Case = {"comment": comment, "flags": [], "tallies": tallies, "digests": digests}
+    every = [one for some in digests for one in {*some}]
+    if len(every) > len({*every}):
+        return case | {"result": "invalid", "reason": "a file counts twice"}
+    found = _sum([json.loads(one) for one in tallies])
+    held = files_file(found, [one for some in digests for one in some])
+    return case | {"sum": found, "files": held, "result": "valid"}
+
+
+def _sum(files: list[Json]) -> str:
+    """The sum of tally files of one question and without strata."""
+    strata = [one["strata"][0] for one in files]
+    counts = [one["tallies"]["a"]["counts"] for one in strata]
+    n = sum(one["n"] for one in strata)
+    own = {"n": n, "start": 0, "counts": [sum(cells) for cells in zip(*counts, strict=True)]}
+    return canonical(files[0] | {"strata": [{"n": n, "tallies": {"a": own}, "pairs": []}]})
+
+
+def _sums() -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    definition = survey(YES_NO)
+    monday = tally_file(definition, ["a"], [[0], [1], [0]], [])
+    tuesday = tally_file(definition, ["a"], [[1], [1]], [])
+    a, b, c = (file_digest("", content(length, [])) for length in (1, 2, 3))
+    yield "a tally file", [monday], [[a]]
+    yield "digests that are sorted", [monday], [[c, a, b]]
+    yield "files of one set that are equal", [monday], [[a, a]]
+    yield "two days", [monday, tuesday], [[b], [a, c]]
+    yield "the other way round", [tuesday, monday], [[a, c], [b]]
+    yield "a file of both", [monday, tuesday], [[a, b], [b, c]]

@@ -44,14 +44,17 @@ def digests_of(parts: Parts) -> list[str]:
     """
     designs = dict(zip(parts.files, parts.designs, strict=True))
     try:
-        return each(lambda file: _digest(designs[file], file), parts.files)
+        return each(lambda file: digest_of(designs[file], file), parts.files)
     except OSError as error:
         raise NoExport(f"{error.filename}: {error.strerror}") from None
 
 
-def _digest(design: bytes, file: Place) -> str:
-    """Of a large file its length and some blocks, the first and the last among them: it may be in a
-    store, and only an engine reads it whole."""
+def digest_of(design: bytes, file: Place) -> str:
+    """The digest of a file (SPEC 12.3). Raises OSError, and NoExport for one of a store.
+
+    Of a large file its length and some blocks count, the first and the last among them: it may be
+    in a store, and only an engine reads it whole.
+    """
     found = sha256(design)
     with opened(file) as content:
         length: int = content.seek(0, SEEK_END)

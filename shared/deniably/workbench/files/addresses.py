@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -24,6 +24,7 @@ _WITH_CONTAINER = ("abfs", "abfss")
 """Addresses such as ``abfss://container@account.dfs.core.windows.net``."""
 _GOOGLE_RETRIES = "10"
 """Seconds; Google's client asks again for 15 minutes, otherwise."""
+_NO_ANSWER = "no store answers there"
 _WRONG = (
     (r"libjvm|libhdfs|CLASSPATH",
      "reading hdfs needs Hadoop's client on this machine: set JAVA_HOME, HADOOP_HOME and CLASSPATH,"
@@ -42,7 +43,7 @@ _WRONG = (
      "the key that this environment has may not list or read it: give it that right, or use"
      " another key"),
     (r"NETWORK_CONNECTION|UNAVAILABLE|curlCode|Could not resolve|Connection refused|timed? ?out",
-     "no store answers there: look at the network, and at AWS_ENDPOINT_URL for an S3 of your own"),
+     f"{_NO_ANSWER}: look at the network, and at AWS_ENDPOINT_URL for an S3 of your own"),
     (r"no such file|does not exist|NO_?SUCH_?KEY|RESOURCE_NOT_FOUND|HTTP status 404|not found",
      "it is missing: look at the address, and whether its upload ended"),
 )  # fmt: skip
@@ -89,9 +90,10 @@ class Address:
                 if file.size() > most:
                     raise NoExport(f"{self} has {file.size():,} bytes; up to {most:,} are read")
                 return bytes(file.read())
-        except NoExport:
+        except NoExport as error:
             # Of a file a store says only that there is none or it refuses; of a list, why.
-            self.parent.folders()
+            if _NO_ANSWER not in str(error):
+                self.parent.folders()
             raise
 
     def files(self) -> list[Address]:
@@ -104,11 +106,9 @@ class Address:
 
     def _listed(self, kind: str, deep: bool) -> list[Address]:
         fs = library("pyarrow.fs", "bulk")
-        with in_words(self):
-            try:
-                found = self.filesystem.get_file_info(fs.FileSelector(self.inside, recursive=deep))
-            except FileNotFoundError:
-                found = []
+        found: list[Any] = []
+        with in_words(self), suppress(FileNotFoundError):
+            found = self.filesystem.get_file_info(fs.FileSelector(self.inside, recursive=deep))
         start = len(self.inside) - len(self.path)
         return [
             Address(self.root, one.path[start:].strip("/"), one.size)
@@ -122,7 +122,8 @@ class Address:
         with in_words(self):
             [found] = self.filesystem.get_file_info([self.inside])
             with self.filesystem.open_input_stream(self.inside) as file:
-                said = {key.lower(): value for key, value in (file.metadata() or {}).items()}
+                held: dict[str, bytes] = file.metadata() or {}
+        said = {key.lower(): value for key, value in held.items()}
         tags = [said.get("etag"), said.get("generation")]
         return repr((found.size, found.mtime_ns, *tags))
 

@@ -41,7 +41,8 @@ class Lake:
     def check_names(self, file: Place, schema: Any) -> None:
         """Raises NoExport where a column of a file had another name when it was written."""
         for column in schema:
-            number = (column.metadata or {}).get(_FIELD)
+            metadata: dict[bytes, bytes] = column.metadata or {}
+            number = metadata.get(_FIELD)
             if self.numbers and number and self.numbers.get(column.name) != int(number):
                 raise NoExport(
                     f"{file}: {column.name} is the name of another column of this table by now. Let"
