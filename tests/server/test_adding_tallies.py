@@ -243,12 +243,3 @@ def test_rows_that_are_no_reports_are_counted_by_their_question(days: Path, tabl
     said = ok(table, "--design", days / "a/survey.json", "--to", table / "some.json")
 
     assert "3 reports left out, which no device can have made: late in 3" in said
-
-
-@pytest.mark.parametrize("log", ["_delta_log", "metadata"])
-def test_a_table_with_a_log_is_named(log: str, days: Path, table: Path) -> None:
-    (table / log).mkdir()
-
-    said = refused(table, "--design", days / "a/survey.json", "--to", table / "no.json")
-
-    assert "is a table of Delta or Iceberg, with files that it no longer counts" in said

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,15 +19,19 @@ import pytest
 from deniably.authoring.compiling import compile_survey
 from deniably.simulation.reports import randomise, randomise_again, simulate_people
 from deniably.workbench.engines.duck import duckdb
-from deniably.workbench.engines.spark import Spark, spark
+from deniably.workbench.engines.spark import LOCAL, Spark, spark
+from deniably.workbench.engines.spark_stores import data_source
 from deniably.workbench.engines.tally_file import tally_text
 from deniably.workbench.engines.tallying import tally_set
+from deniably.workbench.files.addresses import address_of, forget_stores
 from deniably.workbench.files.needed import NoExport
 from deniably.workbench.files.parts import open_parts, write_parts
+from deniably.workbench.files.places import version
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation, packed_simulation
 from support.commands import call
 from support.every_type import SHAPES, survey_of_everything
+from support.s3 import server
 from support.spark_cluster import Cluster, cluster, service
 from support.stored import stored
 
@@ -136,6 +142,49 @@ def test_a_service_counts_every_shape_of_reports_as_duckdb_does(tmp_path: Path) 
     assert not done.stderr
     assert (tmp_path / "tally.json").read_bytes() == tally_text(expected)
     assert expected.left_out == 4
+
+
+def test_workers_read_a_store_with_the_columns_that_are_asked_for(
+    reports: ReportSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some parts are in a store and some here; a broken one is named in a sentence."""
+    with server() as store:
+        for name, value in store.environment().items():
+            monkeypatch.setenv(name, value)
+        forget_stores()
+        folder = tmp_path / "parts"
+        write_parts(folder, reports.layout, [reports.rows], rows=MILLION // 4)
+        parts = open_parts(folder)
+        with duckdb() as duck:
+            expected = tally_set(parts, duck, [("stolen", "often")])
+        away = address_of(store.upload(folder, store.bucket("spark") + "/set"))
+        there = open_parts(away)
+        files = (*parts.files[:1], *there.files[1:])
+        mixed = replace(there, files=files, versions=tuple(map(version, files)))
+
+        with spark(LOCAL) as engine:
+            for some in (there, mixed):
+                found = tally_set(some, engine, [("stolen", "often")])
+                assert tally_text(found) == tally_text(expected)
+            broken = away.path + "/part-00002.parquet"
+            store.write(f"s3://spark/{broken}", b"PAR1 and nothing more")
+            with pytest.raises(NoExport, match="on a worker of Spark"):
+                tally_set(there, engine)
+
+
+def test_workers_need_no_deniably() -> None:
+    """What Spark sends them is taken apart in a Python that has none."""
+    from pyspark import cloudpickle
+
+    program = (
+        "import sys, pickle; sys.modules['deniably'] = None;"
+        "found = pickle.loads(sys.stdin.buffer.read());"
+        "print(found({'files': '[]', 'names': '[1, 2]'}).schema())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], input=cloudpickle.dumps(data_source()),
+                          capture_output=True, check=True)  # fmt: skip
+
+    assert done.stdout.decode().strip() == "c0 bigint, c1 bigint"
 
 
 def spoil(file: Path) -> None:
