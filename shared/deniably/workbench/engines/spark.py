@@ -6,6 +6,7 @@ It is asked by DataFrames alone, so that Spark Connect and managed services work
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -140,6 +141,9 @@ def spark(master: str = LOCAL) -> Generator[Spark]:
 
 
 def _started(sql: Any, master: str) -> Any:
+    if master.startswith("local"):
+        # Else Spark takes the first python3 that it finds, which may have no pyarrow.
+        environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = sql.SparkSession.builder.appName("deniably").master(master)
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
@@ -189,6 +193,11 @@ def _told(error: Exception, source: Source | None = None) -> NoExport:
     if of_store := [line for line in text.splitlines() if OF_STORE in line]:
         named = next((one for one in addresses if one.path in of_store[-1]), addresses[0].parent)
         return NoExport(f"{named}: on a worker of Spark {why(of_store[-1])}")
+    if "No module named 'pyarrow'" in text:
+        return NoExport(
+            "Spark: the Python of a worker has no pyarrow, which reads files of a store: install it"
+            " there, or set PYSPARK_PYTHON to a Python that has it"
+        )
     details = re.search(r'details = "(.+)"', text)  # of Spark Connect, on a line of its own
     first = details[1] if details else text.partition("\n")[0]
     hint = "; Spark needs Java 17 or later" if "JAVA" in first.upper() else ""
