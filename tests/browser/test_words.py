@@ -370,7 +370,7 @@ def test_the_guessing_scale_shows_the_rates_of_the_survey_in_order(
     labels = phone.see(".guess dl > div")
     assert [set(text.split("\n")) for text in labels] == [
         {f"{rate_text(rates.lowest)}–{rate_text(rates.highest)}", "Which of two answers is yours?"},
-        {str(rate_text(rates.together)), "Which of two lists of all 6 answers is yours?"},
+        {str(rate_text(rates.together)), "All 6 together: yours, or 6 others?"},
     ]
     places = phone.page.evaluate(
         "[...document.querySelectorAll('.scale :is(.mark, circle)')].map((one) =>"

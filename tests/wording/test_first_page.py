@@ -61,7 +61,7 @@ def test_where_some_questions_are_asked_so_many_are_counted() -> None:
     )
     assert [mark.label for mark in page.marks] == [
         "Which of two answers is yours?",
-        "Which of two lists of all 2 answers is yours?",
+        "All 2 together: yours, or 2 others?",
     ]
 
 
@@ -90,7 +90,7 @@ def test_waves_have_a_mark_of_their_own_and_say_that_the_same_is_asked_again() -
 
     assert [mark.label for mark in page.marks] == [
         "Which of two answers is yours?",
-        "Which of two lists of all 2 answers is yours?",
+        "All 2 together: yours, or 2 others?",
         "Which of two lists for all waves is yours?",
     ]
     assert any("4 times at most" in text for text in page.meaning)
