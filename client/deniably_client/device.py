@@ -41,12 +41,13 @@ from deniably.device.ledger import (
 )
 from deniably.device.memory import Memory, RegisterCheckpoint, StoredReport, Ticket
 from deniably.device.tickets import begin_trade, end_trade, finish_trade
-from deniably.device.verify_listing import VerifiedSurvey, verify_listing
+from deniably.device.verify_listing import VerifiedSurvey, verify_listing, what_more
 from deniably.survey.questions import Question
 from deniably.survey.report import draw_questions
 from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.codes import read_code
+from deniably.trust.listing import LARGEST_LISTING
 from deniably.trust.signing import fingerprint
 from deniably.wording.explain import odds_text
 from deniably.wording.words import ENGLISH, Words
@@ -79,7 +80,7 @@ class Receipt:
 
     ``losses`` maps each question to its exact worst-case privacy loss; ``total`` is their
     composition. ``digest`` is the SHA-256 of the sent bytes in hexadecimal. ``author`` is the
-    author's fingerprint. ``register`` is the head of the server's register: compare it with the
+    author's fingerprint. ``register`` is the seal of the server's register: compare it with the
     one that others got. In a survey with waves ``history`` is the loss over all waves, and
     ``recognised`` of 100 people can be recognised from wave to wave (None where few are).
     ``stratum`` is what the link said, and was sent as it is; empty without strata.
@@ -280,11 +281,16 @@ class Device:
         return self._memory.read().registers.get(self._origin)
 
     def _meet(self, survey: Survey) -> VerifiedSurvey:
-        register = self._request("GET", f"{self._base}/register", REGISTER).body
+        address = f"{self._base}/register/{self._name}"
+        listing = self._request("GET", address, LARGEST_LISTING).body
+        path = what_more(self._memory.read(), self._origin, listing)
+        more = {path: self._request("GET", f"{self._base}{path}", REGISTER).body} if path else {}
         met: list[VerifiedSurvey] = []
 
         def meet(memory: Memory) -> Memory:
-            after, found = verify_listing(memory, self._origin, survey, register, self.fingerprint)
+            after, found = verify_listing(
+                memory, self._origin, survey, listing, self.fingerprint, more
+            )
             met.append(found)
             return after
 
@@ -514,9 +520,9 @@ class Device:
             for question in survey.questions
             if question.name in report.values
         }
-        author, head = fingerprint(self.author), self._met[1].head
+        author, seal = fingerprint(self.author), self._met[1].seal
         return Receipt(
-            survey.name, survey.digest, author, head, losses, survey.total, report.receipt, again,
+            survey.name, survey.digest, author, seal, losses, survey.total, report.receipt, again,
             survey.history if survey.waves else None, survey.recognised_of_100, report.stratum,
         )  # fmt: skip
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from flask import Blueprint, Response, render_template, request
 
+from deniably.core.canonical import canonical
 from deniably.trust.register import RegisterEntry, signature_of
 from deniably.trust.signing import fingerprint
-from deniably_server.errors import BadParameter
+from deniably_server.errors import BadParameter, NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.storage.store import Store
 from deniably_server.web import paging
@@ -19,6 +20,7 @@ from deniably_server.web.operation import HTML, Operation
 blueprint = Blueprint("register", __name__)
 
 _MOST_DIGITS = 12
+_MOST_VOLUMES = 1 << 32
 
 
 class RegisterAnswer(TypedDict):
@@ -52,6 +54,60 @@ def register() -> Response:
     return response
 
 
+class HeadAnswer(TypedDict):
+    """The head of the register: the number of its entries, the hash and day of the last, and the
+    roots of its log and of its map of names."""
+
+    count: int
+    head: str
+    log: str
+    map: str
+    day: NotRequired[str]
+
+
+class ListingAnswer(TypedDict):
+    """A survey's entry, the signed head of the register, and hashes (SPEC section 10)."""
+
+    entry: dict[str, Any]
+    head: HeadAnswer
+    key: str
+    signature: str
+    blocks: list[str]
+    recent: list[str]
+    log_path: list[str]
+    map_path: list[str]
+
+
+class HashesAnswer(TypedDict):
+    """Hashes of entries of the register."""
+
+    hashes: list[str]
+
+
+@blueprint.get("/register/<name>")
+@Operation({200: {JSON: ListingAnswer}}, ("not-found",))
+def listing(name: str) -> Response:
+    """A survey's listing in the register, for devices (SPEC section 10).
+
+    It has the survey's entry, the signed head of the whole register, and the hashes that prove that
+    the one belongs to the other. It is the same for every device.
+    """
+    return Response(current_store().listing(name).text, mimetype=JSON)
+
+
+@blueprint.get("/register/hashes/<int:volume>")
+@Operation({200: {JSON: HashesAnswer}}, ("not-found",))
+def hashes(volume: int) -> Response:
+    """Hashes of entries of the register, from number 1024 * volume + 1 on (SPEC section 10).
+
+    For devices that saw the register last when one of these entries was the last.
+    """
+    found = current_store().register_hashes(volume) if volume < _MOST_VOLUMES else []
+    if not found:
+        raise NotFound("the register has no such entries")
+    return Response(canonical({"hashes": found}), mimetype=JSON)
+
+
 def _after() -> int:
     text = request.args.get("after", "0")
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
@@ -72,11 +128,11 @@ class _Row:
 
 
 def _page(store: Store, page: paging.RequestedPage) -> str:
-    found = store.register_page(page.start, paging.SIZE)
+    found, head = store.register_page(page.start, paging.SIZE), store.register_head()
     rows = [_row(store, entry, found.closed) for entry in found.published]
     pages = page.of(found.surveys)
     return render_template(
-        "register.html", rows=rows, head=found.head, count=found.entries, pages=pages
+        "register.html", rows=rows, seal=head.seal, count=head.count, pages=pages
     )
 
 

@@ -20,12 +20,16 @@ from deniably.survey.report import Report
 from deniably.survey.survey import Survey, Waves, stored_survey
 from deniably.trust.blind_rsa import PrivateKey, PublicKey, new_key
 from deniably.trust.codes import new_code
+from deniably.trust.heads import Head
+from deniably.trust.listing import Listing
 from deniably.trust.register import RegisterEntry
-from deniably.trust.signing import Signature, verify
+from deniably.trust.signing import Key, Signature, read_key, verify
+from deniably.trust.signing import new_key as new_signing_key
 from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.engines.readers import Readers
+from deniably_server.storage.register_trees import RegisterTrees
 from deniably_server.storage.tables.invitations import (
     InvitationCounts,
     count_invitations,
@@ -110,6 +114,8 @@ from deniably_server.storage.writing.writer import Observer, Writer
 
 _INVITATIONS = "invitations_hmac_sha256"
 """The setting with the key of the hashes of invitation codes."""
+_REGISTER_KEY = "register_key"
+"""The setting with the private key that signs the register's heads, in PEM."""
 _REPAIRS = "repairs"
 """The setting that counts how often tallies were rebuilt; results computed before are stale."""
 _Found = TypeVar("_Found")
@@ -153,6 +159,7 @@ class Store:
         self._lock = Lock()
         self._surveys: dict[str, Survey] = {}
         self._keys: dict[str, PrivateKey] = {}
+        self._trees = RegisterTrees(self._register_key)
         self._readers = Readers(self.engine)
         self._writer: Writer | None = None
         self.engine.migrate()
@@ -189,6 +196,7 @@ class Store:
             if key:
                 enter_key(database, survey.name, key)
             enter_published(database, survey, signature, key.public.text if key else None)
+            enter_setting(database, _REGISTER_KEY, new_signing_key().text.decode())
             if token is not None:
                 enter_owner(database, survey.name, token, entry_size(database, survey.name), quotas)
         if key:
@@ -327,6 +335,27 @@ class Store:
         """The register's entries from number ``after + 1`` on, as canonical JSON, and its head."""
         with self._reading() as database, _one_state(database):
             return entries(database, after), last(database).head
+
+    def listing(self, name: str) -> Listing:
+        """A survey's listing in the register, for its devices. Raises NotFound."""
+        return self._of_survey(self._trees.listing, name)
+
+    def register_head(self) -> Head:
+        """The head of the register as it is now."""
+        with self._reading() as database:
+            return self._trees.head(database)
+
+    def register_hashes(self, volume: int) -> list[str]:
+        """The hashes of the register's entries from ``1024 * volume + 1`` on, at most 1,024."""
+        with self._reading() as database:
+            return self._trees.volume(database, volume)
+
+    def _register_key(self) -> Key:
+        """The key that signs the register's heads. The first publication made it, or this does in a
+        database from before."""
+        while (found := self.setting(_REGISTER_KEY)) is None:
+            self.set_setting(_REGISTER_KEY, new_signing_key().text.decode(), replace=False)
+        return read_key(found.encode())
 
     def register_page(self, start: int, count: int) -> RegisterPage:
         """``count`` surveys of the register from number ``start`` on, the newest first."""

@@ -131,14 +131,6 @@ def first_counted_day(day: str, seen: Sequence[str | None]) -> str:
     return _shifted(last, 1 - COUNTED_DAYS)
 
 
-def is_date(text: str) -> bool:
-    """Whether a text such as 2026-11-21 is a day of the calendar, of the years 1000 to 2999."""
-    try:
-        return "1000" <= text < "3000" and date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
-
-
 def _shifted(day: str, days: int) -> str:
     return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
 

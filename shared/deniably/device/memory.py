@@ -15,6 +15,7 @@ import msgspec
 
 from deniably.core.canonical import canonical, digest, parse
 from deniably.core.coins import Coins
+from deniably.core.dates import is_date
 from deniably.core.errors import BadAnswer, BadMemory, BadReport, Uninvited, WavesSent
 from deniably.core.loss import Loss
 from deniably.device.ledger import (
@@ -27,7 +28,6 @@ from deniably.device.ledger import (
     Limits,
     charge,
     first_counted_day,
-    is_date,
     ledger_entry,
 )
 from deniably.mechanisms.memoised import Memoised
@@ -40,6 +40,7 @@ from deniably.survey.survey import MOST_WAVES, Survey, Waves, show_if
 _MEMO = re.compile(r"([0-9a-f]{64})?/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?/[0-9a-f]{64}")
 _ORIGIN = re.compile(r"https?://[^/\s]+")
 _Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
+_Signature = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{128}\Z")]
 _Prefix = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 _Number = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){256,512}\Z")]
 _Ticket = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){288,544}\Z")]
@@ -60,15 +61,27 @@ class StoredReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return read_report(self.text.encode())
 
 
+class SignedTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rest of a signed head: the roots of its trees, the server's key and its signature."""
+
+    key: Digest
+    log: Digest
+    map: Digest
+    signature: _Signature
+
+
 class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a server's register was read: the count of its entries and the hash of the last.
+    """How far a server's register was verified: the count of its entries and the hash of the last.
 
     ``day`` is the day of the last entry; absent where that is no date, and in memories of before.
+    ``signed`` is the rest of the head that the server signed; absent where the whole register was
+    read, as devices did before.
     """
 
     count: _Count
     head: Digest
     day: Day | msgspec.UnsetType = msgspec.UNSET
+    signed: SignedTrees | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if self.day is not msgspec.UNSET and not is_date(self.day):
@@ -380,6 +393,7 @@ __all__ = [
     "Memory",
     "RegisterCheckpoint",
     "Rounds",
+    "SignedTrees",
     "StoredReport",
     "Ticket",
     "Trade",

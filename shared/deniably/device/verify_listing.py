@@ -7,15 +7,24 @@ must continue it. Before a device answers another author at a known server it as
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from deniably.core.errors import AuthorChanged, BadRegister, Refused
-from deniably.device.ledger import is_date
-from deniably.device.memory import Memory, RegisterCheckpoint, replace
+from deniably.device.memory import Memory, RegisterCheckpoint, SignedTrees, replace
 from deniably.survey.survey import Survey
-from deniably.trust.register import ChainHead, Register, read_register, signature_of
+from deniably.trust.heads import dated
+from deniably.trust.listing import Listing, SeenRegister, read_listing
+from deniably.trust.register import (
+    ChainHead,
+    Register,
+    RegisterEntry,
+    check_entry,
+    read_register,
+    signature_of,
+)
 from deniably.trust.signing import fingerprint
 
 
@@ -23,46 +32,115 @@ from deniably.trust.signing import fingerprint
 class VerifiedSurvey:
     """What a device has verified of a survey that it may answer.
 
-    ``author`` is the author's public key and ``head`` the head of the register, both hexadecimal.
+    ``author`` is the author's public key and ``seal`` that of the register, both hexadecimal.
     ``invitations`` is the public key of the survey's invitations, None for an open survey.
     """
 
     author: str
-    head: str
+    seal: str
     invitations: str | None = None
 
 
-def verify_listing(
-    memory: Memory, origin: str, survey: Survey, register: bytes, expected: str | None = None
-) -> tuple[Memory, VerifiedSurvey]:
-    """Find a survey in the register of the server at ``origin``; returns the memory after that.
+def what_more(memory: Memory, origin: str, listing: bytes) -> str | None:
+    """The path at the server of what a device needs beside a listing; None where that is nothing.
 
-    ``register`` is the register's JSON text. ``expected`` is the author's fingerprint, if the
-    respondent knows it or has just accepted it. Raises Refused where the survey cannot be trusted,
-    and AuthorChanged where only the author differs from those known.
+    It needs more where it saw the register last a long time ago. Raises Refused.
     """
     before = memory.registers.get(origin)
     try:
-        found = read_register(register, ChainHead(before.count, before.head) if before else None)
-        entry = found.find(survey)
-        author = signature_of(entry).author
+        return read_listing(listing).further(_seen(before)) if before else None
     except BadRegister as error:
-        raise Refused(f"this survey cannot be trusted: {error}") from None
-    known = memory.authors.get(origin, [])
+        raise _untrusted(error) from None
+
+
+def verify_listing(
+    memory: Memory,
+    origin: str,
+    survey: Survey,
+    listing: bytes,
+    expected: str | None = None,
+    more: Mapping[str, bytes] | None = None,
+) -> tuple[Memory, VerifiedSurvey]:
+    """Find a survey in the register of the server at ``origin``; returns the memory after that.
+
+    ``listing`` is the JSON text of the survey's listing, and ``more`` maps what ``what_more`` names
+    to its text. ``expected`` is the author's fingerprint, if the respondent knows it or has just
+    accepted it. Raises Refused where the survey cannot be trusted, and AuthorChanged where only the
+    author differs from those known.
+    """
+    before = memory.registers.get(origin)
+    try:
+        found = read_listing(listing)
+        found.check(survey.name)
+        whole = found.check_continues(_seen(before), more or {}) if before else None
+        if whole:
+            whole.find(survey)
+        check_entry(found.entry, survey)
+    except BadRegister as error:
+        raise _untrusted(error) from None
+    after = _met(memory, origin, found.entry, expected, _of_listing(found))
+    return after, _verified(found.entry, found.head.seal)
+
+
+def verify_in_whole(
+    memory: Memory, origin: str, survey: Survey, register: bytes, expected: str | None = None
+) -> tuple[Memory, VerifiedSurvey]:
+    """The same with the JSON text of the whole register, for a device that reads it all.
+
+    The seal is then the hash of the last entry, as no head was signed.
+    """
+    before = memory.registers.get(origin)
+    try:
+        found = read_register(register, _seen(before).chain if before else None)
+        entry = found.find(survey)
+    except BadRegister as error:
+        raise _untrusted(error) from None
+    after = _met(memory, origin, entry, expected, _of_register(found))
+    return after, _verified(entry, found.head)
+
+
+def _untrusted(error: BadRegister) -> Refused:
+    return Refused(f"this survey cannot be trusted: {error}")
+
+
+def _verified(entry: RegisterEntry, seal: str) -> VerifiedSurvey:
+    return VerifiedSurvey(signature_of(entry).author, seal, entry.get("invitations"))
+
+
+def _met(
+    memory: Memory,
+    origin: str,
+    entry: RegisterEntry,
+    expected: str | None,
+    checkpoint: RegisterCheckpoint,
+) -> Memory:
+    """The memory with the author of an entry and the register. Raises Refused, AuthorChanged."""
+    author, known = signature_of(entry).author, memory.authors.get(origin, [])
     _check_author(author, known, origin, expected)
-    after = replace(
+    return replace(
         memory,
         authors=memory.authors | {origin: known if author in known else [*known, author]},
-        registers=memory.registers | {origin: _checkpoint(found)},
+        registers=memory.registers | {origin: checkpoint},
     )
-    return after, VerifiedSurvey(author, found.head, entry.get("invitations"))
 
 
-def _checkpoint(register: Register) -> RegisterCheckpoint:
+def _seen(before: RegisterCheckpoint) -> SeenRegister:
+    chain, signed = ChainHead(before.count, before.head), before.signed
+    if isinstance(signed, SignedTrees):
+        return SeenRegister(chain, signed.log, signed.map, signed.key)
+    return SeenRegister(chain)
+
+
+def _of_listing(listing: Listing) -> RegisterCheckpoint:
+    head, signature = listing.head, listing.signed.signature
+    signed = SignedTrees(signature.author, head.log, head.map, signature.value)
+    return RegisterCheckpoint(head.count, head.head, head.day or msgspec.UNSET, signed)
+
+
+def _of_register(register: Register) -> RegisterCheckpoint:
     """How far the register was read; with the day of its last entry, where that is a date."""
-    day = register.entries[-1].get("day")
-    dated = day if isinstance(day, str) and is_date(day) else msgspec.UNSET
-    return RegisterCheckpoint(len(register.entries), register.head, dated)
+    day = dated(register.entries[-1].get("day"))
+    return RegisterCheckpoint(len(register.entries), register.head, day or msgspec.UNSET)
 
 
 def _check_author(author: str, known: list[str], origin: str, expected: str | None) -> None:

@@ -61,7 +61,7 @@ class Register:
             raise BadRegister(f"the register does not list the survey {name}")
         if len(found) > 1:
             raise BadRegister(f"the register lists {len(found)} surveys of the name {name}")
-        _compare(found[0], survey)
+        check_entry(found[0], survey)
         return found[0]
 
 
@@ -193,15 +193,17 @@ def _hash(entry: RegisterEntry, number: int) -> str:
         raise BadRegister(f"entry {number} has no canonical form: {error}") from None
 
 
-def _compare(entry: RegisterEntry, survey: Survey) -> None:
-    """Raise BadRegister unless the entry is exactly the one that the survey makes."""
+def check_entry(entry: RegisterEntry, survey: Survey) -> None:
+    """Raise BadRegister unless the entry is exactly the one that the survey makes, and its author
+    signed the survey. Its number and ``previous`` are not checked."""
     signature, day = signature_of(entry), str(entry.get("day"))
     if not _DAY.fullmatch(day):
         raise BadRegister(f"an entry's day is {day[:64]!r}; it must be a date such as 2026-11-21")
     key = entry.get("invitations")
     if survey.invited and not (isinstance(key, str) and re.fullmatch(KEY_PATTERN, key)):
         raise BadRegister(f"the register has no key of the invitations of {survey.name}")
-    own = published_entry(survey, signature, day, entry["number"], entry["previous"], key)
+    number, previous = entry.get("number"), entry.get("previous")
+    own = published_entry(survey, signature, day, cast(int, number), cast(str, previous), key)
     if entry.get("digest") != own["digest"]:
         raise BadRegister(
             "the register shows others another version of this survey: its digest is"

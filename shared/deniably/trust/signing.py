@@ -57,7 +57,11 @@ class Key:
 
     def sign(self, digest: str) -> Signature:
         """Sign the definition with this digest. The signature is deterministic."""
-        return Signature(self.author, self._secret.sign(message(digest)).hex())
+        return self.sign_text(message(digest))
+
+    def sign_text(self, text: bytes) -> Signature:
+        """Sign these bytes, whose first line has to say what they are."""
+        return Signature(self.author, self._secret.sign(text).hex())
 
 
 def new_key() -> Key:
@@ -97,10 +101,15 @@ def check_form(signature: Signature) -> None:
 
 def verify(digest: str, signature: Signature) -> None:
     """Raise BadSignature unless this is the author's signature of the definition."""
+    verify_text(message(digest), signature)
+
+
+def verify_text(text: bytes, signature: Signature) -> None:
+    """Raise BadSignature unless this is the signature of these bytes."""
     check_form(signature)
     try:
         author = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.author))
-        author.verify(bytes.fromhex(signature.value), message(digest))
+        author.verify(bytes.fromhex(signature.value), text)
     except (InvalidSignature, ValueError):
         raise BadSignature("the signature is not this author's, of this definition") from None
 

@@ -26,17 +26,11 @@ class ListedSurvey(NamedTuple):
 
 
 class RegisterPage(NamedTuple):
-    """A part of the register, and the size of the whole.
-
-    ``published`` has entries of publications and ``closed`` the days on which these surveys were
-    closed. ``entries``, ``head`` and ``surveys`` describe the whole register: its number of
-    entries, the hash of the last one, and its number of surveys.
-    """
+    """A part of the register: entries of publications, and the days on which these surveys were
+    closed. ``surveys`` is the number of surveys in the whole register."""
 
     published: list[RegisterEntry]
     closed: dict[str, str]
-    entries: int
-    head: str
     surveys: int
 
 
@@ -122,6 +116,28 @@ def last(database: Connection) -> ChainHead:
     return ChainHead(row[0], row[1]) if row else ChainHead()
 
 
+def hashes_after(database: Connection, number: int) -> list[tuple[str, str | None]]:
+    """The hash of each entry after this number, with the name of the survey that it publishes; None
+    for other entries."""
+    rows = database.execute(
+        "SELECT hash, event, survey FROM register WHERE number > ? ORDER BY number", [number]
+    )
+    return [(hash_, name if event == "published" else None) for hash_, event, name in rows]
+
+
+def day_of(database: Connection, number: int) -> str | None:
+    """The day of an entry; None where there is no such entry."""
+    row = database.execute("SELECT entry FROM register WHERE number = ?", [number]).fetchone()
+    return str(json.loads(row[0])["day"]) if row else None
+
+
+def publication(database: Connection, name: str) -> RegisterEntry | None:
+    """The entry of a survey's publication; None where there is no such survey."""
+    sql = "SELECT entry FROM register WHERE survey = ? AND event = 'published'"
+    row = database.execute(sql, [name]).fetchone()
+    return json.loads(row[0]) if row else None
+
+
 _LISTED_SURVEYS = (
     "SELECT surveys.name, state, definition, entry FROM surveys JOIN register"
     " ON register.survey = surveys.name AND event = 'published'"
@@ -147,7 +163,6 @@ def _card(name: str, state: str, definition: str, entry: str) -> ListedSurvey:
 
 def register_page(database: Connection, start: int, count: int) -> RegisterPage:
     """``count`` surveys from number ``start`` on, the newest first."""
-    at = last(database)
     published = database.execute(
         "SELECT survey, entry FROM register WHERE event = 'published'"
         " ORDER BY number DESC LIMIT ? OFFSET ?",
@@ -157,7 +172,7 @@ def register_page(database: Connection, start: int, count: int) -> RegisterPage:
     sql = "SELECT count(*) FROM register WHERE event = 'published'"
     (surveys,) = database.execute(sql).fetchone()
     found = [json.loads(entry) for _, entry in published]
-    return RegisterPage(found, days, at.count, at.head, surveys)
+    return RegisterPage(found, days, surveys)
 
 
 def publication_day(database: Connection, name: str) -> str:

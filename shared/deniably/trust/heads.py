@@ -1,0 +1,114 @@
+"""The head of a register (SPEC section 10): what a server signs, and people compare as its seal.
+
+Two signed heads that contradict each other prove that the server showed different registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deniably.core.canonical import digest
+from deniably.core.dates import is_date
+from deniably.core.errors import BadRegister, BadSignature
+from deniably.trust.register import NOTHING, Register, RegisterEntry
+from deniably.trust.signing import Key, Signature, verify_text
+from deniably.trust.trees import Trees, trees_of
+
+
+@dataclass(frozen=True)
+class Head:
+    """The whole register in a few hashes.
+
+    ``count`` is the number of entries. ``head`` is the hash of the last entry, ``log`` the root of
+    the log and ``map`` that of the map of names. ``day`` is the day of the last entry, None where
+    that is no date.
+    """
+
+    count: int
+    head: str
+    log: str
+    map: str
+    day: str | None = None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The head as it is sent."""
+        day = {} if self.day is None else {"day": self.day}
+        return {"count": self.count, **day, "head": self.head, "log": self.log, "map": self.map}
+
+    @property
+    def seal(self) -> str:
+        """The digest of the head, which is on receipts and on the server's page."""
+        return digest(self.document)
+
+
+@dataclass(frozen=True)
+class SignedHead:
+    """A head and its server's signature; ``author`` of that is the server's public key."""
+
+    head: Head
+    signature: Signature
+
+    def check(self) -> None:
+        """Raise BadRegister unless the server signed the head."""
+        try:
+            verify_text(_signed(self.head), self.signature)
+        except BadSignature:
+            raise BadRegister("the signature is not this server's, of this head") from None
+
+
+def sign_head(head: Head, key: Key) -> SignedHead:
+    """The head with the signature of a server's key."""
+    return SignedHead(head, key.sign_text(_signed(head)))
+
+
+def head_of_trees(trees: Trees, day: object) -> Head:
+    """The head of a register with these trees, whose last entry states this ``day``."""
+    last = trees.hashes[-1] if trees.hashes else NOTHING
+    return Head(len(trees.hashes), last, trees.log, trees.map, dated(day))
+
+
+def head_of(register: Register, count: int | None = None) -> Head:
+    """The head that the first ``count`` entries of a register make; of all unless told.
+
+    Raises BadRegister where two of them publish the same name.
+    """
+    entries = register.entries[:count]
+    named = ((digest(entry), published_name(entry)) for entry in entries)
+    return head_of_trees(trees_of(named), entries[-1].get("day") if entries else None)
+
+
+def published_name(entry: RegisterEntry) -> str | None:
+    """The name of the survey that an entry publishes; None for other entries.
+
+    Raises BadRegister where that is no text.
+    """
+    if entry.get("event") != "published":
+        return None
+    name = entry.get("survey")
+    if not isinstance(name, str):
+        raise BadRegister("the register publishes a survey whose name is no text")
+    return name
+
+
+def dated(day: object) -> str | None:
+    """A day if it is a date; otherwise None."""
+    return day if isinstance(day, str) and is_date(day) else None
+
+
+def differences(signed: Head, made: Head) -> Sequence[str]:
+    """What a server signed that its entries do not make, in words; for people."""
+    words = {
+        "count": "the number of entries",
+        "head": "the last entry",
+        "log": "the log of entries",
+        "map": "the map of names",
+        "day": "the day of the last entry",
+    }
+    return [text for key, text in words.items() if getattr(signed, key) != getattr(made, key)]
+
+
+def _signed(head: Head) -> bytes:
+    return f"deniably register 1\n{head.seal}\n".encode()

@@ -1,0 +1,240 @@
+"""A survey's listing in a register (SPEC section 10): all that a device fetches of the register.
+
+It has the survey's entry, the signed head, and the hashes that prove that the entry is in the log
+and alone under its name in the map. The same hashes show whether the log continues any earlier one,
+so the request need not say what the device has seen. It is the same for every device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+
+from deniably.core.canonical import canonical, digest, parse
+from deniably.core.errors import BadRegister
+from deniably.trust.heads import Head, SignedHead, dated, head_of
+from deniably.trust.register import NOTHING, ChainHead, Register, RegisterEntry, read_register
+from deniably.trust.signing import Signature
+from deniably.trust.trees import (
+    BLOCK,
+    Trees,
+    block_sides,
+    first_recent,
+    folded,
+    log_root,
+    name_sides,
+    root,
+)
+
+LARGEST_LISTING = 1 << 20
+"""The most bytes of a listing, and of a volume of hashes."""
+
+VOLUME = 1024
+"""The number of hashes that are asked for at once, of entries that are not recent. So many entries
+look alike to the server."""
+
+WHOLE = "/register"
+
+_Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_Signature = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{128}\Z")]
+
+
+@dataclass(frozen=True)
+class SeenRegister:
+    """What a device remembers of a register: of a ``signed`` head ``log``, ``map`` and the server's
+    ``key``; devices of before remembered ``chain`` alone."""
+
+    chain: ChainHead
+    log: str | None = None
+    map: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A survey's entry with the signed head of the register, and proofs.
+
+    ``blocks`` are the roots of the complete blocks of the log. ``recent`` are the hashes of the
+    entries of the last complete block and after it. ``log_path`` are the siblings of an entry that
+    is not recent below its block's root, ``map_path`` those of its place in the map, from the top.
+    """
+
+    entry: RegisterEntry
+    signed: SignedHead
+    blocks: Sequence[str]
+    recent: Sequence[str]
+    log_path: Sequence[str]
+    map_path: Sequence[str]
+
+    @property
+    def head(self) -> Head:
+        """The head that the server signed."""
+        return self.signed.head
+
+    @property
+    def text(self) -> bytes:
+        """The listing as a server sends it: canonical JSON."""
+        return canonical(
+            {
+                "entry": self.entry,
+                "head": self.head.document,
+                "key": self.signed.signature.author,
+                "signature": self.signed.signature.value,
+                "blocks": self.blocks,
+                "recent": self.recent,
+                "log_path": self.log_path,
+                "map_path": self.map_path,
+            }
+        )
+
+    def check(self, name: str) -> None:
+        """Raise BadRegister unless the head is signed, the hashes make it, and the entry is in the
+        log at its number and in the map under this name."""
+        self.signed.check()
+        self._check_log()
+        try:
+            hash_ = digest(self.entry)
+        except ValueError as error:
+            raise BadRegister(f"the entry has no canonical form: {error}") from None
+        number = self.entry.get("number")
+        if not (type(number) is int and 1 <= number <= self.head.count):
+            raise BadRegister(f"the register has no entry of the number {str(number)[:64]}")
+        if self.entry.get("event") != "published" or self.entry.get("survey") != name:
+            raise BadRegister(f"the register does not list the survey {name}")
+        if not self._has(number, hash_):
+            raise BadRegister(f"the entry of {name} is not in the log of the register")
+        if folded(hash_, self.map_path, name_sides(name)) != self.head.map:
+            raise BadRegister(f"the register has another entry under the name {name}, or none")
+
+    def _check_log(self) -> None:
+        head = self.head
+        complete, recent = head.count // BLOCK, len(self.recent)
+        block, rest = self._parts_of_recent
+        last = self.recent[-1] if self.recent else NOTHING
+        if not (
+            len(self.blocks) == complete
+            and first_recent(head.count) + recent == head.count
+            and (not self.blocks or root(block) == self.blocks[-1])
+            and log_root(self.blocks, rest) == head.log
+            and last == head.head
+        ):
+            raise BadRegister("the register's hashes do not make its head")
+
+    @property
+    def _parts_of_recent(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The hashes of the last complete block, if there is one, and those after it."""
+        end = BLOCK if self.blocks else 0
+        return self.recent[:end], self.recent[end:]
+
+    def _has(self, number: int, hash_: str) -> bool:
+        first = first_recent(self.head.count)
+        if number > first:
+            return self.recent[number - 1 - first] == hash_ and not self.log_path
+        right = self.blocks[(number - 1) // BLOCK]
+        fits = len(self.log_path) == len(block_sides(number))
+        return fits and folded(hash_, self.log_path, block_sides(number)) == right
+
+    def further(self, seen: SeenRegister) -> str | None:
+        """The path of what shows that this continues what was seen; None where nothing more is
+        needed. The whole register is needed where the server has another key than before, and once
+        where no signed head was remembered."""
+        count = seen.chain.count
+        if seen.log is None or seen.key != self.signed.signature.author:
+            return WHOLE
+        begun = count - count % BLOCK
+        if count == begun or begun >= first_recent(self.head.count):
+            return None
+        return f"{WHOLE}/hashes/{begun // VOLUME}"
+
+    def check_continues(self, seen: SeenRegister, more: Mapping[str, bytes]) -> Register | None:
+        """Raise BadRegister unless this continues what was seen. ``more`` has what ``further``
+        asks for; returns the whole register where that is it."""
+        count = seen.chain.count
+        if count > self.head.count:
+            raise BadRegister(
+                f"the register was cut: it had {count} entries before and has {self.head.count} now"
+            )
+        path = self.further(seen)
+        text = more.get(path) if path else b""
+        if text is None:
+            raise BadRegister(f"what shows that the register continues is missing: {path}")
+        if path == WHOLE:
+            return self._check_whole(read_register(text, seen.chain))
+        begun = count - count % BLOCK
+        hashes = self._volume(text, begun) if path else self.recent
+        at = begun % VOLUME if path else begun - first_recent(self.head.count)
+        rest = hashes[at : at + count % BLOCK] if count % BLOCK else []
+        if log_root(self.blocks[: begun // BLOCK], rest) != seen.log:
+            raise BadRegister(
+                f"the register's history was rewritten: its first {count} entries are others than"
+                " before"
+            )
+        if count == self.head.count and seen.map != self.head.map:
+            raise BadRegister("the register's map of names was rewritten: no entry was added")
+        return None
+
+    def _volume(self, text: bytes, begun: int) -> Sequence[str]:
+        """The hashes of a volume. Raises BadRegister unless the block from ``begun`` on is this
+        register's."""
+        try:
+            hashes = msgspec.json.decode(text, type=_Volume).hashes
+        except ValueError:
+            raise BadRegister("this is no list of hashes of a register") from None
+        at = begun % VOLUME
+        if root(hashes[at : at + BLOCK]) != self.blocks[begun // BLOCK]:
+            raise BadRegister("the hashes of the register's entries do not make its log")
+        return hashes
+
+    def _check_whole(self, register: Register) -> Register:
+        """Raise BadRegister unless these entries, of which there may be more, make the head."""
+        made = head_of(register, self.head.count)
+        if made != self.head:
+            raise BadRegister("the server signed another head than its entries make")
+        return register
+
+
+def read_listing(text: bytes) -> Listing:
+    """Read a listing's JSON text; ``check`` verifies it. Raises BadRegister."""
+    try:
+        parse(text)  # refuses repeated keys
+        form = msgspec.json.decode(text, type=_Form)
+    except (ValueError, UnicodeDecodeError):
+        raise BadRegister("this is no listing of a register; fetch it again") from None
+    day = None if form.head.day is msgspec.UNSET else form.head.day
+    if day != dated(day):
+        raise BadRegister("the day of a register's head is no date")
+    head = Head(form.head.count, form.head.head, form.head.log, form.head.map, day)
+    signed = SignedHead(head, Signature(form.key, form.signature))
+    return Listing(form.entry, signed, form.blocks, form.recent, form.log_path, form.map_path)
+
+
+def make_listing(trees: Trees, signed: SignedHead, entry: RegisterEntry) -> Listing:
+    """The listing of the survey that an entry publishes; ``signed`` is the head of the trees."""
+    paths = trees.log_path(entry["number"]), trees.map_path(entry["survey"])
+    return Listing(entry, signed, [*trees.blocks], trees.recent, *paths)
+
+
+class _Volume(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    hashes: Annotated[list[_Hash], msgspec.Meta(max_length=VOLUME)]
+
+
+class _HeadForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    count: Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)]
+    head: _Hash
+    log: _Hash
+    map: _Hash
+    day: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    entry: dict[str, Any]
+    head: _HeadForm
+    key: _Hash
+    signature: _Signature
+    blocks: list[_Hash]
+    recent: list[_Hash]
+    log_path: Annotated[list[_Hash], msgspec.Meta(max_length=6)]
+    map_path: Annotated[list[_Hash], msgspec.Meta(max_length=256)]

@@ -1,0 +1,189 @@
+"""Two trees over the entries of a register (SPEC section 10): a log of all, and a map of names.
+
+A device fetches a few hashes of them, not the entries. The log commits to every entry and its
+place. Its shape is that of RFC 9162, section 2.1. The map has the ``published`` entry of each
+survey under the survey's name, so a name has one entry or none.
+
+All hashes are 64 hexadecimal digits. A node is the digest of the list of its two children, an
+entry that of an object: neither can pass for the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from deniably.core.canonical import digest
+from deniably.core.errors import BadRegister
+from deniably.trust.register import NOTHING
+
+BLOCK = 64
+"""The entries of a block, a complete part of the log."""
+
+_DEPTH = BLOCK.bit_length() - 1
+
+
+def node(left: str, right: str) -> str:
+    """The hash of a node: the digest of the list of its children."""
+    return hashlib.sha256(f'["{left}","{right}"]'.encode()).hexdigest()
+
+
+def root(nodes: Sequence[str]) -> str:
+    """The hash over these nodes, first to last: neighbours in pairs, level by level."""
+    level = list(nodes)
+    while len(level) > 1:
+        pairs = [node(*pair) for pair in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + level[2 * len(pairs) :]
+    return level[0] if level else NOTHING
+
+
+def log_root(blocks: Sequence[str], rest: Sequence[str]) -> str:
+    """The root of a log with these roots of complete blocks, and these hashes after them."""
+    return root([*blocks, root(rest)] if rest else blocks)
+
+
+def folded(hash_: str, path: Sequence[str], sides: str) -> str:
+    """The root above a hash. ``path`` has the siblings from the top down; ``sides`` begins with a
+    digit for each, 1 where the hash is on the right."""
+    for sibling, side in reversed(list(zip(path, sides, strict=False))):
+        hash_ = node(sibling, hash_) if side == "1" else node(hash_, sibling)
+    return hash_
+
+
+def block_sides(number: int) -> str:
+    """Where entry ``number`` is in its block, from the top down."""
+    return f"{(number - 1) % BLOCK:0{_DEPTH}b}"
+
+
+def name_sides(name: str) -> str:
+    """Where a survey's name is in the map, from the top down."""
+    return f"{int(digest(name), 16):0256b}"
+
+
+class Trees:
+    """The log and the map of a register to which entries are added."""
+
+    def __init__(self) -> None:
+        self.hashes: list[str] = []
+        self.blocks: list[str] = []
+        self._map = _Fork()
+
+    def add(self, hash_: str, published: str | None) -> None:
+        """Add an entry by its hash; ``published`` is the survey's name where it is published.
+
+        Raises BadRegister for a name that is there already; nothing is added then.
+        """
+        if published is not None:
+            self._map.add(name_sides(published), hash_)
+        self.hashes.append(hash_)
+        if len(self.hashes) % BLOCK == 0:
+            self.blocks.append(root(self.hashes[-BLOCK:]))
+
+    @property
+    def log(self) -> str:
+        """The root of the log."""
+        return log_root(self.blocks, self.hashes[BLOCK * len(self.blocks) :])
+
+    @property
+    def map(self) -> str:
+        """The root of the map."""
+        return self._map.alone or self._map.root
+
+    @property
+    def recent(self) -> list[str]:
+        """The hashes of the entries of the last complete block, and of those after it."""
+        return self.hashes[first_recent(len(self.hashes)) :]
+
+    def log_path(self, number: int) -> list[str]:
+        """The siblings between an entry and the root of its block; none where it is recent."""
+        if number > first_recent(len(self.hashes)):
+            return []
+        level = self.hashes[(number - 1) // BLOCK * BLOCK :][:BLOCK]
+        path: list[str] = []
+        at = (number - 1) % BLOCK
+        while len(level) > 1:
+            path.append(level[at ^ 1])
+            level, at = [node(*pair) for pair in zip(level[::2], level[1::2], strict=True)], at // 2
+        return path[::-1]
+
+    def map_path(self, name: str) -> list[str]:
+        """The siblings between the entry of a survey, or its place, and the root of the map."""
+        return [] if self._map.alone else list(self._map.siblings(name_sides(name)))
+
+
+def first_recent(count: int) -> int:
+    """The number of entries before the recent ones, in a register of ``count`` entries."""
+    return BLOCK * max(0, count // BLOCK - 1)
+
+
+def trees_of(entries: Iterable[tuple[str, str | None]]) -> Trees:
+    """The trees over entries, each with its hash and the name of the survey that it publishes.
+
+    Raises BadRegister where a name is published twice.
+    """
+    trees = Trees()
+    for entry in entries:
+        trees.add(*entry)
+    return trees
+
+
+class _Leaf:
+    """The hash of a survey's entry, and the whole way to its name."""
+
+    __slots__ = ("root", "sides")
+
+    def __init__(self, sides: str, root: str) -> None:
+        self.sides, self.root = sides, root
+
+
+class _Fork:
+    """A place of the map with two parts below. It keeps its hash until something is added."""
+
+    __slots__ = ("_below", "_root")
+
+    def __init__(self) -> None:
+        self._below: list[_Leaf | _Fork | None] = [None, None]
+        self._root: str | None = None
+
+    @property
+    def root(self) -> str:
+        if self._root is None:
+            self._root = node(*(below.root if below else NOTHING for below in self._below))
+        return self._root
+
+    @property
+    def alone(self) -> str | None:
+        """The root of a map that has one survey or none, whose entry is at the very top."""
+        left, right = self._below
+        if isinstance(left, _Fork) or isinstance(right, _Fork) or (left and right):
+            return None
+        only = left or right
+        return only.root if only else NOTHING
+
+    def add(self, sides: str, hash_: str) -> None:
+        """Add an entry below. Raises BadRegister where the name has one."""
+        way = sides.encode()  # its bytes are 48 and 49, quicker to look at than texts
+        fork, depth = self, 0
+        fork._root = None
+        while isinstance(below := fork._below[way[depth] & 1], _Fork):
+            fork, depth = below, depth + 1
+            fork._root = None
+        if below is not None and below.sides == sides:
+            raise BadRegister("the register lists two surveys of one name")
+        while below is not None:
+            lower = _Fork()
+            fork._below[way[depth] & 1] = lower
+            fork, depth = lower, depth + 1
+            fork._below[int(below.sides[depth])] = below
+            below = fork._below[way[depth] & 1]
+        fork._below[way[depth] & 1] = _Leaf(sides, hash_)
+
+    def siblings(self, sides: str) -> Iterable[str]:
+        """The hashes beside the way to a name, from the top down."""
+        below: _Fork | _Leaf | None = self
+        for side in map(int, sides):
+            if not isinstance(below, _Fork):
+                return
+            other = below._below[1 - side]
+            yield other.root if other else NOTHING
+            below = below._below[side]
