@@ -12,7 +12,14 @@ from posixpath import normpath
 import pytest
 
 from conftest import WEB
-from deniably_server.web.bundle import RESERVED, bundle_modules, without_breaks, without_spaces
+from deniably_server.web.bundle import (
+    APART,
+    RESERVED,
+    bundle_modules,
+    without_breaks,
+    without_const,
+    without_spaces,
+)
 
 SOURCES = {
     f"{path.parent.name}/{path.stem}": path.read_text(encoding="utf-8")
@@ -114,6 +121,26 @@ def test_only_spaces_without_a_meaning_are_left_out(line: str, narrow: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("const a=1;const{b}=c;", "let a=1;let{b}=c;"),
+        ("for(const[d]of e)f.const=constant;", "for(let[d]of e)f.const=constant;"),
+        ('const g="const h = 1;";', 'let g="const h = 1;";'),
+        ("k=`const l`;const m=1", "k=`const l`;let m=1"),
+    ],
+)
+def test_a_bundle_says_let_in_its_code_alone(line: str, said: str) -> None:
+    assert without_const(line) == said
+
+
+def test_what_few_devices_need_stays_a_file_of_its_own() -> None:
+    assert APART == {"trust/past"}
+    assert 'import("../trust/past.js")' in BUNDLE
+    assert "await pastFault(" in BUNDLE
+    assert "function pastFault" not in BUNDLE
+
+
+@pytest.mark.parametrize(
     ("lines", "joined"),
     [
         ("f(\n1,\n2,\n);\ng()", "f(1,2,);g()"),
@@ -137,8 +164,9 @@ def own_lines(path: str) -> list[str]:
             continue
         text = re.sub(r"/\*\*.*?\*/ ?|\s+//[^\"'`]*$", "", line)
         text = re.sub(r"^export default ", f"const ${Path(path).name}Default = ", text)
-        text = without_spaces(re.sub(r"^export ", "", text))
-        found.append(re.sub(r'\bimport\("[./\w]+/(\w+)\.js"\)', r"late($\1)", text))
+        text = without_const(without_spaces(re.sub(r"^export ", "", text)))
+        text = re.sub(r'\bimport\("(?!\./past)[./\w]+/(\w+)\.js"\)', r"late($\1)", text)
+        found.append(text.replace('import("./past.js")', 'import("../trust/past.js")'))
     return [line for line in found if line]
 
 
@@ -155,7 +183,7 @@ def needed(entries: Sequence[str]) -> set[str]:
         code = re.sub(r"/\*(?:(?!\*/)[\s\S])*\*/|^ *//.*$", "", SOURCES[path], flags=re.MULTILINE)
         sources = re.findall(r'(?:from |import\()"(\.[^"]+)\.js"', code)
         found.add(path)
-        ahead += {normpath(f"{Path(path).parent}/{each}") for each in sources} - found
+        ahead += {normpath(f"{Path(path).parent}/{each}") for each in sources} - found - APART
     return found
 
 
@@ -222,4 +250,6 @@ def test_the_form_has_every_mechanism_and_type_with_it() -> None:
 
 
 def test_nothing_of_it_is_fetched_from_elsewhere() -> None:
-    assert not re.search(r"^\s*(import|export)\b|\bimport\(", BUNDLE, re.MULTILINE)
+    """But for what few devices need."""
+    imports = r'^\s*(import|export)\b|\bimport\((?!"\.\./trust/past\.js"\))'
+    assert not re.search(imports, BUNDLE, re.MULTILINE)

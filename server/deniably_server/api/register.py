@@ -56,12 +56,14 @@ def register() -> Response:
 
 class HeadAnswer(TypedDict):
     """The head of the register: the number of its entries, the hash and day of the last, and the
-    roots of its log and of its map of names."""
+    roots of its log and of its map of names; with the server's key and its signature."""
 
     count: int
     head: str
     log: str
     map: str
+    key: str
+    signature: str
     day: NotRequired[str]
 
 
@@ -70,8 +72,6 @@ class ListingAnswer(TypedDict):
 
     entry: dict[str, Any]
     head: HeadAnswer
-    key: str
-    signature: str
     blocks: list[str]
     recent: list[str]
     log_path: list[str]

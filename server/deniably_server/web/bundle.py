@@ -6,8 +6,9 @@ after another, in the order in which a browser runs them, and share one scope: s
 exports are not there. A module whose names are taken already, or are a browser's own, and one that
 is imported later, becomes a function that runs once, at its first import, and returns its exports.
 Only imports and exports change; comments, types, indentation, and spaces and line breaks without a
-meaning are removed. Every survey has the same bundle, so a browser's cache does not show which
+meaning are removed, and ``const`` becomes ``let``. Every survey has the same bundle, so a browser's cache does not show which
 survey its owner answered. Only surveys by invitation and those with strata have others.
+A module in ``APART`` is fetched where it is needed, from the same build.
 
 The alternatives, gzipped: esbuild's minified file is smaller (26 kB instead of 31), but needs npm
 wherever a wheel is built or the demonstration starts, and no longer has the modules' lines in their
@@ -18,17 +19,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import basename, dirname, normpath
 
 _HEAD = """\
 // The modules of the form, joined. Read them with their comments: /web/form/form.js, and so on.
-const once = (run) => {
+let once = (run) => {
   let found;
   return () => (found ??= run());
 };
-const late = (module) => Promise.resolve().then(module);
+let late = (module) => Promise.resolve().then(module);
 """
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
 _AFTERWARDS = re.compile(r"""[ \t]+//[^"'`\n]*$""", re.MULTILINE)
@@ -43,6 +44,7 @@ template literal or a regular expression may be."""
 _SIGN = r"[=+\-*/%<>!&|^?:,;(){}\[\]]"
 _SPACE = re.compile(rf"(?<={_SIGN}) (?![+-])|(?<![+-]) (?={_SIGN})")
 """Not the space of ``a - -b``."""
+_CONST = re.compile(r"\bconst\b(?=[ {[])")
 _GOES_ON = (*tuple("{,;([=&|?:"), "=>")
 _CONTINUES = tuple(")]}?:.&|")
 """How a line ends, or the next one starts, where the line break between them means nothing."""
@@ -62,6 +64,12 @@ RESERVED = {
     *("self", "status", "stop", "toolbar", "top", "window"),
 }
 """Names that mean something else in another module if they stand in the scope of all."""
+
+
+APART = {"trust/past"}
+"""What a bundle fetches by itself where it is imported, because few devices need it. Such a module
+has the modules that it imports for itself, so none of their classes may pass between."""
+_FETCH = "fetchModule("
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,7 @@ def bundle_modules(
     for path in entries:
         bundle.run(path)
     later = [bundle.later(path) for path in modules if path not in bundle.done]
-    nothing = [f"const {_name(each)} = once(Object);\n" for each in without]
+    nothing = [f"let {_name(each)} = once(Object);\n" for each in without]
     return _HEAD + "".join([*nothing, *later, *bundle.told])
 
 
@@ -128,7 +136,7 @@ class _Bundle:
 
     def later(self, path: str) -> str:
         """A module as a function that runs once."""
-        return f"const {_name(path)} = once({self._function(path)});\n"
+        return f"let {_name(path)} = once({self._function(path)});\n"
 
     def _ready(self, path: str) -> _Module:
         self.done.add(path)
@@ -158,7 +166,7 @@ class _Bundle:
             self.exported[path, name] = here
         names = ",".join(a if a == b else f"{a}:{b}" for a, b in given.items())
         run = self._function(path)
-        self.told.append(f"const{{{names}}}=({run})();\n" if given else f"({run})();\n")
+        self.told.append(f"let{{{names}}}=({run})();\n" if given else f"({run})();\n")
 
     def _free(self, name: str, meant: tuple[str, str] | None) -> bool:
         """Whether a name can stand in the scope for this: it is a plain one and not taken."""
@@ -178,9 +186,9 @@ class _Bundle:
             if there is None:
                 lines.setdefault(source, []).append(name if name == here else f"{name}:{here}")
             elif there != here:
-                lines[f"const {here}={there};"] = []
+                lines[f"let {here}={there};"] = []
         return "".join(
-            f"const{{{','.join(names)}}}={_name(one)}();\n" if names else f"{one}\n"
+            f"let{{{','.join(names)}}}={_name(one)}();\n" if names else f"{one}\n"
             for one, names in lines.items()
         )
 
@@ -197,19 +205,27 @@ def _module(path: str, text: str) -> _Module:
         for default, names, source in _IMPORT.findall(text)
         for pair in _pairs(default, names)
     ]
+    text = _LATE.sub(lambda found: _apart(path, found), text)
     late = [_there(path, source) for source in _LATE.findall(text)]
     exports = {name: name for _, name in _EXPORT.findall(text)}
     if _DEFAULT.search(text):
         own = f"${basename(path)}Default"
         exports["default"] = own
         declared.append(own)
-        text = _DEFAULT.sub(lambda _: f"const {own} = ", text)
+        text = _DEFAULT.sub(lambda _: f"let {own} = ", text)
     text = _EXPORT.sub(r"\1", _IMPORT.sub("", text))
     text = _LATE.sub(lambda found: f"late({_name(found[1])})", text)
-    text = without_breaks(without_spaces(text))
+    text = without_breaks(without_const(without_spaces(text)))
     if unknown := _UNKNOWN.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {unknown[0]}")
+    text = text.replace(_FETCH, "import(")
     return _Module(path, text, imports, late, exports, frozenset(declared))
+
+
+def _apart(path: str, found: re.Match[str]) -> str:
+    """A late import of a module that stays a file of its own, with an address from the bundle's."""
+    there = _there(path, found[1])
+    return f'{_FETCH}"../{there}.js")' if there in APART else found[0]
 
 
 def _pairs(default: str, names: str) -> list[tuple[str, str]]:
@@ -226,8 +242,19 @@ def _there(path: str, source: str) -> str:
 
 def without_spaces(text: str) -> str:
     """Lines of code without the spaces beside signs that are in no text and no pattern."""
+    return _in_code(lambda code: _SPACE.sub("", code), text)
+
+
+def without_const(text: str) -> str:
+    """Lines of code that say ``let`` for ``const``, which means the same where nothing assigns to
+    it. Two words for it would cost a form 250 bytes more."""
+    return _in_code(lambda code: _CONST.sub("let", code), text)
+
+
+def _in_code(change: Callable[[str], str], text: str) -> str:
+    """The text with a change to what is in no text and no pattern."""
     parts = _KEPT.split(text)
-    parts[::2] = [_SPACE.sub("", part) for part in parts[::2]]
+    parts[::2] = [change(part) for part in parts[::2]]
     return "".join(parts)
 
 

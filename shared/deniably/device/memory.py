@@ -61,27 +61,22 @@ class StoredReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return read_report(self.text.encode())
 
 
-class SignedTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rest of a signed head: the roots of its trees, the server's key and its signature."""
-
-    key: Digest
-    log: Digest
-    map: Digest
-    signature: _Signature
-
-
 class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a server's register was verified: the count of its entries and the hash of the last.
+    """How far a server's register was verified: its signed head.
 
-    ``day`` is the day of the last entry; absent where that is no date, and in memories of before.
-    ``signed`` is the rest of the head that the server signed; absent where the whole register was
-    read, as devices did before.
+    ``count`` is the number of entries, ``head`` the hash of the last one, and ``day`` its day;
+    absent where that is no date, and in memories of before. ``log`` and ``map`` are the roots of
+    the trees, ``key`` is the server's, and ``signature`` that of the head. They are absent where
+    the whole register was read, as devices did before.
     """
 
     count: _Count
     head: Digest
     day: Day | msgspec.UnsetType = msgspec.UNSET
-    signed: SignedTrees | msgspec.UnsetType = msgspec.UNSET
+    log: Digest | msgspec.UnsetType = msgspec.UNSET
+    map: Digest | msgspec.UnsetType = msgspec.UNSET
+    key: Digest | msgspec.UnsetType = msgspec.UNSET
+    signature: _Signature | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if self.day is not msgspec.UNSET and not is_date(self.day):
@@ -393,7 +388,6 @@ __all__ = [
     "Memory",
     "RegisterCheckpoint",
     "Rounds",
-    "SignedTrees",
     "StoredReport",
     "Ticket",
     "Trade",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from deniably.core.errors import AuthorChanged, BadRegister, Refused
-from deniably.device.memory import Memory, RegisterCheckpoint, SignedTrees, replace
+from deniably.device.memory import Memory, RegisterCheckpoint, replace
 from deniably.survey.survey import Survey
 from deniably.trust.heads import dated
 from deniably.trust.listing import Listing, SeenRegister, read_listing
@@ -125,16 +125,20 @@ def _met(
 
 
 def _seen(before: RegisterCheckpoint) -> SeenRegister:
-    chain, signed = ChainHead(before.count, before.head), before.signed
-    if isinstance(signed, SignedTrees):
-        return SeenRegister(chain, signed.log, signed.map, signed.key)
-    return SeenRegister(chain)
+    return SeenRegister(
+        ChainHead(before.count, before.head), *map(_known, (before.log, before.map, before.key))
+    )
+
+
+def _known(text: str | msgspec.UnsetType) -> str | None:
+    return text if isinstance(text, str) else None
 
 
 def _of_listing(listing: Listing) -> RegisterCheckpoint:
     head, signature = listing.head, listing.signed.signature
-    signed = SignedTrees(signature.author, head.log, head.map, signature.value)
-    return RegisterCheckpoint(head.count, head.head, head.day or msgspec.UNSET, signed)
+    day = head.day or msgspec.UNSET
+    trees = head.log, head.map, signature.author, signature.value
+    return RegisterCheckpoint(head.count, head.head, day, *trees)
 
 
 def _of_register(register: Register) -> RegisterCheckpoint:

@@ -34,7 +34,7 @@ class Head:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The head as it is sent."""
+        """What is signed of the head."""
         day = {} if self.day is None else {"day": self.day}
         return {"count": self.count, **day, "head": self.head, "log": self.log, "map": self.map}
 
@@ -50,6 +50,12 @@ class SignedHead:
 
     head: Head
     signature: Signature
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The signed head as it is sent, and remembered."""
+        signature = {"key": self.signature.author, "signature": self.signature.value}
+        return {**self.head.document, **signature}
 
     def check(self) -> None:
         """Raise BadRegister unless the server signed the head."""

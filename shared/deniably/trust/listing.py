@@ -15,7 +15,7 @@ import msgspec
 
 from deniably.core.canonical import canonical, digest, parse
 from deniably.core.errors import BadRegister
-from deniably.trust.heads import Head, SignedHead, dated, head_of
+from deniably.trust.heads import Head, SignedHead, dated
 from deniably.trust.register import NOTHING, ChainHead, Register, RegisterEntry, read_register
 from deniably.trust.signing import Signature
 from deniably.trust.trees import (
@@ -80,9 +80,7 @@ class Listing:
         return canonical(
             {
                 "entry": self.entry,
-                "head": self.head.document,
-                "key": self.signed.signature.author,
-                "signature": self.signed.signature.value,
+                "head": self.signed.document,
                 "blocks": self.blocks,
                 "recent": self.recent,
                 "log_path": self.log_path,
@@ -102,12 +100,9 @@ class Listing:
         number = self.entry.get("number")
         if not (type(number) is int and 1 <= number <= self.head.count):
             raise BadRegister(f"the register has no entry of the number {str(number)[:64]}")
-        if self.entry.get("event") != "published" or self.entry.get("survey") != name:
-            raise BadRegister(f"the register does not list the survey {name}")
-        if not self._has(number, hash_):
-            raise BadRegister(f"the entry of {name} is not in the log of the register")
-        if folded(hash_, self.map_path, name_sides(name)) != self.head.map:
-            raise BadRegister(f"the register has another entry under the name {name}, or none")
+        named = folded(hash_, self.map_path, name_sides(name)) == self.head.map
+        if not (named and self._has(number, hash_)):
+            raise BadRegister(f"the register does not list the survey {name} by this entry")
 
     def _check_log(self) -> None:
         head = self.head
@@ -189,9 +184,9 @@ class Listing:
         return hashes
 
     def _check_whole(self, register: Register) -> Register:
-        """Raise BadRegister unless these entries, of which there may be more, make the head."""
-        made = head_of(register, self.head.count)
-        if made != self.head:
+        """Raise BadRegister unless these entries, of which there may be more, make the log."""
+        hashes = [digest(entry) for entry in register.entries[: self.head.count]]
+        if root(hashes) != self.head.log or len(hashes) < self.head.count:
             raise BadRegister("the server signed another head than its entries make")
         return register
 
@@ -207,7 +202,7 @@ def read_listing(text: bytes) -> Listing:
     if day != dated(day):
         raise BadRegister("the day of a register's head is no date")
     head = Head(form.head.count, form.head.head, form.head.log, form.head.map, day)
-    signed = SignedHead(head, Signature(form.key, form.signature))
+    signed = SignedHead(head, Signature(form.head.key, form.head.signature))
     return Listing(form.entry, signed, form.blocks, form.recent, form.log_path, form.map_path)
 
 
@@ -226,14 +221,14 @@ class _HeadForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     head: _Hash
     log: _Hash
     map: _Hash
+    key: _Hash
+    signature: _Signature
     day: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entry: dict[str, Any]
     head: _HeadForm
-    key: _Hash
-    signature: _Signature
     blocks: list[_Hash]
     recent: list[_Hash]
     log_path: Annotated[list[_Hash], msgspec.Meta(max_length=6)]

@@ -5,6 +5,7 @@ import { Refused } from "./errors.js";
 
 /** Size limits in bytes, after decompression. */
 export const DEFINITION = 16 << 20;
+export const LISTING = 1 << 20;
 export const REGISTER = 64 << 20;
 export const PROBLEM = 64 << 10;
 

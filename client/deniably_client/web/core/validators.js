@@ -74,6 +74,8 @@ export const isDate = (value) =>
   typeof value === "string" &&
   /^[12]\d{3}-\d\d-\d\d$/.test(value) &&
   new Date(value).toJSON()?.slice(0, 10) === value;
+/** @type {Check} */
+export const DATE = (value, path) => must(isDate(value), path, "is no date");
 export const SURVEY_NAME = like(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/);
 /** An RSA modulus for invitations: 2048 to 4096 bits, whole bytes, odd, first bit set. */
 export const KEY = like(/^[89a-f]([0-9a-f]{2}){255,511}[13579bdf]$/);

@@ -1,79 +1,66 @@
-// Fetches the server's register, verifies a survey's listing in it, and keeps what was verified.
+// Fetches a survey's listing in the server's register, verifies it, and keeps what was verified.
 
-import { DEFINITION, REGISTER, body } from "../core/body.js";
+import { DEFINITION, LISTING, REGISTER, body } from "../core/body.js";
 import { sha256 } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
 import { verifyListing } from "../trust/register.js";
-import { keep, kept, registerOf } from "./vault.js";
+import { keep, kept, listingOf } from "./vault.js";
 
 /** @import { Definition } from "../survey/types.js" */
 /** @import { VerifiedSurvey, Known } from "../trust/types.js" */
 
-/** Milliseconds to wait for the network where a copy of the register is kept. */
+/** Milliseconds to wait for the network where a copy of the listing is kept. */
 const PATIENCE = 4000;
 
 /**
  * Finds a verified definition in the server's register (see `verifyListing`). Without a network
- * the kept register has to do: the survey was in it before.
+ * the kept listing has to do: the survey was in the register before.
  *
- * Throws what `verifyListing` throws. Throws Refused where the server has no register, and
- * TypeError where there is neither a network nor a kept register.
+ * Throws what `verifyListing` throws. Throws Refused where the server does not list the survey, and
+ * TypeError where there is neither a network nor a kept listing.
  * @type {(known: Known, definition: Definition, version: string, accepted?: string) =>
  *   Promise<VerifiedSurvey>}
  */
 export async function meet(known, definition, version, accepted) {
-  const { origin } = location;
-  const asked = online() ? fresh() : Promise.reject(new TypeError("there is no network"));
+  const path = `/register/${definition.name}`;
+  const asked = online() ? fresh(path, LISTING) : Promise.reject(new TypeError("there is no network"));
   const silence = new Promise((resolve) => setTimeout(resolve, PATIENCE));
   const answer = await Promise.race([asked, silence]).catch(() => undefined);
   const copy = answer === undefined ? await old() : undefined;
-  if (copy === undefined) {
-    register = await asked;
-    return verifyListing(known, origin, definition, version, register, accepted);
-  }
-  // The copy may lack entries seen since with other surveys: ignore the checkpoint.
-  const before = { authors: known.authors, registers: {} };
-  return verifyListing(before, origin, definition, version, copy, accepted);
+  if (copy === undefined) listing = await asked;
+  // A copy may lack entries seen since with other surveys: ignore the checkpoint.
+  const before = copy === undefined ? known : { ...known, registers: {} };
+  const text = copy ?? listing ?? "";
+  return verifyListing(before, location.origin, definition, version, text, accepted, further);
 }
 
-/** @type {string | undefined} the register that was verified */
-let register;
+/** @type {string | undefined} the listing that was verified */
+let listing;
 
-/**
- * The address that takes reports to a survey's version, from the verified register. Undefined where
- * the register does not list that version, or lists it as closed.
- * @type {(version: string) => string | undefined}
- */
-export function reportsOf(version) {
-  /** @type {any[]} */
-  const entries = register === undefined ? [] : JSON.parse(register).entries;
-  const own = entries.filter(({ digest }) => digest === version);
-  const listed = own.find(({ event }) => event === "published");
-  if (!listed || own.some(({ event }) => event === "closed")) return undefined;
-  return `/api/surveys/${encodeURIComponent(listed.survey)}/reports`;
-}
-
-/** Stores the verified register beside the page. */
-export async function keepRegister() {
-  if (register !== undefined) {
-    await keep(registerOf(location.pathname), { headers: [], body: register }).catch(() => {});
+/** Stores the verified listing beside the page. */
+export async function keepListing() {
+  if (listing !== undefined) {
+    await keep(listingOf(location.pathname), { headers: [], body: listing }).catch(() => {});
   }
 }
 
 /** Whether the network may be there. A wrong yes only costs a failed request. */
 const online = () => navigator.onLine;
 
-/** @type {() => Promise<string>} the register as the server shows it now */
-async function fresh() {
+/** @type {(path: string, most: number) => Promise<string>} a part of the register as it is now */
+async function fresh(path, most) {
   // Without options, so that the browser reuses the page's preload of this address.
-  const response = await fetch("/register");
-  if (!response.ok) throw new Refused("the server shows no register");
+  const response = await fetch(path);
+  if (!response.ok) throw new Refused("the server's register does not list this survey");
   if (response.status === 204) throw new TypeError("there is no network");
-  return body(response, REGISTER);
+  return body(response, most);
 }
 
-/** @returns {Promise<string | undefined>} the stored register */
-const old = async () => (await kept(registerOf(location.pathname)).catch(() => undefined))?.body;
+/** @type {(path: string) => Promise<string>} what a device needs that was here last long ago */
+const further = (path) => fresh(path, REGISTER);
+
+/** @returns {Promise<string | undefined>} the stored listing */
+const old = async () => (await kept(listingOf(location.pathname)).catch(() => undefined))?.body;
 
 /**
  * Whether the server now shows another version. False without a network.

@@ -6,11 +6,12 @@ import { BadAnswer, FOUND, Refused, WavesSent, must } from "../core/errors.js";
 import { fraction, parts } from "../core/fraction.js";
 import { pure } from "../core/odds.js";
 import {
-  HASH, NAME, SURVEY_NAME, between, integer, isDate, like, list, object, text,
+  HASH, NAME, SURVEY_NAME, between, integer, like, list, object, text,
 } from "../core/validators.js";
 import { history, loss } from "../mechanisms/mechanism.js";
 import { makeReport } from "../survey/report.js";
 import { total } from "../survey/total.js";
+import { HEAD } from "../trust/register.js";
 import { LIMITS, charge, checkLimit, ledgerEntry, firstDay } from "./ledger.js";
 
 /** @import { Check } from "../core/types.js" */
@@ -294,9 +295,6 @@ const REPORTS = (value, path) => {
   }
 };
 
-/** @type {Check} */
-const DATE = (value, path) => must(isDate(value), path, "is no date");
-
 const ORIGIN = like(/^https?:\/\/[^/\s]+$/);
 const MEMO = like(/^([0-9a-f]{64})?\/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\/[0-9a-f]{64}$/);
 
@@ -327,7 +325,7 @@ const MEMORY = object({
   reports: REPORTS,
   memos: record(MEMO, INTEGERS),
   authors: record(ORIGIN, list(HASH, 0, Infinity)),
-  registers: record(ORIGIN, object({ count: between(0, Infinity), head: HASH }, { day: DATE })),
+  registers: record(ORIGIN, HEAD),
 }, {
   tickets: some(object({ id: ID, ticket: NUMBER(288, 544) })),
   trades: some(

@@ -14,7 +14,7 @@ worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.cl
 worker.addEventListener("fetch", (event) => {
   const { pathname } = new URL(event.request.url);
   if (event.request.mode === "navigate") event.respondWith(page(event, pathname));
-  else if (pathname === "/register") event.respondWith(register(event.request));
+  else if (pathname.startsWith("/register/")) event.respondWith(register(event.request));
   else if (pathname.startsWith("/web/")) event.respondWith(file(event.request));
 });
 
@@ -33,7 +33,7 @@ async function page({ request }, path) {
 }
 
 /**
- * The register from the network, or status 204: the page then uses its verified copy.
+ * A listing from the network, or status 204: the page then uses its verified copy.
  * @param {Request} request
  */
 const register = (request) => fetch(request).catch(() => new Response(null, { status: 204 }));

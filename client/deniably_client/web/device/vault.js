@@ -12,8 +12,8 @@ const CIPHER = "AES-GCM";
 /** The open page was forgotten: later attempts to store it do nothing. */
 let closed = false;
 
-/** @type {(path: string) => string} the key of the register beside a page */
-export const registerOf = (path) => `${path} register`;
+/** @type {(path: string) => string} the key of the listing beside a page */
+export const listingOf = (path) => `${path} listing`;
 
 /** @type {(path: string) => string} the key of an untraded invitation */
 export const invitationTo = (path) => `${path} invitation`;
@@ -46,7 +46,7 @@ export const kept = (path) =>
 export async function forget(path) {
   closed = true;
   const left = await opened(async (database) => {
-    for (const each of [path, registerOf(path), invitationTo(path)]) {
+    for (const each of [path, listingOf(path), invitationTo(path)]) {
       const { name } = await known(database, each);
       await done(pages(database).delete(name));
     }

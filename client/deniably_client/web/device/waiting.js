@@ -12,21 +12,21 @@ const SHORTEST = 5000;
 const VARYING = 15_000;
 
 /**
- * Sends the stored bytes of unsent reports, one after the other. `place` maps a version to the address
- * for its reports, or to undefined where that is unknown or the survey is closed. A report that fails
- * waits on. A refused one is left to its own page. Nothing is thrown, and nothing is shown.
+ * Sends the stored bytes of unsent reports, one after the other, to the surveys that the ledger names.
+ * A report that fails waits on. One that is refused, or costs nothing and so is not in the ledger, is
+ * left to its own page. Nothing is thrown, and nothing is shown.
  *
  * The order is that of the versions. They are digests, so it does not reveal when reports were made.
- * @type {(except: string, place: (version: string) => string | undefined) => Promise<void>}
+ * @type {(except: string) => Promise<void>}
  */
-export async function sendOthers(except, place) {
+export async function sendOthers(except) {
   try {
-    for (const [version, text] of (await waiting(except, place)).slice(0, MOST)) {
+    for (const [version, text, name] of (await waiting(except)).slice(0, MOST)) {
       await pause();
       // It may have been forgotten, changed, or sent from another tab meanwhile.
-      if (!(await waiting(except, place)).some((one) => one[1] === text)) continue;
+      if (!(await waiting(except)).some((one) => one[1] === text)) continue;
       try {
-        await send(place(version) ?? "", text, await ticketOf(version));
+        await send(`/api/surveys/${name}/reports`, text, await ticketOf(version));
         await recordSent(version, text);
       } catch (error) {
         if (error instanceof Unreachable) return; // the others would not get through either
@@ -39,16 +39,17 @@ export async function sendOthers(except, place) {
 }
 
 /**
- * The versions and texts of the reports to send from this page.
+ * The versions and texts of the reports to send from this page, and the names of their surveys.
  * @param {string} except
- * @param {(version: string) => string | undefined} place
  */
-async function waiting(except, place) {
-  /** @type {[version: string, text: string][]} */
+async function waiting(except) {
+  /** @type {[version: string, text: string, name: string][]} */
   const found = [];
-  for (const [version, { text, sent }] of Object.entries((await read()).reports)) {
-    if (sent || version === except || place(version) === undefined) continue;
-    if (!(await wasRefused(text))) found.push([version, text]);
+  const { ledger, reports } = await read();
+  for (const [version, { text, sent }] of Object.entries(reports)) {
+    const charge = ledger.find((each) => each.version === version);
+    if (sent || version === except || !charge) continue;
+    if (!(await wasRefused(text))) found.push([version, text, charge.survey]);
   }
   return found;
 }

@@ -4,7 +4,7 @@
 
 import { parse } from "../core/canonical.js";
 import { AuthorChanged, Localised } from "../core/errors.js";
-import { keepRegister, meet, reportsOf } from "../device/listing.js";
+import { keepListing, meet } from "../device/listing.js";
 import { keepPage } from "../device/offline.js";
 import { sendOthers } from "../device/waiting.js";
 import { conditional, verify } from "../survey/survey.js";
@@ -71,10 +71,10 @@ async function prepare() {
 /** Stores the page for use offline and sends waiting reports, in the background. */
 async function settle() {
   const offline = await keepPage(version);
-  if (offline) await keepRegister();
+  if (offline) await keepListing();
   byId("kept").hidden = !offline;
   survey.dataset["kept"] = String(offline);
-  await sendOthers(version, reportsOf);
+  await sendOthers(version);
   survey.dataset["settled"] = "";
 }
 
@@ -108,12 +108,12 @@ async function askOnly(names) {
 }
 
 /**
- * Shows the author's fingerprint and the head of the register.
+ * Shows the author's fingerprint and the seal of the register.
  * @param {VerifiedSurvey} verified
  */
-function showVerified({ fingerprint, head }) {
+function showVerified({ fingerprint, seal }) {
   for (const place of survey.querySelectorAll("[data-author]")) place.textContent = fingerprint;
-  for (const place of survey.querySelectorAll("[data-register]")) place.textContent = head;
+  for (const place of survey.querySelectorAll("[data-register]")) place.textContent = seal;
 }
 
 /** @param {string} text */

@@ -1,31 +1,125 @@
-// Verifies a server's register (SPEC section 10): a device answers only surveys that everybody sees.
+// Verifies a survey's listing in a server's register (SPEC section 10): a device answers only surveys
+// that everybody sees.
 
 import { canonicalise, digest, parse } from "../core/canonical.js";
 import { AuthorChanged, Refused } from "../core/errors.js";
 import { fraction } from "../core/fraction.js";
 import { atMostExp } from "../core/odds.js";
-import { KEY, isDate } from "../core/validators.js";
+import {
+  DATE, HASH, KEY, anything, between, integer, like, list, object,
+} from "../core/validators.js";
 import { loss } from "../mechanisms/mechanism.js";
 import { history, total } from "../survey/total.js";
-import { checkSignature, fingerprint } from "./signing.js";
+import { checkSignature, fingerprint, signedBy } from "./signing.js";
+import { BLOCK, NOTHING, blockSides, folded, logRoot, nameSides, root } from "./trees.js";
 
-/** @import { Loss } from "../core/types.js" */
+/** @import { Check, Loss } from "../core/types.js" */
 /** @import { Definition } from "../survey/types.js" */
-/** @import { VerifiedSurvey, Known, Published, RegisterCheckpoint } from "./types.js" */
+/** @import { Accepted, Known, Listing, More, Published, RegisterCheckpoint, VerifiedSurvey } from "./types.js" */
 
-const NOTHING = "0".repeat(64);
+const HASHES = list(HASH, 0, Infinity);
+/** The head of a register, as it is sent and remembered. Devices of before remembered no more than
+ * `count`, `head` and `day`. @type {Check} */
+export const HEAD = object(
+  { count: between(0, Infinity), head: HASH },
+  { day: DATE, log: HASH, map: HASH, key: HASH, signature: like(/^[0-9a-f]{128}$/) },
+);
+const LISTING = object({
+  entry: anything,
+  head: HEAD,
+  blocks: HASHES,
+  recent: HASHES,
+  log_path: HASHES,
+  map_path: list(HASH, 0, 256),
+});
 
 /**
- * Finds a verified definition in the register of the server at `origin`, whose text this is.
+ * Checks a verified definition's listing in the register of the server at `origin`, whose text this is.
  *
- * `accepted` is the fingerprint of an author whom the respondent has accepted. Throws Refused, and
- * AuthorChanged where only the author is not one that was known there.
+ * `accepted` is the fingerprint of an author whom the respondent has accepted; `more` fetches what a
+ * device needs that saw the register last long ago. Throws Refused, and AuthorChanged where only the
+ * author is not one that was known there.
  * @type {(known: Known, origin: string, definition: Definition, version: string, text: string,
- *   accepted?: string) => Promise<VerifiedSurvey>}
+ *   accepted: string | undefined, more: More) => Promise<VerifiedSurvey>}
  */
-export async function verifyListing(known, origin, definition, version, text, accepted) {
-  const { entries, seen } = await checkRegister(parse(text), known.registers[origin]);
-  const entry = find(entries, definition.name);
+export async function verifyListing(known, origin, definition, version, text, accepted, more) {
+  const listing = /** @type {Listing} */ (parse(text));
+  LISTING(listing, "register");
+  const seal = await checkListing(listing, definition.name);
+  const before = known.registers[origin];
+  if (before) await checkContinues(listing, before, more);
+  const met = await accept(known, origin, listing.entry, definition, version, accepted);
+  return { ...met, seal, seen: listing.head };
+}
+
+/**
+ * Throws Refused unless the head is signed, the hashes make it, and the entry is in the log at its
+ * number and in the map under this name. Returns the digest of the head.
+ * @type {(listing: Listing, name: string) => Promise<string>}
+ */
+async function checkListing({ blocks, entry, head: signed, log_path, map_path, recent }, name) {
+  const { key, signature, ...head } = signed;
+  const seal = await digest(head);
+  if (!(await signedBy(`${key}`, `${signature}`, `deniably register 1\n${seal}\n`))) {
+    throw new Refused("the signature is not this server's, of this head");
+  }
+  const { count, log, map } = head;
+  const first = firstRecent(blocks);
+  const end = blocks.length && BLOCK;
+  const whole =
+    blocks.length === Math.floor(count / BLOCK) &&
+    first + recent.length === count &&
+    (recent.at(-1) ?? NOTHING) === head.head &&
+    (!end || (await root(recent.slice(0, end))) === blocks.at(-1)) &&
+    (await logRoot(blocks, recent.slice(end))) === log;
+  if (!whole) throw new Refused("the register's hashes do not make its head");
+  const number = entry?.number;
+  integer(number, "the entry's number");
+  const hash = await digest(entry);
+  const old = number <= first;
+  const place = old ? blocks[Math.floor((number - 1) / BLOCK)] : recent[number - 1 - first];
+  if (
+    log_path.length !== (old ? 6 : 0) ||
+    (await folded(hash, log_path, blockSides(number))) !== place ||
+    (await folded(hash, map_path, await nameSides(name))) !== map
+  ) {
+    throw new Refused(`the register does not list the survey ${name} by this entry`);
+  }
+  return seal;
+}
+
+/** @type {(blocks: readonly string[]) => number} how many entries are before the recent ones */
+const firstRecent = (blocks) => BLOCK * Math.max(0, blocks.length - 1);
+
+/**
+ * Throws Refused unless a checked listing continues what was seen.
+ * @type {(listing: Listing, before: RegisterCheckpoint, more: More) => Promise<void>}
+ */
+async function checkContinues(listing, before, more) {
+  const { blocks, head, recent } = listing;
+  const { count } = before;
+  const rest = count % BLOCK;
+  const from = count - rest - firstRecent(blocks);
+  if (count > head.count) throw new Refused("the register was cut: it had more entries before");
+  if (!before.log || before.key !== head.key || (rest && from < 0)) {
+    const { pastFault } = await import("./past.js"); // most devices never need it
+    const why = await pastFault(listing, before, more);
+    if (why) throw new Refused(why);
+    return;
+  }
+  const log = await logRoot(blocks.slice(0, (count - rest) / BLOCK), recent.slice(from, from + rest));
+  if (log !== before.log || (count === head.count && before.map !== head.map)) {
+    throw new Refused("the register's history was rewritten: its entries are others than before");
+  }
+}
+
+/**
+ * Throws Refused unless the entry is the definition's and its author's, and AuthorChanged where the
+ * author is not one that was known.
+ * @type {(known: Known, origin: string, entry: Published, definition: Definition, version: string,
+ *   accepted?: string) => Promise<Accepted>}
+ */
+export async function accept(known, origin, entry, definition, version, accepted) {
   compare(entry, definition, version);
   await checkSignature(version, entry.author, entry.signature);
   const authors = known.authors[origin] ?? [];
@@ -34,7 +128,7 @@ export async function verifyListing(known, origin, definition, version, text, ac
     throw new AuthorChanged(print, await Promise.all(authors.map(fingerprint)));
   }
   const { author, invitations } = entry;
-  return { origin, author, fingerprint: print, ...seen, ...(invitations && { invitations }) };
+  return { origin, author, fingerprint: print, ...(invitations && { invitations }) };
 }
 
 /**
@@ -42,51 +136,15 @@ export async function verifyListing(known, origin, definition, version, text, ac
  * stays: both were checked.
  * @type {<K extends Known>(memory: K, verified: VerifiedSurvey) => K}
  */
-export function remember(memory, { origin, author, count, head, day }) {
+export function remember(memory, { origin, author, seen }) {
   const authors = memory.authors[origin] ?? [];
   const before = memory.registers[origin];
-  const newer = !before || before.count < count || (before.count === count && before.day !== day);
-  if (authors.includes(author) && !newer) return memory;
+  const newer = !before || before.count <= seen.count;
   return {
     ...memory,
     authors: { ...memory.authors, [origin]: [...new Set([...authors, author])] },
-    registers: { ...memory.registers, ...(newer && { [origin]: { count, head, ...(day && { day }) } }) },
+    registers: { ...memory.registers, ...(newer && { [origin]: seen }) },
   };
-}
-
-/**
- * Checks the chain of entries, and that it continues the checkpoint; returns entries and new one.
- * @type {(document: any, before?: RegisterCheckpoint) =>
- *   Promise<{entries: any[], seen: RegisterCheckpoint}>}
- */
-async function checkRegister(document, { count, head } = { count: 0, head: NOTHING }) {
-  const entries = document?.entries;
-  const form = Array.isArray(entries) && entries.every((entry) => entry && typeof entry === "object");
-  if (!form) throw new Refused("a register is an object with a list of entries and a head");
-  let last = NOTHING;
-  for (const [i, entry] of entries.entries()) {
-    if (i === count && last !== head) throw new Refused(REWRITTEN);
-    const follows = entry.number === i + 1 && entry.previous === last;
-    if (!follows) throw new Refused(`entry ${i + 1} does not continue the one before it`);
-    last = await digest(entry);
-  }
-  if (last !== document.head) throw new Refused("the register's last entry is not its head");
-  if (entries.length < count) throw new Refused("the register was cut: it had more entries before");
-  if (entries.length === count && last !== head) throw new Refused(REWRITTEN);
-  const { day } = entries.at(-1) ?? {};
-  return { entries, seen: { count: entries.length, head: last, ...(isDate(day) && { day }) } };
-}
-
-const REWRITTEN = "the register's history was rewritten: its entries are others than before";
-
-/** @type {(entries: any[], name: string) => Published} */
-function find(entries, name) {
-  const found = entries.filter(({ event, survey }) => event === "published" && survey === name);
-  if (found.length === 0) throw new Refused(`the register does not list the survey ${name}`);
-  if (found.length > 1) {
-    throw new Refused(`the register lists ${found.length} surveys of the name ${name}`);
-  }
-  return found[0];
 }
 
 /**

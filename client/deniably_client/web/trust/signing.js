@@ -10,11 +10,14 @@ import { Refused } from "../core/errors.js";
 export async function checkSignature(digest, author, signature) {
   const texts = typeof author === "string" && typeof signature === "string";
   const formed = texts && /^[0-9a-f]{64}$/.test(author) && /^[0-9a-f]{128}$/.test(signature);
-  const message = new TextEncoder().encode(`deniably survey 1\n${digest}\n`);
-  if (!formed || !(await verify(bytes(author), bytes(signature), message))) {
+  if (!formed || !(await signedBy(author, signature, `deniably survey 1\n${digest}\n`))) {
     throw new Refused("the signature is not this author's, of this definition");
   }
 }
+
+/** @type {(key: string, signature: string, text: string) => Promise<boolean>} all but the text in hexadecimal */
+export const signedBy = (key, signature, text) =>
+  verify(bytes(key), bytes(signature), new TextEncoder().encode(text));
 
 /** @type {(author: string) => Promise<string>} a short hash of the key, for people to compare */
 export async function fingerprint(author) {

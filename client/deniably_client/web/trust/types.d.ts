@@ -6,6 +6,27 @@ export interface RegisterCheckpoint {
   head: string;
   /** Where that is a date. */
   day?: string;
+  /** The rest of the head that the server signed; devices of before did not keep it. */
+  log?: string;
+  map?: string;
+  key?: string;
+  signature?: string;
+}
+
+/** Fetches what is at a path of the server, of the register. */
+export type More = (path: string) => Promise<string>;
+
+/** A survey's entry with the signed head of the register, and proofs. */
+export interface Listing {
+  entry: Published;
+  head: RegisterCheckpoint;
+  /** The roots of the complete blocks of the log. */
+  blocks: readonly string[];
+  /** The hashes of the entries of the last complete block, and of those after it. */
+  recent: readonly string[];
+  /** The siblings of an entry that is not recent below its block's root, from the top. */
+  log_path: readonly string[];
+  map_path: readonly string[];
 }
 
 /** The known authors and registers by server origin, a part of the memory. */
@@ -14,13 +35,19 @@ export interface Known {
   registers: Readonly<Record<string, RegisterCheckpoint>>;
 }
 
-/** A verified survey's author, with the key's fingerprint, and the register's checkpoint. */
-export interface VerifiedSurvey extends RegisterCheckpoint {
+/** An accepted author, with the key's fingerprint. */
+export interface Accepted {
   origin: string;
   author: string;
   fingerprint: string;
   /** The key that signs its invitations' tickets, for a survey by invitation. */
   invitations?: string;
+}
+
+/** A verified survey's author, how far the register was `seen`, and its seal for people to compare. */
+export interface VerifiedSurvey extends Accepted {
+  seal: string;
+  seen: RegisterCheckpoint;
 }
 
 /** The entry of a published survey in the register. */

@@ -1,0 +1,90 @@
+// Verifies that a register continues what a device saw long ago, or under another key of the server
+// (SPEC section 10). The form fetches this module alone, where it is needed, which is seldom.
+
+import { digest, parse } from "../core/canonical.js";
+import { Refused } from "../core/errors.js";
+import { HASH, list } from "../core/validators.js";
+import { BLOCK, NOTHING, logRoot, root } from "./trees.js";
+
+/** @import { Listing, More, Published, RegisterCheckpoint } from "./types.js" */
+
+/** The hashes that are asked for at once; so many entries look alike to the server. */
+const VOLUME = 1024;
+const HASHES = list(HASH, 0, VOLUME);
+const REWRITTEN = "the register's history was rewritten: its entries are others than before";
+
+/**
+ * Why a checked listing does not continue what was seen, in a sentence; undefined where it does. Errors
+ * of this module are of classes of its own, so none of them leaves it.
+ * @type {(listing: Listing, before: RegisterCheckpoint, more: More) => Promise<string | undefined>}
+ */
+export async function pastFault(listing, before, more) {
+  const known = before.log && before.key === listing.head.key;
+  const path = known ? `/register/hashes/${Math.floor(before.count / VOLUME)}` : "/register";
+  const text = await more(path);
+  try {
+    await (known ? checkHashes(listing, before, text) : checkWhole(listing, before, text));
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refused) return error.message;
+    throw error;
+  }
+}
+
+/** @type {(listing: Listing, before: RegisterCheckpoint, text: string) => Promise<void>} */
+async function checkHashes({ blocks }, { count, log: seen }, text) {
+  const { hashes } = /** @type {any} */ (parse(text)) ?? {};
+  HASHES(hashes, "hashes");
+  const rest = count % BLOCK;
+  const block = Math.floor(count / BLOCK);
+  const from = (count - rest) % VOLUME;
+  if ((await root(hashes.slice(from, from + BLOCK))) !== blocks[block]) {
+    throw new Refused("the hashes of the register's entries do not make its log");
+  }
+  const log = await logRoot(blocks.slice(0, block), hashes.slice(from, from + rest));
+  if (log !== seen) throw new Refused(REWRITTEN);
+}
+
+/** @type {(listing: Listing, before: RegisterCheckpoint, text: string) => Promise<void>} */
+async function checkWhole({ entry, head }, before, text) {
+  const { entries, hashes } = await checkRegister(parse(text), before);
+  find(entries, entry.survey);
+  const all = hashes.slice(0, head.count);
+  if ((await root(all)) !== head.log || all.length < head.count) {
+    throw new Refused("the server signed another head than its entries make");
+  }
+}
+
+/**
+ * Checks the chain of entries, and that it continues the checkpoint; returns the entries and their
+ * hashes.
+ * @type {(document: any, before?: RegisterCheckpoint) =>
+ *   Promise<{entries: any[], hashes: string[]}>}
+ */
+export async function checkRegister(document, { count, head } = { count: 0, head: NOTHING }) {
+  const entries = document?.entries;
+  const form = Array.isArray(entries) && entries.every((entry) => entry && typeof entry === "object");
+  if (!form) throw new Refused("a register is an object with a list of entries and a head");
+  const hashes = [];
+  let last = NOTHING;
+  for (const [i, entry] of entries.entries()) {
+    const follows = entry.number === i + 1 && entry.previous === last;
+    if (!follows) throw new Refused(`entry ${i + 1} does not continue the one before it`);
+    last = await digest(entry);
+    hashes.push(last);
+  }
+  if (last !== document.head) throw new Refused("the register's last entry is not its head");
+  if (entries.length < count) throw new Refused("the register was cut: it had more entries before");
+  if ((count ? hashes[count - 1] : NOTHING) !== head) throw new Refused(REWRITTEN);
+  return { entries, hashes };
+}
+
+/** @type {(entries: any[], name: string) => Published} the only publication under this name */
+export function find(entries, name) {
+  const found = entries.filter(({ event, survey }) => event === "published" && survey === name);
+  if (found.length === 0) throw new Refused(`the register does not list the survey ${name}`);
+  if (found.length > 1) {
+    throw new Refused(`the register lists ${found.length} surveys of the name ${name}`);
+  }
+  return found[0];
+}
