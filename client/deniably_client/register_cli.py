@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 import requests
@@ -12,6 +13,8 @@ import requests
 from deniably.core.bounded_files import read_file
 from deniably.core.errors import BadRegister, BadSignature, Refused
 from deniably.core.steering import one_line
+from deniably.trust.heads import differences, head_of, published_name
+from deniably.trust.listing import LARGEST_LISTING, read_listing
 from deniably.trust.register import Register, differ, read_register, signature_of
 from deniably.trust.signing import fingerprint, verify
 from deniably_client.body import REGISTER, body
@@ -37,15 +40,17 @@ _TIMEOUT = 30  # seconds a request
 def register(address: str, compare: str | None, save: Path | None) -> None:
     """Show every survey that the server at ADDRESS ever published.
 
-    The chain of the entries and every author's signature are verified. A server that asks one
-    person another survey than everybody else has to show different registers: compare yours with
-    others'.
+    The chain of the entries and every author's signature are verified; of a server also that its
+    signed head is what its entries make. A server that asks one person another survey than everybody
+    else has to show different registers: compare the seal, or copies, with others.
     """
     text = _text(address)
     found = _verified(text)
     for line in _lines(found):
         click.echo(line)
-    click.echo(f"\nentries: {len(found.entries)}, all verified; the head is\n{found.head}")
+    click.echo(f"\nentries: {len(found.entries)}, all verified; the seal is\n{head_of(found).seal}")
+    if _is_url(address):
+        click.echo(_signed(address, found))
     if compare is not None:
         click.echo(f"\n{_verdict(found, _verified(_text(compare)))}")
     if save is not None:
@@ -54,21 +59,51 @@ def register(address: str, compare: str | None, save: Path | None) -> None:
 
 def _text(source: str) -> bytes:
     """Read a register from a server's address, a survey's address, or a file."""
-    if not source.startswith(("http://", "https://")):
-        try:
-            return read_file(source, REGISTER)
-        except OSError as error:
-            raise click.UsageError(f"{source}: {error.strerror}") from None
-    url = f"{_PAGE.sub('', source)}/register"
+    if _is_url(source):
+        return _fetched(f"{_PAGE.sub('', source)}/register", REGISTER)
+    try:
+        return read_file(source, REGISTER)
+    except OSError as error:
+        raise click.UsageError(f"{source}: {error.strerror}") from None
+
+
+def _is_url(source: str) -> bool:
+    return source.startswith(("http://", "https://"))
+
+
+def _fetched(url: str, most: int) -> bytes:
     try:
         with session(retries=1).get(
             url, timeout=_TIMEOUT, allow_redirects=False, stream=True
         ) as response:
             if response.status_code == 200:
-                return body(response, REGISTER)
+                return body(response, most)
     except requests.RequestException as error:
         raise Unreachable(f"{url} gave no answer ({type(error).__name__})") from None
     raise Unreachable(f"{url} is no register (status {response.status_code})")
+
+
+def _signed(address: str, whole: Register) -> str:
+    """Compare the head that the server signs for devices with the one that its entries make.
+
+    Returns a sentence. Raises BadRegister where they differ.
+    """
+    names = [name for entry in whole.entries if (name := published_name(entry))]
+    if not names:
+        return "Nothing is published, so no head is signed."
+    base = _PAGE.sub("", address)
+    listing = read_listing(_fetched(f"{base}/register/{quote(names[-1])}", LARGEST_LISTING))
+    if listing.head.count > len(whole.entries):
+        whole = _verified(_text(address))  # it has grown meanwhile
+    listing.signed.check()
+    if wrong := differences(listing.head, head_of(whole, listing.head.count)):
+        raise BadRegister(
+            "the head that this server signed for devices is not the one that its entries make. It"
+            f" differs in {' and in '.join(wrong)}. Do not answer before that is explained"
+        )
+    listing.check(names[-1])
+    key = fingerprint(listing.signed.signature.author)
+    return f"The server signed the head that these entries make. The key of the server is\n{key}"
 
 
 def _verified(text: bytes) -> Register:

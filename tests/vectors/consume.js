@@ -7,7 +7,7 @@ import { Coins } from "/core/coins.js";
 import { AuthorChanged, BadAnswer, Refused } from "/core/errors.js";
 import { fraction, parts } from "/core/fraction.js";
 import { twoWeights } from "/core/odds.js";
-import { KEY } from "/core/validators.js";
+import { KEY, isDate } from "/core/validators.js";
 import { charge, counted, total as composed } from "/device/ledger.js";
 import {
   chargeDay, charges, earlier, freshQuestions, readMemory, rounds, countedSince, written as document,
@@ -25,7 +25,8 @@ import { history, total } from "/survey/total.js";
 import { blind, finalise, verify as verifyBlind } from "/trust/blind_rsa.js";
 import { readCode } from "/trust/codes.js";
 import { decode, number as ofBytes, verify as verifyOurselves } from "/trust/ed25519.js";
-import { verifyListing, remember } from "/trust/register.js";
+import { checkRegister, find } from "/trust/past.js";
+import { accept, remember, verifyListing } from "/trust/register.js";
 import { bytes, checkSignature, fingerprint, verify as verifySignature } from "/trust/signing.js";
 
 const { checkMechanism, loadMechanism, loss, randomise, respond } = mechanisms;
@@ -191,22 +192,39 @@ const RUN = {
     async register({ document, seen, known, accepted, other_author = false, invitations }, tape, group) {
       const definition = await survey(group.definition);
       const before = { authors: { o: known }, registers: { o: seen } };
+      return met(other_author, async () => {
+        const { entries, hashes } = await checkRegister(parse(JSON.stringify(document)), seen);
+        const entry = find(entries, definition.name);
+        const found = await accept(before, "o", entry, definition, await digest(definition), accepted);
+        if (found.invitations !== invitations) throw new Error("another key of its invitations");
+        const { day } = entries.at(-1);
+        return { author: found.author, head: hashes.at(-1), ...(isDate(day) && { day }) };
+      });
+    },
+  },
+  listings: {
+    async listing({ document, seen, more, known, accepted, other_author = false, invitations }, tape, group) {
+      const definition = await survey(group.definition);
+      const before = { authors: { o: known }, registers: seen ? { o: seen } : {} };
       const version = await digest(definition);
-      try {
+      return met(other_author, async () => {
+        let asked = "";
+        const fetched = async (path) => {
+          asked = path;
+          return JSON.stringify(more[path]);
+        };
         const text = JSON.stringify(document);
-        const met = await verifyListing(before, "o", definition, version, text, accepted);
-        const after = remember(before, met);
-        const { count, head, day } = after.registers.o;
-        if (count !== document.entries.length || head !== met.head) throw new Error("not kept");
-        if (!after.authors.o.includes(met.author)) throw new Error("the author is not kept");
-        const older = remember(after, { ...met, author: "another", count: 0, head: "0".repeat(64) });
+        const verified = await verifyListing(before, "o", definition, version, text, accepted, fetched);
+        const after = remember(before, verified);
+        if (canonicalise(after.registers.o) !== canonicalise(document.head)) throw new Error("not kept");
+        if (!after.authors.o.includes(verified.author)) throw new Error("the author is not kept");
+        const older = remember(after, { ...verified, author: "another", seen: { count: 0, head: "0".repeat(64) } });
         if (canonicalise(older.registers) !== canonicalise(after.registers)) throw new Error("cut");
-        if (met.invitations !== invitations) throw new Error("another key of its invitations");
-        return { author: met.author, head, day };
-      } catch (error) {
-        if (error instanceof AuthorChanged !== other_author) throw new Error(`for another reason: ${error}`);
-        throw error;
-      }
+        const renewed = remember(after, { ...verified, seen: { ...document.head, key: "another" } });
+        if (renewed.registers.o.key !== "another") throw new Error("not renewed");
+        if (verified.invitations !== invitations) throw new Error("another key of its invitations");
+        return { author: verified.author, seal: verified.seal, asked };
+      });
     },
   },
   strata: {
@@ -284,6 +302,16 @@ const RUN = {
     total: async ({ definition }) => written(total(await survey(definition))),
   },
 };
+
+/** What a device finds; where `other`, only the author is another than it knows. */
+async function met(other, find) {
+  try {
+    return await find();
+  } catch (error) {
+    if (error instanceof AuthorChanged !== other) throw new Error(`for another reason: ${error}`);
+    throw error;
+  }
+}
 
 /** What a charge comes to; a limit that refuses says which one it is. */
 async function charged(test, group) {

@@ -44,7 +44,12 @@ from deniably.device.memory import (
     stratum_of,
 )
 from deniably.device.part import part_of
-from deniably.device.verify_listing import VerifiedSurvey, verify_listing
+from deniably.device.verify_listing import (
+    VerifiedSurvey,
+    verify_in_whole,
+    verify_listing,
+    what_more,
+)
 from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Mechanism, Memoised
@@ -326,7 +331,7 @@ def test_registers(group: Case, case: Case) -> None:
     register = json.dumps(case["document"]).encode()
 
     def met() -> tuple[Memory, VerifiedSurvey]:
-        return verify_listing(*given, register, case.get("accepted"))
+        return verify_in_whole(*given, register, case.get("accepted"))
 
     if case["result"] == "invalid":
         with pytest.raises(Refused) as refused:
@@ -336,11 +341,38 @@ def test_registers(group: Case, case: Case) -> None:
         assert isinstance(refused.value, AuthorChanged) == named
     else:
         after, found = met()
-        assert (found.author, found.head) == (case["author"], case["head"])
+        assert (found.author, found.seal) == (case["author"], case["head"])
         assert found.invitations == case.get("invitations")
         assert after.registers[origin] == RegisterCheckpoint(
             len(case["document"]["entries"]), case["head"], case.get("day", msgspec.UNSET)
         )
+        assert case["author"] in after.authors[origin]
+
+
+@every_case("listings")
+def test_listings(group: Case, case: Case) -> None:
+    origin = "https://example.org"
+    seen = {origin: RegisterCheckpoint(**case["seen"])} if "seen" in case else {}
+    memory = Memory(authors={origin: case["known"]}, registers=seen)
+    survey = read_survey(group["definition"])
+    listing = json.dumps(case["document"]).encode()
+    more = {path: json.dumps(document).encode() for path, document in case["more"].items()}
+
+    def met() -> tuple[Memory, VerifiedSurvey]:
+        what_more(memory, origin, listing)
+        return verify_listing(memory, origin, survey, listing, case.get("accepted"), more)
+
+    if case["result"] == "invalid":
+        with pytest.raises(Refused) as refused:
+            met()
+        named = case.get("other_author", False) and "accepted" not in case
+        assert isinstance(refused.value, AuthorChanged) == named
+    else:
+        after, found = met()
+        assert (found.author, found.seal) == (case["author"], case["seal"])
+        assert found.invitations == case.get("invitations")
+        assert (what_more(memory, origin, listing) or "") == case["asked"]
+        assert msgspec.to_builtins(after.registers[origin]) == case["document"]["head"]
         assert case["author"] in after.authors[origin]
 
 

@@ -181,7 +181,8 @@ class _Site:
         self._store.publish(self.survey, self.author.sign(self.survey.digest))
         app = create_app({"DATABASE": database}, store=self._store)
         self._client = app.test_client(use_cookies=False)
-        self.register: Any = self._client.get("/register").get_json(force=True)
+        listing: Any = self._client.get(f"/register/{self.survey.name}").get_json(force=True)
+        self.head: dict[str, Any] = listing["head"]
         self._loopback = Loopback(self._reply)
         self._loopback.__enter__()
         return self
@@ -337,7 +338,7 @@ class _Visits:
             raise _Fault(f"it sends {what[:300] or 'nothing'}, not POST {address}")
         for request in sent:
             self._compare_report(request, report or "")
-        known = {link, "/register", f"/api/surveys/{name}", "/favicon.ico"}
+        known = {link, f"/register/{name}", f"/api/surveys/{name}", "/favicon.ico"}
         alike = self._alike | {("If-None-Match", f'"{self.survey.digest}"')}
         for asked in self.site.asked:
             plain = asked.target.startswith("/web/") and "?" not in asked.target
@@ -375,11 +376,9 @@ class _Visits:
         self, scenario: Scenario, step: Mapping[str, Any], text: str, blocks: Sequence[bytes]
     ) -> None:
         """The memory and the report, by the bytes that the page was given."""
-        author, register = self.site.author.author, self.site.register
-        last = register["entries"][-1]
-        seen = {"count": len(register["entries"]), "head": register["head"], "day": last["day"]}
+        author = self.site.author.author
         document = EMPTY | {
-            "authors": {self.site.url: [author]}, "registers": {self.site.url: seen}
+            "authors": {self.site.url: [author]}, "registers": {self.site.url: self.site.head}
         }  # fmt: skip
         day = datetime.now(UTC).date().isoformat()
         answered = {**step, "do": "answer", "author": author, "day": day, "limits": _LIMITS}

@@ -6,9 +6,9 @@ after another, in the order in which a browser runs them, and share one scope: s
 exports are not there. A module whose names are taken already, or are a browser's own, and one that
 is imported later, becomes a function that runs once, at its first import, and returns its exports.
 Only imports and exports change; comments, types, indentation, and spaces and line breaks without a
-meaning are removed, and ``const`` becomes ``let``. Every survey has the same bundle, so a browser's cache does not show which
-survey its owner answered. Only surveys by invitation and those with strata have others.
-A module in ``APART`` is fetched where it is needed, from the same build.
+meaning are removed, and ``const`` becomes ``let``. Every survey has the same bundle, so a browser's
+cache does not show which survey its owner answered. Only surveys by invitation and those with
+strata have others. A module in ``APART`` is fetched where it is needed, from the same build.
 
 The alternatives, gzipped: esbuild's minified file is smaller (26 kB instead of 31), but needs npm
 wherever a wheel is built or the demonstration starts, and no longer has the modules' lines in their

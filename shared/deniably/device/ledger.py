@@ -20,6 +20,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from deniably.core.dates import is_date
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
 from deniably.survey.parts import FieldName, SurveyName

@@ -72,7 +72,10 @@ def read_document(text: str) -> dict[str, Any]:
             matches(author, HASH)
     for origin, seen in value["registers"].items():
         matches(origin, r"https?://[^/\s]+")
-        keys(seen, ("count", "head"), ("day",))
+        keys(seen, ("count", "head"), ("day", "log", "map", "key", "signature"))
+        for name in ("log", "map", "key"):
+            matches(seen.get(name, "0" * 64), HASH)
+        matches(seen.get("signature", "0" * 128), "[0-9a-f]{128}")
         require("day" not in seen or is_date(seen["day"]), "a day of the calendar")
         count(seen["count"])
         matches(seen["head"], HASH)

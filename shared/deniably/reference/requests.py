@@ -35,7 +35,7 @@ def meeting(host: str, name: str) -> list[Request]:
     """A device meets a survey."""
     return [
         Request("GET", f"/api/surveys/{name}", of_python(host)),
-        Request("GET", "/register", of_python(host)),
+        Request("GET", f"/register/{name}", of_python(host)),
     ]
 
 

@@ -210,7 +210,7 @@ def check_entry(entry: RegisterEntry, survey: Survey) -> None:
             f" {str(entry.get('digest'))[:64]!r}, not {own['digest']}"
         )
     for key in sorted(own.keys() | entry.keys()):
-        if entry.get(key) != own.get(key):
+        if key not in entry or entry[key] != own.get(key):
             raise BadRegister(
                 f"the register tells others another {_WORDS.get(key, key)}"
                 f" than the definition of {survey.name} has"

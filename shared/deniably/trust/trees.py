@@ -168,14 +168,14 @@ class _Fork:
         while isinstance(below := fork._below[way[depth] & 1], _Fork):
             fork, depth = below, depth + 1
             fork._root = None
-        if below is not None and below.sides == sides:
-            raise BadRegister("the register lists two surveys of one name")
-        while below is not None:
-            lower = _Fork()
-            fork._below[way[depth] & 1] = lower
-            fork, depth = lower, depth + 1
+        if below is not None:
+            if below.sides == sides:
+                raise BadRegister("the register lists two surveys of one name")
+            while way[depth] & 1 == int(below.sides[depth]):
+                lower = _Fork()
+                fork._below[way[depth] & 1] = lower
+                fork, depth = lower, depth + 1
             fork._below[int(below.sides[depth])] = below
-            below = fork._below[way[depth] & 1]
         fork._below[way[depth] & 1] = _Leaf(sides, hash_)
 
     def siblings(self, sides: str) -> Iterable[str]:

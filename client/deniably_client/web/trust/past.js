@@ -3,14 +3,14 @@
 
 import { digest, parse } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
-import { HASH, list } from "../core/validators.js";
+import { HASH, list, object } from "../core/validators.js";
 import { BLOCK, NOTHING, logRoot, root } from "./trees.js";
 
 /** @import { Listing, More, Published, RegisterCheckpoint } from "./types.js" */
 
 /** The hashes that are asked for at once; so many entries look alike to the server. */
 const VOLUME = 1024;
-const HASHES = list(HASH, 0, VOLUME);
+const HASHES = object({ hashes: list(HASH, 0, VOLUME) });
 const REWRITTEN = "the register's history was rewritten: its entries are others than before";
 
 /**
@@ -33,8 +33,7 @@ export async function pastFault(listing, before, more) {
 
 /** @type {(listing: Listing, before: RegisterCheckpoint, text: string) => Promise<void>} */
 async function checkHashes({ blocks }, { count, log: seen }, text) {
-  const { hashes } = /** @type {any} */ (parse(text)) ?? {};
-  HASHES(hashes, "hashes");
+  const { hashes } = read(text);
   const rest = count % BLOCK;
   const block = Math.floor(count / BLOCK);
   const from = (count - rest) % VOLUME;
@@ -43,6 +42,13 @@ async function checkHashes({ blocks }, { count, log: seen }, text) {
   }
   const log = await logRoot(blocks.slice(0, block), hashes.slice(from, from + rest));
   if (log !== seen) throw new Refused(REWRITTEN);
+}
+
+/** @type {(text: string) => {hashes: string[]}} */
+function read(text) {
+  const value = parse(text);
+  HASHES(value, "hashes");
+  return /** @type {{hashes: string[]}} */ (value);
 }
 
 /** @type {(listing: Listing, before: RegisterCheckpoint, text: string) => Promise<void>} */

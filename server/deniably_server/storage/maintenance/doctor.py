@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from deniably.core import counting
 from deniably.core.errors import BadKey, BadRegister
 from deniably.estimation.tally import Tally
+from deniably.trust.heads import differences, head_of
 from deniably.trust.register import read_register
 from deniably_server.errors import NotFound, Unavailable
 from deniably_server.storage.store import Store
@@ -92,6 +93,10 @@ def _register(store: Store) -> list[Finding]:
         register = read_register(f'{{"entries":[{",".join(texts)}],"head":"{head}"}}')
     except BadRegister as error:
         return [Finding(f"the register: {error}")]
+    made, shown = head_of(register), store.register_head()
+    if wrong := differences(shown, made):
+        text = " and ".join(wrong)
+        return [Finding(f"the register: the head for devices differs from its entries in {text}")]
     listed = {
         entry["survey"]: entry["digest"]
         for entry in register.entries

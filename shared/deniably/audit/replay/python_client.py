@@ -34,8 +34,11 @@ from deniably.reference.invitations import sign, written
 from deniably.reference.requests import Request, looking, meeting, sending, trading
 from deniably.survey.strata import query_of
 from deniably.survey.survey import as_survey
-from deniably.trust.register import NOTHING, published_entry
+from deniably.trust.heads import head_of_trees, sign_head
+from deniably.trust.listing import make_listing
+from deniably.trust.register import NOTHING, RegisterEntry, published_entry
 from deniably.trust.signing import new_key
+from deniably.trust.trees import Trees
 
 
 class NoClient(Exception):
@@ -82,7 +85,7 @@ class PythonClient:
         self.study = study
         self._surveys = [as_survey(dict(one)) for one in study.waves]
         self._author = new_key()
-        self._register = self._listed()
+        self._listings = self._listed()
         self._refuses = False
 
     def __enter__(self) -> PythonClient:
@@ -174,20 +177,26 @@ class PythonClient:
 
     # --- the server ---
 
-    def _listed(self) -> bytes:
-        entries: list[Any] = []
-        head = NOTHING
+    def _listed(self) -> dict[str, bytes]:
+        """What the register answers for each survey, by path."""
+        entries: list[RegisterEntry] = []
+        trees, head = Trees(), NOTHING
         for number, survey in enumerate(self._surveys, start=1):
             signed = self._author.sign(survey.digest)
             entries.append(published_entry(survey, signed, DAY, number, head, TEXT))
             head = digest(entries[-1])
-        return canonical({"entries": entries, "head": head})
+            trees.add(head, survey.name)
+        signed_head = sign_head(head_of_trees(trees, DAY), new_key())
+        return {
+            f"/register/{entry['survey']}": make_listing(trees, signed_head, entry).text
+            for entry in entries
+        }
 
     def _reply(self, asked: Asked) -> Reply:
         path = asked.target.partition("?")[0]
         name = path.removeprefix("/api/surveys/").partition("/")[0]
-        if path == "/register":
-            return Reply(200, self._register)
+        if path in self._listings:
+            return Reply(200, self._listings[path])
         if path.endswith("/tickets"):
             signed = sign(P, Q, int(parse(asked.body.decode())["blinded"], 16))
             return Reply(200, canonical({"signature": written(signed, P * Q)}))
