@@ -286,12 +286,12 @@ def test_leaving_forgets_an_invitation_that_was_not_traded(
 def test_the_code_leaves_the_address_of_a_refused_survey_and_no_other_key_is_taken(
     phone: Watched, invite: Callable[[], str]
 ) -> None:
-    phone.page.context.route("**/register", lambda route: route.fulfill(status=200, body="{}"))
+    phone.page.context.route("**/register/*", lambda route: route.fulfill(status=200, body="{}"))
     phone.page.goto(f"{phone.url}{PATH}#{invite()}")
     phone.wait("refused")
     assert phone.page.url == phone.url + PATH
 
-    phone.page.context.unroute("**/register")
+    phone.page.context.unroute("**/register/*")
     phone.open(PATH)
     assert phone.written(FIELD) != "", "and is kept for another try"
 

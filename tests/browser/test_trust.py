@@ -13,9 +13,11 @@ import pytest
 from playwright.sync_api import BrowserContext
 
 from deniably.authoring.compiling import publish_text
-from deniably.core.canonical import canonical
-from deniably.trust.signing import fingerprint
-from support.intercepting_proxy import Entries, InterceptingProxy, rechained
+from deniably.core.canonical import canonical, digest
+from deniably.trust.heads import head_of, sign_head
+from deniably.trust.signing import Key, fingerprint
+from support.intercepting_proxy import Entries, InterceptingProxy, listing_text, rechained
+from support.keys import key_of
 from support.material import AUTHOR, Server, register_of, register_text
 from support.modules import Modules
 from support.phone import SURVEY, Watched, answer, as_new, memory, new_tab
@@ -23,6 +25,7 @@ from support.register_attacks import (
     FIRST_CONTACT_ATTACKS,
     LATER_ATTACKS,
     STRANGER,
+    WHOLE_ATTACKS,
     a_wrong_signature,
     forked,
     missing,
@@ -69,18 +72,20 @@ def test_who_asks_and_the_seal_of_the_register_are_on_the_start_page_and_the_rec
 ) -> None:
     phone.open("/s/w")
     phone.press(("summary", "Is everybody asked the same?"))
-    head = phone.page.evaluate("async () => (await (await fetch('/register')).json()).head")
+    signed = phone.page.evaluate("async () => (await (await fetch('/register/w')).json()).head")
+    seal = digest({key: signed[key] for key in ("count", "day", "head", "log", "map")})
     shown = phone.see("[data-step=start] code")
-    assert shown == [fingerprint(AUTHOR.author), head]
+    assert shown == [fingerprint(AUTHOR.author), seal]
 
     answer(phone, "w")
     receipt = phone.text("[data-step=receipt]")
     assert fingerprint(AUTHOR.author) in receipt
-    assert head in receipt
+    assert seal in receipt
     kept = memory(phone)
     assert kept["authors"] == {proxy.url: [AUTHOR.author]}
     today = datetime.now(UTC).date().isoformat()
-    assert kept["registers"] == {proxy.url: {"count": 3, "day": today, "head": head}}
+    assert (signed["count"], signed["day"]) == (3, today)
+    assert kept["registers"] == {proxy.url: signed}
     assert {charge["author"] for charge in kept["ledger"]} == {AUTHOR.author}
 
 
@@ -88,55 +93,73 @@ CONTACT = """
   const { verifyListing } = await import("/trust/register.js");
   const { verify } = await import("/survey/survey.js");
   const definition = await verify(given.definition, given.digest);
-  return verifyListing(given.known, "https://there", definition, given.digest, given.text);
+  const more = async (path) => given.more[path];
+  const { known, digest, text } = given;
+  return verifyListing(known, "https://there", definition, digest, text, undefined, more);
 """
 REGISTER = register_of(FIRST, ASKED, LAST)
-SEEN = {
-    "authors": {"https://there": [AUTHOR.author]},
-    "registers": {"https://there": {"count": 3, "head": REGISTER.head}},
-}
-"""What a device remembers that saw the true register."""
+SERVER = key_of(b"server".ljust(32))
+BEFORE = {"count": 3, "head": REGISTER.head}
+"""What a device of before remembers that saw the true register."""
+SEEN = sign_head(head_of(REGISTER), SERVER).document
+"""What a device remembers that saw the true listing."""
 
 
-def met(modules: Modules, text: bytes, known: dict[str, Any] | None = None) -> Any:
-    """What the script makes of a register: a contact, or an error."""
+def known_of(seen: dict[str, Any] | None) -> dict[str, Any]:
+    registers = {"https://there": seen} if seen else {}
+    return {"authors": {"https://there": [AUTHOR.author]} if seen else {}, "registers": registers}
+
+
+def met(modules: Modules, text: bytes, seen: dict[str, Any] | None, whole: bytes = b"") -> Any:
+    """What the script makes of a listing: a contact, or an error."""
     return modules.run(
         CONTACT,
         {
-            "known": known or {"authors": {}, "registers": {}},
+            "known": known_of(seen),
             "definition": json.loads(ASKED.canonical),
             "digest": ASKED.digest,
             "text": text.decode(),
+            "more": {"/register": whole.decode()},
         },
     )
 
 
 @pytest.mark.parametrize(
-    "attack", [*FIRST_CONTACT_ATTACKS, *LATER_ATTACKS], ids=lambda attack: attack.__name__
+    ("attack", "seen"),
+    [
+        *((attack, None) for attack in FIRST_CONTACT_ATTACKS),
+        *((attack, SEEN) for attack in LATER_ATTACKS),
+        *((attack, BEFORE) for attack in {**WHOLE_ATTACKS, **LATER_ATTACKS}),
+    ],
 )
-def test_every_attack_is_detected(modules: Modules, attack: Callable[[Entries], None]) -> None:
-    """Those about the past where it was seen; and the truth is taken at both times."""
+@pytest.mark.parametrize("key", [SERVER, STRANGER], ids=["by its key", "by another key"])
+def test_every_attack_is_detected(
+    modules: Modules, attack: Callable[[Entries], None], seen: dict[str, Any] | None, key: Key
+) -> None:
+    """Those about the past where it was seen; and the truth is taken at all times."""
     text = register_text(REGISTER)
     entries = json.loads(text)["entries"]
-    known = SEEN if attack in LATER_ATTACKS else None
-    assert met(modules, text, known)["fingerprint"] == fingerprint(AUTHOR.author)
+    own = entries[1]
+    truth = met(modules, listing_text(entries, "w", key), seen, text)
+    assert truth["fingerprint"] == fingerprint(AUTHOR.author)
     attack(entries)
+    whole = canonical(rechained(entries))
 
-    error = met(modules, canonical(rechained(entries)), known)
+    error = met(modules, listing_text(entries, "w", key, own), seen, whole)
 
     assert error["name"] == "Refused"
-    assert re.search((FIRST_CONTACT_ATTACKS | LATER_ATTACKS)[attack], error["message"])
+    assert re.search((WHOLE_ATTACKS | LATER_ATTACKS)[attack], error["message"])
 
 
 @pytest.mark.parametrize("text", NO_REGISTER)
 def test_what_is_no_register_is_refused(modules: Modules, text: bytes) -> None:
-    assert met(modules, text)["name"] == "Refused"
+    assert met(modules, text, None)["name"] == "Refused"
 
 
 FOR_A_PAGE = {
     "missing": NO_REGISTER[0],
     "empty": NO_REGISTER[1],
-    "without end": b" " * (64 << 20) + b"{}",
+    "without end": b" " * (1 << 20) + b"{}",
 }
 
 
@@ -146,10 +169,11 @@ def test_a_lie_is_seen_through_before_anything_is_asked(
     """Without a register nothing is asked, and one without end is not read to its end."""
     details: dict[str, str] = {}
     for name, register in FOR_A_PAGE.items():
-        proxy.changes["/register"] = lambda _, text=register: text  # type: ignore[misc]
+        proxy.changes["/register/w"] = lambda _, text=register: text  # type: ignore[misc]
         phone.open("/s/w")
         details[name] = refusal(phone)
-    assert "more than 65536 KiB" in details["without end"]
+    assert "more than 1024 KiB" in details["without end"]
+    proxy.honest()
 
     for attack in (missing, a_wrong_signature):
         proxy.register(attack)
@@ -184,17 +208,62 @@ def test_a_phone_that_cannot_verify_signatures_itself_is_not_lied_to(
     assert re.search(FIRST_CONTACT_ATTACKS[a_wrong_signature], refusal(phone))
 
 
-@pytest.mark.parametrize("attack", [forked], ids=lambda attack: attack.__name__)
+AS_OF_BEFORE = """async () => {
+  const { update } = await import("/web/device/storage.js");
+  await update((memory) => {
+    const [[origin, { count, head, day }]] = Object.entries(memory.registers);
+    return { ...memory, registers: { [origin]: { count, head, day } } };
+  });
+}"""
+
+
+@pytest.mark.parametrize("key", [SERVER, STRANGER], ids=["by its key", "by another key"])
 def test_a_lie_about_the_past_is_seen_through_later(
-    phone: Watched, proxy: InterceptingProxy, attack: Callable[[Entries], None]
+    phone: Watched, proxy: InterceptingProxy, key: Key
 ) -> None:
+    """With another key, the page fetches the whole register, and the module that reads it."""
+    proxy.register(lambda _: None, key=SERVER)
     answer(phone, "first")
     phone.requests.clear()
-    proxy.register(attack)
+    proxy.register(forked, key=key)
 
     phone.open("/s/w")
 
-    assert LATER_ATTACKS[attack] in refusal(phone)
+    assert LATER_ATTACKS[forked] in refusal(phone)
+    whole = [one.url for one in phone.requests if one.url.endswith("/register")]
+    assert bool(whole) == (key is STRANGER)
+
+
+def test_a_phone_that_was_here_long_ago_answers_and_asks_for_hashes_once(
+    phone: Watched, proxy: InterceptingProxy
+) -> None:
+    filling = {"event": "later", "day": "2026-11-21"}
+    proxy.register(lambda _: None, key=SERVER)
+    answer(phone, "first")
+    proxy.register(lambda entries: entries.extend(dict(filling) for _ in range(200)), key=SERVER)
+    phone.requests.clear()
+
+    answer(phone, "w")
+
+    assert [one.url for one in phone.requests if "/register/hashes/" in one.url]
+    phone.requests.clear()
+    answer(phone, "last")
+    assert not [one.url for one in phone.requests if "/register/hashes/" in one.url]
+
+
+def test_a_phone_of_before_answers_when_its_page_is_renewed(
+    phone: Watched, proxy: InterceptingProxy
+) -> None:
+    """It remembers no head, and reads the whole register once."""
+    proxy.register(lambda _: None, key=SERVER)
+    answer(phone, "first")
+    phone.page.evaluate(AS_OF_BEFORE)
+    phone.requests.clear()
+
+    answer(phone, "w")
+
+    assert [one.url for one in phone.requests if one.url.endswith("/register")]
+    assert memory(phone)["registers"][proxy.url]["key"] == SERVER.author
 
 
 def test_a_survey_that_others_are_not_asked_is_not_asked_here(

@@ -19,12 +19,15 @@ from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadAnswer, BudgetSpent, Refused
 from deniably.device.ledger import Limits
 from deniably.survey.survey import read_survey
+from deniably.trust.heads import head_of
 from deniably_client import Device
 from deniably_client.body import BoundedRetry
 from deniably_client.device import session
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
 from support.every_type import QUESTIONS, somebody, survey_of_everything
-from support.material import Server, register_of, register_text, signed
+from support.intercepting_proxy import listing_text
+from support.keys import key_of
+from support.material import Server, register_of, signed
 
 SURVEY = publish_text(
     """
@@ -36,6 +39,7 @@ questions:
 """
 )
 ANSWERS = {"stolen": "yes", "often": "never"}
+SERVER = key_of(b"server".ljust(32))
 
 Request = tuple[str, str, dict[str, str], bytes]
 
@@ -65,8 +69,10 @@ class Wire:
 
             def do_GET(self) -> None:
                 self.record()
-                if self.path == "/register":
-                    told = wire.register or register_text(register_of(read_survey(wire.definition)))
+                if self.path.startswith("/register/"):
+                    survey = read_survey(wire.definition)
+                    entries = [*register_of(survey).entries]
+                    told = wire.register or listing_text(entries, survey.name, SERVER)
                     self.reply(200, told, {})
                     return
                 etag = wire.etag or json.dumps(publish_digest(wire.definition))
@@ -165,7 +171,7 @@ def test_an_answer_is_randomised_sent_and_receipted(wire: Wire, device: Device) 
     assert receipt.version == SURVEY.digest
     assert receipt.total == SURVEY.total
     assert receipt.author == signed(SURVEY).fingerprint
-    assert receipt.register == register_of(SURVEY).head
+    assert receipt.register == head_of(register_of(SURVEY)).seal
     assert set(json.loads(body)) == {"id", "survey", "values"}
 
 
@@ -282,7 +288,7 @@ def test_a_definition_or_register_without_end_is_not_read_to_its_end(
     wire: Wire, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limits are smaller here; that they are used is what counts."""
-    monkeypatch.setattr("deniably_client.device.REGISTER", 1 << 20)
+    monkeypatch.setattr("deniably_client.device.LARGEST_LISTING", 1 << 20)
     wire.register = b" " * (2 << 20)
     with pytest.raises(Refused, match="more than 1 MiB"):
         device.answer(ANSWERS)

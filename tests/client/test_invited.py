@@ -213,7 +213,7 @@ def test_a_server_that_signs_with_another_key_is_found_out(
 def test_a_register_that_shows_somebody_another_key_is_another_register(
     url: str, server: Server
 ) -> None:
-    """Who saw the true one refuses; who did not has another head to compare."""
+    """Who saw the true one refuses; who did not has another seal to compare."""
 
     def other_key(entries: Entries) -> None:
         entries[0]["invitations"] = new_key().public.text
@@ -223,9 +223,9 @@ def test_a_register_that_shows_somebody_another_key_is_another_register(
         proxy.register(other_key)
         marked = Device(f"{proxy.url}/s/w")
         assert marked.survey == honest.survey
-        assert marked._met[1].head != honest._met[1].head
+        assert marked._met[1].seal != honest._met[1].seal
         memory = Storage()
-        proxy.changes.clear()
+        proxy.honest()
         assert Device(f"{proxy.url}/s/w", memory=memory).survey
         proxy.register(other_key)
         with pytest.raises(Refused, match="rewritten"):

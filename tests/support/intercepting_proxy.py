@@ -9,12 +9,16 @@ from contextlib import contextmanager
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
 import requests
 
 from deniably.core.canonical import canonical, digest
+from deniably.trust.heads import head_of_trees, sign_head
+from deniably.trust.listing import VOLUME, Listing, make_listing
 from deniably.trust.register import NOTHING
+from deniably.trust.signing import Key, new_key
+from deniably.trust.trees import Trees
 
 Entries = list[dict[str, Any]]
 Change = Callable[[bytes], bytes]
@@ -29,6 +33,7 @@ class InterceptingProxy:
     def __init__(self, behind: str) -> None:
         self.changes: dict[str, Change] = {}
         self.asked: list[str] = []
+        self._behind, self._lie = behind, cast("Callable[[str, bytes], bytes] | None", None)
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -37,7 +42,7 @@ class InterceptingProxy:
             def do_GET(self) -> None:
                 proxy.asked.append(f"{self.command} {self.path}")
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                change = proxy.changes.get(self.path)
+                change = proxy.changes.get(self.path) or proxy.lie(self.path)
                 known = () if change else ("If-None-Match",)
                 passed = {
                     name: value
@@ -48,7 +53,7 @@ class InterceptingProxy:
                     self.command, behind + self.path, data=body, headers=passed, timeout=30
                 )
                 content = change(answer.content) if change else answer.content
-                self.send_response(answer.status_code)
+                self.send_response(200 if change else answer.status_code)
                 for name in _KEPT:
                     if name in answer.headers:
                         told = f'"{sha256(content).hexdigest()}"' if change else ""
@@ -73,19 +78,60 @@ class InterceptingProxy:
         """Whether anything was sent."""
         return any(each.startswith("POST") for each in self.asked)
 
-    def register(self, change: Callable[[Entries], object], *, chained: bool = True) -> None:
-        """Show another register from now on: ``change`` edits its entries in place. The
-        hash chain is then computed again, as a lying server would do it."""
+    def register(
+        self, change: Callable[[Entries], object], *, chained: bool = True, key: Key | None = None
+    ) -> None:
+        """Show another register from now on: ``change`` edits its entries in place. The hash chain,
+        the trees and the head are then computed again, as a lying server would do it, and the head
+        is signed with ``key``; with one of the proxy's own unless told."""
+        signing = key or _OWN
 
-        def changed(body: bytes) -> bytes:
-            document = json.loads(body)
-            entries = copy.deepcopy(document["entries"])
+        def lie(path: str, body: bytes) -> bytes:
+            whole = requests.get(f"{self._behind}/register", timeout=30).json()
+            entries = copy.deepcopy(whole["entries"])
             change(entries)
-            if not chained:
-                return canonical({"entries": entries, "head": document["head"]})
-            return canonical(rechained(entries))
+            if path == "/register":
+                shown = {"entries": entries, "head": whole["head"]}
+                return canonical(rechained(entries) if chained else shown)
+            rechained(entries)
+            name = path.rpartition("/")[2]
+            if path.startswith("/register/hashes/"):
+                hashes = [digest(entry) for entry in entries][VOLUME * int(name) :][:VOLUME]
+                return canonical({"hashes": hashes})
+            return listing_text(entries, name, signing, json.loads(body).get("entry"))
 
-        self.changes["/register"] = changed
+        self._lie = lie
+
+    def lie(self, path: str) -> Change | None:
+        """How the answer of a path is changed, where that is the register's and it is another."""
+        if self._lie is None or not path.startswith("/register"):
+            return None
+        lie = self._lie
+        return lambda body: lie(path, body)
+
+    def honest(self) -> None:
+        """Show everything as it is from now on."""
+        self.changes.clear()
+        self._lie = None
+
+
+def listing_text(entries: Entries, name: str, key: Key, otherwise: Any = None) -> bytes:
+    """The listing of a survey in a register of these entries; where they lack the name, that of
+    the entry ``otherwise``, which is none of them. Of two of a name, the map has the first."""
+    trees, mapped = Trees(), set[object]()
+    for entry in entries:
+        published = entry.get("survey") if entry["event"] == "published" else None
+        trees.add(digest(entry), None if published in mapped else published)
+        mapped.add(published)
+    signed = sign_head(head_of_trees(trees, entries[-1]["day"] if entries else None), key)
+    found = [e for e in entries if e.get("survey") == name and e["event"] == "published"]
+    if found:
+        return make_listing(trees, signed, found[0]).text
+    shown = otherwise | {"number": min(otherwise["number"], max(1, len(entries)))}
+    return Listing(shown, signed, trees.blocks, trees.recent, [], trees.map_path(name)).text
+
+
+_OWN = new_key()
 
 
 def rechained(entries: Entries) -> dict[str, Any]:

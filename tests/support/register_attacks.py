@@ -94,7 +94,6 @@ def forked(entries: Entries) -> None:
 
 FIRST_CONTACT_ATTACKS = {
     missing: "the register does not list the survey w",
-    listed_twice: "the register lists 2 surveys of the name w",
     smaller_epsilon: "the register tells others another epsilon",
     smaller_epsilon_of_a_question: "the register tells others another mechanism or epsilon",
     another_mechanism: "the register tells others another mechanism or epsilon",
@@ -106,6 +105,11 @@ FIRST_CONTACT_ATTACKS = {
     no_day: "day is",
 }
 """Attacks that a device detects at its first contact -> what it says."""
+
+WHOLE_ATTACKS = FIRST_CONTACT_ATTACKS | {
+    listed_twice: "the register lists 2 surveys of the name w",
+}
+"""Attacks that are detected by whoever reads the whole register -> what it says."""
 
 LATER_ATTACKS = {
     history_rewritten: "the register's history was rewritten",

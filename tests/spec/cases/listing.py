@@ -166,6 +166,10 @@ def _places() -> Iterator[tuple[Any, ...]]:
         found[1]["number"] = number
         yield f"the number {number!r}", ["Log"], _forced(found)
     yield "a path in the log", ["Log"], _broken(_set("", log_path=[HASH] * 6))
+    hashes = [digest(one) for one in SHORT]
+    hashes[1] = digest([hashes[1], HASH])
+    beneath = _resigned(HONEST | {"recent": hashes, "log_path": [HASH]}, log=log_of(hashes))
+    yield "an entry beneath an entry of the log", ["Log"], beneath
     path = HONEST["map_path"]
     yield "no path in the map", ["Map"], _broken(_set("", map_path=path[:-1]))
     yield "a path in the map and more", ["Map"], _broken(_set("", map_path=[*path, HASH]))
