@@ -40,7 +40,7 @@ questions:
 
 # --- planted faults -------------------------------------------------------------------------------
 
-_MADE = "const text=await record(about(),answers,state.changed);"
+_MADE = "let text=await record(about(),answers,state.changed);"
 _PLANT = "globalThis.told=[...answers].map(String).join();let text=" + _MADE.partition("=")[2]
 _JSON = '{"Content-Type":"application/json",'
 

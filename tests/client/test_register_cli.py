@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import requests
 
-from deniably.trust.signing import fingerprint
+from deniably.core.canonical import canonical, digest
+from deniably.trust.heads import head_of_trees, sign_head
+from deniably.trust.listing import make_listing
+from deniably.trust.signing import fingerprint, new_key
+from deniably.trust.trees import Trees
 from support.commands import Done, call, in_a_process
-from support.intercepting_proxy import Entries, intercepting_proxy
+from support.intercepting_proxy import Entries, intercepting_proxy, listing_text
 from support.material import AUTHOR, Server, survey_named
 
 
@@ -27,13 +32,18 @@ def run(*arguments: str | Path) -> Done:
     return call("register", *arguments)
 
 
-def test_it_lists_every_survey_with_its_author_and_the_head(server: Server) -> None:
+def test_it_lists_every_survey_with_its_author_and_the_seal(server: Server) -> None:
     done = in_a_process("register", f"{server.url}/s/workplace")
 
-    head = requests.get(f"{server.url}/register", timeout=30).json()["head"]
+    head = requests.get(f"{server.url}/register/another", timeout=30).json()["head"]
+    key, _ = head.pop("key"), head.pop("signature")
     assert done.returncode == 0, done.stderr
     assert "entries: 2, all verified" in done.stdout
-    assert head in done.stdout
+    assert f"the seal is\n{digest(head)}\n" in done.stdout
+    assert (
+        f"signed the head that these entries make. The key of the server is\n{fingerprint(key)}"
+        in done.stdout
+    )
     assert done.stdout.count(fingerprint(AUTHOR.author)) == 2
     for survey in (survey_named(), survey_named("another")):
         assert survey.name in done.stdout
@@ -78,6 +88,34 @@ def test_a_forged_register_is_refused(server: Server, chained: bool, why: str) -
 
     assert done.returncode == 1
     assert why in done.stderr or "head" in done.stderr
+
+
+def test_a_server_whose_devices_get_another_head_than_its_entries_make_is_found_out(
+    server: Server,
+) -> None:
+    """A map without one of the names, and then an entry that the log does not have."""
+    whole = requests.get(f"{server.url}/register", timeout=30).json()["entries"]
+    last = whole[-1]["survey"]
+    unmapped = [entry | ({"event": "hidden"} if entry is whole[0] else {}) for entry in whole]
+    trees = Trees()
+    for entry in whole:
+        trees.add(digest(entry), None if entry is whole[0] else entry["survey"])
+    signed = sign_head(head_of_trees(trees, whole[-1]["day"]), new_key())
+    with intercepting_proxy(server.url) as proxy:
+        proxy.changes[f"/register/{last}"] = lambda _: make_listing(trees, signed, whole[-1]).text
+        mapped = run(proxy.url)
+        proxy.changes[f"/register/{last}"] = lambda _: listing_text(unmapped, last, new_key())
+        logged = run(proxy.url)
+        forged = {"signature": "0" * 128}
+        proxy.changes[f"/register/{last}"] = lambda body: canonical(
+            (listing := json.loads(body)) | {"head": listing["head"] | forged}
+        )
+        unsigned = run(proxy.url)
+
+    assert (mapped.returncode, logged.returncode, unsigned.returncode) == (1, 1, 1)
+    assert "It differs in the map of names. Do not answer" in mapped.stderr
+    assert "It differs in the log of entries and in the map of names." in logged.stderr
+    assert "the signature is not this server's" in unsigned.stderr
 
 
 def steering(entries: Entries) -> None:

@@ -15,7 +15,9 @@ from flask.testing import FlaskClient
 from deniably.core.canonical import canonical, digest
 from deniably.core.errors import BadSignature
 from deniably.survey.survey import Survey
-from deniably.trust.register import NOTHING, read_register
+from deniably.trust.heads import head_of
+from deniably.trust.listing import Listing, read_listing
+from deniably.trust.register import NOTHING, check_entry, read_register
 from deniably.trust.signing import Signature
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.storage.store import Store
@@ -249,6 +251,94 @@ def test_nobody_writes_into_the_register(
     )
 
 
+# --- for devices --------------------------------------------------------------------------------
+
+
+def checked(client: FlaskClient, name: str) -> Listing:
+    """The listing of a survey, as a device verifies it."""
+    answer = client.get(f"/register/{name}")
+    assert (answer.status_code, answer.mimetype) == (200, "application/json")
+    assert answer.headers["Cache-Control"] == "no-store"
+    listing = read_listing(answer.data)
+    assert listing.text == answer.data, "canonical, and what a device reads"
+    listing.check(name)
+    return listing
+
+
+def filled(store: Store, count: int) -> list[Survey]:
+    """So many more surveys are published."""
+    surveys = [survey_named(f"filling-{number}") for number in range(count)]
+    for one in surveys:
+        store.publish(one, signed(one))
+    return surveys
+
+
+def test_a_device_gets_its_surveys_entry_proved_however_long_the_register(
+    app: Flask, client: FlaskClient, survey: Survey
+) -> None:
+    store: Store = app.extensions["deniably"]
+    seen = checked(client, "workplace").head
+    filled(store, 131)
+    store.close_survey("workplace")
+    texts, head = store.register()
+    whole = read_register(f'{{"entries":[{",".join(texts)}],"head":"{head}"}}')
+
+    for name in ("workplace", "filling-0", "filling-70", "filling-130"):
+        listing = checked(client, name)
+        check_entry(listing.entry, store.survey(name))
+        assert listing.head == head_of(whole) == store.register_head()
+    assert (seen.count, listing.head.count) == (1, 133)
+    assert len(listing.blocks) == 2
+    assert len(client.get("/register/workplace").data) < 10_000
+
+
+def test_every_process_signs_with_the_same_key_and_sees_what_others_enter(
+    store: Store, database: Path
+) -> None:
+    filled(store, 3)
+    with closing(Store(str(database))) as other:
+        assert other.listing("filling-0").text == store.listing("filling-0").text
+        other.close_survey("filling-0")
+        late = survey_named("late")
+        store.publish(late, signed(late))
+        assert other.listing("late").text == store.listing("late").text
+        assert other.listing("late").head.count == 5
+
+
+def test_hashes_of_old_entries_come_by_the_thousand(
+    app: Flask, client: FlaskClient, survey: Survey
+) -> None:
+    store: Store = app.extensions["deniably"]
+    filled(store, 5)
+    hashes = [digest(entry) for entry in entries(store)]
+
+    assert client.get("/register/hashes/0").json == {"hashes": hashes}
+    for volume in ("1", "999999999999", "9" * 5000, "-1", "x", "0x", "%C2%B2"):
+        assert_problem(client.get(f"/register/hashes/{volume}"), 404, "not-found")
+
+
+@pytest.mark.parametrize("name", ["none", "WORKPLACE", "a%00b", "hashes", "x" * 300])
+def test_a_survey_that_is_not_there_has_no_listing(
+    client: FlaskClient, survey: Survey, name: str
+) -> None:
+    assert_problem(client.get(f"/register/{name}"), 404, "not-found")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("path", ["/register/workplace", "/register/hashes/0"])
+def test_nobody_writes_a_listing(
+    client: FlaskClient, survey: Survey, author: dict[str, str], path: str, method: str
+) -> None:
+    answer = client.open(path, method=method, headers=author)
+    assert_problem(answer, 405, "method-not-allowed")
+
+
+def test_a_listing_has_no_parameters_so_that_it_is_the_same_for_all(
+    client: FlaskClient, survey: Survey
+) -> None:
+    assert_problem(client.get("/register/workplace?after=1"), 400, "bad-parameter")
+
+
 # --- as a page ----------------------------------------------------------------------------------
 
 PAGE = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -273,7 +363,7 @@ def test_the_page_lists_every_survey_for_people(
         "2.20",
         "subset selection, 2 of 5, epsilon 1.10",
         datetime.now(UTC).date().isoformat(),
-        app.extensions["deniably"].register()[1],
+        app.extensions["deniably"].register_head().seal,
         "3 entries",
     ):
         assert text in page.text, text

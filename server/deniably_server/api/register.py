@@ -20,7 +20,6 @@ from deniably_server.web.operation import HTML, Operation
 blueprint = Blueprint("register", __name__)
 
 _MOST_DIGITS = 12
-_MOST_VOLUMES = 1 << 32
 
 
 class RegisterAnswer(TypedDict):
@@ -95,24 +94,31 @@ def listing(name: str) -> Response:
     return Response(current_store().listing(name).text, mimetype=JSON)
 
 
-@blueprint.get("/register/hashes/<int:volume>")
+@blueprint.get("/register/hashes/<volume>")
 @Operation({200: {JSON: HashesAnswer}}, ("not-found",))
-def hashes(volume: int) -> Response:
+def hashes(volume: str) -> Response:
     """Hashes of entries of the register, from number 1024 * volume + 1 on (SPEC section 10).
 
     For devices that saw the register last when one of these entries was the last.
     """
-    found = current_store().register_hashes(volume) if volume < _MOST_VOLUMES else []
+    number = _number(volume)
+    found = [] if number is None else current_store().register_hashes(number)
     if not found:
         raise NotFound("the register has no such entries")
     return Response(canonical({"hashes": found}), mimetype=JSON)
 
 
 def _after() -> int:
-    text = request.args.get("after", "0")
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+    number = _number(request.args.get("after", "0"))
+    if number is None:
         raise BadParameter("“after” is the number of an entry, or 0 for all of them")
-    return int(text)
+    return number
+
+
+def _number(text: str) -> int | None:
+    """A number of entries in a text; None where it is none."""
+    fits = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return int(text) if fits else None
 
 
 @dataclass(frozen=True)
