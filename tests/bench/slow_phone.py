@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, CDPSession, Page
 
 GOAL = 3.0
+GOAL_TIMES = 1.2
+FEW, MANY = 10, 1000  # surveys on one server
 LATENCY = 400  # milliseconds a request
 RATE = 400_000 / 8  # bytes a second
 SLOWDOWN = 4  # of the processor
@@ -49,15 +52,42 @@ def measure(sheet: Sheet) -> None:
             store.publish(survey, new_key().sign(survey.digest))
         store.close()
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        with service.serving([sys.executable, "-m", "deniably_client", "serve"], database) as port:
+        with serving(database) as port:
             for title in ["3 questions"] if sheet.quick else surveys:
                 url = f"http://127.0.0.1:{port}/s/{surveys[title].name}"
                 waits(sheet, title, browser, url)
+        beside_others(sheet, browser, Path(folder))
         browser.close()
 
 
-def waits(sheet: Sheet, title: str, browser: Browser, url: str) -> None:
-    """The first visit, in a browser that has nothing, and the next one."""
+def serving(database: Path) -> AbstractContextManager[int]:
+    return service.serving([sys.executable, "-m", "deniably_client", "serve"], database)
+
+
+def beside_others(sheet: Sheet, browser: Browser, folder: Path) -> None:
+    """The first visit where a server has few surveys, and where it has many."""
+    found: list[tuple[float, float]] = []
+    counts = (FEW, FEW * 10 if sheet.quick else MANY)
+    for count in counts:
+        database = folder / f"{count}.db"
+        with closing(Store(str(database))) as store:
+            for number in range(count):
+                survey = service.survey_named(f"survey-{number}")
+                store.publish(survey, new_key().sign(survey.digest))
+        with serving(database) as port:
+            url = f"http://127.0.0.1:{port}/s/survey-{count // 2}"
+            found.append(waits(sheet, f"3 questions, of {count:,} surveys", browser, url))
+    for what, (few, many) in zip(("seconds", "bytes"), zip(*found, strict=True), strict=True):
+        times = many / few
+        title = f"{what} of {counts[1]:,} surveys, to those of {counts[0]}"
+        sheet.figure(title, f"{times:.2f} times", f"<= {GOAL_TIMES:g}", times <= GOAL_TIMES)
+
+
+def waits(sheet: Sheet, title: str, browser: Browser, url: str) -> tuple[float, float]:
+    """The first visit, in a browser that has nothing, and the next one.
+
+    Returns the seconds and the bytes of the first one.
+    """
     first: list[float] = []
     again: list[float] = []
     sizes: list[int] = []
@@ -78,6 +108,7 @@ def waits(sheet: Sheet, title: str, browser: Browser, url: str) -> None:
     )
     sheet.figure(f"{title}, on the next visit", duration(median(again)))
     sheet.figure(f"{title}, bytes over the wire", f"{scaled(median(sizes)).strip()}B")
+    return found, median(sizes)
 
 
 def sizes_of(line: CDPSession) -> list[int]:

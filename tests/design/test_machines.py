@@ -57,6 +57,15 @@ def test_each_wave_makes_the_register_longer_for_all_who_read_it() -> None:
     assert plan.reports == 101_000_000
 
 
+def test_what_a_device_reads_of_the_register_has_an_end() -> None:
+    """Of older entries it has a hash for each 64 of them."""
+    long, longer = (
+        Machines(1_000_000, replace(ONE_DAY, waves=waves, form=False), ROUND)
+        for waves in (127, 10_000)
+    )
+    assert long.line / long.peak == pytest.approx(longer.line / longer.peak)
+
+
 @given(st.integers(1, 10**10), st.sampled_from(sorted(FIELDWORK)))
 def test_nothing_is_asked_of_a_collector_that_it_has_not(people: int, name: str) -> None:
     plan = Machines(people, FIELDWORK[name])

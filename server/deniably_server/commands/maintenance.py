@@ -69,7 +69,7 @@ def doctor(
         room = store.register_room()
         reports = sum(max(tally.n for tally in store.tally(name).values()) for name in surveys)
     if room < _ROOM:
-        click.echo(f"room left in the register, which every device reads: {100 * room:.1f} %")
+        click.echo(f"room left in the register: {100 * room:.1f} %")
     click.echo(f"whole: {_number(len(surveys), 'survey')}, {_number(reports, 'report')}")
 
 

@@ -26,6 +26,10 @@ LINE = 1000.0
 _DAY, _MONTH = 86_400, 30
 
 
+_LISTED = 126
+"""Other entries whose hashes a listing has, at most."""
+
+
 @dataclass(frozen=True)
 class Prices:
     """Dollars for an hour of a core, a month of a gigabyte on disks, and a gigabyte sent.
@@ -108,10 +112,11 @@ class Machines:
         return self.peak * self._read(self.fieldwork.waves) * 8 / 1e6
 
     def _read(self, surveys: float) -> float:
-        """Bytes that a person reads where the register has so many surveys."""
+        """Bytes that a person reads where the register has so many surveys: of the last 127 entries
+        a listing has the hashes (SPEC 10.2), of those before a few bytes."""
         costs = self.costs
         size = costs.form_size if self.fieldwork.form else costs.device_size
-        return 1000 * size.value + (surveys - 1) * costs.entry.value
+        return 1000 * size.value + min(surveys - 1, _LISTED) * costs.entry.value
 
     @property
     def database(self) -> float:

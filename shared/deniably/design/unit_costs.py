@@ -30,7 +30,7 @@ class UnitCosts:
     form_size: UnitCost = UnitCost("a form, over the wire", 56, "kB")
     device: UnitCost = UnitCost("what a device reads before it answers", 2, "ms of a core")
     device_size: UnitCost = UnitCost("what a device reads, over the wire", 2.3, "kB")
-    entry: UnitCost = UnitCost("a survey in the register, which all read", 230, "bytes")
+    entry: UnitCost = UnitCost("a survey among the last 127 of the register", 40, "bytes")
     report: UnitCost = UnitCost("a report, acknowledged, on SQLite", 0.2, "ms of a core")
     batch: UnitCost = UnitCost("a report in a batch of lines", 0.006, "ms of a core", "service")
     stored: UnitCost = UnitCost("a report on SQLite's disk", 55, "bytes")
