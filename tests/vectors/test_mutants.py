@@ -1143,7 +1143,7 @@ MUTANTS = (
     Mutant(
         "a number that is a text",
         "register.js",
-        'integer(number, "the entry\'s number");',
+        'integer(number, "number");',
         "",
         PROVEN,
         66,
@@ -1151,7 +1151,7 @@ MUTANTS = (
     Mutant(
         "a path of any length",
         "register.js",
-        "log_path.length !== (old ? 6 : 0) ||",
+        "log_path.length === (old ? 6 : 0) &&",
         "",
         PROVEN,
         69,
@@ -1159,7 +1159,7 @@ MUTANTS = (
     Mutant(
         "the entry is not in the log",
         "register.js",
-        "(await folded(hash, log_path, blockSides(number))) !== place ||",
+        "(await folded(hash, log_path, blockSides(number))) === place &&",
         "",
         PROVEN,
         78,
@@ -1167,8 +1167,8 @@ MUTANTS = (
     Mutant(
         "the entry is not in the map",
         "register.js",
-        "(await folded(hash, map_path, await nameSides(name))) !== map",
-        "false",
+        "(await folded(hash, map_path, await nameSides(name))) === map",
+        "true",
         PROVEN,
         71,
     ),

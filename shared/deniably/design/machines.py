@@ -24,8 +24,6 @@ LINE = 1000.0
 """Megabits a second that a machine sends at most."""
 
 _DAY, _MONTH = 86_400, 30
-
-
 _LISTED = 126
 """Other entries whose hashes a listing has, at most."""
 

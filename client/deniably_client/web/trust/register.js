@@ -66,25 +66,21 @@ async function checkListing({ blocks, entry, head: signed, log_path, map_path, r
   const { count, log, map } = head;
   const first = firstRecent(blocks);
   const end = blocks.length && BLOCK;
-  const whole =
+  const number = entry?.number;
+  integer(number, "number");
+  const hash = await digest(entry);
+  const old = number <= first;
+  const place = old ? blocks[Math.floor((number - 1) / BLOCK)] : recent[number - 1 - first];
+  const listed =
     blocks.length === Math.floor(count / BLOCK) &&
     first + recent.length === count &&
     (recent.at(-1) ?? NOTHING) === head.head &&
     (!end || (await root(recent.slice(0, end))) === blocks.at(-1)) &&
-    (await logRoot(blocks, recent.slice(end))) === log;
-  if (!whole) throw new Refused("the register's hashes do not make its head");
-  const number = entry?.number;
-  integer(number, "the entry's number");
-  const hash = await digest(entry);
-  const old = number <= first;
-  const place = old ? blocks[Math.floor((number - 1) / BLOCK)] : recent[number - 1 - first];
-  if (
-    log_path.length !== (old ? 6 : 0) ||
-    (await folded(hash, log_path, blockSides(number))) !== place ||
-    (await folded(hash, map_path, await nameSides(name))) !== map
-  ) {
-    throw new Refused(`the register does not list the survey ${name} by this entry`);
-  }
+    (await logRoot(blocks, recent.slice(end))) === log &&
+    log_path.length === (old ? 6 : 0) &&
+    (await folded(hash, log_path, blockSides(number))) === place &&
+    (await folded(hash, map_path, await nameSides(name))) === map;
+  if (!listed) throw new Refused(`the register does not list the survey ${name} by this entry`);
   return seal;
 }
 
