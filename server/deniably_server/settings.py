@@ -96,7 +96,7 @@ SETTINGS = (
     Setting(
         "room",
         8,
-        "MB of the register, which every device reads and which has room for 64 MiB, that the"
+        "MB of the register, which has room for 64 MiB, that the"
         " surveys of one author's token may take; 0 for any.",
         least=0,
     ),

@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from contextlib import AbstractContextManager, closing
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import service
 from sheet import Sheet, duration, scaled
@@ -55,7 +56,8 @@ def measure(sheet: Sheet) -> None:
         with serving(database) as port:
             for title in ["3 questions"] if sheet.quick else surveys:
                 url = f"http://127.0.0.1:{port}/s/{surveys[title].name}"
-                waits(sheet, title, browser, url)
+                visits = [visit(browser, url, slowed=not sheet.quick) for _ in range(_times(sheet))]
+                told(sheet, title, visits)
         beside_others(sheet, browser, Path(folder))
         browser.close()
 
@@ -65,50 +67,70 @@ def serving(database: Path) -> AbstractContextManager[int]:
 
 
 def beside_others(sheet: Sheet, browser: Browser, folder: Path) -> None:
-    """The first visit where a server has few surveys, and where it has many."""
-    found: list[tuple[float, float]] = []
+    """The first visit where a server has few surveys, and where it has many, in turn."""
     counts = (FEW, FEW * 10 if sheet.quick else MANY)
+    visits: dict[int, list[_Visit]] = {count: [] for count in counts}
+    with ExitStack() as running:
+        urls: dict[int, str] = {}
+        for count in counts:
+            database = folder / f"{count}.db"
+            with closing(Store(str(database))) as store:
+                for number in range(count):
+                    survey = service.survey_named(f"survey-{number}")
+                    store.publish(survey, new_key().sign(survey.digest))
+            port = running.enter_context(serving(database))
+            urls[count] = f"http://127.0.0.1:{port}/s/survey-{count // 2}"
+        for _ in range(_times(sheet)):
+            for count in counts:
+                visits[count].append(visit(browser, urls[count], slowed=not sheet.quick))
     for count in counts:
-        database = folder / f"{count}.db"
-        with closing(Store(str(database))) as store:
-            for number in range(count):
-                survey = service.survey_named(f"survey-{number}")
-                store.publish(survey, new_key().sign(survey.digest))
-        with serving(database) as port:
-            url = f"http://127.0.0.1:{port}/s/survey-{count // 2}"
-            found.append(waits(sheet, f"3 questions, of {count:,} surveys", browser, url))
-    for what, (few, many) in zip(("seconds", "bytes"), zip(*found, strict=True), strict=True):
-        times = many / few
+        told(sheet, f"3 questions, of {count:,} surveys", visits[count])
+    few, many = (visits[count] for count in counts)
+    for what, part in (("seconds", "first"), ("bytes", "size")):
+        times = typical(many, part) / typical(few, part)
         title = f"{what} of {counts[1]:,} surveys, to those of {counts[0]}"
         sheet.figure(title, f"{times:.2f} times", f"<= {GOAL_TIMES:g}", times <= GOAL_TIMES)
 
 
-def waits(sheet: Sheet, title: str, browser: Browser, url: str) -> tuple[float, float]:
-    """The first visit, in a browser that has nothing, and the next one.
+class _Visit(NamedTuple):
+    """Seconds to the first question at the first visit and the next, and bytes at the first."""
 
-    Returns the seconds and the bytes of the first one.
-    """
-    first: list[float] = []
-    again: list[float] = []
-    sizes: list[int] = []
-    for _ in range(1 if sheet.quick else 5):
-        context = browser.new_context(viewport=PHONE, is_mobile=True, has_touch=True)  # type: ignore[arg-type]
-        page = context.new_page()
-        received = sizes_of(line := page.context.new_cdp_session(page))
-        if not sheet.quick:
-            slow_down(line)
-        first.append(first_question(page, url))
-        sizes.append(sum(received))
-        page.wait_for_selector("#survey[data-kept]", state="attached")
-        again.append(first_question(page, url))
-        context.close()
-    found = median(first)
+    first: float
+    again: float
+    size: float
+
+
+def typical(visits: Sequence[_Visit], part: str) -> float:
+    return median(getattr(each, part) for each in visits)
+
+
+def _times(sheet: Sheet) -> int:
+    return 1 if sheet.quick else 5
+
+
+def told(sheet: Sheet, title: str, visits: Sequence[_Visit]) -> None:
+    found = typical(visits, "first")
     sheet.figure(
         f"{title}, first question is shown", duration(found), f"<= {GOAL:g} s", found <= GOAL
     )
-    sheet.figure(f"{title}, on the next visit", duration(median(again)))
-    sheet.figure(f"{title}, bytes over the wire", f"{scaled(median(sizes)).strip()}B")
-    return found, median(sizes)
+    sheet.figure(f"{title}, on the next visit", duration(typical(visits, "again")))
+    size = scaled(typical(visits, "size")).strip()
+    sheet.figure(f"{title}, bytes over the wire", f"{size}B")
+
+
+def visit(browser: Browser, url: str, *, slowed: bool) -> _Visit:
+    """The first visit, in a browser that has nothing, and the next one."""
+    context = browser.new_context(viewport=PHONE, is_mobile=True, has_touch=True)  # type: ignore[arg-type]
+    page = context.new_page()
+    received = sizes_of(line := page.context.new_cdp_session(page))
+    if slowed:
+        slow_down(line)
+    first = first_question(page, url)
+    size = sum(received)
+    page.wait_for_selector("#survey[data-kept]", state="attached")
+    again = first_question(page, url)
+    context.close()
+    return _Visit(first, again, size)
 
 
 def sizes_of(line: CDPSession) -> list[int]:

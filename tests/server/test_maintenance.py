@@ -222,6 +222,20 @@ def test_a_survey_that_the_register_does_not_have_is_reported(filled: str) -> No
     assert "other: the register has no definition of it" in done.output
 
 
+def test_hashes_that_devices_get_and_the_entries_do_not_have_are_reported(filled: str) -> None:
+    damage(
+        filled,
+        "the_register_is_never_changed",
+        "register",
+        f"hash = '{'ab' * 32}' WHERE number = 1",
+    )
+
+    done = run(maintenance.doctor, "--database", filled)
+
+    assert done.exit_code == 1
+    assert "the head for devices differs from its entries in the log of entries" in done.output
+
+
 # --- moving -------------------------------------------------------------------------------------
 
 

@@ -232,7 +232,7 @@ def test_the_doctor_says_when_half_of_the_room_is_taken(
     monkeypatch.setattr("deniably_server.storage.tables.owners.LARGEST_REGISTER", 4 * size)
     assert "room" not in told()
     monkeypatch.setattr("deniably_server.storage.tables.owners.LARGEST_REGISTER", size * 4 // 3)
-    assert "room left in the register, which every device reads: 2" in told()
+    assert "room left in the register: 2" in told()
 
 
 # --- how long a definition may take -------------------------------------------------------------

@@ -48,8 +48,9 @@ def test_what_one_server_publishes_all_ask(start: Start) -> None:
     answers = [server.post(SURVEY, report).status_code for server in (second, first)]
 
     assert answers == [201, 200], "the retry went to the other server"
-    shows = [requests.get(f"{server.url}/register", timeout=30).text for server in (first, second)]
-    assert shows[0] == shows[1]
+    for path in ("/register", "/register/workplace"):
+        shows = [requests.get(server.url + path, timeout=30).text for server in (first, second)]
+        assert shows[0] == shows[1], "also the key that signs"
 
 
 def test_a_database_that_went_away_and_came_back_is_found_again(

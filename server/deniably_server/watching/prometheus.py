@@ -84,7 +84,7 @@ class _Room:
 
     def collect(self) -> Iterable[Metric]:
         """One gauge."""
-        help_ = "Share of the register that is left for surveys; devices read at most 64 MiB of it."
+        help_ = "Share of the register that is left for surveys; it has at most 64 MiB."
         yield GaugeMetricFamily("deniably_register_room_ratio", help_, value=self._room)
 
 
