@@ -29,7 +29,6 @@ from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.engines.readers import Readers
-from deniably_server.storage.register_trees import RegisterTrees
 from deniably_server.storage.tables.invitations import (
     InvitationCounts,
     count_invitations,
@@ -64,6 +63,7 @@ from deniably_server.storage.tables.register import (
     published_by,
     register_page,
 )
+from deniably_server.storage.tables.register_trees import RegisterTrees
 from deniably_server.storage.tables.snapshots import (
     batch_of,
     current,
