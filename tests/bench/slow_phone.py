@@ -93,7 +93,8 @@ def beside_others(sheet: Sheet, browser: Browser, folder: Path) -> None:
 
 
 class _Visit(NamedTuple):
-    """Seconds to the first question at the first visit and the next, and bytes at the first."""
+    """Seconds to the first question at the first visit and the next, and the bytes of the first,
+    with the copy of the page that is kept for use without a network."""
 
     first: float
     again: float
@@ -126,8 +127,8 @@ def visit(browser: Browser, url: str, *, slowed: bool) -> _Visit:
     if slowed:
         slow_down(line)
     first = first_question(page, url)
-    size = sum(received)
     page.wait_for_selector("#survey[data-kept]", state="attached")
+    size = sum(received)
     again = first_question(page, url)
     context.close()
     return _Visit(first, again, size)
