@@ -127,7 +127,8 @@ def visit(browser: Browser, url: str, *, slowed: bool) -> _Visit:
     if slowed:
         slow_down(line)
     first = first_question(page, url)
-    page.wait_for_selector("#survey[data-kept]", state="attached")
+    page.wait_for_selector("#survey[data-settled]", state="attached")
+    page.wait_for_timeout(1000)  # for what the browser has still to say of its requests
     size = sum(received)
     again = first_question(page, url)
     context.close()

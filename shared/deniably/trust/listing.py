@@ -161,7 +161,7 @@ class Listing:
         begun = count - count % BLOCK
         hashes = self._volume(text, begun) if path else self.recent
         at = begun % VOLUME if path else begun - first_recent(self.head.count)
-        rest = hashes[at : at + count % BLOCK] if count % BLOCK else []
+        rest = hashes[at : at + count % BLOCK]
         if log_root(self.blocks[: begun // BLOCK], rest) != seen.log:
             raise BadRegister(
                 f"the register's history was rewritten: its first {count} entries are others than"
