@@ -94,7 +94,7 @@ def beside_others(sheet: Sheet, browser: Browser, folder: Path) -> None:
 
 class _Visit(NamedTuple):
     """Seconds to the first question at the first visit and the next, and the bytes of the first,
-    with the copy of the page that is kept for use without a network."""
+    where each address counts once."""
 
     first: float
     again: float
@@ -129,17 +129,28 @@ def visit(browser: Browser, url: str, *, slowed: bool) -> _Visit:
     first = first_question(page, url)
     page.wait_for_selector("#survey[data-settled]", state="attached")
     page.wait_for_timeout(1000)  # for what the browser has still to say of its requests
-    size = sum(received)
+    size = sum(received.values())
     again = first_question(page, url)
     context.close()
     return _Visit(first, again, size)
 
 
-def sizes_of(line: CDPSession) -> list[int]:
-    """The sizes of what the page receives, as that comes."""
-    received: list[int] = []
+def sizes_of(line: CDPSession) -> dict[str, float]:
+    """What the page receives, by address, as that comes. The page's own copy, which a service worker
+    fetches at some visits, counts once."""
+    received: dict[str, float] = {}
+    urls: dict[str, str] = {}
     line.send("Network.enable")
-    line.on("Network.loadingFinished", lambda one: received.append(one["encodedDataLength"]))
+    line.on(
+        "Network.requestWillBeSent",
+        lambda one: urls.update({one["requestId"]: one["request"]["url"]}),
+    )
+    line.on(
+        "Network.loadingFinished",
+        lambda one: received.setdefault(
+            urls.get(one["requestId"], one["requestId"]), one["encodedDataLength"]
+        ),
+    )
     return received
 
 
