@@ -136,8 +136,8 @@ def visit(browser: Browser, url: str, *, slowed: bool) -> _Visit:
 
 
 def sizes_of(line: CDPSession) -> dict[str, float]:
-    """What the page receives, by address, as that comes. The page's own copy, which a service worker
-    fetches at some visits, counts once."""
+    """What the page receives, by address, as that comes. The page's own copy, which a service
+    worker fetches at some visits, counts once."""
     received: dict[str, float] = {}
     urls: dict[str, str] = {}
     line.send("Network.enable")
