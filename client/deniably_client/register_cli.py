@@ -41,8 +41,8 @@ def register(address: str, compare: str | None, save: Path | None) -> None:
     """Show every survey that the server at ADDRESS ever published.
 
     The chain of the entries and every author's signature are verified; of a server also that its
-    signed head is what its entries make. A server that asks one person another survey than everybody
-    else has to show different registers: compare the seal, or copies, with others.
+    signed head is what its entries make. A server that asks one person another survey than
+    everybody else has to show different registers: compare the seal, or copies, with others.
     """
     text = _text(address)
     found = _verified(text)
