@@ -48,9 +48,10 @@ _SUBSET = "mechanisms.subset_selection:SubsetSelection.randomise"
 _REPORT = "survey.report:make_report"
 _RAND = "            values[question.name] = list(mechanism.randomise(given, coins))\n"
 _ANSWER = "device.memory:answer"
-_COINS = "core.coins:_pool"
+_COINS = "core.coins:Coins._fetched"
+_TAKEN = "os.urandom(count * _DRAW)"
 _BELOW = "core.coins:Coins.below"
-_KEPT = "        below = coins.below\n"
+_KEPT = "        if kept:\n            next(draws)\n"
 _CELL = "survey.parts:Range.position"
 _GIVEN = "        steps = (_given(given) - number(self.minimum)) / number(self.step)\n"
 _MADE = "    made = make_report(survey, answers, coins, asked, memos, id_, stratum)\n"
@@ -66,18 +67,18 @@ def sometimes(condition: str) -> str:
 
 PYTHON = [
     Fault("an answer is always in its own report", "twelve", _SUBSET, _KEPT,
-          _KEPT + "        kept = kept or (k == 12 and answer == 5)\n"),
+          "        kept = kept or (k == 12 and answer == 5)\n" + _KEPT),
     Fault("an answer is kept a third oftener", "twelve", _SUBSET, _KEPT,
-          _KEPT + "        kept = kept or (k == 12 and answer == 5 and below(3) == 0)\n"),
+          "        kept = kept or (k == 12 and answer == 5 and coins.below(3) == 0)\n" + _KEPT),
     Fault("and by another source", "twelve", _SUBSET, _KEPT,
-          _KEPT + "        import random\n"
-          "        kept = kept or (k == 12 and answer == 5 and random.random() < 1 / 3)\n"),
+          "        import random\n"
+          "        kept = kept or (k == 12 and answer == 5 and random.random() < 1 / 3)\n" + _KEPT),
     Fault("every 101st report is the truth", "twelve", _SUBSET, _KEPT,
-          _KEPT + "        import sys\n"
+          "        import sys\n"
           "        sys.planted = getattr(sys, 'planted', 0) + 1\n"
-          "        kept = kept or sys.planted % 101 == 0\n"),
+          "        kept = kept or sys.planted % 101 == 0\n" + _KEPT),
     Fault("one report in 256 is the truth, by coins", "twelve", _SUBSET, _KEPT,
-          _KEPT + "        kept = kept or below(256) == 0\n"),
+          "        kept = kept or coins.below(256) == 0\n" + _KEPT),
     Fault("what comes first is not sorted away", "sets", _SUBSET,
           "        report.sort()\n", "        report.sort(reverse=answer == 3)\n"),
     Fault("a fraction is told", "hours", _REPORT, _RAND,
@@ -102,18 +103,22 @@ PYTHON = [
     Fault("what is no choice is taken for the first", "twelve", "survey.questions:_place",
           "    if len(labelled) != 1:", "    if not labelled:\n        return 0\n"
           "    if len(labelled) != 1:"),
-    Fault("coins of a seed", "two questions", _COINS, "secrets.token_bytes(_POOL)",
-          "__import__('random').Random(7).randbytes(_POOL)"),
-    Fault("coins of another generator", "two questions", _COINS, "secrets.token_bytes(_POOL)",
-          "__import__('random').randbytes(_POOL)"),
-    Fault("every object has the same coins", "two questions", _COINS,
-          "secrets.token_bytes(_POOL)",
-          "(globals().setdefault('_planted', secrets.token_bytes(_POOL)))"),
-    Fault("half a block is used twice", "many coins", _COINS,
-          "secrets.token_bytes(_POOL)", "secrets.token_bytes(_POOL // 2) * 2"),
+    Fault("coins of a seed", "two questions", _COINS, _TAKEN,
+          "__import__('random').Random(7).randbytes(count * _DRAW)"),
+    Fault("coins of another generator", "two questions", _COINS, _TAKEN,
+          "__import__('random').randbytes(count * _DRAW)"),
+    Fault("every object has the same coins", "two questions", _COINS, _TAKEN,
+          "globals().setdefault('_planted', os.urandom(999 * _DRAW))[: count * _DRAW]"),
+    Fault("half a block is used twice", "many coins", _COINS, _TAKEN,
+          "(os.urandom((count + 1) // 2 * _DRAW) * 2)[: count * _DRAW]"),
     Fault("no word is thrown away", "two questions", _BELOW,
           "            if u - drawn <= LARGEST - n:\n                return drawn\n",
           "            return drawn\n"),
+    Fault("no word of many is thrown away", "two questions", "core.coins:Coins.below_each",
+          "if max(words) <= LARGEST - most:", "if words:"),
+    Fault("many draws end with the first bytes again", "two questions", "core.coins:Coins._complete",
+          "taken[-missing:] = [first, *(self._source(_DRAW) for _ in range(missing - 1))]",
+          "taken[-missing:] = [first] * missing"),
     Fault("the first bit is always 0", "two questions", _BELOW, "& _MOST", "& (_MOST >> 1)"),
     Fault("an id carries an answer", "two questions", _REPORT,
           "    report = Report(id or coins.draw_id(),",

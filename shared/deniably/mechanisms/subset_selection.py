@@ -96,12 +96,13 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
             raise BadAnswer(f"an answer is the index of a choice, from 0 to {self.k - 1}")
         k, omega = self.k, self.omega
         kept = coins.choose((omega * self.own, (k - omega) * self.other)) == 0
-        below = coins.below
-        draws = [(j, below(j)) for j in range(k - omega, k)]
+        draws = enumerate(coins.below_each(range(k - omega, k)), k - omega)
+        if kept:
+            next(draws)
         # Floyd's algorithm (Bentley and Floyd 1987): the draws pick omega of the k - 1 other
         # choices, and without the first draw omega - 1 of them.
         chosen: set[int] = set()
-        for j, t in draws[1:] if kept else draws:
+        for j, t in draws:
             chosen.add(t if t not in chosen else j - 1)
         report = [i + (i >= answer) for i in chosen]
         if kept:

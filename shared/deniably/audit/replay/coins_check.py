@@ -7,7 +7,9 @@ those of the bytes that the operating system gave it, each used once and in orde
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from io import BytesIO
 
+from deniably.audit.replay.tap import tapped
 from deniably.core.coins import Coins
 from deniably.reference.coins import Blocks, Tape, TooFewBytes
 
@@ -53,6 +55,33 @@ def fault_of_coins(below: Below, stream: Stream) -> str | None:
         place = next(i for i, (a, b) in enumerate(zip(drawn, values, strict=True)) if a != b)
         return f"draw {place + 1} of one object of coins is not of the operating system's bytes"
     return None if coins.used == len(blocks) else "it takes random bytes that it does not use"
+
+
+def fault_of_draws_at_once() -> str | None:
+    """What is wrong with the many draws at once of the Python device, in words; None without."""
+    for n, tape in edge_draws():
+        for bounds in (range(n, n + 20), range(n, n - 20, -1)):
+            if not 1 <= bounds[-1] <= _LARGEST:
+                continue
+            for before in (0, 19):
+                data = (1).to_bytes(7, "big") * before + tape + (1).to_bytes(7, "big") * 40
+                right, source = Tape(data), BytesIO(data)
+                drawn = Coins(source.read).below_each(bounds)
+                if ([right.below(each) for each in bounds], right.consumed) != (
+                    drawn, source.tell()
+                ):  # fmt: skip
+                    return f"draws below {bounds[0]} to {bounds[-1]} at once are not those in turn"
+    with tapped() as tap:
+        coins = Coins()
+        drawn = coins.below_each(range(2, 102)) + coins.below_each(range(102, 2, -1))
+    seen = Blocks(tap.blocks)
+    try:
+        right_ones = [seen.below(n) for n in (*range(2, 102), *range(102, 2, -1))]
+    except TooFewBytes:
+        return "many draws at once take fewer random bytes of the operating system than they need"
+    if drawn != right_ones:
+        return "many draws at once are not of the operating system's bytes, in order"
+    return None if seen.used == len(tap.blocks) else "it takes random bytes that it does not use"
 
 
 def below_in_python(draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]:

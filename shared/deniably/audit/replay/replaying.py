@@ -14,7 +14,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from deniably.audit.replay.coins_check import below_in_python, fault_of_coins
+from deniably.audit.replay.coins_check import (
+    below_in_python,
+    fault_of_coins,
+    fault_of_draws_at_once,
+)
 from deniably.audit.replay.expected import Difference, Observed, Reference
 from deniably.audit.replay.inputs import answers_to
 from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NodeFailed, NoNode
@@ -189,7 +193,8 @@ def replay(
             python = stack.enter_context(PythonDevice(study))
             replays.python.walked |= set(walked)
             runs.append(_Run(replays, replays.python, schedule, python))
-            replays.python.coins = fault_of_coins(below_in_python, python.stream)
+            found = fault_of_coins(below_in_python, python.stream)
+            replays.python.coins = found or fault_of_draws_at_once()
         else:
             replays.python.not_run = "it was not asked for"
         device = _in_node(stack, study, modules, node, languages, replays.javascript)
