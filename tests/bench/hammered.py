@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
+from processes import process_tree
 from service import fill, process_serving
 from sheet import Sheet, duration
 
@@ -146,14 +147,6 @@ def watched(pid: int) -> Iterator[Memory]:
     finally:
         over.set()
         thread.join()
-
-
-def process_tree(pid: int) -> list[int]:
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
-    return [pid, *(each for child in children for each in process_tree(int(child)))]
 
 
 def _memory_of(pid: int) -> int:

