@@ -101,8 +101,15 @@ class Application:
 def main() -> None:
     held = socket.create_server(("127.0.0.1", 0), backlog=1024)
     print(f"Bare ASGI listens on http://127.0.0.1:{held.getsockname()[1]}", flush=True)
-    config = Config(Application(sys.argv[1]), lifespan="off", log_level="critical", http="httptools",
-                    loop="asyncio", access_log=False, server_header=False)  # fmt: skip
+    config = Config(
+        Application(sys.argv[1]),
+        http="httptools",
+        loop="asyncio",
+        lifespan="off",
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+    )
     Server(config).run([held])
 
 

@@ -100,10 +100,17 @@ def beside_bare(sheet: Sheet, how: str, parts: Parts) -> float:
     each = [f"SELECT {one}, count(*) FROM read_parquet(?) GROUP BY {one}" for one in names]
     least = [query for one, query in zip(names, each, strict=True) if "__" not in one]
     least.append(f"SELECT {sums} FROM read_parquet(?)")
+    one_scan = (
+        f"SELECT count(*), {', '.join(f'sum({name})' for name in names)} FROM read_parquet(?)"
+    )
     ours, times, more = list[float](), list[float](), list[float]()
+    scans, frames = list[float](), list[float]()
     with closing(module.connect()) as connection, duckdb() as engine:
         for number in range(2 if sheet.quick else 6):
-            bare, shortest = (asked(connection, one, parts) for one in (each, least))
+            bare, shortest, scan = (
+                asked(connection, one, parts) for one in (each, least, [one_scan])
+            )
+            frame = summed_by_polars(parts)
             start = perf_counter()
             tally_set(parts, engine)
             seconds = perf_counter() - start
@@ -111,12 +118,25 @@ def beside_bare(sheet: Sheet, how: str, parts: Parts) -> float:
                 ours.append(seconds)
                 times.append(seconds / bare)
                 more.append(seconds / shortest)
+                scans.append(seconds / scan)
+                frames.append(seconds / frame)
     sheet.figure(f"tally, {how}", duration(median(ours)))
     found = median(times)
     sheet.figure("  times the bare group by of each column", f"{found:.2f}", f"<= {GOAL_TIMES}",
                  found <= GOAL_TIMES)  # fmt: skip
     sheet.figure("  times a bare sum of each 0 and 1, no report checked", f"{median(more):.2f}")
+    sheet.figure("  times one scan that sums every column", f"{median(scans):.2f}")
+    sheet.figure("  times the same sums by Polars", f"{median(frames):.2f}")
     return median(ours)
+
+
+def summed_by_polars(parts: Parts) -> float:
+    """How long Polars takes to sum every column."""
+    import polars
+
+    start = perf_counter()
+    polars.scan_parquet(list(map(str, parts.files))).sum().collect()
+    return perf_counter() - start
 
 
 def asked(connection: Any, queries: list[str], parts: Parts) -> float:

@@ -1,4 +1,4 @@
-"""Several servers on one PostgreSQL: what they store together, and how long they wait for locks.
+"""Several servers on one PostgreSQL: what they store together, and what they wait for meanwhile.
 
 The writers of the servers run in processes of their own, without HTTP: so two cores are enough to
 see the database. Each keeps a few reports waiting, as connections would, and goes on once they are
@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from itertools import cycle, islice
 from pathlib import Path
@@ -36,6 +36,8 @@ CONNECTIONS = 16
 SLOW_DISK = 0.02
 """Seconds that a commit waits for the disk, where it is a slow one: PostgreSQL's commit_delay."""
 _LOOK_SECONDS = 0.01
+_SHOWN = 3
+"""Events that are waited for longest."""
 _MADE = 2_000
 _NAME = "servers"
 
@@ -50,10 +52,16 @@ class Work(NamedTuple):
 
 
 class Together(NamedTuple):
-    """What servers did together, and the share of their time in which they waited for locks."""
+    """What servers did together, and the shares of their time in which they waited, by the type and
+    event of PostgreSQL's ``pg_stat_activity``, the largest first."""
 
     works: Sequence[Work]
-    waiting: float
+    waits: Mapping[str, float]
+
+    @property
+    def waiting(self) -> float:
+        """The share of the time in which they waited for locks."""
+        return sum(share for event, share in self.waits.items() if event.startswith("Lock "))
 
     @property
     def commits(self) -> float:
@@ -90,6 +98,8 @@ def _show(sheet: Sheet, size: int, found: Together, first: Together) -> None:
     times = found.reports / first.reports
     sheet.figure(f"{servers}, reports", f"{rate(found.reports)} ({times:.2f})")
     sheet.figure(f"{servers}, their processors, a report", duration(found.cpu))
+    for event, part in list(found.waits.items())[:_SHOWN]:
+        sheet.figure(f"{servers}, time waiting for {event}", f"{part:.1%}")
     name, share = f"{servers}, time waiting for locks", f"{found.waiting:.1%}"
     if size == max(SERVERS):
         sheet.figure(name, share, f"< {GOAL_WAITING:.0%}", found.waiting < GOAL_WAITING)
@@ -111,27 +121,34 @@ def drive(sheet: Sheet, address: str, size: int, seconds: float) -> Together:
                 assert each.stdin
                 each.stdin.write(f"{seconds}\n")
                 each.stdin.flush()
-            waiting = _waiting(address, size, seconds)
+            waits = _waits(address, size, seconds)
             works = [Work(*json.loads(_line(each))) for each in servers]
         stored = sum(each.reports for each in works) + size  # and the first of each
         assert store.tally(survey.name) == store.recount(survey.name)
         assert store.reports(survey.name) == stored, "an acknowledged report is not counted"
-    return Together(works, waiting)
+    return Together(works, waits)
 
 
-def _waiting(address: str, size: int, seconds: float) -> float:
-    """The share of the writers' time in which they wait for locks, by looks."""
-    looks = waits = 0
+def _waits(address: str, size: int, seconds: float) -> dict[str, float]:
+    """The shares of the writers' time in which they wait for each event, by looks.
+
+    A writer that waits for its server (Client) has nothing to do, or its server is at work.
+    """
+    looks, found = 0, Counter[str]()
     with closing(Postgres(address).connect()) as database:
         until = time.perf_counter() + seconds
         while time.perf_counter() < until:
-            (found,) = database.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                " AND datname = current_database()"
-            ).fetchone()
-            looks, waits = looks + 1, waits + found
+            found.update(
+                event
+                for (event,) in database.execute(
+                    "SELECT wait_event_type || ' ' || wait_event FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                    " AND state <> 'idle' AND wait_event IS NOT NULL"
+                ).fetchall()
+            )
+            looks += 1
             time.sleep(_LOOK_SECONDS)
-    return float(waits) / (looks * size)
+    return {event: count / (looks * size) for event, count in found.most_common()}
 
 
 @contextmanager

@@ -175,7 +175,8 @@ def ingest(sheet: Sheet, folder: Path) -> None:
     store.close()
     ours = [sys.executable, "-m", "deniably_client", "serve", *BEHIND_A_PROXY]
     bare, asgi = (
-        [sys.executable, str(Path(__file__).with_name(name))] for name in ("bare.py", "bare_asgi.py")
+        [sys.executable, str(Path(__file__).with_name(name))]
+        for name in ("bare.py", "bare_asgi.py")
     )
     with (
         process_serving(ours, database) as our_server,
