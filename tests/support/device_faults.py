@@ -116,7 +116,7 @@ PYTHON = [
           "            return drawn\n"),
     Fault("no word of many is thrown away", "two questions", "core.coins:Coins.below_each",
           "if max(words) <= LARGEST - most:", "if words:"),
-    Fault("many draws end with the first bytes again", "two questions", "core.coins:Coins._complete",
+    Fault("many draws end with the first bytes", "two questions", "core.coins:Coins._complete",
           "taken[-missing:] = [first, *(self._source(_DRAW) for _ in range(missing - 1))]",
           "taken[-missing:] = [first] * missing"),
     Fault("the first bit is always 0", "two questions", _BELOW, "& _MOST", "& (_MOST >> 1)"),
