@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from deniably.core.errors import NoFigure as NoFigure
     from deniably.core.errors import NoResults as NoResults
     from deniably.design.plan_table import plan_survey as plan_survey
-    from deniably.results.results import Results as Results
-    from deniably.results.results import estimate as estimate
+    from deniably.exhibits.results_table import Results as Results
+    from deniably.exhibits.results_table import estimate as estimate
     from deniably.simulation.people import People as People
     from deniably.simulation.people import read_people as read_people
     from deniably.simulation.reports import Reports as Reports
@@ -67,13 +67,13 @@ _HOMES = {
     "randomise": "simulation.reports",
     "randomise_answers": "survey.report",
     "tally": "simulation.reports",
-    "estimate": "results.results",
+    "estimate": "exhibits.results_table",
     "open": "workbench.opening",
     "regress": "workbench.models.regress",
     "Survey": "survey.survey",
     "People": "simulation.people",
     "Reports": "simulation.reports",
-    "Results": "results.results",
+    "Results": "exhibits.results_table",
     "Design": "workbench.models.randomised",
     "Study": "workbench.study",
     "Regression": "workbench.models.regression",

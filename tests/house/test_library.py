@@ -19,7 +19,7 @@ import pytest
 import requests
 
 import deniably as dn
-from deniably.results.results import as_results
+from deniably.exhibits.results_table import as_results
 from deniably.results.rows import COLUMNS
 from deniably.simulation import people_table
 from deniably.simulation.reports import simulate

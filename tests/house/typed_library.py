@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from deniably.authoring.checking import Checked
     from deniably.design.plan_table import Planned
     from deniably.estimation.tally import Tally
+    from deniably.exhibits.table import Findings
     from deniably.results.drawing.paper import Svg
     from deniably.results.drawing.png import Png
     from deniably.survey.report import Report
-    from deniably.workbench.findings import Findings, Passage, Subgroups
+    from deniably.workbench.findings import Passage, Subgroups
 
     survey = dn.load_survey("workplace.yaml")
     people = dn.simulate_people(survey, 1000)

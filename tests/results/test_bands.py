@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from deniably.estimation.intervals import population_interval, within_each_other
 from deniably.estimation.tally import Tally, tally
+from deniably.exhibits.results_table import estimate
 from deniably.results.document import YesNoResult
-from deniably.results.results import estimate
 from deniably.results.rows import rows
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey

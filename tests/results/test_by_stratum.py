@@ -16,6 +16,7 @@ from deniably.authoring.compiling import compile_survey
 from deniably.core.errors import Incomparable
 from deniably.estimation.difference import holm
 from deniably.estimation.tally import Tally, from_cells, tally
+from deniably.exhibits.stratum_exhibit import apart_rows, differences, finding, pictures
 from deniably.results.by_stratum import (
     COLUMNS,
     ApartResult,
@@ -27,7 +28,6 @@ from deniably.results.comparison import Side, choice_apart, mean_apart
 from deniably.results.document import VectorResult
 from deniably.results.drawing import digits
 from deniably.results.result import result
-from deniably.results.stratum_drawing import apart_rows, cards, differences, finding
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from support.seeded import seeded_coins
@@ -265,9 +265,8 @@ def test_only_what_the_tests_show_is_called_different(drawn: list[tuple[float, f
 
 def test_means_are_compared_in_their_unit() -> None:
     found = of("hours")
-    (card,) = cards(found)
+    _, apart = pictures(found)
 
     assert "The mean is higher in south than in east" in finding(found)
     assert f"{digits.NARROW}h" in finding(found)
-    assert card.differences is not None
-    assert "points" not in card.differences.source
+    assert "points" not in apart.html().source

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deniably.exhibits.paper import MOST_ROWS, fewer, left_out
 from deniably.results.drawing import axes
 from deniably.results.drawing.digits import NARROW, Reading
 from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin
@@ -24,7 +25,6 @@ from deniably.results.drawing.paper_table import PaperTable
 from deniably.results.drawing.paper_trends import Panel, PaperTrends
 from deniably.results.drawing.plot import Area, AreaMap, MapSide
 from deniably.results.drawing.row import Row, banded, mean_row, share_row
-from deniably.results.papers import MOST_ROWS, fewer, left_out
 
 LABELS = st.text(min_size=1, max_size=500) | st.sampled_from(
     [

@@ -13,12 +13,17 @@ import pytest
 
 from deniably.authoring.compiling import compile_survey
 from deniably.core.errors import Incomparable
-from deniably.core.languages.html import Html
 from deniably.estimation.difference import holm, trend_of_shares
 from deniably.estimation.tally import tally
+from deniably.exhibits.wave_exhibit import (
+    change_text,
+    finding,
+    numbers,
+    pictures,
+    visible_change,
+)
 from deniably.results.comparison import Side, choice_apart, mean_apart
 from deniably.results.result import result
-from deniably.results.wave_drawing import card, change_text, finding, numbers, visible_change
 from deniably.results.waves import Wave, WaveQuestion, WavesResult, wave_rows, waves_result
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.simulation.bulk.uniform import drawn_from
@@ -143,43 +148,44 @@ def test_no_word_of_a_trend_unless_an_adjusted_test_shows_one(seed: int) -> None
     for one in found["questions"]:
         series = [*([one["mean"]] if one["mean"] else []), *one["choices"]]
         shown = [each["change"]["adjusted_p_value"] < 0.05 for each in series if each["change"]]
-        drawn = card(one)
-        pictures = [drawn.picture or Html(), *(one for _, one in drawn.answers)]
-        texts = [drawn.finding, drawn.change, *(one.source for one in pictures)]
+        drawn = list(pictures(one))
+        texts = [finding(one), *(note for picture in drawn for note in picture.notes)]
+        texts += [picture.html().source for picture in drawn]
         words = TREND.search(re.sub(r'class="[^"]*"', "", " ".join(texts)))
         assert bool(words) == any(shown)
         if not any(shown):
-            assert "no change is shown" in drawn.finding.lower()
+            assert "no change is shown" in finding(one).lower()
 
 
 def test_the_picture_the_sentence_and_the_table_give_the_same_figures(
     steady: tuple[list[Wave], WavesResult],
 ) -> None:
     asked = question(steady[1], "hit")
-    drawn = card(asked)
-    assert drawn.picture
+    (picture,) = pictures(asked)
+    drawn = picture.html().source
 
-    values = re.findall(r'class="val"[^>]*>([^<]+)<', drawn.picture.source)
-    spoken = re.findall(r"wave \d (\d+\u202f%) \(", drawn.picture.source)
+    values = re.findall(r'class="val"[^>]*>([^<]+)<', drawn)
+    spoken = re.findall(r"wave \d (\d+\u202f%) \(", drawn)
     assert values == spoken
     assert len(values) == 3
     for line, value in zip(numbers(asked), values, strict=True):
         assert abs(float(line[1]) - float(value.removesuffix("\u202f%"))) <= 0.5
     assert "p\u00a0=\u00a0" in change_text(asked["choices"][0])
-    assert drawn.picture.source.count("<rect") == 3 * 4, "three bands and a line for each wave"
-    assert "style=" not in drawn.picture.source
-    assert "viewBox" not in drawn.picture.source
+    assert drawn.count("<rect") == 3 * 4, "three bands and a line for each wave"
+    assert "style=" not in drawn
+    assert "viewBox" not in drawn
 
 
 def test_answers_of_a_scale_have_small_pictures_on_one_scale(
     steady: tuple[list[Wave], WavesResult],
 ) -> None:
-    drawn = card(question(steady[1], "sleep"))
+    *_, small = pictures(question(steady[1], "sleep"))
+    labels, *answers = zip(
+        *re.findall(r"<h4>(.*?)</h4>(.*?)</div>", small.html().source, re.S), strict=True
+    )
 
-    assert [label for label, _ in drawn.answers] == ["Badly", "So so", "Well"]
-    ticks = [
-        re.findall(r'<text x="0"[^>]*>([^<]+)<', picture.source) for _, picture in drawn.answers
-    ]
+    assert labels == ("Badly", "So so", "Well")
+    ticks = [re.findall(r'<text x="0"[^>]*>([^<]+)<', picture) for picture in answers[0]]
     assert ticks[0] == ticks[1] == ticks[2]
     assert ticks[0][0] == "0\u202f%", "from nought"
 

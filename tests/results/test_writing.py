@@ -19,7 +19,7 @@ from deniably.results.writing.publication import Publication
 from deniably.results.writing.randomisers import randomiser
 from deniably.results.writing.references import SOURCES
 from deniably.survey.survey import Survey, as_survey
-from results.test_agreement import SURVEY, results
+from exhibits.test_agreement import SURVEY, results
 from support.every_type import QUESTIONS, survey_of_everything
 from support.whole_surveys import SURVEYS, number, one_of, survey
 

@@ -15,9 +15,10 @@ from flask.testing import FlaskClient
 import deniably as dn
 from deniably.core.errors import BadAnswer
 from deniably.estimation.tally import tally
-from deniably.results.cards import cards
+from deniably.exhibits.cards import cards
+from deniably.exhibits.paper import paper
+from deniably.exhibits.question_exhibit import exhibit
 from deniably.results.document import SurveyResult
-from deniably.results.papers import paper
 from deniably.results.result import result
 from deniably.results.writing.sentences import sentence
 from deniably.simulation.people import read_people
@@ -185,14 +186,14 @@ def test_where_nobody_was_asked_the_sentence_says_that_it_cannot_be_told() -> No
     assert not card.line.drawn
     assert not any("Again?" in picture.source for picture in card.pictures), "no picture of them"
     assert "too few to say what those answered who were asked" in sentence(document, "again")
-    assert paper(document, "again")
+    assert paper(exhibit(document, "again"))
 
 
 def test_a_paper_says_of_whom_a_share_is(closed: Survey, client: FlaskClient) -> None:
     document = msgspec.json.decode(client.get(RESULTS).data, type=SurveyResult)
 
     said = sentence(document, "again")
-    rows = [row.label for part in paper(document, "again").parts for row in part.rows]  # type: ignore[union-attr]
+    rows = [row.label for part in paper(exhibit(document, "again")).parts for row in part.rows]  # type: ignore[union-attr]
 
     assert said.startswith("Of those who were asked, an estimated ")
     assert "of all respondents were asked" in said

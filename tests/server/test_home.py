@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import publish_text
-from deniably.results.cards import cards
+from deniably.exhibits.cards import cards
 from deniably.results.drawing import axes, digits, strip
 from deniably.results.result import result
 from deniably.survey.guessing_rates import guessing, rate_text

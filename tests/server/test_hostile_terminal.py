@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from deniably.authoring.compiling import publish_text
+from deniably.exhibits.results_table import estimate
 from deniably.lab import board_page
 from deniably.lab.board_words import DossierPart, Summary
-from deniably.results.results import estimate
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tally_file import tally_text

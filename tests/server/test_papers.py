@@ -15,9 +15,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably.exhibits.results_table import as_results
 from deniably.results.drawing import digits
 from deniably.results.drawing.digits import NARROW
-from deniably.results.results import as_results
 from deniably_server.api.results import current_results
 from deniably_server.storage.store import Store
 from support.cases import for_each

@@ -37,7 +37,7 @@ from deniably.core.languages.spreadsheet import csv_table, spreadsheet_text
 from deniably.core.languages.stata import Stata
 from deniably.core.steering import one_line, printable
 from deniably.core.table import Table
-from deniably.results.results import estimate
+from deniably.exhibits.results_table import estimate
 from deniably.survey.survey import Survey
 from deniably.workbench.files.folder import write_folder
 from deniably.workbench.report_set import ReportSet

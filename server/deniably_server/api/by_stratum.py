@@ -2,112 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from flask import Blueprint, Response, render_template, request
+from flask import render_template, request
 
+from deniably.core.counting import counted, people
 from deniably.core.errors import Incomparable
-from deniably.core.languages.spreadsheet import csv_table
-from deniably.results import comparison_papers, side_drawing, stratum_drawing
-from deniably.results.among_asked import of_whom
+from deniably.exhibits import stratum_exhibit
+from deniably.exhibits.exhibit import stated
 from deniably.results.by_stratum import (
-    COLUMNS,
     FEWEST,
     ByStratumResult,
     by_stratum,
-    by_stratum_rows,
 )
-from deniably.results.drawing.paper import Paper
-from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.side_by_side import has_figures
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label
-from deniably.survey.strata import Stratum, query_of
+from deniably.survey.strata import Stratum, query_of, stratum_text
 from deniably.survey.survey import Survey
-from deniably_server.api.analysts import or_ask_for_a_token
-from deniably_server.api.costly import costly
+from deniably_server.api.exhibits import Kind, Lead, Shown, Ways, blueprint_of
 from deniably_server.api.fine_parameters import LEVEL, confidence
-from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.kept_documents import once
-from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import as_attachment
+from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
-    query_of_view,
     same_in_form,
     shown_parts,
     subgroups_by,
     wanted_subgroup,
 )
-from deniably_server.api.visibility import RESULTS, VisibleSurvey, visible_survey
+from deniably_server.api.visibility import VisibleSurvey, visible_survey
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
-from deniably_server.web.answer import json_answer
-from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, QueryParameters
+from deniably_server.web.operation import NAMED, QueryParameters
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
-blueprint = Blueprint("by_stratum", __name__)
-
 _BY = {**NAMED, "description": "The key of the strata whose values are compared, such as site."}
 _ASKED: QueryParameters = {"question!": NAMED, "by!": _BY, **LEVEL}
 _PAGE: QueryParameters = {"question": NAMED, "by": _BY, **LEVEL}
-
-
-@blueprint.get("/api/surveys/<name>/strata")
-@Operation({200: {JSON: ByStratumResult}}, RESULTS, query=_ASKED, strata=True)
-@costly("tallies")
-def strata_as_json(name: str) -> Response:
-    """The figures of a question for each value of a key of the strata, with tests of every two.
-
-    Values of other keys as parameters fix these.
-    """
-    return json_answer(_current(name))
-
-
-@blueprint.get("/api/surveys/<name>/strata.csv")
-@Operation({200: {CSV: None}}, RESULTS, query=_ASKED, headers=("Content-Disposition",), strata=True)
-@costly("tallies")
-def strata_as_csv(name: str) -> Response:
-    """The strata for a spreadsheet, with a row for each figure and for each difference."""
-    found = _current(name)
-    return as_attachment(csv_table(COLUMNS, by_stratum_rows(found)), _file(found))
-
-
-@blueprint.get("/api/surveys/<name>/strata.svg")
-@Operation(
-    {200: {SVG: None}},
-    RESULTS,
-    query={**_ASKED, **WIDTH},
-    headers=("Content-Disposition",),
-    strata=True,
-)
-@costly("tallies")
-def strata_as_svg(name: str) -> Response:
-    """The strata as a figure for a paper: a file that needs nothing else."""
-    width, found = wanted_width(), _current(name)
-    return figure_file(_paper(found), width, _file(found))
-
-
-@blueprint.get("/surveys/<name>/strata")
-@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
-@or_ask_for_a_token
-@or_say_why_hidden
-def strata_page(name: str) -> ResponseReturnValue:
-    """The strata as a page; without a question and a key, a page to choose them."""
-    return _or_choose(name, _page)
-
-
-@blueprint.get("/surveys/<name>/strata/figure")
-@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
-@or_ask_for_a_token
-@or_say_why_hidden
-def strata_figure_page(name: str) -> ResponseReturnValue:
-    """The figure of the strata in both widths, as files to save, and in words."""
-    return _or_choose(name, _figure_page)
 
 
 def comparable_keys(found: VisibleSurvey, fixed: Stratum) -> dict[str, list[str]]:
@@ -132,8 +67,8 @@ def strata_links(keys: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     ]
 
 
-def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseReturnValue:
-    """The page of a question and a key, or one to choose them."""
+def _choose(name: str) -> ResponseReturnValue | None:
+    """A page to choose a question and a key, unless the request has chosen them."""
     found = visible_survey(name)
     if not request.args.keys() >= {"question", "by"}:
         return _chooser(found)
@@ -142,28 +77,37 @@ def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseR
         subgroups_by(name, request.args["by"])
     except BadParameter as error:
         return _chooser(found, str(error)), 400
-    return page(name)
+    return None
 
 
-@costly("tallies")
-def _page(name: str) -> ResponseReturnValue:
+def _choose_again(name: str, why: str) -> ResponseReturnValue:
+    return _chooser(visible_survey(name), why), 400
+
+
+def _show(name: str, found: ByStratumResult) -> Shown:
     here = visible_survey(name)
-    try:
-        found = _current(name)
-    except BadParameter as error:
-        return _chooser(here, str(error)), 400
-    survey, fixed = here.survey, wanted_subgroup(here.survey)
-    return render_template(
-        "strata.html",
-        found=found,
-        survey=survey,
-        cards=stratum_drawing.cards(found),
-        drawing=stratum_drawing,
-        side=side_drawing,
-        of_whom=of_whom(_asked(survey), asked=stratum_drawing.is_of_asked(found)),
-        query=query_of_view(survey, "question", "by", "confidence"),
-        same_part=query_of_view(survey, "confidence"),
-        keys=_other_keys(comparable_keys(here, fixed), survey),
+    survey, strata, by = here.survey, found["strata"], found["by"]
+    keys = _other_keys(comparable_keys(here, wanted_subgroup(survey)), survey)
+    exhibit = stratum_exhibit.exhibit(
+        found, survey, closed=current_store().closing_day(survey.name)
+    )
+    hidden = (
+        f"Not compared: {', '.join(found['hidden'])}. A subgroup is hidden if it has fewer than"
+        f" {counted(survey.results.minimum, 'report')}, or if showing it would let readers work"
+        " out a part with fewer."
+    )
+    ways = [(f"by {key}", address, key == by) for key, address in keys]
+    return Shown(
+        exhibits=[exhibit],
+        heading=exhibit.heading,
+        chip="closed",
+        who=" · ".join(f"{one['value']}: {people(one['n'])}" for one in found["subgroups"]),
+        home=found["title"],
+        lede=f"Within {stratum_text(strata)} alone." if strata else "",
+        small=hidden if found["hidden"] else "",
+        ways=Ways("Compare by", ways) if len(ways) > 1 else None,
+        lead=Lead(exhibit.finding, small=stated(stratum_exhibit.adjusted(found, "page"))),
+        surveys=[name],
     )
 
 
@@ -171,37 +115,6 @@ def _other_keys(keys: Mapping[str, Sequence[str]], survey: Survey) -> list[tuple
     """The keys by which the question can be compared, with the addresses of that."""
     same = {"question": request.args["question"], **same_in_form(survey)}
     return [(key, f"{request.path}?{urlencode({**same, 'by': key})}") for key in keys]
-
-
-@costly("tallies")
-def _figure_page(name: str) -> str:
-    found, survey = _current(name), current_store().survey(name)
-    query = query_of_view(survey, "question", "by", "confidence")
-    return figure_page(
-        [name],
-        _paper(found),
-        file=_file(found),
-        address=f"/api/surveys/{name}/strata.svg{query}",
-        about=f"“{found['question']}” by {found['by']}",
-        csv=f"/api/surveys/{name}/strata.csv{query}",
-        back=(f"/surveys/{name}/strata{query}", "The comparison"),
-    )
-
-
-def _paper(found: ByStratumResult) -> Paper:
-    survey = current_store().survey(found["survey"])
-    people = sum(one["n"] for one in found["subgroups"])
-    closed = current_store().closing_day(survey.name)
-    return comparison_papers.by_stratum(
-        found,
-        ResultsSource.of_survey(survey, "closed", people, closed, found["strata"]),
-        Protection.of_question(_asked(survey)),
-    )
-
-
-def _file(found: ByStratumResult) -> str:
-    of = [found["survey"], *found["strata"].values(), found["question_name"], "by", found["by"]]
-    return "-".join(of)
 
 
 def _chooser(found: VisibleSurvey, why: str = "") -> str:
@@ -260,3 +173,28 @@ def _asked(survey: Survey) -> Question:
             return question
     names = ", ".join(question.name for question in survey.questions if has_figures(question))
     raise BadParameter(f"“question” names one of the questions of {survey.name}: {names}")
+
+
+STRATA: Kind[ByStratumResult] = Kind(
+    name="strata",
+    about={
+        "json": "The figures of a question for each value of a key of the strata, with tests of"
+        " every two.\n\nValues of other keys as parameters fix these.",
+        "csv": "The strata for a spreadsheet, with a row for each figure and for each difference.",
+        "svg": "The strata as a figure for a paper: a file that needs nothing else.",
+        "page": "The strata as a page; without a question and a key, a page to choose them.",
+        "figure": "The figure of the strata in both widths, as files to save, and in words.",
+    },
+    document=ByStratumResult,
+    query=_ASKED,
+    svg={**_ASKED, **WIDTH},
+    page=_PAGE,
+    figure=_PAGE,
+    read=_current,
+    show=_show,
+    choose=_choose,
+    choose_again=_choose_again,
+    choices="Other questions",
+    back="The comparison",
+)
+blueprint = blueprint_of(STRATA, "by_stratum")

@@ -5,40 +5,32 @@ A cross-table is computed when it is asked for, from every report of its survey.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from flask import Blueprint, Response, render_template, request
+from flask import render_template, request
 
+from deniably.core.counting import people
 from deniably.core.errors import Incomparable
-from deniably.core.languages.spreadsheet import csv_table
-from deniably.results import comparison_papers, crosstab_drawing
-from deniably.results.as_product import as_product
-from deniably.results.crosstab_drawing import Of
+from deniably.exhibits import crosstab_exhibit
+from deniably.exhibits.crosstab_exhibit import Of
 from deniably.results.crosstabs import (
-    COLUMNS,
     CrosstabResult,
     cell_count,
     crosstab_result,
-    crosstab_rows,
     is_crossable,
     own_filter,
 )
-from deniably.results.drawing.paper import Paper
-from deniably.results.provenance import Protection, ResultsSource
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
-from deniably.survey.strata import query_of
+from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
-from deniably_server.api.analysts import or_ask_for_a_token
-from deniably_server.api.costly import costly
+from deniably_server.api.exhibits import Kind, Shown, Ways, blueprint_of
 from deniably_server.api.fine_parameters import LEVEL, confidence
-from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.kept_documents import once
-from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import as_attachment
+from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
     Respondents,
     check_asked_together,
@@ -47,17 +39,12 @@ from deniably_server.api.subgroups import (
     same_in_form,
     subgroup_links,
 )
-from deniably_server.api.visibility import RESULTS
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.app_state import current_store
-from deniably_server.web.answer import json_answer
-from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, QueryParameters
+from deniably_server.web.operation import NAMED, QueryParameters
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
-
-blueprint = Blueprint("crosstabs", __name__)
 
 _OF: dict[str, Of] = {"rows": "rows", "columns": "columns", "all": "all"}
 _WAYS: QueryParameters = {"of": {"enum": [*_OF], "description": "What the percentages are of."}}
@@ -68,58 +55,8 @@ _MOST_CELLS = 1_000
 """A cross-table of this size takes some seconds with 300,000 reports."""
 
 
-@blueprint.get("/api/surveys/<name>/crosstab")
-@Operation({200: {JSON: CrosstabResult}}, RESULTS, query=_PAIR, strata=True)
-@costly("reports")
-def crosstab_as_json(name: str) -> Response:
-    """The joint distribution of the answers to two questions, ``rows`` and ``columns``."""
-    return json_answer(_current(name))
-
-
-@blueprint.get("/api/surveys/<name>/crosstab.csv")
-@Operation({200: {CSV: None}}, RESULTS, query=_PAIR, headers=("Content-Disposition",), strata=True)
-@costly("reports")
-def crosstab_as_csv(name: str) -> Response:
-    """The cross-table for a spreadsheet, with a row for each figure."""
-    found = _current(name)
-    return as_attachment(csv_table(COLUMNS, crosstab_rows(found)), _file(found))
-
-
-@blueprint.get("/api/surveys/<name>/crosstab.svg")
-@Operation(
-    {200: {SVG: None}},
-    RESULTS,
-    query={**_PAIR, **_WAYS, **WIDTH},
-    headers=("Content-Disposition",),
-    strata=True,
-)
-@costly("reports")
-def crosstab_as_svg(name: str) -> Response:
-    """The cross-table as a figure for a paper: a file that needs nothing else."""
-    width, (found, of) = wanted_width(), _current_of(name)
-    return figure_file(_paper(found, of), width, _file(found))
-
-
-@blueprint.get("/surveys/<name>/crosstab")
-@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
-@or_ask_for_a_token
-@or_say_why_hidden
-def crosstab_page(name: str) -> ResponseReturnValue:
-    """The cross-table as a page; without two questions, a page to choose them."""
-    return _or_choose(name, _page)
-
-
-@blueprint.get("/surveys/<name>/crosstab/figure")
-@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
-@or_ask_for_a_token
-@or_say_why_hidden
-def crosstab_figure_page(name: str) -> ResponseReturnValue:
-    """The figure of a cross-table in both widths, as files to save, and in words."""
-    return _or_choose(name, _figure_page)
-
-
-def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseReturnValue:
-    """The page of two questions, or one to choose them."""
+def _choose(name: str) -> ResponseReturnValue | None:
+    """A page to choose two questions, unless the request has chosen them."""
     among = respondents(name).closed()
     if not request.args.keys() >= {"rows", "columns"}:
         return _chooser(among)
@@ -129,62 +66,30 @@ def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseR
         return _chooser(among, str(error)), 400
     except TooMuch as error:
         return _chooser(among, str(error)), 422
-    return page(name)
+    return None
 
 
-@costly("reports")
-def _page(name: str) -> str:
-    found, of = _current_of(name)
-    survey = current_store().survey(name)
-    return render_template(
-        "crosstab.html",
-        table=found,
-        survey=survey,
-        titles=_titles(survey),
-        of=of,
-        product=as_product(survey, _chosen(survey), found),
-        ways=[(way, f"% of {way}") for way in _OF],
-        drawing=crosstab_drawing,
-        query=query_of_view(survey, "rows", "columns", "confidence"),
-        same_part=query_of_view(survey, "confidence"),
-        subgroups=subgroup_links(respondents(name), "rows", "columns", "of", "confidence"),
+def _show(name: str, found: CrosstabResult) -> Shown:
+    among = respondents(name)
+    of = _of() or crosstab_exhibit.usual(found)
+    exhibit = crosstab_exhibit.exhibit(found, among.survey, of, current_store().closing_day(name))
+    here = f"{request.path}{query_of_view(among.survey, 'rows', 'columns', 'confidence')}"
+    part = f" of {stratum_text(found['strata'])}" if found["strata"] else ""
+    return Shown(
+        exhibits=[exhibit],
+        heading=exhibit.heading,
+        chip="closed",
+        who=f"{people(found['n'])}{part}",
+        home=among.survey.title,
+        ways=Ways(
+            "Percentages of",
+            [(f"% of {way}", f"{here}&of={way}", way == of) for way in _OF],
+            within=True,
+        ),
+        subgroups=subgroup_links(among, "rows", "columns", "of", "confidence"),
+        surveys=[name],
+        settled={"of": of},
     )
-
-
-@costly("reports")
-def _figure_page(name: str) -> str:
-    found, of = _current_of(name)
-    survey = current_store().survey(name)
-    query = query_of_view(survey, "rows", "columns", "of", "confidence")
-    first, second = found["questions"]
-    return figure_page(
-        [name],
-        _paper(found, of),
-        file=_file(found),
-        address=f"/api/surveys/{name}/crosstab.svg{query}",
-        about=f"“{first}” and “{second}”",
-        csv=f"/api/surveys/{name}/crosstab.csv"
-        + query_of_view(survey, "rows", "columns", "confidence"),
-        back=(f"/surveys/{name}/crosstab{query}", "The cross-table"),
-    )
-
-
-def _paper(found: CrosstabResult, of: Of) -> Paper:
-    store = current_store()
-    survey = store.survey(found["survey"])
-    closed = store.closing_day(survey.name)
-    source = ResultsSource.of_survey(survey, "closed", found["n"], closed, found["strata"])
-    protections = [Protection.of_question(survey.questions[index]) for index in _chosen(survey)]
-    return comparison_papers.crosstab(found, of, _titles(survey), source, protections)
-
-
-def _titles(survey: Survey) -> tuple[str, str]:
-    rows, columns = (short_label(survey.questions[index]) for index in _chosen(survey))
-    return rows, columns
-
-
-def _file(found: CrosstabResult) -> str:
-    return "-".join([found["survey"], *found["question_names"], *found["strata"].values()])
 
 
 def _chooser(among: Respondents, why: str = "") -> str:
@@ -226,12 +131,12 @@ def _current(name: str) -> CrosstabResult:
         raise NotFound(str(error)) from None
 
 
-def _current_of(name: str) -> tuple[CrosstabResult, Of]:
-    """The cross-table, and what its percentages are of. Raises as ``_current`` does."""
-    if (wanted := request.args.get("of")) not in (None, *_OF):
+def _of() -> Of | None:
+    """What the request's percentages are of, if it says so. Raises BadParameter."""
+    wanted = request.args.get("of")
+    if wanted not in (None, *_OF):
         raise BadParameter("“of” is rows, columns or all: what the percentages are of")
-    found = _current(name)
-    return found, _OF[wanted] if wanted else crosstab_drawing.usual(found)
+    return _OF[wanted] if wanted else None
 
 
 def _chosen(survey: Survey) -> list[int]:
@@ -289,3 +194,28 @@ def _asked(survey: Survey, key: str) -> int:
         f"“{key}” names a question whose answers can be crossed: {', '.join(names)}; such as"
         f" ?rows={names[0]}&columns={names[1]}"
     )
+
+
+CROSSTAB: Kind[CrosstabResult] = Kind(
+    name="crosstab",
+    about={
+        "json": "The joint distribution of the answers to two questions, ``rows`` and ``columns``.",
+        "csv": "The cross-table for a spreadsheet, with a row for each figure.",
+        "svg": "The cross-table as a figure for a paper: a file that needs nothing else.",
+        "page": "The cross-table as a page; without two questions, a page to choose them.",
+        "figure": "The figure of a cross-table in both widths, as files to save, and in words.",
+    },
+    document=CrosstabResult,
+    reads="reports",
+    query=_PAIR,
+    svg={**_PAIR, **_WAYS, **WIDTH},
+    page=_PAGE,
+    figure=_PAGE,
+    read=_current,
+    show=_show,
+    check=_of,
+    choose=_choose,
+    choices="Other questions",
+    back="The cross-table",
+)
+blueprint = blueprint_of(CROSSTAB, "crosstabs")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from flask import Blueprint, Response, render_template, request
+from flask import Response, render_template, request
 
+from deniably.core.counting import people
 from deniably.core.errors import Incomparable
-from deniably.core.languages.spreadsheet import csv_table
-from deniably.results import comparison, comparison_papers, difference_drawing
-from deniably.results.among_asked import of_pairs, of_whom
+from deniably.exhibits import difference_exhibit
+from deniably.results import comparison
 from deniably.results.by_stratum import FEWEST
 from deniably.results.comparison import (
     NOT_OF_MEANS,
@@ -22,20 +22,16 @@ from deniably.results.comparison import (
     Side,
     has_pairs,
 )
-from deniably.results.drawing.paper import Paper
-from deniably.results.provenance import Protection, ResultsSource
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
+from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
-from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
+from deniably_server.api.exhibits import Kind, Shown, blueprint_of
 from deniably_server.api.fine_parameters import COMPARED, LEVEL, confidence, settle_number
-from deniably_server.api.hidden import or_say_why_hidden
-from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import as_attachment
+from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
     Respondents,
-    query_of_view,
     respondents,
     respondents_beside,
     same_in_form,
@@ -47,12 +43,10 @@ from deniably_server.errors import BadParameter, Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, QueryParameters
+from deniably_server.web.operation import NAMED, Operation, QueryParameters
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
-
-blueprint = Blueprint("differences", __name__)
 
 _HOW = (
     "compare a choice with a share (?question=q&choice=a&share=0.5), with another choice"
@@ -78,7 +72,6 @@ def _settle_numbers(name: str) -> None:
         settle_number("value", low, high)
 
 
-@blueprint.get("/api/surveys/<name>/difference")
 @Operation(
     {200: {JSON: DifferenceResult}},
     RESULTS,
@@ -111,65 +104,8 @@ def difference(name: str) -> Response:
         return json_answer(found.result(confidence()))
 
 
-@blueprint.get("/api/surveys/<name>/differences")
-@Operation({200: {JSON: DifferencesResult}}, RESULTS, query=_QUESTION, strata=True)
-@costly("tallies")
-def differences(name: str) -> Response:
-    """Test every pair of a question's choices, or each choice here and in another ``survey``."""
-    return json_answer(_current(name))
-
-
-@blueprint.get("/api/surveys/<name>/differences.csv")
-@Operation(
-    {200: {CSV: None}},
-    RESULTS,
-    query=_QUESTION,
-    headers=("Content-Disposition",),
-    strata=True,
-)
-@costly("tallies")
-def differences_as_csv(name: str) -> Response:
-    """The differences for a spreadsheet, with a row for each difference."""
-    found = _current(name)
-    text = csv_table(difference_drawing.COLUMNS, difference_drawing.difference_rows(found))
-    return as_attachment(text, _file(found))
-
-
-@blueprint.get("/api/surveys/<name>/differences.svg")
-@Operation(
-    {200: {SVG: None}},
-    RESULTS,
-    query={**_QUESTION, **WIDTH},
-    headers=("Content-Disposition",),
-    strata=True,
-)
-@costly("tallies")
-def differences_as_svg(name: str) -> Response:
-    """The differences as a figure for a paper: a file that needs nothing else."""
-    width, found = wanted_width(), _current(name)
-    return figure_file(_paper(found), width, _file(found))
-
-
-@blueprint.get("/surveys/<name>/differences")
-@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
-@or_ask_for_a_token
-@or_say_why_hidden
-def differences_page(name: str) -> ResponseReturnValue:
-    """The differences as a page; without a question, a page to choose one."""
-    return _or_choose(name, _page)
-
-
-@blueprint.get("/surveys/<name>/differences/figure")
-@Operation(PAGE, RESULTS, query=_PAGE, strata=True)
-@or_ask_for_a_token
-@or_say_why_hidden
-def differences_figure_page(name: str) -> ResponseReturnValue:
-    """The figure of the differences in both widths, as files to save, and in words."""
-    return _or_choose(name, _figure_page)
-
-
-def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseReturnValue:
-    """The page of a question, or one to choose it."""
+def _choose(name: str) -> ResponseReturnValue | None:
+    """A page to choose a question, unless the request has chosen one."""
     among = respondents(name)
     if "question" not in request.args:
         return _chooser(among)
@@ -180,62 +116,25 @@ def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseR
     if "survey" not in request.args and not has_pairs(question):
         why = f"The answers to “{question.label}” are not compared in pairs."
         return _chooser(among, why), 400
-    return page(name)
+    return None
 
 
-@costly("tallies")
-def _page(name: str) -> str:
-    found, among = _current(name), respondents(name)
-    survey = among.survey
-    return render_template(
-        "differences.html",
-        found=found,
-        survey=survey,
-        state=among.found.state,
-        short=short_label(_asked(survey)),
-        of_whom=_of_whom(_asked(survey), found),
-        drawing=difference_drawing,
-        query=query_of_view(survey, "question", "survey", "confidence"),
-        same_part=query_of_view(survey, "confidence"),
+def _show(name: str, found: DifferencesResult) -> Shown:
+    among = respondents(name)
+    survey, other = among.survey, found["other"]
+    closed = current_store().closing_day(survey.name)
+    exhibit = difference_exhibit.exhibit(found, survey, among.found.state, closed)
+    part = f" of {stratum_text(found['strata'])}" if found["strata"] else ""
+    return Shown(
+        exhibits=[exhibit],
+        heading=exhibit.heading,
+        title=f"Which answers differ? {short_label(_asked(survey))}",
+        chip=among.found.state,
+        who=f"{people(found['n'])}{part}",
+        home=survey.title,
         subgroups=subgroup_links(among, "question", "survey", "confidence"),
+        surveys=[name, other or name],
     )
-
-
-@costly("tallies")
-def _figure_page(name: str) -> str:
-    found, survey = _current(name), current_store().survey(name)
-    query = query_of_view(survey, "question", "survey", "confidence")
-    return figure_page(
-        [name, found["other"] or name],
-        _paper(found),
-        file=_file(found),
-        address=f"/api/surveys/{name}/differences.svg{query}",
-        about=f"the differences in “{found['question']}”",
-        csv=f"/api/surveys/{name}/differences.csv{query}",
-        back=(f"/surveys/{name}/differences{query}", "The differences"),
-    )
-
-
-def _of_whom(question: Question, found: DifferencesResult) -> str:
-    """Whose shares are compared, of a question with ``show_if``."""
-    return of_pairs(question) if found["other"] is None else of_whom(question, asked=True)
-
-
-def _paper(found: DifferencesResult) -> Paper:
-    among = respondents(found["survey"])
-    survey, state = among.survey, among.found.state
-    question, closed = _asked(survey), current_store().closing_day(survey.name)
-    return comparison_papers.differences(
-        found,
-        short_label(question),
-        ResultsSource.of_survey(survey, state, found["n"], closed, among.strata),
-        Protection.of_question(question),
-    )
-
-
-def _file(found: DifferencesResult) -> str:
-    of = [found["survey"], *found["strata"].values(), found["question_name"], "differences"]
-    return "-".join(of)
 
 
 def _chooser(among: Respondents, why: str = "") -> str:
@@ -335,3 +234,29 @@ def _comparable() -> Generator[None]:
     except Incomparable as error:
         why = str(error)
         raise BadParameter(f"{why}; {_HOW}" if why == NOT_OF_MEANS else why) from None
+
+
+DIFFERENCES: Kind[DifferencesResult] = Kind(
+    name="differences",
+    about={
+        "json": "Test every pair of a question's choices, or each choice here and in another"
+        " ``survey``.",
+        "csv": "The differences for a spreadsheet, with a row for each difference.",
+        "svg": "The differences as a figure for a paper: a file that needs nothing else.",
+        "page": "The differences as a page; without a question, a page to choose one.",
+        "figure": "The figure of the differences in both widths, as files to save, and in words.",
+    },
+    endpoints={"json": "differences"},
+    document=DifferencesResult,
+    query=_QUESTION,
+    svg={**_QUESTION, **WIDTH},
+    page=_PAGE,
+    figure=_PAGE,
+    read=_current,
+    show=_show,
+    choose=_choose,
+    choices="Other questions",
+    back="The differences",
+)
+blueprint = blueprint_of(DIFFERENCES, "differences")
+blueprint.add_url_rule("/api/surveys/<name>/difference", "difference", difference, methods=["GET"])

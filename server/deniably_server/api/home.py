@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, render_template
 
 from deniably.core.languages.html import Html
-from deniably.results import cards, glance
+from deniably.exhibits import cards, glance
 from deniably.results.result import CONFIDENCE
 from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey

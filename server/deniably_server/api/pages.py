@@ -16,7 +16,8 @@ from deniably.core.errors import BadLink
 from deniably.core.languages.html import Html
 from deniably.design.counts_alone import counts_alone
 from deniably.estimation import analysis
-from deniably.results import cards, places
+from deniably.exhibits import cards
+from deniably.results import places
 from deniably.results.document import MeanResult, SurveyResult
 from deniably.results.drawing import digits
 from deniably.results.narrative import level_text

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response
 
-from deniably.results import papers
-from deniably.results.document import QuestionResult
-from deniably.results.drawing.paper import Paper
+from deniably.exhibits import question_exhibit
+from deniably.exhibits.exhibit import Exhibit
+from deniably.exhibits.paper import paper
 from deniably_server.api.analysts import View, or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.fine_parameters import LEVEL, confidence
@@ -48,8 +48,8 @@ def _of_a_question(view: View) -> View:
 def as_svg(name: str, question: str) -> Response:
     """A figure for a paper: a file that needs nothing else."""
     width = wanted_width()
-    _, paper = _drawn(name, question)
-    return figure_file(paper, width, f"{name}-{question}")
+    exhibit = _exhibit(name, question)
+    return figure_file(paper(exhibit), width, exhibit.file)
 
 
 @blueprint.get("/surveys/<name>/figures/<question>")
@@ -59,20 +59,19 @@ def as_svg(name: str, question: str) -> Response:
 @costly("tallies")
 def page(name: str, question: str) -> str:
     """The figure in both widths, as files to save, and in words."""
-    shown, paper = _drawn(name, question)
+    exhibit = _exhibit(name, question)
     query = query_of_view(current_store().survey(name), "confidence")
     return figure_page(
         [name],
-        paper,
-        file=f"{name}-{question}",
+        paper(exhibit),
+        file=exhibit.file,
         address=f"/api/surveys/{name}/figures/{question}.svg{query}",
-        about=f"“{shown.label}”",
+        about=exhibit.about,
         csv=f"/api/surveys/{name}/results.csv{query}",
         back=(f"/surveys/{name}{query}", "All results"),
     )
 
 
-def _drawn(name: str, question: str) -> tuple[QuestionResult, Paper]:
+def _exhibit(name: str, question: str) -> Exhibit:
     result = current_results(name, confidence=confidence(), only=question)
-    (shown,) = result.questions
-    return shown, papers.paper(result, question, current_store().closing_day(name))
+    return question_exhibit.exhibit(result, question, current_store().closing_day(name))

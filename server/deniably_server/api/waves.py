@@ -7,37 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from flask import Blueprint, Response, render_template, request
-
+from deniably.core.counting import people
 from deniably.core.errors import Incomparable
-from deniably.core.languages.spreadsheet import csv_table
-from deniably.results import comparison_papers, side_drawing, wave_drawing
-from deniably.results.drawing.paper import Paper
-from deniably.results.provenance import Protection, ResultsSource
+from deniably.core.languages.html import Html
+from deniably.exhibits import wave_exhibit
 from deniably.results.waves import (
-    COLUMNS,
     Wave,
-    WaveQuestion,
     WavesResult,
-    wave_rows,
     waves_result,
 )
 from deniably.survey.survey import Survey, Waves
-from deniably_server.api.analysts import or_ask_for_a_token
-from deniably_server.api.costly import costly
+from deniably_server.api.exhibits import Kind, Lead, Shown, blueprint_of
 from deniably_server.api.fine_parameters import LEVEL, confidence
-from deniably_server.api.hidden import or_say_why_hidden
-from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
-from deniably_server.api.results import as_attachment, given_query
+from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import everybody
-from deniably_server.api.visibility import RESULTS, visible_survey
-from deniably_server.errors import BadParameter, Forbidden, Hidden, NotFound, Unauthorised
+from deniably_server.api.visibility import visible_survey
+from deniably_server.errors import Forbidden, Hidden, NotFound, Unauthorised
 from deniably_server.guard.app_state import current_store
-from deniably_server.web.answer import json_answer
-from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, QueryParameters
-
-blueprint = Blueprint("waves", __name__)
+from deniably_server.web.operation import NAMED, QueryParameters
 
 _QUESTION: QueryParameters = {"question!": NAMED}
 
@@ -48,92 +35,40 @@ def _others(name: str) -> tuple[Hashable, ...]:
     return *current_store().waves(name), *versions
 
 
-@blueprint.get("/api/surveys/<name>/waves")
-@Operation({200: {JSON: WavesResult}}, RESULTS, query=LEVEL)
-@costly("tallies", _others)
-def waves_as_json(name: str) -> Response:
-    """Every question of a panel over its waves, with tests of a change."""
-    return json_answer(_current(name))
-
-
-@blueprint.get("/api/surveys/<name>/waves.csv")
-@Operation({200: {CSV: None}}, RESULTS, query=LEVEL, headers=("Content-Disposition",))
-@costly("tallies", _others)
-def waves_as_csv(name: str) -> Response:
-    """The waves for a spreadsheet, with a row for each figure in each wave."""
-    return as_attachment(csv_table(COLUMNS, wave_rows(_current(name))), f"{name}-waves")
-
-
-@blueprint.get("/api/surveys/<name>/waves.svg")
-@Operation(
-    {200: {SVG: None}}, RESULTS, query={**_QUESTION, **WIDTH}, headers=("Content-Disposition",)
-)
-@costly("tallies", _others)
-def waves_as_svg(name: str) -> Response:
-    """One question over the waves as a figure for a paper: a file that needs nothing else."""
-    width, (question, paper) = wanted_width(), _drawn(name)
-    return figure_file(paper, width, _file(name, question))
-
-
-@blueprint.get("/surveys/<name>/waves")
-@Operation(PAGE, RESULTS, query=LEVEL)
-@or_ask_for_a_token
-@or_say_why_hidden
-@costly("tallies", _others)
-def waves_page(name: str) -> str:
-    """The waves as a page."""
-    found = _current(name)
-    return render_template(
-        "waves.html",
-        found=found,
-        cards=[wave_drawing.card(one) for one in found["questions"]],
-        drawing=wave_drawing,
-        side=side_drawing,
-        kept=not current_store().survey(name).count,
-        query=given_query("confidence"),
+def _show(name: str, found: WavesResult) -> Shown:
+    store, last = current_store(), found["waves"][-1]["survey"]
+    least, hidden = wave_exhibit.visible_change(found), found["hidden"]
+    statement = "The bands show what is compatible with the reports."
+    if least:
+        statement = (
+            f"A change of a share from the first to the last wave below about ±{least} points"
+            " cannot be seen."
+        )
+    if hidden:
+        statement += f" {hidden} more wave{'s are' if hidden > 1 else ' is'} not shown."
+    kept = (
+        "Devices answer each wave from what they keep of the first. People count with their old"
+        " answer until they say that it has changed, so real changes look smaller."
     )
-
-
-@blueprint.get("/surveys/<name>/waves/figure")
-@Operation(PAGE, RESULTS, query={**_QUESTION, **LEVEL})
-@or_ask_for_a_token
-@or_say_why_hidden
-@costly("tallies", _others)
-def waves_figure_page(name: str) -> str:
-    """The figure of a question over the waves in both widths, as files to save, and in words."""
-    question, paper = _drawn(name)
-    query, level = given_query("question", "confidence"), given_query("confidence")
-    return figure_page(
-        _shown(name),
-        paper,
-        file=_file(name, question),
-        address=f"/api/surveys/{name}/waves.svg{query}",
-        about=f"“{question['label']}” over the waves",
-        csv=f"/api/surveys/{name}/waves.csv{level}",
-        back=(f"/surveys/{name}/waves{level}#{question['name']}", "All waves"),
+    waves = (
+        Html.filled(
+            '<a href="/surveys/{survey}">wave {number}</a>: {people}',
+            survey=Html.text(wave["survey"]), number=wave["number"],
+            people=Html.text(people(wave["n"])),
+        )
+        for wave in found["waves"]
+    )  # fmt: skip
+    return Shown(
+        exhibits=wave_exhibit.exhibits(found, store.survey(last), store.closing_day(last)),
+        heading=f"All waves, up to “{found['title']}”",
+        title=f"{found['title']}, all waves",
+        chip=f"{len(found['waves'])} waves",
+        who=Html.joined(" · ", waves),
+        lead=Lead("How precise is this?", statement, () if store.survey(name).count else (kept,)),
+        surveys=_shown(name),
+        file=f"{name}-waves",
+        nothing="No question was asked alike in all waves.",
     )
-
-
-def _drawn(name: str) -> tuple[WaveQuestion, Paper]:
-    """The question that the request names, and its figure. Raises as ``_current`` does."""
-    found, store = _current(name), current_store()
-    asked = {question["name"]: question for question in found["questions"]}
-    wanted = request.args.get("question", "")
-    if wanted not in asked:
-        names = ", ".join(asked) or "there is none"
-        raise BadParameter(f"“question” names a question that all waves ask alike: {names}")
-    last = found["waves"][-1]
-    survey = store.survey(last["survey"])
-    source = ResultsSource.of_survey(
-        survey, last["state"], last["n"], store.closing_day(survey.name)
-    )
-    (question,) = (one for one in survey.questions if one.name == wanted)
-    protection = Protection.of_question(question)
-    return asked[wanted], comparison_papers.waves(found, asked[wanted], source, protection)
-
-
-def _file(name: str, question: WaveQuestion) -> str:
-    return f"{name}-{question['name']}-waves"
 
 
 def wave_links(survey: Survey) -> list[tuple[str, str]]:
@@ -175,3 +110,28 @@ def _may_see(name: str) -> bool:
     except (Hidden, Unauthorised, Forbidden):
         return False
     return True
+
+
+WAVES: Kind[WavesResult] = Kind(
+    name="waves",
+    about={
+        "json": "Every question of a panel over its waves, with tests of a change.",
+        "csv": "The waves for a spreadsheet, with a row for each figure in each wave.",
+        "svg": "One question over the waves as a figure for a paper: a file that needs nothing"
+        " else.",
+        "page": "The waves as a page.",
+        "figure": "The figure of a question over the waves in both widths, as files to save, and in"
+        " words.",
+    },
+    document=WavesResult,
+    query=LEVEL,
+    svg={**_QUESTION, **WIDTH},
+    page=LEVEL,
+    figure={**_QUESTION, **LEVEL},
+    strata=False,
+    read=_current,
+    show=_show,
+    others=_others,
+    back="All waves",
+)
+blueprint = blueprint_of(WAVES, "waves")

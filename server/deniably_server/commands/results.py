@@ -14,8 +14,8 @@ from deniably.core.steering import one_line
 from deniably_server.commands.audit import show_progress
 
 if TYPE_CHECKING:
+    from deniably.exhibits.results_table import Results
     from deniably.results.document import SurveyResult
-    from deniably.results.results import Results
     from deniably.workbench.findings import Subgroups
 
 
@@ -127,8 +127,8 @@ def _of_tally(
 ) -> Results | Subgroups:
     from deniably.core.bounded_files import read_file
     from deniably.estimation.follow_up import joint_counts
+    from deniably.exhibits.results_table import as_results
     from deniably.results.result import result
-    from deniably.results.results import as_results
     from deniably.results.subgroups import shown_subgroups
     from deniably.survey.strata import members
     from deniably.workbench.engines.pairs import pairs_of
@@ -163,8 +163,8 @@ def _of_server(
     address: str, token: str | None, confidence: float, strata: Mapping[str, str], by: str | None
 ) -> Results | Subgroups:
     from deniably.core.errors import NoResults
+    from deniably.exhibits.results_table import as_results
     from deniably.results.remote import fetch_results, remote_at
-    from deniably.results.results import as_results
     from deniably.workbench.findings import of_subgroups
 
     remote = remote_at(address, token)
@@ -201,7 +201,7 @@ def _written(found: Results, to: Path) -> list[str]:
 
 def _page(found: Results) -> str:
     from deniably.core.languages.html import Html
-    from deniably.results.notebook import html
+    from deniably.exhibits.notebook import html
 
     return Html.filled(
         '<!doctype html><head><meta charset="utf-8">'

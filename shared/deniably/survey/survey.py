@@ -183,6 +183,13 @@ class Survey(Value, frozen=True, dict=True):
         """The survey's version: SHA-256 of the canonical JSON, 64 hexadecimal digits."""
         return sha256(self.canonical).hexdigest()
 
+    def question(self, name: str) -> Question:
+        """The question of this name. Raises KeyError if there is none."""
+        for question in self.questions:
+            if question.name == name:
+                return question
+        raise KeyError(name)
+
     @property
     def asked(self) -> int:
         """The number of questions that each respondent answers."""

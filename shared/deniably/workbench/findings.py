@@ -2,100 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
-
-import msgspec
 
 from deniably.core.errors import NoFigure
 from deniably.core.languages.html import Html
 from deniably.core.table import Cell, Table
 from deniably.estimation.weighted import Weighing
-from deniably.results import (
-    crosstab_drawing,
-    difference_drawing,
-    notebook,
-    stratum_drawing,
-    wave_drawing,
-)
-from deniably.results.among_asked import OF_THOSE_ASKED as WHOSE
-from deniably.results.among_asked import of_pairs as pairs_of_whom
+from deniably.exhibits import difference_exhibit, notebook, printing, question_exhibit, table
+from deniably.exhibits.difference_exhibit import DIFFERENCE
+from deniably.exhibits.exhibit import Exhibit
+from deniably.exhibits.printing import TEXTS, table_lines, whole_rows
+from deniably.exhibits.question_exhibit import heads_at
+from deniably.exhibits.results_table import Results, as_results
+from deniably.exhibits.table import NOTHING, Findings, below, whole
 from deniably.results.among_asked import of_whom as whose
-from deniably.results.by_stratum import COLUMNS as STRATA
-from deniably.results.by_stratum import ByStratumResult, by_stratum_rows
-from deniably.results.cards import cards
-from deniably.results.comparison import Comparison, DifferencesResult, Side
-from deniably.results.crosstabs import COLUMNS as CROSSED
-from deniably.results.crosstabs import CrosstabResult, crosstab_rows
+from deniably.results.comparison import Comparison, Side
 from deniably.results.document import AmongAskedResult, NumberResult, QuantileResult, SurveyResult
 from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
-from deniably.results.results import TEXTS, Results, as_results, table_lines, whole_rows
 from deniably.results.rows import OF_THOSE_ASKED, SHARE_ASKED, ResultRow, rows, rows_among_asked
-from deniably.results.waves import COLUMNS as WAVES
-from deniably.results.waves import WavesResult, wave_rows
 from deniably.survey.questions import Question
 from deniably.survey.readable import number_text
 from deniably.survey.strata import stratum_text
-
-_NOTHING = Html()
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Findings(Table):
-    """Figures that were worked out from reports.
-
-    ``rows`` are dicts; ``to_frame()`` makes a frame of them. ``estimator`` says how, with its
-    source. ``document`` has everything, as the server's JSON has it.
-    """
-
-    estimator: str
-    document: Any
-    drawn: Html = _NOTHING
-
-    @property
-    def estimate(self) -> float:
-        """The estimate, where it is one. Raises NoFigure."""
-        return self._one("estimate")
-
-    @property
-    def standard_error(self) -> float:
-        """The standard error of the estimate. Raises NoFigure."""
-        return self._one("standard_error")
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The ends of the interval. Raises NoFigure."""
-        return self._one("low"), self._one("high")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
-        return {"estimator": self.estimator, **msgspec.to_builtins(self.document)}
-
-    def _one(self, column: str) -> float:
-        if len(self.rows) != 1:
-            raise NoFigure(f"these are {len(self.rows)} figures: take .rows or .to_frame()")
-        found = self.rows[0].get(column)
-        if not isinstance(found, int | float):
-            raise NoFigure(f"these reports do not determine the {column.replace('_', ' ')}")
-        return found
-
-    def _repr_html_(self) -> str:
-        if not self.drawn:
-            return super()._repr_html_()
-        if "<table" not in self.drawn.source:  # pictures alone, whose figures are in the table
-            return Html.joined("", [notebook.styled(self.drawn), self._html()]).source
-        said = (
-            Html.filled('<p class="note">{note}</p>', note=Html.text(note)) for note in self.notes
-        )
-        shown = [_under(self.caption, self.drawn), *said]
-        return notebook.styled(Html.joined("", shown)).source
-
-
-def _under(heading: str, drawn: Html) -> Html:
-    return Html.filled("<h4>{heading}</h4>{drawn}", heading=Html.text(heading), drawn=drawn)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,10 +76,6 @@ WEIGHTED = (
     "Weighted mean of unbiased scores, as R's svymean has it (Binder 1983, Int. Stat. Rev. 51:279);"
     " intervals at as many people as would know it without weights (Korn and Graubard 1998)."
 )
-CROSSTAB = (
-    "Joint shares by the inverses of both channels; independence by a permutation test (Fisher"
-    " 1935; Phipson and Smyth 2010)."
-)
 WEIGHTED_DISTRIBUTION = (
     "Weighted shares, fitted and estimated as those of as many people as would know every share up"
     " to a number without weights (Korn and Graubard 1998): for display by expectation maximisation"
@@ -168,15 +95,6 @@ WEIGHTED_DIFFERENCE = (
     "Difference of weighted means of unbiased scores, with their linearised errors (Binder 1983)"
     " and a score test at as many people as would know them without weights (Korn and Graubard"
     " 1998); p-values of several tests at once adjusted by Holm (1979)."
-)
-DIFFERENCE = (
-    "Difference of unbiased estimates with a score test; p-values of several tests at once adjusted"
-    " by Holm (1979)."
-)
-TREND = (
-    "The last wave less the first with a score test, and a linear trend over all waves, for the"
-    " likeliest correlation of the same people's answers to show one; p-values adjusted by Holm"
-    " (1979)."
 )
 
 
@@ -211,7 +129,8 @@ def of_distribution(document: SurveyResult) -> Findings:
     every = ("share", "share at most", OF_THOSE_ASKED, SHARE_ASKED)
     found = [row for row in rows(document) if row["figure"] in every]
     estimator = DISTRIBUTION if any(row["figure"] == "share at most" for row in found) else ""
-    drawn = Html.joined("", cards(document)[0].pictures)
+    pictures = question_exhibit.draw(question, heads_at(document.confidence)).pictures
+    drawn = Html.joined("", (picture.html() for picture in pictures if not picture.summary))
     shown = _shown(document, found, estimator or SHARES, "distribution", drawn)
     if not isinstance(question, NumberResult):
         return shown
@@ -234,7 +153,7 @@ def side_by_side(caption: str, found: Mapping[str, Findings]) -> Findings:
         notes=[f"{value}: {note}" for value, one in found.items() for note in one.notes],
         document={"subgroups": {value: one.document for value, one in found.items()}},
         drawn=Html.joined(
-            "", (_under(value, one.drawn) for value, one in found.items() if one.drawn)
+            "", (below(value, one.drawn) for value, one in found.items() if one.drawn)
         ),
     )
 
@@ -263,8 +182,8 @@ def of_weighted(
     means = {row.get("part") or "": row for row in listed if row["figure"] == "mean"}
     order = [*plain, None]
     made = list[ResultRow]()
-    for name, table in found.items():
-        for one in table.rows:
+    for name, shares in found.items():
+        for one in shares.rows:
             like = means.get(name)
             if one["figure"] == "share":
                 like = plain.get(str(one["answer"])) if name == "" else plain.get(name)
@@ -374,35 +293,6 @@ def _some(found: Findings, chosen: Sequence[Mapping[str, Cell]], why: str) -> Fi
     return replace(found, rows=kept, lines=_grouped(kept))
 
 
-def of_strata(found: ByStratumResult, weighed: Weighing | None = None) -> Findings:
-    """Differences between every two values of a key of the strata."""
-    level = level_text(found["confidence"])
-    lines = [("figure", "compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")]
-    for figure in found["figures"]:
-        for one in figure["differences"]:
-            shares = figure["name"] is not None
-            apart = _apart(one["estimate"], one["interval"], shares=shares)
-            compared = figure["label"], f"{one['first']} less {one['second']}"
-            lines.append((*compared, *apart, _p(one["p_value"]), _p(one["adjusted_p_value"])))
-    hidden = f"Without results: {', '.join(found['hidden'])}." if found["hidden"] else ""
-    cost = "" if weighed is None else cost_of_weights(weighed)
-    said = [
-        stratum_drawing.finding(found), stratum_drawing.adjusted(found, "comparison"), hidden, cost,
-    ]  # fmt: skip
-    drawn = Html.joined(
-        "",
-        (
-            _under(card.figure["label"], Html.joined("", [card.strips, card.differences or Html()]))
-            for card in stratum_drawing.cards(found)
-        ),
-    )
-    return Findings(
-        f"{found['question']} By {found['by']}",
-        _whole(STRATA, by_stratum_rows(found)), lines, 2, [note for note in said if note],
-        DIFFERENCE if weighed is None else WEIGHTED_DIFFERENCE, found, drawn,
-    )  # fmt: skip
-
-
 def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int) -> Findings:
     """A quantile of a number."""
     (question,) = document.questions
@@ -436,12 +326,6 @@ def of_whom(found: Findings, question: Question, *, asked: bool) -> Findings:
     return replace(found, notes=[said, *found.notes]) if said else found
 
 
-def of_pairs(found: Findings, question: Question) -> Findings:
-    """Says the same beside tests of two answers."""
-    said = pairs_of_whom(question)
-    return replace(found, notes=[said, *found.notes]) if said else found
-
-
 def cost_of_weights(weighed: Weighing) -> str:
     """What weights cost (Kish), as a note."""
     cost = len(weighed.weights) / weighed.kish
@@ -453,81 +337,13 @@ def of_weights(found: Findings, weighed: Weighing, estimator: str) -> Findings:
     return replace(found, notes=[*found.notes, cost_of_weights(weighed)], estimator=estimator)
 
 
-def of_crosstab(
-    found: CrosstabResult, titles: tuple[str, str], weighed: Weighing | None = None
-) -> Findings:
-    """A cross-table, with percentages of its rows or columns as the page shows them first."""
-    of = crosstab_drawing.usual(found)
-    strips = crosstab_drawing.strips(found, of)
-    heat = crosstab_drawing.heat_table(found, of, titles)
-    drawn = heat if strips is None else Html.joined("", [strips.picture, heat])
-    level = level_text(found["confidence"])
-    lines = [
-        (*titles, "of everybody", f"{level} interval", f"of its {of[:-1]}", f"{level} interval"),
-        *(
-            (
-                *one.names,
-                *_reading(one.estimate, one.interval),
-                *_reading(within.estimate, within.interval),
-            )
-            for line in found["cells"]
-            for one in line
-            for within in (one.of_column if of == "columns" else one.of_row,)
-        ),
-    ]
-    return Findings(
-        " by ".join(found["questions"]), _whole(CROSSED, crosstab_rows(found)), lines, TEXTS,
-        [
-            found["sentence"],
-            *([] if weighed is None else [cost_of_weights(weighed)]),
-            f"The picture has percentages {crosstab_drawing.ABOUT[of]}.",
-        ],
-        CROSSTAB if weighed is None else WEIGHTED_CROSSTAB, found, drawn,
-    )  # fmt: skip
-
-
-def of_differences(found: DifferencesResult, weighed: Weighing | None = None) -> Findings:
-    """Differences, the largest first in the picture."""
-    level = level_text(found["confidence"])
-    lines = [("compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")]
-    for one in found["differences"]:
-        apart = _apart(one["estimate"], one["interval"], shares=True)
-        ps = _p(one["p_value"]), _p(one["adjusted_p_value"])
-        lines.append((one["compared"], *apart, *ps))
-    notes = {one["note"]: None for one in found["differences"] if one["note"]}
-    return Findings(
-        f"Differences: {found['question']}",
-        _whole(difference_drawing.COLUMNS, difference_drawing.difference_rows(found)),
-        lines, 1, [difference_drawing.statement(found), difference_drawing.family(found), *notes],
-        DIFFERENCE if weighed is None else WEIGHTED_DIFFERENCE, found,
-        difference_drawing.forest(found),
-    )  # fmt: skip
-
-
-def of_waves(found: WavesResult) -> Findings:
-    """One question over waves: each figure in every wave, and the tests of a change."""
-    (question,) = found["questions"]
-    card = wave_drawing.card(question)
-    tested = {label: told for label, *told in wave_drawing.changes(question)}
-    change, interval, *tests = wave_drawing.CHANGE_HEADS
-    level = level_text(found["confidence"])
-    lines = [
-        ("figure", *(f"wave {one['number']}" for one in found["waves"]),
-         change.lower(), f"{level} {interval}", *tests),
-    ]  # fmt: skip
-    for one in (*([question["mean"]] if question["mean"] else []), *question["choices"]):
-        told = tested.get(one["label"], ["too few to say", "", *[""] * len(tests)])
-        lines.append((one["label"], *(row.reading.value for row in wave_drawing.rows(one)), *told))
-    whom = f"{WHOSE}." if wave_drawing.is_of_asked(question) else ""
-    said = [whom, card.finding, wave_drawing.adjusted(found, "question"), found["note"] or ""]
-    pictures = [
-        card.picture or Html(),
-        *(_under(label, picture) for label, picture in card.answers),
-    ]
-    return Findings(
-        f"{question['label']} Over {len(found['waves'])} waves", _whole(WAVES, wave_rows(found)),
-        lines, 1, [note for note in said if note], TREND, found, Html.joined("", pictures),
-    )  # fmt: skip
+def of_exhibit(exhibit: Exhibit, weighed: Weighing | None, weighted_estimator: str) -> Findings:
+    """An exhibit as a table; of figures with weights their cost is a note, and this estimator is
+    theirs."""
+    if weighed is None:
+        return table.findings(exhibit)
+    found = table.findings(exhibit, cost_of_weights(weighed))
+    return replace(found, estimator=weighted_estimator)
 
 
 def of_mean_difference(here: Side, there: Side, found: Comparison, confidence: float) -> Findings:
@@ -552,15 +368,15 @@ def of_mean_difference(here: Side, there: Side, found: Comparison, confidence: f
         ("compared", "difference", f"{level_text(confidence)} interval", "p"),
         (
             document["compared"],
-            *_apart(document["estimate"], document["interval"], shares=False),
-            _p(document["p_value"]),
+            *printing.apart(document["estimate"], document["interval"], shares=False),
+            printing.p_text(document["p_value"]),
         ),
     ]
     notes = [document["sentence"], *([document["note"]] if document["note"] else [])]
     caption = f"Differences: {here.question.label}"
-    columns = difference_drawing.COLUMNS
+    columns = difference_exhibit.COLUMNS
     estimator = DIFFERENCE if here.weighted is None else WEIGHTED_DIFFERENCE
-    return Findings(caption, _whole(columns, [row]), lines, 1, notes, estimator, document)
+    return Findings(caption, whole(columns, [row]), lines, 1, notes, estimator, document)
 
 
 # --- below ------------------------------------------------------------------------------------
@@ -571,7 +387,7 @@ def _shown(
     found: Sequence[ResultRow],
     estimator: str,
     what: str,
-    drawn: Html = _NOTHING,
+    drawn: Html = NOTHING,
 ) -> Findings:
     (question,) = document.questions
     if not found:
@@ -596,35 +412,12 @@ def _buckets(question: NumberResult, confidence: float) -> Iterator[Sequence[str
     yield ("range", "share", "up to its end", f"{level_text(confidence)} interval")
     for one in question.distribution or ():
         share = f"{100 * one.consistent:.1f} %"
-        upto = _reading(one.at_most, one.at_most_interval) if one.at_most_interval else ("", "")
+        upto = (
+            printing.share(one.at_most, one.at_most_interval) if one.at_most_interval else ("", "")
+        )
         yield (f"{one.low} to {one.high}", share, *upto)
-
-
-def _reading(estimate: float | None, interval: Sequence[float]) -> tuple[str, str]:
-    if estimate is None:
-        return "too few to say", ""
-    found = digits.share(estimate, list(interval))
-    return found.value, found.interval
-
-
-def _apart(estimate: float, interval: Sequence[float], *, shares: bool) -> tuple[str, str]:
-    """A difference and its interval as the pages print them: of shares in points."""
-    if shares:
-        found = digits.points(estimate, interval)
-        return found.value, found.bare
-    decimals = digits.places(interval)
-    low, high = (digits.signed(end, decimals) for end in interval)
-    return digits.signed(estimate, decimals), f"{low} to {high}"
 
 
 def _range(low: str, high: str, unit: str) -> str:
     said = number_text(float(low)) if low == high else f"{low} to {high}"
     return f"{said} {unit}".strip()
-
-
-def _p(value: float) -> str:
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _whole(columns: Sequence[str], found: Iterable[ResultRow]) -> list[ResultRow]:
-    return [{key: row.get(key) for key in columns} for row in found]

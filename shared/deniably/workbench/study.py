@@ -20,19 +20,27 @@ from deniably.estimation.figures import Buckets, groups
 from deniably.estimation.follow_up import FollowUpCounts, among_asked, follow_ups, joint_counts
 from deniably.estimation.tally import Tally
 from deniably.estimation.weighted import Weighing
+from deniably.exhibits import (
+    crosstab_exhibit,
+    difference_exhibit,
+    question_exhibit,
+    stratum_exhibit,
+    table,
+    wave_exhibit,
+)
+from deniably.exhibits.paper import paper
+from deniably.exhibits.results_table import Results, as_results
+from deniably.exhibits.table import Findings
 from deniably.mechanisms.law import Supporting
-from deniably.results import comparison_papers, papers, stratum_drawing
 from deniably.results.among_asked import FollowUpReports, followed
 from deniably.results.by_stratum import ByStratumResult, by_stratum
 from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
 from deniably.results.crosstabs import Blocks, cell_count, crosstab_result, is_crossable, own_filter
 from deniably.results.document import NumberResult, QuantileResult, SurveyResult
-from deniably.results.drawing.paper import WIDTHS, Paper, Svg, svg
+from deniably.results.drawing.paper import WIDTHS, Svg, svg
 from deniably.results.drawing.png import Png, png
-from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.remote import Remote, fetch_results
 from deniably.results.result import CONFIDENCE, result
-from deniably.results.results import Results, as_results
 from deniably.results.waves import Wave, waves_result
 from deniably.results.writing.publication import Publication
 from deniably.survey.questions import (
@@ -42,13 +50,12 @@ from deniably.survey.questions import (
     SelectMultiple,
     VectorOfNumbers,
 )
-from deniably.survey.readable import short_label
 from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey
 from deniably.workbench import findings
 from deniably.workbench.engines import rebuilt
 from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks, pairs_of
-from deniably.workbench.findings import Findings, Passage, Subgroups
+from deniably.workbench.findings import Passage, Subgroups
 from deniably.workbench.models.asked import counts_of, values_of
 from deniably.workbench.models.columns import nearest
 from deniably.workbench.models.effective import WeightedReports
@@ -431,10 +438,9 @@ class Study(Table):
             if other is not None:
                 raise NoFigure("give by= or other=, and not both")
             apart = self._apart(question, by, confidence, weighed)
-            return findings.of_whom(
-                findings.of_strata(apart, weighed), self._question(question),
-                asked=stratum_drawing.is_of_asked(apart),
-            )  # fmt: skip
+            return findings.of_exhibit(
+                stratum_exhibit.exhibit(apart, self.survey), weighed, findings.WEIGHTED_DIFFERENCE
+            )
         if weighed is None and other_weights is not None:
             weighed = weighing(self.reports, np.ones(self.n), None)
         here = self._side(question, part, weighed)
@@ -452,10 +458,8 @@ class Study(Table):
         try:
             if there is not None and not _is_counted(here.question):
                 return findings.of_mean_difference(here, there, mean_apart(here, there), confidence)
-            shown = findings.of_differences(pairs(here, there, confidence), weighed)
-            if there is None:
-                return findings.of_pairs(shown, here.question)
-            return findings.of_whom(shown, here.question, asked=True)
+            shown = difference_exhibit.exhibit(pairs(here, there, confidence), self.survey)
+            return findings.of_exhibit(shown, weighed, findings.WEIGHTED_DIFFERENCE)
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
 
@@ -488,7 +492,7 @@ class Study(Table):
                 f"{question} has no figures to put side by side, or was not asked alike in all"
                 f" {len(waves)} waves"
             )
-        return findings.of_waves(found)
+        return table.findings(wave_exhibit.exhibit(found, found["questions"][0], self.survey))
 
     def regress(
         self,
@@ -631,10 +635,11 @@ class Study(Table):
             raise NoFigure(f"there is no kind of figure {kind!r}; there are svg and png")
         closed = self.source.closed if self.source else ""
         if by is None:
-            paper = papers.paper(self._document(question, confidence), question, closed)
+            shown = question_exhibit.exhibit(self._document(question, confidence), question, closed)
         else:
-            paper = self._paper_by(question, by, confidence, closed)
-        found = svg(paper, width)
+            apart = self._apart(question, by, confidence)
+            shown = stratum_exhibit.exhibit(apart, self.survey, self.state, closed)
+        found = svg(paper(shown), width)
         return found if kind == "svg" else png(found)
 
     # --- the paper --------------------------------------------------------------------------
@@ -933,12 +938,6 @@ class Study(Table):
         except Incomparable as error:
             raise NoFigure(f"{question}: {error}") from None
 
-    def _paper_by(self, question: str, by: str, confidence: float, closed: str) -> Paper:
-        found, asked = self._apart(question, by, confidence), self._question(question)
-        people = sum(one["n"] for one in found["subgroups"])
-        source = ResultsSource.of_survey(self.survey, self.state, people, closed)
-        return comparison_papers.by_stratum(found, source, Protection.of_question(asked))
-
     def _crossed(
         self,
         blocks: Blocks,
@@ -951,8 +950,8 @@ class Study(Table):
             found = crosstab_result(self.survey, chosen, blocks, confidence, strata, weighed)
         except Incomparable as error:
             raise NoFigure(str(error)) from None
-        first, second = (short_label(self.survey.questions[index]) for index in chosen)
-        return findings.of_crosstab(found, (first, second), weighed)
+        shown = crosstab_exhibit.exhibit(found, self.survey)
+        return findings.of_exhibit(shown, weighed, findings.WEIGHTED_CROSSTAB)
 
     def _weighing(
         self,

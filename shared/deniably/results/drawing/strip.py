@@ -82,11 +82,11 @@ def numbers_table(
     )  # fmt: skip
 
 
-def scrolling(label: str, inside: Html) -> Html:
+def scrolling(label: str, inside: Html, *, wide: bool = False) -> Html:
     """A part of the page that scrolls sideways by itself, also by keyboard."""
     return Html.filled(
-        '<div class="scroll" tabindex="0" role="region" aria-label="{label}">{inside}</div>',
-        label=Html.text(label), inside=inside,
+        '<div class="scroll{wide}" tabindex="0" role="region" aria-label="{label}">{inside}</div>',
+        wide=Html(" wide" if wide else ""), label=Html.text(label), inside=inside,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from deniably.core.bounded_files import SMALL, file_lines, read_file, read_json, text_lines
 from deniably.core.errors import DeniablyError
 from deniably.core.languages.json import json_file
-from deniably.results.results import Results, estimate
+from deniably.exhibits.results_table import Results, estimate
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.columns import told

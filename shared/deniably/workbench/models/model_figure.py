@@ -8,13 +8,13 @@ from itertools import groupby
 from math import exp, floor, log10
 
 from deniably.core.counting import counted
+from deniably.exhibits.paper import MOST_ROWS
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.paper import Paper, PaperPart
 from deniably.results.drawing.paper_columns import PaperColumns
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text
-from deniably.results.papers import MOST_ROWS
 from deniably.workbench.models.coefficients import Coefficient, CoefficientTable
 
 CONSTANT = "Intercept"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from deniably.authoring.compiling import compile_survey
 from deniably.estimation.tally import Tally
-from deniably.results.cards import Card, cards, glance, precision
+from deniably.exhibits.cards import Card, cards, glance, precision
 from deniably.results.document import SurveyResult
 from deniably.results.result import result
 from deniably.results.spreadsheet import spreadsheet
@@ -185,7 +185,8 @@ def test_the_word_for_precision_is_that_of_the_number_printed_beside_it(exact: f
         for question in SURVEY.questions
         for cells in [question.report_mechanism.law.cell_count]
     })  # fmt: skip
-    told = precision(found, [replace(cards(found)[0], half=exact)])
+    first = cards(found)[0]
+    told = precision(found, [replace(first, drawn=replace(first.drawn, half=exact))])
 
     assert told
     assert told.grade == word_for(float(told.typical)), f"±{told.typical} points"

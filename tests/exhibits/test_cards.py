@@ -10,7 +10,7 @@ import pytest
 
 from deniably.authoring.compiling import compile_survey
 from deniably.estimation.tally import Tally
-from deniably.results.cards import cards
+from deniably.exhibits.cards import cards
 from deniably.results.document import SelectMultipleResult, SurveyResult
 from deniably.results.result import result
 

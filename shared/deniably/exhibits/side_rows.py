@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.axes import Axis
@@ -11,6 +12,9 @@ from deniably.results.drawing.row import Row, banded, mean_row, share_row
 from deniably.results.side_by_side import FigureHead, FigureResult
 from deniably.survey.readable import cut
 
+_Figure = TypeVar("_Figure", bound=FigureHead)
+MOST_PANELS = 12
+"""The most figures that a figure for a paper has room for."""
 HEADS = ("Estimate", "interval", "Std. error")
 _SHORT_END = 20
 """Characters of the words at the ends of an axis."""
@@ -56,3 +60,17 @@ def numbers(figure: FigureHead, place: FigureResult) -> list[str]:
 def scale(figure: FigureHead, interval: Sequence[float]) -> tuple[float, int]:
     """The factor and the decimals with which a table prints a figure: shares as per cents."""
     return (1.0, digits.places(interval) + 1) if figure["name"] is None else (100.0, 1)
+
+
+def largest(figures: Sequence[_Figure], order: Callable[[_Figure], Any]) -> list[_Figure]:
+    """The figures that a figure for a paper has room for: the first in this order, as they were
+    asked."""
+    chosen = sorted(figures, key=order)[:MOST_PANELS]
+    return [figure for figure in figures if figure in chosen]
+
+
+def most(figures: Sequence[FigureHead], where: str) -> str:
+    """What to say of the answers that ``largest`` leaves out; empty if there are none."""
+    if len(figures) <= MOST_PANELS:
+        return ""
+    return f"Of {len(figures)} answers, the {MOST_PANELS} with the largest estimates {where}."

@@ -1,19 +1,26 @@
-"""Draws differences as a forest plot: which answers differ, by how much, and which may not."""
+"""The exhibit of differences between answers: which differ, by how much, and which may not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from deniably.core.languages.html import Html
+from deniably.core.counting import people
+from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
+from deniably.exhibits.marks import Strips
+from deniably.exhibits.paper import headed
+from deniably.exhibits.printing import apart, p_text
+from deniably.results.among_asked import of_pairs, of_whom
 from deniably.results.comparison import RISK, AdjustedResult, DifferencesResult
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.row import Row, banded, difference_row
-from deniably.results.drawing.strip import table as strip_table
 from deniably.results.narrative import level_text, quoted
+from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
 from deniably.results.rows import ResultRow
 from deniably.survey.questions import NOT_APPLICABLE
+from deniably.survey.readable import short_label
 from deniably.survey.strata import stratum_text
+from deniably.survey.survey import Survey
 
 _MOST_NAMED = 3
 COLUMNS = (
@@ -25,13 +32,77 @@ COLUMNS = (
 HEADS = ("Points", "interval", "Std. error", "p alone", "p adjusted (Holm)")
 
 
-def forest(found: DifferencesResult) -> Html:
-    """The differences on one axis with nought."""
-    drawn = rows(found)
-    heads = ("Points", f"{level_text(found['confidence'])} interval")
-    heading = "Answer" if found["other"] else "Two answers"
-    about = f"Differences: {found['question']}"
-    return strip_table(about, drawn, axes.of_differences(drawn), heads=heads, heading=heading)
+DIFFERENCE = (
+    "Difference of unbiased estimates with a score test; p-values of several tests at once adjusted"
+    " by Holm (1979)."
+)
+
+
+def exhibit(
+    found: DifferencesResult, survey: Survey, state: str = "closed", closed: str = ""
+) -> Exhibit:
+    """The differences of a question of ``survey``, which is in this state, since the day
+    ``closed``."""
+    question = survey.question(found["question_name"])
+    other, level, count = found["other"], level_text(found["confidence"]), len(found["differences"])
+    title, before = headed(short_label(question), found["question"])
+    what = f"Shares less those in survey {other}" if other else "Differences of shares"
+    explained = (
+        f"Share here less the share in {other}, in percentage points"
+        if other
+        else "Difference between the shares of two answers, in percentage points"
+    )
+    whom = of_whom(question, asked=True) if other else of_pairs(question)
+    notes = dict.fromkeys(stated(*(one["note"] for one in found["differences"])))
+    heading = f"What differs from {other}?" if other else "Which answers differ?"
+    return Exhibit(
+        document=found,
+        file="-".join(
+            [found["survey"], *found["strata"].values(), found["question_name"], "differences"]
+        ),
+        heading=heading,
+        about=f"the differences in “{found['question']}”",
+        source=ResultsSource.of_survey(survey, state, found["n"], closed, found["strata"]),
+        protections=[Protection.of_question(question)],
+        confidence=found["confidence"],
+        finding=statement(found),
+        family=family(found),
+        pictures=lambda: [Picture(forest(found))],
+        records=Records(COLUMNS, lambda: difference_rows(found)),
+        numbers=lambda: [Printed("differences", ("Difference", *HEADS), numbers(found))],
+        method=[
+            "Each p-value is that of a score test, and each interval holds all differences that"
+            " this test does not reject: it leaves out 0 exactly where “p alone” is below"
+            f" {1 - found['confidence']:g}. The adjusted p-value takes into account that {count}"
+            " were tested at once (Holm 1979). Differences that cannot be told apart need not be"
+            " equal."
+        ],
+        estimator=DIFFERENCE,
+        label=found["question"],
+        whom=whom,
+        claim=finding(found, of_some=whom != ""),
+        notes=stated(
+            f"{explained}; the dark line is “no difference”. Grey with an open dot: cannot be told"
+            " apart. Intervals are for each comparison alone; dots are filled by the adjusted"
+            " p-value.",
+            found["differences"][0]["note"],
+        ),
+        caption=f"Differences: {found['question']}",
+        lines=lambda: Printed("", *_printed(found, level)),
+        remarks=[*notes],
+        title=title,
+        lede=f"{before}{what}, in percentage points, {people(found['n'])}.",
+        rows="differences",
+        opening=stated(statement(found), family(found)),
+        legend=[
+            *stated(found["differences"][0]["note"]),
+            legend(found["confidence"], "grey and open where the two cannot be told apart"),
+            "Intervals are for each comparison alone.",
+        ],
+        effect=f" {SAMPLE}",
+        asks=[found["question"]],
+        words=f". {statement(found)} {what} in percentage points, with {level} intervals:",
+    )
 
 
 def rows(found: DifferencesResult) -> list[Row]:
@@ -154,6 +225,30 @@ def difference_rows(found: DifferencesResult) -> Iterator[ResultRow]:
 
 
 # --- below ------------------------------------------------------------------------------------
+
+
+def forest(found: DifferencesResult) -> Strips:
+    """The differences on one axis with nought."""
+    drawn, level = rows(found), level_text(found["confidence"])
+    return Strips(
+        drawn, axes.of_differences(drawn), about=f"Differences: {found['question']}",
+        heads=("Points", f"{level} interval"),
+        heading="Answer" if found["other"] else "Two answers",
+    )  # fmt: skip
+
+
+def _printed(found: DifferencesResult, level: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The headings and the lines of a terminal's table."""
+    heads = ("compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")
+    return heads, [
+        (
+            one["compared"],
+            *apart(one["estimate"], one["interval"], shares=True),
+            p_text(one["p_value"]),
+            p_text(one["adjusted_p_value"]),
+        )
+        for one in found["differences"]
+    ]
 
 
 def _differs(one: AdjustedResult) -> bool:

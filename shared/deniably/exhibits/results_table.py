@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 
-from deniably.core.table import Cell, Table
+from deniably.core.table import Table
 from deniably.estimation.tally import Tally
-from deniably.results import notebook, papers
+from deniably.exhibits import notebook, question_exhibit
+from deniably.exhibits.paper import paper
+from deniably.exhibits.printing import TEXTS, table_lines, whole_rows
 from deniably.results.document import SurveyResult
 from deniably.results.drawing.paper import WIDTHS, Svg, svg
-from deniably.results.narrative import level_text
 from deniably.results.result import CONFIDENCE, result
-from deniably.results.rows import COLUMNS, OF_THOSE_ASKED, SHARE_ASKED, ResultRow, rows
+from deniably.results.rows import rows
 from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
-
-TEXTS = 2
-"""Columns of ``table_lines`` that are words."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +45,7 @@ class Results(Table):
         ``width`` is 85 or 180, in millimetres: one column of a journal, or two. Raises KeyError if
         there is no such question, and ValueError for other widths.
         """
-        return svg(papers.paper(self.document, question), width)
+        return svg(paper(question_exhibit.exhibit(self.document, question)), width)
 
     def to_dict(self) -> dict[str, Any]:
         """The document as plain values, for JSON."""
@@ -111,42 +109,3 @@ def as_results(document: SurveyResult) -> Results:
         ],
         document=document,
     )
-
-
-def whole_rows(found: Iterable[ResultRow]) -> list[ResultRow]:
-    """The rows with every column of ``results.csv``, in its order."""
-    return [{key: row.get(key) for key in COLUMNS} for row in found]
-
-
-def table_lines(found: Iterable[ResultRow], confidence: float) -> list[tuple[str, ...]]:
-    """The lines of a table for people, from rows as in ``results.csv``."""
-    heading = ("question", "answer", "estimate", f"{level_text(confidence)} interval", "n")
-    return [heading, *_lines(found)]
-
-
-def _lines(found: Iterable[ResultRow]) -> Iterator[tuple[str, ...]]:
-    before: Cell = None
-    rows = list(found)
-    followed = {row["question"] for row in rows if row["figure"] == OF_THOSE_ASKED}
-    for row in rows:
-        if row.get("low") is None:  # a share for display alone
-            continue
-        if row["question"] in followed and row["figure"] == "share":
-            continue  # of everybody: most are of people who were not asked
-        question = str(row["question"])
-        yield ("" if question == before else question, *_figure(row), f"{row['n']:,}")
-        before = question
-
-
-def _figure(row: ResultRow) -> tuple[str, str, str]:
-    """Label, estimate and interval of a row, as text."""
-    label = ": ".join(str(row[key]) for key in ("part", "choice_label") if row.get(key))
-    if row["figure"] == "mean":
-        label = f"{label}: mean" if label else "mean"
-    if row["figure"] == OF_THOSE_ASKED:
-        label = f"of those asked: {label}"
-    if row["figure"] == SHARE_ASKED:
-        label = "were asked"
-    if row["figure"] == "share at most":
-        label = f"at most {label}"
-    return label, str(row["reads"]), str(row["reads_interval"])

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.results.comparison import AdjustedResult, DifferencesResult
-from deniably.results.difference_drawing import (
+from deniably.exhibits.difference_exhibit import (
     difference_rows,
     family,
     finding,
@@ -18,6 +17,7 @@ from deniably.results.difference_drawing import (
     numbers,
     statement,
 )
+from deniably.results.comparison import AdjustedResult, DifferencesResult
 from deniably.results.drawing import digits
 
 
@@ -58,7 +58,7 @@ CLEAR = of(one("A", "B", -0.20, 0.001), one("A", "C", 0.01, 0.9), one("B", "C", 
 
 
 def drawn(found: DifferencesResult) -> list[str]:
-    return re.findall(r"<tr role=\"row\".*?</tr>", forest(found).source.split("<tbody")[1])
+    return re.findall(r"<tr role=\"row\".*?</tr>", forest(found).html().source.split("<tbody")[1])
 
 
 def test_differences_are_sorted_by_size_the_larger_share_over_the_smaller() -> None:
@@ -110,7 +110,7 @@ def test_nothing_that_cannot_be_told_apart_is_called_equal_and_all_figures_agree
     pairs = [("A", "B"), ("A", "C"), ("B", "C")]
     found = of(*(one(*pair, *drawn) for pair, drawn in zip(pairs, drawn_ones, strict=True)))
 
-    texts = " ".join([statement(found), finding(found), unescape(forest(found).source)])
+    texts = " ".join([statement(found), finding(found), unescape(forest(found).html().source)])
 
     assert "equal" not in texts
     for row, figures in zip(drawn(found), numbers(found), strict=True):

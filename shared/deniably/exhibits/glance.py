@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from deniably.core.counting import people
 from deniably.estimation.tally import Tally
-from deniably.results.cards import Card, cards
+from deniably.exhibits.cards import Card, cards
 from deniably.results.result import result
 from deniably.survey.survey import Survey
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from deniably.core.languages.html import Html
-from deniably.results.cards import cards
+from deniably.exhibits.cards import cards
 from deniably.results.document import SurveyResult
 
 STYLE: Final = """

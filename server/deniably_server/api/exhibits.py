@@ -1,0 +1,267 @@
+"""Every kind of exhibit in every format: what a request asks for as page, JSON, CSV and figure.
+
+A kind says how to read its query and what it shows. Permission, hiding, caching, cost, widths and
+files are here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, render_template, request
+
+from deniably.core.languages.html import Html
+from deniably.exhibits import table
+from deniably.exhibits.exhibit import Exhibit
+from deniably.exhibits.paper import paper
+from deniably_server.api.analysts import or_ask_for_a_token
+from deniably_server.api.computation_queue import Reads
+from deniably_server.api.costly import costly
+from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.paper_files import figure_file, figure_page, wanted_width
+from deniably_server.api.results import as_attachment, given_query
+from deniably_server.api.subgroups import SubgroupLinks, query_of_view
+from deniably_server.api.visibility import RESULTS
+from deniably_server.errors import BadParameter
+from deniably_server.guard.app_state import current_store
+from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import CSV, PAGE, SVG, Operation, QueryParameters
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
+    View = Callable[[str], ResponseReturnValue]
+
+_Document = TypeVar("_Document")
+_SAVED = ("Content-Disposition",)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Links to the same exhibit in other ways: text, address, and whether it is shown so now.
+
+    They are at the top of the page, or with ``within`` at the top of its first card."""
+
+    label: str
+    links: Sequence[tuple[str, str, bool]]
+    within: bool = False
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What a page says before its cards: a statement, what qualifies it, and smaller sentences."""
+
+    statement: str
+    rest: str = ""
+    small: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What a request asks for: the exhibits of one document, and what their page has besides."""
+
+    exhibits: Sequence[Exhibit]
+    heading: str
+    title: str = ""
+    """That of the window, where it is not the heading."""
+    chip: str
+    who: str | Html
+    """How many people, of which surveys or subgroups."""
+    home: str = ""
+    """The title of the survey, which leads to its results."""
+    lede: str = ""
+    small: str = ""
+    ways: Ways | None = None
+    subgroups: SubgroupLinks | None = None
+    lead: Lead | None = None
+    """By default the finding of the one exhibit."""
+    surveys: Sequence[str]
+    """Those that its figures are of."""
+    file: str = ""
+    """What the CSV is called, where not as its one exhibit."""
+    settled: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Parameters that the request may have left open, for the link to the figure."""
+    nothing: str = ""
+    """What a page without exhibits says."""
+
+    @property
+    def leading(self) -> Lead:
+        """What the page says before its cards."""
+        if self.lead is not None:
+            return self.lead
+        (exhibit,) = self.exhibits
+        small = [exhibit.family] if exhibit.family else []
+        return Lead(exhibit.finding, exhibit.precision, small)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(Generic[_Document]):
+    """One kind of exhibit, whose ``name`` is the last part of its addresses."""
+
+    name: str
+    about: Mapping[str, str]
+    """What each view answers, for the reference of the API: ``json``, ``csv``, ``svg``, ``page``
+    and ``figure``. Without one of ``csv``, there is none."""
+    endpoints: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names of views that are not the kind's with the format's, such as ``strata_as_json``."""
+    document: Any
+    """The type of the document, for the schema of its JSON."""
+    reads: Reads = "tallies"
+    query: QueryParameters
+    """The parameters of JSON and CSV."""
+    svg: QueryParameters
+    page: QueryParameters
+    figure: QueryParameters
+    """Those of a figure's page. With ``question!`` where JSON has none, it names the exhibit."""
+    strata: bool = True
+    read: Callable[[str], _Document]
+    """The document that the request asks for. Raises refusals."""
+    show: Callable[[str, _Document], Shown]
+    check: Callable[[], object] = lambda: None
+    """Raises BadParameter for parameters of pages and figures alone."""
+    choose: Callable[[str], ResponseReturnValue | None] = lambda name: None
+    """A page to choose what is shown; None where the request has chosen."""
+    choose_again: Callable[[str, str], ResponseReturnValue] | None = None
+    """The same where what was chosen is refused, with the reason."""
+    others: Callable[[str], tuple[Hashable, ...]] | None = None
+    """What the answer depends on in other surveys, as for ``costly``."""
+    choices: str = ""
+    """What the link to that page says."""
+    back: str
+    """What the link from a figure back to the page says."""
+
+
+def blueprint_of(kind: Kind[Any], name: str) -> Blueprint:
+    """The views of a kind, as the blueprint ``name``."""
+    blueprint = Blueprint(name, __name__)
+    _add_files(blueprint, kind)
+    _add_pages(blueprint, kind)
+    return blueprint
+
+
+def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
+    @costly(kind.reads, kind.others)
+    def as_json(name: str) -> Response:
+        return json_answer(kind.read(name))
+
+    @costly(kind.reads, kind.others)
+    def as_csv(name: str) -> Response:
+        shown = kind.show(name, kind.read(name))
+        file = shown.file or shown.exhibits[0].file
+        return as_attachment(table.csv(*shown.exhibits), file)
+
+    @costly(kind.reads, kind.others)
+    def as_svg(name: str) -> Response:
+        width = wanted_width()
+        kind.check()
+        _, exhibit = _figure_of(kind, name)
+        return figure_file(paper(exhibit), width, exhibit.file)
+
+    _add(blueprint, kind, "json", as_json, Operation(
+        {200: {JSON: kind.document}}, RESULTS, query=kind.query, strata=kind.strata
+    ))  # fmt: skip
+    if "csv" in kind.about:
+        _add(blueprint, kind, "csv", as_csv, Operation(
+            {200: {CSV: None}}, RESULTS, query=kind.query, headers=_SAVED, strata=kind.strata
+        ))  # fmt: skip
+    _add(blueprint, kind, "svg", as_svg, Operation(
+        {200: {SVG: None}}, RESULTS, query=kind.svg, headers=_SAVED, strata=kind.strata
+    ))  # fmt: skip
+
+
+def _add_pages(blueprint: Blueprint, kind: Kind[Any]) -> None:
+    api, page = f"/api/surveys/%s/{kind.name}", f"/surveys/%s/{kind.name}"
+
+    @costly(kind.reads, kind.others)
+    def drawn(name: str) -> ResponseReturnValue:
+        kind.check()
+        try:
+            document = kind.read(name)
+        except BadParameter as error:
+            if kind.choose_again is None:
+                raise
+            return kind.choose_again(name, str(error))
+        shown, query = kind.show(name, document), _query(kind, name, kind.query)
+        settled = urlencode(shown.settled)
+        return render_template(
+            "exhibit.html",
+            shown=shown,
+            kind=kind,
+            api=api % name,
+            page=page % name,
+            results=f"/surveys/{name}",
+            query=query,
+            figure=f"{query}{'&' if query else '?'}{settled}" if settled else query,
+            same_part=_query(kind, name, {"confidence": {}}),
+        )
+
+    @costly(kind.reads, kind.others)
+    def figure(name: str) -> str:
+        kind.check()
+        shown, exhibit = _figure_of(kind, name)
+        data = _query(kind, name, kind.query)
+        query = _query(kind, name, kind.figure)
+        there = data if exhibit.anchor else query
+        return figure_page(
+            shown.surveys,
+            paper(exhibit),
+            file=exhibit.file,
+            address=f"{api % name}.svg{query}",
+            about=exhibit.about,
+            csv=f"{api % name}.csv{data}" if "csv" in kind.about else "",
+            back=(f"{page % name}{there}{exhibit.anchor and f'#{exhibit.anchor}'}", kind.back),
+        )
+
+    def or_choose(view: View) -> View:
+        @or_ask_for_a_token
+        @or_say_why_hidden
+        def chosen(name: str) -> ResponseReturnValue:
+            return kind.choose(name) or view(name)
+
+        return chosen
+
+    for form, view, query in (("page", drawn, kind.page), ("figure", figure, kind.figure)):
+        operation = Operation(PAGE, RESULTS, query=query, strata=kind.strata)
+        _add(blueprint, kind, form, or_choose(view), operation)
+
+
+_ENDINGS = {"json": "", "csv": ".csv", "svg": ".svg", "page": "", "figure": "/figure"}
+_NAMES = {
+    "json": "as_json", "csv": "as_csv", "svg": "as_svg", "page": "page", "figure": "figure_page",
+}  # fmt: skip
+
+
+def _add(
+    blueprint: Blueprint, kind: Kind[Any], form: str, view: View, operation: Operation
+) -> None:
+    """Add a view in one form, with its declaration and its docstring."""
+    view.__doc__ = kind.about[form]
+    name = kind.endpoints.get(form, f"{kind.name}_{_NAMES[form]}")
+    prefix = "" if form in ("page", "figure") else "/api"
+    rule = f"{prefix}/surveys/<name>/{kind.name}{_ENDINGS[form]}"
+    blueprint.add_url_rule(rule, name, operation(view), methods=["GET"])
+
+
+def _query(kind: Kind[Any], name: str, parameters: QueryParameters) -> str:
+    """The request's values of these parameters, and of the strata, as a query for links."""
+    names = [key.removesuffix("!") for key in parameters]
+    if not kind.strata:
+        return given_query(*names)
+    return query_of_view(current_store().survey(name), *names)
+
+
+def _figure_of(kind: Kind[Any], name: str) -> tuple[Shown, Exhibit]:
+    """What the request asks for, and the exhibit that a figure is of: the only one, or that of the
+    question which the request names. Raises BadParameter."""
+    shown = kind.show(name, kind.read(name))
+    named = {exhibit.anchor: exhibit for exhibit in shown.exhibits}
+    several = "question!" in kind.figure and "question!" not in kind.query
+    wanted = request.args.get("question", "") if several else shown.exhibits[0].anchor
+    if wanted not in named:
+        names = ", ".join(named) or "there is none"
+        raise BadParameter(f"“question” names a question that all waves ask alike: {names}")
+    return shown, named[wanted]

@@ -1,0 +1,158 @@
+"""A card for each question of a result: the finding, its pictures and its notes, and one line for
+the glance over all of them. Pages and notebooks show the same cards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from deniably.core.languages.html import Html
+from deniably.exhibits.question_exhibit import Drawn, Heads, draw, heads_at
+from deniably.results import shown
+from deniably.results.document import (
+    QuestionResult,
+    ScaleResult,
+    SelectMultipleResult,
+    SelectOneResult,
+    SurveyResult,
+    YesNoResult,
+)
+from deniably.results.drawing import axes, digits, strip
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.row import Row
+
+
+@dataclass(frozen=True)
+class Card:
+    """One question of the page of results: what its exhibit draws, and its line in the glance."""
+
+    question: QuestionResult
+    drawn: Drawn
+    line: Row
+
+    @cached_property
+    def pictures(self) -> tuple[Html, ...]:
+        """What is drawn of it."""
+        return tuple(one.html() for one in self.drawn.pictures if not one.summary)
+
+    @cached_property
+    def folded(self) -> tuple[str, Html] | None:
+        """Answers that are folded away, below a summary."""
+        folded = [(one.summary, one.html()) for one in self.drawn.pictures if one.summary]
+        return folded[0] if folded else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes below."""
+        return (*self.drawn.notes, *self.question.notes)
+
+    @property
+    def own(self) -> Axis | None:
+        """Its own axis in the glance, or None for that of shares."""
+        return self.drawn.own
+
+    @property
+    def half(self) -> float | None:
+        """Half the widest interval of its shares, None without shares."""
+        return self.drawn.half
+
+    @property
+    def flagged(self) -> bool:
+        """Whether there are signs of fake reports."""
+        return bool(self.question.flags)
+
+
+def cards(result: SurveyResult) -> list[Card]:
+    """The cards of all questions."""
+    heads = heads_at(result.confidence)
+    return [_card(one, heads) for one in result.questions]
+
+
+def _card(question: QuestionResult, heads: Heads) -> Card:
+    drawn = draw(question, heads)
+    line = replace(drawn.line, label=question.short, address=f"#{question.name}")
+    return Card(question, drawn, line)
+
+
+def glance(
+    found: Sequence[Card],
+    confidence: float,
+    *,
+    about: str = "One line a question",
+    heading: str = "Question",
+) -> list[Html]:
+    """One line a card: shares on one axis, means each on its own.
+
+    ``about`` and ``heading``, what a line is of, are for screen readers.
+    """
+    heads = heads_at(confidence)
+    of_shares = [card.line for card in found if card.own is None]
+    of_means = [(card.line, card.own) for card in found if card.own is not None]
+    drawn: list[Html] = []
+    if of_shares:
+        axis = axes.of_shares(of_shares)
+        drawn.append(strip.table(about, of_shares, axis, heads=heads.shares, heading=heading))
+    if of_means:
+        rows, scales = [row for row, _ in of_means], [own for _, own in of_means]
+        caption = "Means" if of_shares else about
+        drawn.append(strip.table(caption, rows, scales, heads=heads.means, heading=heading))
+    return drawn
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How precise the shares of a result are: half-widths of intervals, as text in points.
+
+    ``typical`` is the median over the questions of their widest, ``best`` and ``worst`` are the
+    smallest and the largest of these, ``of_worst`` the question of the latter. ``below`` says
+    whether an answer's share reads as being below a number.
+    """
+
+    grade: str
+    typical: str
+    best: str
+    worst: str
+    of_worst: str
+    four_times: int
+    below: bool
+
+
+_GRADES = (
+    (3, "precise"),
+    (5, "good"),
+    (10, "rough"),
+    (15, "coarse"),
+)
+"""The most points that a word still fits."""
+
+
+def precision(result: SurveyResult, found: Sequence[Card]) -> Precision | None:
+    """The precision of all shares; None where there are none."""
+    halves = sorted((card.half, card.line.label) for card in found if card.half is not None)
+    if not halves:
+        return None
+    typical = halves[(len(halves) - 1) // 2][0]
+    return Precision(
+        grade=_grade(digits.half_points(typical)),
+        typical=digits.half(typical),
+        best=digits.half(halves[0][0]),
+        worst=digits.half(halves[-1][0]),
+        of_worst=halves[-1][1],
+        four_times=4 * result.n,
+        below=any(_reads_below(card.question) for card in found),
+    )
+
+
+def _reads_below(question: QuestionResult) -> bool:
+    match question:
+        case YesNoResult() | SelectOneResult() | SelectMultipleResult() | ScaleResult():
+            choices = question.choices or ()
+            return any(shown.of_choice(one).reading.state == "below" for one in choices)
+        case _:
+            return False
+
+
+def _grade(points: float) -> str:
+    """The word for a typical half-width, by the points that are printed beside it."""
+    return next((word for most, word in _GRADES if points <= most), "too coarse for single figures")

@@ -1,0 +1,381 @@
+"""The exhibit of a cross-table: strips where a question has two answers, and a heat table of all
+pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Literal
+
+from deniably.core.counting import people
+from deniably.exhibits import printing
+from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
+from deniably.exhibits.marks import HeatTable, Strips
+from deniably.results.as_product import as_product
+from deniably.results.crosstabs import (
+    COLUMNS,
+    RISK,
+    CrossedResult,
+    CrosstabResult,
+    WithinResult,
+    crosstab_rows,
+)
+from deniably.results.drawing import axes, digits
+from deniably.results.drawing.digits import Reading
+from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin, heat_cell
+from deniably.results.drawing.row import Row, banded, share_row
+from deniably.results.narrative import level_text, quoted
+from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
+from deniably.survey.readable import short_label
+from deniably.survey.survey import Survey
+
+Of = Literal["rows", "columns", "all"]
+"""What the percentages are of."""
+ABOUT: dict[Of, str] = {"rows": "of each row", "columns": "of each column", "all": "of everybody"}
+COARSE = 0.15
+"""Half the width of a typical interval beyond which pairs are folded away, if nothing is shown."""
+_MOST_NAMED = 4
+
+
+CROSSTAB = (
+    "Joint shares by the inverses of both channels; independence by a permutation test (Fisher"
+    " 1935; Phipson and Smyth 2010)."
+)
+
+
+@dataclass(frozen=True)
+class CrosstabStrips:
+    """The share of one answer within each answer to the other question: the marks, and a finding
+    (empty if nothing is shown to go together)."""
+
+    marks: Strips
+    finding: str
+
+
+def exhibit(
+    found: CrosstabResult, survey: Survey, of: Of | None = None, closed: str = ""
+) -> Exhibit:
+    """A cross-table of ``survey``, which was closed on the day ``closed``, with percentages ``of``
+    rows, columns or everybody, by default as ``usual`` has them."""
+    of = of or usual(found)
+    level, shares = level_text(found["confidence"]), f"Percentages {ABOUT[of]}"
+    questions = [survey.question(name) for name in found["question_names"]]
+    rows_title, columns_title = (short_label(question) for question in questions)
+    title = f"{rows_title} × {columns_title}"
+    unheard = silence(silent(found, of))
+    strips_ = strips(found, of)
+    names = [question.name for question in survey.questions]
+    chosen = [names.index(name) for name in found["question_names"]]
+    product = as_product(survey, chosen, found)
+    coarse = half_width(found, of) > COARSE
+    hatched = "" if of == "all" else ", or too few to say"
+    return Exhibit(
+        document=found,
+        file="-".join([found["survey"], *found["question_names"], *found["strata"].values()]),
+        heading=title,
+        about=" and ".join(f"“{question}”" for question in found["questions"]),
+        source=ResultsSource.of_survey(survey, "closed", found["n"], closed, found["strata"]),
+        protections=[Protection.of_question(question) for question in questions],
+        confidence=found["confidence"],
+        finding=found["sentence"],
+        precision=_precision(found, of, strips_),
+        family="" if is_folded(found, of) else unheard,
+        pictures=lambda: _pictures(found, of, (rows_title, columns_title), strips_),
+        records=Records(COLUMNS, lambda: crosstab_rows(found)),
+        numbers=lambda: [Printed("all pairs", ("Pair", *HEADS), numbers(found))],
+        method=stated(*_method(found), product.sentence if product and not coarse else ""),
+        estimator=CROSSTAB,
+        notes=stated(product.sentence if product and coarse else ""),
+        caption=" by ".join(found["questions"]),
+        lines=lambda: Printed("", *_printed(found, of, (rows_title, columns_title)), texts=2),
+        remarks=[f"The picture has percentages {ABOUT[of]}."],
+        title=title,
+        lede=f"{shares}, {people(found['n'])}.",
+        rows="pairs of answers",
+        opening=stated(
+            found["sentence"],
+            unheard,
+            f"{shares} with {level} intervals; the darker, the larger."
+            f"{' “All” is of everybody.' if of != 'all' else ''} Hatched: cannot be told from"
+            f" nobody{hatched}.",
+        ),
+        legend=[legend(found["confidence"])] if strips_ else [],
+        effect=f" {SAMPLE}",
+        asks=found["questions"],
+        words=f". {found['sentence']} {shares} with {level} intervals:",
+    )
+
+
+def usual(found: CrosstabResult) -> Of:
+    """The percentages that a page shows first: those that can be drawn as strips."""
+    return "columns" if len(found["rows"]) == 2 < len(found["columns"]) else "rows"
+
+
+def is_folded(found: CrosstabResult, of: Of) -> bool:
+    """Whether the pairs say too little to be shown unasked."""
+    return found["independence"] >= RISK and half_width(found, of) > COARSE
+
+
+def half_width(found: CrosstabResult, of: Of) -> float:
+    """Half the width of a typical interval of these percentages (the median)."""
+    intervals = [_share(one, of)[1] for line in found["cells"] for one in line]
+    return median(high - low for low, high in intervals) / 2
+
+
+def strips(found: CrosstabResult, of: Of) -> CrosstabStrips | None:
+    """Strips of the first of two answers, within rows or columns; None where there are not two."""
+    if of == "all":
+        return None
+    lines, answers = found["rows"], found["columns"]
+    outer, inner = found["questions"]
+    if of == "columns":
+        lines, answers, outer, inner = answers, lines, inner, outer
+    if len(answers) != 2:
+        return None
+    shares = [line[0] for line in _lines(found, of)]
+    rows = [_row(label, share) for label, share in zip(lines, shares, strict=True)]
+    about = f"{inner} “{answers[0]}”, by: {outer}"
+    marks = Strips(
+        rows, axes.of_shares(rows), about, about=about,
+        heads=(f"“{answers[0]}”", f"{level_text(found['confidence'])} interval"), heading=outer,
+    )  # fmt: skip
+    finding = _finding(answers[0], rows) if found["independence"] < RISK else ""
+    return CrosstabStrips(marks, finding)
+
+
+def pairs(found: CrosstabResult, of: Of) -> list[Row]:
+    """A row for each pair of answers, where a heat table has no room."""
+    return [
+        share_row(", ".join(one.names), one.estimate, one.interval)
+        if of == "all"
+        else _row(", ".join(one.names), one.of_row if of == "rows" else one.of_column)
+        for line in found["cells"]
+        for one in line
+    ]
+
+
+def silent(found: CrosstabResult, of: Of) -> list[str]:
+    """The rows or columns with too few people to say anything about them."""
+    if of == "all":
+        return []
+    labels = found["columns"] if of == "columns" else found["rows"]
+    return [
+        label
+        for label, line in zip(labels, _lines(found, of), strict=True)
+        if all(share.estimate is None for share in line)
+    ]
+
+
+def silence(labels: Sequence[str]) -> str:
+    """Says of whom nothing can be said; empty if there is nobody."""
+    if not labels:
+        return ""
+    return f"Too few to say anything about those who answered {quoted(list(labels))}."
+
+
+def together(found: CrosstabResult, of: Of, titles: tuple[str, str]) -> Heat:
+    """The heat table of all pairs.
+
+    ``titles`` are short names of the questions. Margins are shares of everybody; a margin that
+    would be 100 % everywhere is left out. A hatched cell cannot be told from nobody, or is too few.
+    """
+    shares = [[_share(one, of) for one in line] for line in found["cells"]]
+    most = max((one[0] for line in shares for one in line if one[0] is not None), default=1.0)
+    cells = [[_heat_cell(one, most) for one in line] for line in shares]
+    rows, columns = (
+        [digits.share(one.estimate, one.interval) for one in found[key]]
+        for key in ("row_margins", "column_margins")
+    )
+    return Heat(
+        HeatMargin(titles[0], found["rows"], () if of == "rows" else rows),
+        HeatMargin(titles[1], found["columns"], () if of == "columns" else columns),
+        cells,
+    )
+
+
+HEADS = (
+    "% of all", "interval", "Std. error", "Adjusted", "% of its row", "interval",
+    "% of its column", "interval",
+)  # fmt: skip
+
+
+def numbers(found: CrosstabResult) -> list[list[str]]:
+    """A line for each pair: its labels, then its figures in per cent, as ``HEADS`` names them."""
+    return [
+        [
+            ", ".join(one.names),
+            _points(one.estimate),
+            _span(one.interval),
+            _points(one.standard_error),
+            _points(one.consistent),
+            *_within(one.of_row),
+            *_within(one.of_column),
+        ]
+        for line in found["cells"]
+        for one in line
+    ]
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _pictures(
+    found: CrosstabResult, of: Of, titles: tuple[str, str], strips_: CrosstabStrips | None
+) -> list[Picture]:
+    everybody = "; “All” is of everybody" if of != "all" else ""
+    few = "" if of == "all" else ", or too few to say"
+    interval = f"{level_text(found['confidence'])} interval"
+    folded = f"Show the {len(found['rows']) * len(found['columns'])} cells anyway"
+    cells = Picture(
+        HeatTable(
+            together(found, of, titles), "All combinations" if strips_ else "",
+            about=f"Percentages {ABOUT[of]}", cells=pairs(found, of),
+        ),
+        "All combinations",
+        notes=[
+            f"Percentages {ABOUT[of]}, with the {interval}{everybody}. Hatched: cannot be told from"
+            f" nobody{few}."
+        ],
+        summary=folded if is_folded(found, of) else "",
+        region="All pairs of answers",
+        wide=len(found["columns"]) > 3,
+        apart=strips_ is not None,
+    )  # fmt: skip
+    if strips_ is None:
+        return [cells]
+    answered = (
+        f"Percentages {ABOUT[of]}. {people(found['n'])} answered both. Bands of small groups are"
+        " wide because the size of the group is itself estimated."
+    )
+    marks = strips_.marks
+    return [Picture(marks, marks.about, finding=strips_.finding, notes=[answered]), cells]
+
+
+def _precision(found: CrosstabResult, of: Of, strips_: CrosstabStrips | None) -> str:
+    if strips_ and found["independence"] < RISK:
+        return "How much is less certain: see the bands."
+    if not is_folded(found, of):
+        return ""
+    where = {"rows": "within a row", "columns": "within a column", "all": "of a pair"}[of]
+    return (
+        f"With {people(found['n'])} a share {where} is known to about"
+        f" ±{round(100 * half_width(found, of))} points only."
+    )
+
+
+def _method(found: CrosstabResult) -> list[str]:
+    fitted = {
+        "maximum_likelihood": "those that make all reports together most likely (maximum"
+        " likelihood)",
+        "shrinkage": "the likely ones (empirical Bayes): where noise is large, nearer to what two"
+        " answers without a connection would give, and to 0 where a pair seems to be nobody’s",
+        "projection": f"the nearest shares to the estimates that sum to 100{digits.NARROW}%",
+        "clipping": f"the estimates one by one, kept between 0 and 100{digits.NARROW}%, as people"
+        " may have ticked several answers",
+    }[found["fit"]]
+    tested = (
+        f"The test of independence shuffles the reports to one question {found['shuffles']} times."
+        " The p-value is the share of these tables, with this one, that look at least as dependent."
+        if found["shuffles"]
+        else "The p-value of the test of independence is from the chi-squared distribution:"
+        " shuffling so many reports would take long."
+    )
+    return [
+        f"{found['n']:,} respondents were asked both. The two answers were randomised one by one;"
+        " the table undoes both at once. Tabulating the reports as they are would make every"
+        " connection look weaker than it is. A share within a row is a ratio of two estimates; its"
+        " interval holds every share that the reports do not reject (Fieller 1954), and is “too few"
+        " to say” where it is wider than 80 points.",
+        f"“Adjusted” shares are for pictures: {fitted}.",
+        tested,
+    ]
+
+
+def _printed(
+    found: CrosstabResult, of: Of, titles: tuple[str, str]
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The headings and the lines of a terminal's table."""
+    interval = f"{level_text(found['confidence'])} interval"
+    within = "columns" if of == "columns" else "rows"
+    heads = (*titles, "of everybody", interval, f"of its {within[:-1]}", interval)
+    return heads, [
+        (
+            *cell.names,
+            *printing.share(cell.estimate, cell.interval),
+            *printing.share(own.estimate, own.interval),
+        )
+        for line in found["cells"]
+        for cell in line
+        for own in (cell.of_column if within == "columns" else cell.of_row,)
+    ]
+
+
+_Share = tuple[float | None, Sequence[float]]
+
+
+def _lines(found: CrosstabResult, of: Of) -> list[list[WithinResult]]:
+    """The shares within each row, or within each column."""
+    if of == "rows":
+        return [[one.of_row for one in line] for line in found["cells"]]
+    return [[one.of_column for one in line] for line in zip(*found["cells"], strict=True)]
+
+
+def _row(label: str, share: WithinResult) -> Row:
+    if share.estimate is None:
+        row = share_row(label, sum(share.interval) / 2, share.interval)
+        return replace(row, reading=_untold(row.reading), muted=True)
+    row = share_row(label, share.estimate, share.interval)
+    return banded(row, share.interval_80, share.interval_50)
+
+
+def _untold(reading: Reading) -> Reading:
+    """Too few to say: also where the interval is narrower than that, but nobody seems to be in the
+    row."""
+    return replace(reading, value=digits.UNKNOWN, state="unknown")
+
+
+def _finding(answer: str, rows: Sequence[Row]) -> str:
+    """Names the shares; of many, the least and the largest."""
+    known = [row for row in rows if row.reading.state == "known"] or [
+        row for row in rows if row.drawn
+    ]
+    if not known:
+        return ""
+    if len(known) > _MOST_NAMED:
+        known = sorted(known, key=lambda row: row.estimate)
+        known = [known[0], known[-1]]
+    first, *rest = (f"{row.reading.value} ({row.reading.bare})" for row in known)
+    others = "".join(
+        f", of “{row.label}” {share}" for row, share in zip(known[1:], rest, strict=True)
+    )
+    return f"Of those who answered “{known[0].label}”, {first} answered “{answer}”{others}."
+
+
+def _share(one: CrossedResult, of: Of) -> _Share:
+    if of == "all":
+        return one.estimate, one.interval
+    within = one.of_row if of == "rows" else one.of_column
+    return within.estimate, within.interval
+
+
+def _heat_cell(share: _Share, most: float) -> HeatCell:
+    estimate, interval = share
+    if estimate is None:
+        one = heat_cell(sum(interval) / 2, interval, most, seen=False)
+        return replace(one, reading=_untold(one.reading))
+    return heat_cell(estimate, interval, most, seen=interval[0] > 0)
+
+
+def _within(share: WithinResult) -> list[str]:
+    if share.estimate is None:
+        return [digits.UNKNOWN, _span(share.interval)]
+    return [_points(share.estimate), _span(share.interval)]
+
+
+def _points(share: float) -> str:
+    return digits.number(100 * share, 1)
+
+
+def _span(interval: Sequence[float]) -> str:
+    return " to ".join(_points(end) for end in interval)

@@ -1,0 +1,117 @@
+"""The exhibit of the groups of people on a map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deniably.core.counting import counted, people
+from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records
+from deniably.exhibits.marks import AreaMap, Columns
+from deniably.exhibits.paper import headed
+from deniably.exhibits.question_exhibit import area_map
+from deniably.results import combined
+from deniably.results.document import PointResult
+from deniably.results.drawing import digits
+from deniably.results.drawing.digits import NARROW
+from deniably.results.drawing.plot import group_letter
+from deniably.results.groups import GroupsResult, on_square
+from deniably.results.provenance import Protection, ResultsSource
+from deniably.results.rows import ResultRow
+from deniably.survey.questions import Point
+from deniably.survey.survey import Survey
+
+COLUMNS = ("group", "first", "second", "centre_error", "share", "share_error")
+K_MEANS = (
+    "Groups of the areas of the map by k-means, weighted with their shares; errors by repetitions"
+    " of the survey in simulation."
+)
+
+
+def exhibit(
+    found: GroupsResult, shown: PointResult, survey: Survey, state: str, closed: str = ""
+) -> Exhibit:
+    """The groups on the map of a question of ``survey``, which is in this state, since the day
+    ``closed``; ``shown`` is the map's own result."""
+    question, number = survey.question(found["question"]), len(found["groups"])
+    assert isinstance(question, Point)
+    centres = [on_square(question, group) for group in found["groups"]]
+    title, before = headed(shown.short, shown.label)
+    assumed = (
+        f"That people fall into {counted(number, 'group')} is an assumption, not a finding: k-means"
+        " of the areas of the map, weighted with their shares. How far the middles move, and the"
+        f" errors of the shares, are from {found['resamples']} repetitions of the survey in"
+        " simulation."
+    )
+    sides = [side.label for side in shown.sides]
+    heads = ("Group", *(part.label for part in question.parts), "Moves by", "Share", "Std. error")
+    return Exhibit(
+        document=found,
+        file=f"{found['survey']}-{question.name}-groups",
+        heading=question.label,
+        about=f"the groups in “{question.label}”",
+        source=ResultsSource.of_survey(survey, state, found["n"], closed, found["strata"]),
+        protections=[Protection.of_question(question)],
+        confidence=0.95,
+        finding="",
+        pictures=lambda: [
+            Picture(area_map(shown, centres)),
+            Picture(Columns(heads, list(_lines(found, "%")), about="Groups")),
+        ],
+        records=Records(COLUMNS, lambda: _records(found)),
+        method=[
+            "Groups of the areas of the map by k-means, weighted with their shares. How far the"
+            f" centres move and how the shares vary comes from {found['resamples']} repetitions of"
+            " the survey in simulation."
+        ],
+        estimator=K_MEANS,
+        label=question.label,
+        notes=[
+            "Coloured areas stand out from the noise; rings are the middles of the groups. That"
+            f" people fall into {number} groups is an assumption, not a finding."
+        ],
+        caption=f"Groups: {question.label}",
+        lines=lambda: Printed("Groups", heads, list(_lines(found, "%"))),
+        title=title,
+        lede=f"{before}{counted(number, 'group')} of places, {people(found['n'])}.",
+        figure=lambda: [
+            AreaMap(combined.areas(shown), None, "", centres),
+            Columns(["group", *sides, "moves by", "share", "SE"], list(_lines(found))),
+        ],
+        opening=[
+            "Rings: the middles of the groups. Shaded areas stand out from the noise, with a risk"
+            f" of 5{NARROW}% over all of them; plain ones cannot be told from nobody.",
+            assumed,
+        ],
+        asks=[shown.label],
+        words=f". {assumed} The groups:",
+    )
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _lines(found: GroupsResult, unit: str = "") -> Iterator[list[str]]:
+    """A line a group; ``unit`` stands behind the error of its share."""
+    for index, group in enumerate(found["groups"]):
+        error = group["centre_error"]
+        places = digits.places((-error, error))
+        yield [
+            group_letter(index),
+            *(digits.number(place, places) for place in group["centre"]),
+            digits.number(error, places),
+            digits.with_unit(digits.number(100 * group["share"], 1), "%"),
+            digits.with_unit(digits.number(100 * group["share_error"], 1), unit),
+        ]
+
+
+def _records(found: GroupsResult) -> Iterator[ResultRow]:
+    for index, group in enumerate(found["groups"]):
+        first, second = group["centre"]
+        yield {
+            "group": group_letter(index),
+            "first": first,
+            "second": second,
+            "centre_error": group["centre_error"],
+            "share": group["share"],
+            "share_error": group["share_error"],
+        }

@@ -1,0 +1,109 @@
+"""An exhibit as a figure for a paper: one order of title, lede, parts, notes and words for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from deniably.core.counting import people
+from deniably.exhibits.exhibit import Exhibit, stated
+from deniably.exhibits.marks import HeatTable
+from deniably.results.drawing import axes
+from deniably.results.drawing.paper import Paper, PaperPart
+from deniably.results.drawing.paper_map import PaperMap
+from deniably.results.drawing.paper_strips import PaperStrips
+from deniably.results.drawing.row import Row
+from deniably.results.provenance import Protection, privacy
+from deniably.survey.readable import cut
+
+MOST_ROWS = 40
+"""The most rows of one part; a page of a journal has no room for more."""
+_MOST_DOWN, _MOST_ACROSS = 20, 8
+"""Rows and columns of a heat table; with more, its largest shares are listed."""
+
+
+def paper(exhibit: Exhibit) -> Paper:
+    """The figure of an exhibit: its file is ``drawing.paper.svg`` of it."""
+    parts = [with_room(part) for part in exhibit.parts]
+    source = exhibit.source
+    return Paper(
+        title=exhibit.title,
+        lede=exhibit.lede,
+        parts=[fewer(part) for part in parts],
+        notes=stated(
+            *exhibit.opening,
+            *(left_out(part, exhibit.rows) for part in parts),
+            *exhibit.legend,
+            f"{privacy(source, exhibit.protections)}{exhibit.effect}",
+            exhibit.origin or source.note,
+        ),
+        words=(
+            f"{exhibit.who or people(source.n).capitalize()} answered"
+            f" {' and '.join(f'“{question}”' for question in exhibit.asks)} under local"
+            f" differential privacy ({_protected(exhibit.protections)}{source.epsilon} in total"
+            f" {exhibit.per}{source.waves}){exhibit.words}"
+        ),
+    )
+
+
+def headed(short: str, label: str) -> tuple[str, str]:
+    """The title of a figure, and what comes first in its lede: empty, or the question and a space.
+
+    A figure has room for the label: only what the author wrote shorter replaces it.
+    """
+    return (label, "") if short == cut(label) else (short, f"{label} ")
+
+
+def with_room(part: PaperPart) -> PaperPart:
+    """The part; of a heat table without room its cells as rows."""
+    if not isinstance(part, HeatTable) or has_room(part):
+        return part
+    return PaperStrips(part.cells, axes.of_shares(part.cells), part.title)
+
+
+def has_room(table: HeatTable) -> bool:
+    """Whether a heat table fits into a figure."""
+    down, across = table.heat.rows.labels, table.heat.columns.labels
+    return len(down) <= _MOST_DOWN and len(across) <= _MOST_ACROSS
+
+
+def fewer(part: PaperPart) -> PaperPart:
+    """The part, cut to what a figure has room for: of many rows, those furthest from 0."""
+    match part:
+        case PaperStrips():
+            return _fewer(part)
+        case PaperMap(listed=PaperStrips() as listed):
+            return replace(part, listed=_fewer(listed))
+        case _:
+            return part
+
+
+def left_out(part: PaperPart, what: str = "answers") -> str:
+    """What to say of the rows that ``fewer`` leaves out; empty if there are none."""
+    rows = part.listed if isinstance(part, PaperMap) else part
+    if not isinstance(rows, PaperStrips) or len(rows.rows) <= MOST_ROWS:
+        return ""
+    return f"Of {len(rows.rows)} {what}, the {MOST_ROWS} with the largest estimates."
+
+
+def nearest_last(row: Row) -> float:
+    """Sorts by size; rows without an estimate come last."""
+    return -abs(row.estimate) if row.drawn else 1.0
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _fewer(part: PaperStrips) -> PaperStrips:
+    if len(part.rows) <= MOST_ROWS:
+        return part
+    return replace(part, rows=sorted(part.rows, key=nearest_last)[:MOST_ROWS])
+
+
+def _protected(protections: Sequence[Protection]) -> str:
+    """What protects the answers to one question or to several, before the epsilon of all."""
+    if len(protections) == 1:
+        (own,) = protections
+        return f"{own.method}; {own.words} for this question, "
+    methods = (f"{each.method}, {each.words}" for each in dict.fromkeys(protections))
+    return f"{'; '.join(methods)}; epsilon "

@@ -1,0 +1,106 @@
+"""An exhibit as a table: CSV for a spreadsheet, and findings for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from deniably.core.errors import NoFigure
+from deniably.core.languages.html import Html
+from deniably.core.languages.spreadsheet import csv_table
+from deniably.core.table import Table
+from deniably.exhibits import notebook
+from deniably.exhibits.exhibit import Exhibit, stated
+from deniably.results.rows import ResultRow
+
+NOTHING = Html()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Findings(Table):
+    """Figures that were worked out from reports.
+
+    ``rows`` are dicts; ``to_frame()`` makes a frame of them. ``estimator`` says how, with its
+    source. ``document`` has everything, as the server's JSON has it.
+    """
+
+    estimator: str
+    document: Any
+    drawn: Html = NOTHING
+
+    @property
+    def estimate(self) -> float:
+        """The estimate, where it is one. Raises NoFigure."""
+        return self._one("estimate")
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the estimate. Raises NoFigure."""
+        return self._one("standard_error")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the interval. Raises NoFigure."""
+        return self._one("low"), self._one("high")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {"estimator": self.estimator, **msgspec.to_builtins(self.document)}
+
+    def _one(self, column: str) -> float:
+        if len(self.rows) != 1:
+            raise NoFigure(f"these are {len(self.rows)} figures: take .rows or .to_frame()")
+        number = self.rows[0].get(column)
+        if not isinstance(number, int | float):
+            raise NoFigure(f"these reports do not determine the {column.replace('_', ' ')}")
+        return number
+
+    def _repr_html_(self) -> str:
+        if not self.drawn:
+            return super()._repr_html_()
+        if "<table" not in self.drawn.source:  # pictures alone, whose figures are in the table
+            return Html.joined("", [notebook.styled(self.drawn), self._html()]).source
+        notes = (
+            Html.filled('<p class="note">{note}</p>', note=Html.text(note)) for note in self.notes
+        )
+        shown = [below(self.caption, self.drawn), *notes]
+        return notebook.styled(Html.joined("", shown)).source
+
+
+def csv(*exhibits: Exhibit) -> str:
+    """The exact numbers as CSV. The exhibits are of one document, whose rows any of them has."""
+    records = exhibits[0].records
+    return csv_table(records.columns, records.rows())
+
+
+def findings(exhibit: Exhibit, *notes: str) -> Findings:
+    """The exhibit as a notebook shows it; ``notes`` come after the finding and what goes with
+    it."""
+    printed, records = exhibit.lines(), exhibit.records
+    pictures = [
+        below(picture.heading, picture.html()) if picture.heading else picture.html()
+        for picture in exhibit.pictures()
+    ]
+    return Findings(
+        exhibit.caption,
+        whole(records.columns, list(records.rows())),
+        [printed.heads, *printed.lines],
+        printed.texts,
+        stated(exhibit.whom, exhibit.finding, exhibit.family, *notes, *exhibit.remarks),
+        exhibit.estimator,
+        exhibit.document,
+        Html.joined("", pictures),
+    )
+
+
+def below(heading: str, drawn: Html) -> Html:
+    """A drawing with its heading."""
+    return Html.filled("<h4>{heading}</h4>{drawn}", heading=Html.text(heading), drawn=drawn)
+
+
+def whole(columns: Sequence[str], rows: Sequence[ResultRow]) -> list[ResultRow]:
+    """The rows with all of these columns, in their order."""
+    return [{key: row.get(key) for key in columns} for row in rows]

@@ -1,0 +1,308 @@
+"""The exhibit of a question over the waves of a panel; it speaks of a trend only if a test shows
+one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from deniably.exhibits import side_rows
+from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
+from deniably.exhibits.marks import Trends
+from deniably.exhibits.paper import headed
+from deniably.exhibits.side_rows import axis
+from deniably.results.among_asked import OF_THOSE_ASKED
+from deniably.results.drawing import axes, digits
+from deniably.results.drawing.paper_trends import Panel
+from deniably.results.drawing.row import Row
+from deniably.results.narrative import level_text, quoted
+from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
+from deniably.results.waves import (
+    COLUMNS,
+    ChangeResult,
+    SeriesResult,
+    WaveQuestion,
+    WavesResult,
+    wave_rows,
+)
+from deniably.survey.survey import Survey
+
+CHANGE_HEADS = ("Change", "interval", "p alone", "p of the trend", "p adjusted (Holm)")
+NO_CHANGE = "No change is shown."
+TREND = (
+    "The last wave less the first with a score test, and a linear trend over all waves, for the"
+    " likeliest correlation of the same people's answers to show one; p-values adjusted by Holm"
+    " (1979)."
+)
+
+
+def exhibit(
+    found: WavesResult, question: WaveQuestion, survey: Survey, closed: str = ""
+) -> Exhibit:
+    """A question over the waves, of which ``survey`` is the last, closed on the day ``closed``."""
+    last, waves = found["waves"][-1], len(found["waves"])
+    main, level = main_series(question), level_text(found["confidence"])
+    counts = ", ".join(f"{wave['n']:,}" for wave in found["waves"])
+    title, before = headed(question["short"], question["label"])
+    source = ResultsSource.of_survey(survey, last["state"], last["n"], closed)
+    alone = f" “{main['label']}”" if main in question["choices"] else ""
+    whom = f"{OF_THOSE_ASKED}." if is_of_asked(question) else ""
+    return Exhibit(
+        document=found,
+        file=f"{found['survey']}-{question['name']}-waves",
+        heading=question["short"],
+        about=f"“{question['label']}” over the waves",
+        source=source,
+        protections=[Protection.of_question(survey.question(question["name"]))],
+        confidence=found["confidence"],
+        finding=finding(question),
+        family=adjusted(found, "question"),
+        pictures=lambda: list(pictures(question)),
+        records=Records(COLUMNS, lambda: wave_rows(found)),
+        numbers=lambda: list(_numbers(found, question)),
+        method=stated(
+            f"Shares in per cent, with the {level} interval. Two tests for each figure: the last"
+            " wave against the first, and a linear trend over all waves."
+            f" {adjusted(found, 'page')} A change is only called one if the adjusted p-value is"
+            " below 0.05.",
+            found["note"],
+        ),
+        estimator=TREND,
+        anchor=question["name"],
+        label=f"{question['label']}{alone}",
+        whom=whom,
+        claim=finding(question),
+        caption=f"{question['label']} Over {waves} waves",
+        lines=lambda: Printed("", *_printed(found, question)),
+        remarks=stated(found["note"]),
+        title=title,
+        lede=f"{before}{waves} waves of {counts} people.",
+        figure=lambda: list(_panels(question, [str(wave["number"]) for wave in found["waves"]])),
+        opening=stated(
+            finding(question),
+            whom,
+            change_text(main) if main else "",
+            adjusted(found, "panel"),
+            side_rows.most(question["choices"], "in the last wave"),
+            found["note"],
+        ),
+        legend=[legend(found["confidence"])],
+        effect=f" {SAMPLE}",
+        origin=_origin(found, source),
+        asks=[question["label"]],
+        who=f"In {waves} waves, {counts} people",
+        per="a person and wave",
+        words=f". {finding(question)} Estimates with {level} intervals:",
+    )
+
+
+def exhibits(found: WavesResult, survey: Survey, closed: str = "") -> list[Exhibit]:
+    """Each question over the waves; ``survey`` and ``closed`` as in ``exhibit``."""
+    return [exhibit(found, question, survey, closed) for question in found["questions"]]
+
+
+def main_series(question: WaveQuestion) -> SeriesResult | None:
+    """The mean, or the one answer that is drawn large; None of several answers."""
+    return question["mean"] or (question["choices"][0] if len(question["choices"]) == 1 else None)
+
+
+def finding(question: WaveQuestion) -> str:
+    """One sentence on what changed; that nothing is shown to have changed, if so."""
+    every = _series(question)
+    moved = [one for one in every if one["change"] and one["change"]["direction"]]
+    if moved:
+        return " ".join(_moved(one) for one in moved)
+    if len(every) == len(question["choices"]) > 1:
+        return "No change is shown in any answer."
+    return _between(every[0]) if every else NO_CHANGE
+
+
+def change_text(series: SeriesResult) -> str:
+    """The last wave that is shown less the first, with its p-values."""
+    change = series["change"]
+    if change is None:
+        return "These reports allow no test of a change."
+    apart, bare = _apart(series, change)
+    first, last = _ends(series)
+    return (
+        f"Wave {first} to wave {last}: {apart} ({bare}), {digits.p_value(change['p_value'])};"
+        f" adjusted for all tests here, {digits.p_value(change['adjusted_p_value'])}."
+    )
+
+
+def visible_change(found: WavesResult) -> str:
+    """The change of a share, in points, below which a test does not see it; empty without any."""
+    halves = [
+        (change["interval"][1] - change["interval"][0]) / 2
+        for question in found["questions"]
+        for one in question["choices"]
+        if (change := one["change"])
+    ]
+    return digits.number(100 * median(halves), 0) if halves else ""
+
+
+def is_of_asked(question: WaveQuestion) -> bool:
+    """Whether the shares are those of people who were asked a question with ``show_if``."""
+    return any("of" in one for one in question["choices"])
+
+
+def adjusted(found: WavesResult, where: str) -> str:
+    """How the tests were adjusted for being several, in a sentence; empty for one alone."""
+    if found["tests"] < 2:
+        return ""
+    return f"All {found['tests']} tests of this {where} are adjusted together (Holm 1979)."
+
+
+def numbers(question: WaveQuestion) -> list[list[str]]:
+    """A line for each figure in each wave, as ``HEADS`` names them."""
+    return [
+        [f"{one['label']}, wave {place['wave']}", *side_rows.numbers(one, place)]
+        for one in _series(question)
+        for place in one["places"]
+    ]
+
+
+def changes(question: WaveQuestion) -> list[list[str]]:
+    """A line for each figure that was tested, as ``CHANGE_HEADS`` names them."""
+    return [
+        [one["label"], *_apart(one, change), *_p_values(change)]
+        for one in _series(question)
+        if (change := one["change"])
+    ]
+
+
+def rows(series: SeriesResult, *, short: bool = False) -> list[Row]:
+    """The figure in each wave; ``short`` labels are the numbers of the waves alone."""
+    return [
+        side_rows.row(series, place, f"{'' if short else 'wave '}{place['wave']}")
+        for place in series["places"]
+    ]
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _series(question: WaveQuestion) -> list[SeriesResult]:
+    return [*([question["mean"]] if question["mean"] else []), *question["choices"]]
+
+
+def _ends(series: SeriesResult) -> tuple[int, int]:
+    """The numbers of the first and the last wave that are shown."""
+    return series["places"][0]["wave"], series["places"][-1]["wave"]
+
+
+def pictures(question: WaveQuestion) -> Iterator[Picture]:
+    """The main figure with the change below it, and the other answers small, all on one axis."""
+    main = main_series(question)
+    if main:
+        drawn = rows(main)
+        yield Picture(
+            Trends([Panel(main["label"], drawn)], axis(main, drawn, upright=True), []),
+            notes=[f"{change_text(main)} The bands show what is compatible with the reports."],
+        )
+    small = [] if main in question["choices"] else question["choices"]
+    if small:
+        panels = [Panel(one["label"], rows(one, short=True)) for one in small]
+        shared = axes.of_shares([row for panel in panels for row in panel.rows])
+        heading = "Each answer, share of people by wave"
+        yield Picture(Trends(panels, shared, [], small=True), heading)
+
+
+def _panels(question: WaveQuestion, numbers: Sequence[str]) -> Iterator[Trends]:
+    """On paper: the mean, then the answers that a figure has room for, all on one axis."""
+    named = [f"wave {number}" for number in numbers]
+    if question["mean"] is not None:
+        drawn = rows(question["mean"])
+        shared = axis(question["mean"], drawn, upright=True)
+        yield Trends([Panel("Mean", drawn)], shared, named)
+    shown = side_rows.largest(
+        question["choices"], lambda one: -(one["places"][-1]["estimate"] or 0.0)
+    )
+    if shown:
+        panels = [Panel(one["label"], rows(one)) for one in shown]
+        shared = axes.of_shares(row for panel in panels for row in panel.rows)
+        yield Trends(panels, shared, named if len(panels) == 1 else numbers)
+
+
+def _numbers(found: WavesResult, question: WaveQuestion) -> Iterator[Printed]:
+    short, ends = question["short"], [found["waves"][place]["number"] for place in (0, -1)]
+    yield Printed(f"{short}, by wave", ("Figure", *side_rows.HEADS), numbers(question))
+    if changed := changes(question):
+        yield Printed(f"{short}, changes", (f"Wave {ends[0]} to {ends[1]}", *CHANGE_HEADS), changed)
+
+
+def _printed(
+    found: WavesResult, question: WaveQuestion
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The headings and the lines of a terminal's table."""
+    change, interval, *tests = CHANGE_HEADS
+    heads = (
+        "figure", *(f"wave {one['number']}" for one in found["waves"]), change.lower(),
+        f"{level_text(found['confidence'])} {interval}", *tests,
+    )  # fmt: skip
+    tested = {label: texts for label, *texts in changes(question)}
+    untested = [digits.UNKNOWN, "", *[""] * len(tests)]
+    return heads, [
+        (
+            one["label"],
+            *(row.reading.value for row in rows(one)),
+            *tested.get(one["label"], untested),
+        )
+        for one in _series(question)
+    ]
+
+
+def _origin(found: WavesResult, source: ResultsSource) -> str:
+    closed = all(wave["state"] == "closed" for wave in found["waves"])
+    surveys = ", ".join(wave["survey"] for wave in found["waves"])
+    return (
+        f"Source: panel {found['panel']}, {source.title}, surveys {surveys};"
+        f" {'closed' if closed else 'still open'}. Made with Deniably."
+    )
+
+
+def _between(series: SeriesResult) -> str:
+    """How far the estimates of the waves lie apart, where all are known."""
+    found = rows(series)
+    if any(row.reading.state != "known" for row in found):
+        return NO_CHANGE
+    low, high = (pick(found, key=lambda row: row.estimate) for pick in (min, max))
+    if low.reading.value == high.reading.value:
+        return f"About {low.reading.value} in every wave: no change is shown."
+    least = low.reading.value.removesuffix(f"{digits.NARROW}%")
+    return f"Between {least} and {high.reading.value} in every wave: no change is shown."
+
+
+def _moved(series: SeriesResult) -> str:
+    """A sentence with a word of a trend: only where an adjusted test shows one."""
+    change, found = series["change"], rows(series)
+    assert change
+    assert change["direction"]
+    what = "The mean" if series["name"] is None else quoted([series["label"]])
+    said = f"{digits.p_value(change['adjusted_p_value'])}, adjusted"
+    if change["direction"] == "changes":
+        return f"{what} changes over the waves ({said})."
+    first, last = _ends(series)
+    ends = (
+        f"from {found[0].reading.value} in wave {first} to {found[-1].reading.value} in wave {last}"
+    )
+    return f"{what} {change['direction']} {ends} ({said})."
+
+
+def _apart(series: SeriesResult, change: ChangeResult) -> tuple[str, str]:
+    """A change and its interval as text, in points or in the unit of a mean."""
+    if series["name"] is None:
+        places = digits.places(change["interval"])
+        ends = " to ".join(digits.signed(end, places) for end in change["interval"])
+        return digits.with_unit(digits.signed(change["estimate"], places), series["unit"]), ends
+    reading = digits.points(change["estimate"], change["interval"])
+    return reading.value, reading.bare
+
+
+def _p_values(change: ChangeResult) -> list[str]:
+    trend_p = change["trend_p_value"]
+    return [
+        digits.p_cell(change["p_value"]),
+        "" if trend_p is None else digits.p_cell(trend_p),
+        digits.p_cell(change["adjusted_p_value"]),
+    ]
