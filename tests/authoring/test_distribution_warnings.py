@@ -12,8 +12,8 @@ import deniably as dn
 from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.distribution_warnings import distribution_warnings, middle_error
 from deniably.design.calibration import cdf_variance
-from deniably.estimation.analysis import number_distribution
 from deniably.estimation.channels import matrix
+from deniably.estimation.question_distributions import number_distribution
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Laplace, Window
 from deniably.mechanisms.law import Noise

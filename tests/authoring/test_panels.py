@@ -14,7 +14,7 @@ from deniably.authoring.compiling import compile_survey, compile_with_notes
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadReport, BadSurvey
 from deniably.core.loss import Loss
-from deniably.estimation.analysis import shares
+from deniably.estimation.question_shares import shares
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Memoised, SetResponse, SubsetSelection, Window
 from deniably.survey.questions import YesNo

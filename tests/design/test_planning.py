@@ -13,10 +13,10 @@ from deniably.authoring.compiling import compile_survey
 from deniably.design import planning
 from deniably.design.at_privacy import mechanism_at
 from deniably.design.choosing import for_choice
-from deniably.estimation.analysis import number_distribution
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import estimate
 from deniably.estimation.figures import groups
+from deniably.estimation.question_distributions import number_distribution
 from deniably.estimation.tally import Tally
 from deniably.estimation.variances import marginal_variance
 from deniably.mechanisms import Channel, SubsetSelection, Window

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.core.binomial import Floats
-from deniably.estimation import analysis
+from deniably.estimation import question_distributions, question_means, question_shares
 from deniably.estimation.channels import masses, matrix
 from deniably.estimation.estimate import estimate
 from deniably.estimation.intervals import population_interval, respondents_interval
@@ -146,7 +146,7 @@ def test_the_mean_of_a_number_is_in_its_unit() -> None:
     truth = np.zeros(11)
     truth[[2, 7]] = 0.25, 0.75
 
-    found = analysis.mean(NUMBER, expected(NUMBER, truth))
+    found = question_means.mean(NUMBER, expected(NUMBER, truth))
 
     assert found is not None
     assert found.estimate == pytest.approx(5.75, abs=1e-4)
@@ -154,7 +154,7 @@ def test_the_mean_of_a_number_is_in_its_unit() -> None:
 
 
 def test_the_mean_of_a_scale_is_in_its_scores() -> None:
-    found = analysis.mean(LIKERT, expected(LIKERT, np.array([0, 0, 0.5, 0, 0.5])))
+    found = question_means.mean(LIKERT, expected(LIKERT, np.array([0, 0, 0.5, 0, 0.5])))
 
     assert found is not None
     assert found.estimate == pytest.approx(1.0, abs=1e-6)
@@ -164,7 +164,7 @@ def test_a_mean_score_leaves_those_without_a_score_out() -> None:
     """Of those who know, half say 1 (never) and half 4 (always)."""
     truth = np.array([0.3, 0, 0, 0.3, 0.4])
 
-    found = analysis.mean(AGREE, expected(AGREE, truth))
+    found = question_means.mean(AGREE, expected(AGREE, truth))
 
     assert found is not None
     assert found.estimate == pytest.approx(2.5, abs=1e-6)
@@ -174,17 +174,17 @@ def test_a_product_gives_every_marginal_and_the_joint_table() -> None:
     truth = np.array([0.1, 0.2, 0.1, 0.3, 0.05, 0.25])
     seen = expected(PRODUCT, truth)
 
-    sex, use = (analysis.part_shares(PRODUCT, axis, seen) for axis in (0, 1))
+    sex, use = (question_shares.part_shares(PRODUCT, axis, seen) for axis in (0, 1))
 
     np.testing.assert_allclose(sex.raw, [0.4, 0.6], atol=1e-6)
     np.testing.assert_allclose(use.raw, [0.4, 0.25, 0.35], atol=1e-6)
-    np.testing.assert_allclose(analysis.cell_shares(PRODUCT, seen).raw, truth, atol=1e-6)
+    np.testing.assert_allclose(question_shares.cell_shares(PRODUCT, seen).raw, truth, atol=1e-6)
 
 
 def test_a_distribution_gives_back_shape_shares_and_quantiles() -> None:
     truth = np.array([0, 1, 2, 4, 6, 8, 6, 4, 2, 1, 0]) / 34
 
-    found = analysis.number_distribution(HISTOGRAM, expected(HISTOGRAM, truth))
+    found = question_distributions.number_distribution(HISTOGRAM, expected(HISTOGRAM, truth))
 
     np.testing.assert_allclose(found.shares, truth, atol=0.02)
     np.testing.assert_allclose([m.estimate for m in found.at_most], truth.cumsum()[:-1], atol=1e-5)
@@ -200,7 +200,12 @@ def test_a_distribution_inverts_its_channel_once_and_not_for_every_bucket(
     counts = np.arange(1001, 1014)
 
     assert (
-        len(analysis.number_distribution(HISTOGRAM, Tally(int(counts.sum()), counts)).at_most) == 10
+        len(
+            question_distributions.number_distribution(
+                HISTOGRAM, Tally(int(counts.sum()), counts)
+            ).at_most
+        )
+        == 10
     )
     assert len(inverted) <= 2
 
@@ -215,7 +220,7 @@ def test_the_mean_of_a_number_in_buckets_is_that_of_their_middles() -> None:
     )
     truth = np.eye(16)[1]
 
-    found = analysis.mean(question, expected(question, truth))
+    found = question_means.mean(question, expected(question, truth))
 
     assert found is not None
     assert found.estimate == pytest.approx(800, abs=1e-3)
@@ -228,7 +233,7 @@ def test_the_buckets_of_a_number_cover_its_grid_without_a_gap() -> None:
         aim="distribution",
         mechanism={"name": "window", "k": 3, "m": 3, "w": 1, "own": OWN, "other": OTHER},
     )
-    ends = analysis.bucket_ends(question)
+    ends = question_means.bucket_ends(question)
 
     assert ends == [
         (Fraction(-1), Fraction(0)),
@@ -256,7 +261,7 @@ def test_noisy_numbers_average_to_their_mean(mechanism: dict[str, object]) -> No
     n = 10**8
     seen = from_cells(n, {int(4 + y): round(n * w) for y, w in zip(noise, law, strict=True)}, None)
 
-    found = analysis.mean(question, seen)
+    found = question_means.mean(question, seen)
 
     assert found is not None
     assert found.estimate == pytest.approx(4, abs=1e-4)
@@ -278,7 +283,7 @@ def test_every_number_of_a_vector_has_its_own_reports() -> None:
     }
 
     seen = from_cells(4 * n, cells, question.mechanism.law.cell_count)
-    a, b = (analysis.mean_of_part(question, index, seen) for index in (0, 1))
+    a, b = (question_means.mean_of_part(question, index, seen) for index in (0, 1))
 
     assert a is not None
     assert b is not None
@@ -316,7 +321,7 @@ def test_margins_of_means_cover(question: Any) -> None:
     def run(rng: np.random.Generator) -> tuple[Mean, float, float]:
         people = rng.multinomial(N, truth)
         counts = sum(rng.multinomial(c, row) for c, row in zip(people, channel, strict=True))
-        found = analysis.mean(question, Tally(N, np.asarray(counts)))
+        found = question_means.mean(question, Tally(N, np.asarray(counts)))
         assert found is not None
         return found, float(truth @ value), float(people @ value / N)
 
@@ -335,7 +340,7 @@ def test_margins_through_subset_selection_cover() -> None:
         people = rng.multinomial(N, truth)
         seen = sum(rng.multinomial(c, row) for c, row in zip(people, channel, strict=True))
         rows = [report for report, count in zip(reports, seen, strict=True) for _ in range(count)]
-        found = analysis.weighted_mean(tally(rows, 4), m, value)
+        found = question_shares.weighted_mean(tally(rows, 4), m, value)
         return found, float(truth @ value), float(people @ value / N)
 
     assert min(coverage(run)) >= FEWEST
@@ -352,7 +357,7 @@ def covered(m: SubsetSelection, value: Floats, truth: Floats, n: int) -> tuple[i
 
     @cache  # where nearly all say the same, few tallies are seen
     def seen(counts: tuple[int, ...]) -> Mean:
-        return analysis.weighted_mean(Tally(n, np.array(counts)), m, value)
+        return question_shares.weighted_mean(Tally(n, np.array(counts)), m, value)
 
     def run(rng: np.random.Generator) -> tuple[Mean, float, float]:
         people = rng.multinomial(n, truth)
@@ -388,7 +393,7 @@ def test_a_group_has_the_intervals_of_its_count(confidence: float) -> None:
     for count in (18, 60, 81):
         seen = Tally(99, np.repeat([count, 99 - count], 3) // 3)
 
-        found = analysis.weighted_mean(seen, m, np.array([1.0, 1, 1, 0, 0, 0]), confidence)
+        found = question_shares.weighted_mean(seen, m, np.array([1.0, 1, 1, 0, 0, 0]), confidence)
 
         for margin, interval in ((found.population_margin, population_interval),
                                  (found.sample_margin, respondents_interval)):  # fmt: skip
@@ -409,8 +414,8 @@ def test_a_weighted_mean_moves_with_the_scale(
 ) -> None:
     m, value = SubsetSelection(5, omega, 20, 1), np.arange(5.0)
     seen = Tally(sum(counts), omega * np.array(counts))
-    one = analysis.weighted_mean(seen, m, value)
-    other = analysis.weighted_mean(seen, m, start + factor * value)
+    one = question_shares.weighted_mean(seen, m, value)
+    other = question_shares.weighted_mean(seen, m, start + factor * value)
 
     slack = 1e-7 * (factor + abs(start) / 1000)
     assert other.estimate == pytest.approx(start + factor * one.estimate, abs=slack)
@@ -458,7 +463,7 @@ def _rows_named(product: Any, answer: int) -> Floats:
 def _first_row(product: Any, n: int, total: int) -> tuple[float, float]:
     """The joint interval of the first row, whose choices were named ``total`` times."""
     cells = np.array([total, 0, 0, n * product.report_mechanism.omega - total, 0, 0])
-    found = analysis.part_shares(product, 0, Tally(n, cells))
+    found = question_shares.part_shares(product, 0, Tally(n, cells))
     return float(found.joint_low[0]), float(found.joint_high[0])
 
 
@@ -475,7 +480,7 @@ def test_the_errors_of_a_weighted_mean_are_those_of_chance(omega: int) -> None:
         within += share * float(odds @ score**2 - (odds @ score) ** 2)
     seen = Tally(n, np.rint(n * (float(m.q) + float(m.p - m.q) * truth)).astype(np.int64))
 
-    found = analysis.weighted_mean(seen, m, value)
+    found = question_shares.weighted_mean(seen, m, value)
 
     assert found.sample_margin.standard_error == pytest.approx((within / n) ** 0.5, rel=1e-5)
     assert found.population_margin.standard_error == pytest.approx(
@@ -502,7 +507,7 @@ def test_margins_of_a_mean_score_cover_and_are_no_wider_than_they_must_be(epsilo
     counts = sum(rng.multinomial(c, row) for c, row in zip(people.T, channel, strict=True))
     these = people[:, :4] @ question.values[:4] / people[:, :4].sum(axis=1)
     surveys = [Tally(n, row) for row in np.asarray(counts)]
-    ratios = [analysis.mean_of_scored(question, tally) for tally in surveys]
+    ratios = [question_means.mean_of_scored(question, tally) for tally in surveys]
 
     # A mean is within the interval exactly where its deviate is small; and that is quick to find.
     assert sum(abs(one.deviate(2.0)) <= 1.96 for one in ratios[:RUNS]) >= FEWEST
@@ -513,7 +518,7 @@ def test_margins_of_a_mean_score_cover_and_are_no_wider_than_they_must_be(epsilo
     points = np.array([one.estimate for one in ratios])
     really = np.std(points), np.std(points - these)
     assert np.mean(points) == pytest.approx(2.0, abs=5 * really[0] / many**0.5)
-    found = [mean for tally in surveys[:8] if (mean := analysis.mean(question, tally))]
+    found = [mean for tally in surveys[:8] if (mean := question_means.mean(question, tally))]
     assert len(found) == 8
     assert np.mean([m.population_margin.standard_error for m in found]) == pytest.approx(
         really[0], rel=0.15
@@ -553,7 +558,7 @@ def test_margins_of_noisy_numbers_cover(kind: type) -> None:
 
     def run(rng: np.random.Generator) -> tuple[Mean, float, float]:
         people = rng.integers(0, 11, N)
-        found = analysis.mean(
+        found = question_means.mean(
             question, tally((people + rng.choice(noise, N, p=law))[:, None], None)
         )
         assert found is not None
@@ -585,18 +590,20 @@ def randomise(
 def test_margins_of_a_drawn_number_are_those_for_a_population() -> None:
     seen = from_cells(4000, {2: 700, 0: 300, 3: 2000, 1: 1000}, 4)
     for index in (0, 1):
-        mean = analysis.mean_of_part(TWO_NUMBERS, index, seen)
+        mean = question_means.mean_of_part(TWO_NUMBERS, index, seen)
         assert mean is not None
         assert mean.sample_margin == mean.population_margin
 
 
 def test_nothing_is_estimated_from_no_reports() -> None:
     with pytest.raises(ValueError, match="at least one report"):
-        analysis.mean(NUMBER, Tally(0, np.zeros(3, dtype=np.int64)))
+        question_means.mean(NUMBER, Tally(0, np.zeros(3, dtype=np.int64)))
     with pytest.raises(ValueError, match="at least one report"):
-        analysis.number_distribution(HISTOGRAM, Tally(0, np.zeros(13, dtype=np.int64)))
+        question_distributions.number_distribution(
+            HISTOGRAM, Tally(0, np.zeros(13, dtype=np.int64))
+        )
     with pytest.raises(ValueError, match="at least one report"):
-        analysis.part_shares(PRODUCT, 0, Tally(0, np.zeros(6, dtype=np.int64)))
+        question_shares.part_shares(PRODUCT, 0, Tally(0, np.zeros(6, dtype=np.int64)))
 
 
 @for_each("scale", ["16", "31", "62"])
@@ -612,7 +619,9 @@ def test_a_few_noisy_numbers_have_a_distribution_wherever_they_fell(
     numbers = {"minimum": "0", "maximum": "31", "step": "1"}
     question = ask(type="number", range=numbers, aim="distribution", mechanism=mechanism)
 
-    found = analysis.number_distribution(question, tally([[one] for one in reports], None))
+    found = question_distributions.number_distribution(
+        question, tally([[one] for one in reports], None)
+    )
 
     assert found.shares.sum() == pytest.approx(1)
     assert len(found.at_most) == 31

@@ -12,7 +12,11 @@ import pytest
 from scipy import stats
 
 from deniably.authoring.compiling import compile_survey
-from deniably.estimation.analysis import (
+from deniably.estimation.channels import masses, matrix
+from deniably.estimation.difference import Moments, between_means
+from deniably.estimation.inversion import Margin, Mean, Uncertain
+from deniably.estimation.means import against_value, between_ratios, two_sided
+from deniably.estimation.question_means import (
     Ratio,
     bucket_middles,
     is_ratio,
@@ -20,10 +24,6 @@ from deniably.estimation.analysis import (
     mean_of_scored,
     moments_of_mean,
 )
-from deniably.estimation.channels import masses, matrix
-from deniably.estimation.difference import Moments, between_means
-from deniably.estimation.inversion import Margin, Mean, Uncertain
-from deniably.estimation.means import against_value, between_ratios, two_sided
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SubsetSelection
 from deniably.mechanisms.law import Noise

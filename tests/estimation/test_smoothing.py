@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from deniably.authoring.compiling import compile_survey
-from deniably.estimation.analysis import number_distribution
 from deniably.estimation.channels import matrix
 from deniably.estimation.distribution import SMALL
 from deniably.estimation.likelihood import expectation_maximisation
+from deniably.estimation.question_distributions import number_distribution
 from deniably.estimation.smoothing import helps, smoothed
 from deniably.estimation.tally import Tally
 from deniably.survey.questions import Number

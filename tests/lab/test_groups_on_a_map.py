@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from deniably import lab
-from deniably.estimation.analysis import cell_shares
 from deniably.estimation.clusters import clusters
+from deniably.estimation.question_shares import cell_shares
 from deniably.lab.catalogue import entries
 from deniably.lab.curator import (
     LaplaceNoise,

@@ -14,8 +14,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
-from deniably.estimation.analysis import moments_of_mean
 from deniably.estimation.difference import between_means, holm
+from deniably.estimation.question_means import moments_of_mean
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from deniably.authoring.compiling import publish_text
 from deniably.core.languages.spreadsheet import spreadsheet_cell
 from deniably.design.plan_table import plan_survey
-from deniably.estimation.analysis import display_shares, standing_out
 from deniably.estimation.estimate import estimate
+from deniably.estimation.question_shares import display_shares, standing_out
 from deniably.estimation.tally import Tally
 from deniably.results.narrative import enough
 from deniably.survey.survey import Survey, as_survey

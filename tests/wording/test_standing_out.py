@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.estimation.analysis import standing_out
+from deniably.estimation.question_shares import standing_out
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SubsetSelection, Unary
 from support.designs import Design, surveys, true_shares

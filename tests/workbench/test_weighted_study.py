@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 import deniably as dn
 from deniably.core.binomial import Floats
 from deniably.estimation.weighted import Weighing
+from deniably.workbench import comparing, weighted_figures
 from deniably.workbench.models.weighing import StratumWeights
 from support.soak import soak
 
@@ -130,7 +130,7 @@ def test_weights_that_are_alike_leave_a_cross_table_as_it_is(
 def test_each_group_has_a_weighted_table_of_its_own(study: dn.Study) -> None:
     weights = {"north": 0.5, "south": 1.7}
     found = study.crosstab("stolen", "often", by="site", weights=weights)
-    alone = replace(study, _reports=study.reports.among({"site": "south"}))
+    alone = dn.open((study.survey, study.reports.among({"site": "south"})))
 
     expected = alone.crosstab("stolen", "often", weights={"south": 1.7}).rows
     rows = [row for row in found.rows if row["strata"] == "site south"]
@@ -143,8 +143,9 @@ def test_weights_are_those_of_people_who_were_asked_both() -> None:
     plain = study.crosstab("stolen", "late")
 
     def crossed(weights: Floats) -> dn.Findings:
-        own = study._of(Weighing(weights), "stolen", "late")
-        return study._crossed(study._pairs(0, 1), [0, 1], 0.95, weighed=own)
+        collected = study._collected
+        own = weighted_figures.weights_among(collected, Weighing(weights), "stolen", "late")
+        return comparing.crossed(collected, collected.pairs(0, 1), [0, 1], 0.95, weighed=own)
 
     found = crossed(np.where(asked, 1.0, 50.0))
 

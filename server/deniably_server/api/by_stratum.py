@@ -18,10 +18,10 @@ from deniably.results.by_stratum import (
     by_stratum,
 )
 from deniably.results.side_by_side import has_figures
-from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label
 from deniably.survey.strata import Stratum, query_of, stratum_text
 from deniably.survey.survey import Survey
+from deniably_server.api.comparisons import asked_question
 from deniably_server.api.exhibits import Kind, Lead, Shown, Ways, blueprint_of
 from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.kept_documents import once
@@ -73,7 +73,7 @@ def _choose(name: str) -> ResponseReturnValue | None:
     if not request.args.keys() >= {"question", "by"}:
         return _chooser(found)
     try:
-        _asked(found.survey)
+        asked_question(found.survey, has_figures)
         subgroups_by(name, request.args["by"])
     except BadParameter as error:
         return _chooser(found, str(error)), 400
@@ -149,7 +149,7 @@ def _current(name: str) -> ByStratumResult:
     level, by = confidence(), request.args.get("by", "")
     shown = subgroups_by(name, by)
     survey = current_store().survey(name)
-    question = _asked(survey)
+    question = asked_question(survey, has_figures)
     fixed = wanted_subgroup(survey)
 
     def compute() -> ByStratumResult:
@@ -163,16 +163,6 @@ def _current(name: str) -> ByStratumResult:
         return once(("strata", name, query_of(fixed), question.name, by, level), compute)
     except Incomparable as error:
         raise BadParameter(str(error)) from None
-
-
-def _asked(survey: Survey) -> Question:
-    """The question that the request names. Raises BadParameter."""
-    wanted = request.args.get("question", "")
-    for question in survey.questions:
-        if question.name == wanted:
-            return question
-    names = ", ".join(question.name for question in survey.questions if has_figures(question))
-    raise BadParameter(f"“question” names one of the questions of {survey.name}: {names}")
 
 
 STRATA: Kind[ByStratumResult] = Kind(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from flask import Response, render_template, request
 
 from deniably.core.counting import people
-from deniably.core.errors import Incomparable
 from deniably.exhibits import difference_exhibit
 from deniably.results import comparison
 from deniably.results.by_stratum import FEWEST
@@ -22,10 +19,10 @@ from deniably.results.comparison import (
     Side,
     has_pairs,
 )
-from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
 from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
+from deniably_server.api.comparisons import asked_question, comparable, side
 from deniably_server.api.costly import costly
 from deniably_server.api.exhibits import Kind, Shown, blueprint_of
 from deniably_server.api.fine_parameters import COMPARED, LEVEL, confidence, settle_number
@@ -66,8 +63,8 @@ def _settle_numbers(name: str) -> None:
     if "share" in request.args:
         settle_number("share", 0, 1)
     if "value" in request.args:
-        question = _asked(current_store().survey(name))
-        with _comparable():
+        question = asked_question(current_store().survey(name))
+        with comparable(_with_ways):
             low, high = comparison.ends_of_mean(question, request.args.get("part"))
         settle_number("value", low, high)
 
@@ -94,13 +91,13 @@ def difference(name: str) -> Response:
     if kind not in _APART and (choice is None) != (kind == "value"):
         raise BadParameter(_HOW)
     among, *others = _two(name, value) if kind == "by" else [respondents(name)]
-    with _comparable():
-        side = _side(among)
+    with comparable(_with_ways):
+        here = side(among)
         if choice is not None:  # an error on this side comes before those of another survey
-            side.answers(choice)
+            here.answers(choice)
         if kind == "survey":
             others = [_beside(among, value)]
-        found = _compared(side, choice, kind, value, *map(_side, others))
+        found = _compared(here, choice, kind, value, *map(side, others))
         return json_answer(found.result(confidence()))
 
 
@@ -110,7 +107,7 @@ def _choose(name: str) -> ResponseReturnValue | None:
     if "question" not in request.args:
         return _chooser(among)
     try:
-        question = _asked(among.survey)
+        question = asked_question(among.survey)
     except BadParameter as error:
         return _chooser(among, f"{str(error)[:1].upper()}{str(error)[1:]}."), 400
     if "survey" not in request.args and not has_pairs(question):
@@ -128,7 +125,7 @@ def _show(name: str, found: DifferencesResult) -> Shown:
     return Shown(
         exhibits=[exhibit],
         heading=exhibit.heading,
-        title=f"Which answers differ? {short_label(_asked(survey))}",
+        title=f"Which answers differ? {short_label(asked_question(survey))}",
         chip=among.found.state,
         who=f"{people(found['n'])}{part}",
         home=survey.title,
@@ -164,9 +161,9 @@ def difference_links(survey: Survey) -> list[tuple[str, str]]:
 
 def _current(name: str) -> DifferencesResult:
     among, other = respondents(name), request.args.get("survey")
-    here = _side(among)
-    with _comparable():
-        there = _side(_beside(among, other)) if here.choices and other is not None else None
+    here = side(among)
+    with comparable(_with_ways):
+        there = side(_beside(among, other)) if here.choices and other is not None else None
         return comparison.pairs(here, there, confidence())
 
 
@@ -193,30 +190,6 @@ def _two(name: str, by: str) -> list[Respondents]:
     return list(found.values())
 
 
-def _side(among: Respondents) -> Side:
-    """The question that the request names, of respondents whose results the caller may see."""
-    question = _asked(among.survey)
-    tally = among.tallies()[question.name]
-    return Side(
-        among.survey,
-        question,
-        tally,
-        request.args.get("part"),
-        among.strata,
-        followed=among.followed(question.name),
-    )
-
-
-def _asked(survey: Survey) -> Question:
-    """The question that the request names. Raises BadParameter."""
-    wanted = request.args.get("question", "")
-    for question in survey.questions:
-        if question.name == wanted:
-            return question
-    names = ", ".join(question.name for question in survey.questions)
-    raise BadParameter(f"“question” names one of the questions of {survey.name}: {names}")
-
-
 def _beside(here: Respondents, other: str) -> Respondents:
     """Those of the same subgroup in another survey."""
     if other == here.survey.name:
@@ -227,13 +200,9 @@ def _beside(here: Respondents, other: str) -> Respondents:
         raise Hidden(f"of the other survey, {other}, {hidden.why}") from None
 
 
-@contextmanager
-def _comparable() -> Generator[None]:
-    try:
-        yield
-    except Incomparable as error:
-        why = str(error)
-        raise BadParameter(f"{why}; {_HOW}" if why == NOT_OF_MEANS else why) from None
+def _with_ways(why: str) -> str:
+    """Why two figures are not compared; where it was a mean, what can be asked."""
+    return f"{why}; {_HOW}" if why == NOT_OF_MEANS else why
 
 
 DIFFERENCES: Kind[DifferencesResult] = Kind(

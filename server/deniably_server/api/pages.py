@@ -15,7 +15,7 @@ from deniably.core.counting import counted, people
 from deniably.core.errors import BadLink
 from deniably.core.languages.html import Html
 from deniably.design.counts_alone import counts_alone
-from deniably.estimation import analysis
+from deniably.estimation import question_shares
 from deniably.exhibits import cards
 from deniably.results import places
 from deniably.results.document import MeanResult, SurveyResult
@@ -139,7 +139,7 @@ def _form(asked: _Form) -> str:
         FIELDS=_FIELDS,
         fields=fields,
         keyboard=_keyboard,
-        alone=analysis.UNSCORED,
+        alone=question_shares.UNSCORED,
         hidden=_hidden_choice(survey),
         offered=offered,
     )

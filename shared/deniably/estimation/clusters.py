@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
-from deniably.estimation.analysis import cell_shares
 from deniably.estimation.estimate import project
+from deniably.estimation.question_shares import cell_shares
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import Point

@@ -23,10 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
-from deniably.estimation import analysis
-from deniably.estimation.analysis import CONFIDENCE, Distribution
+from deniably.estimation import question_distributions, question_means, question_shares
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.inversion import Mean, allowed
+from deniably.estimation.question_distributions import Distribution
+from deniably.estimation.question_shares import CONFIDENCE
 from deniably.estimation.scores import Score, of_choice, of_number, of_target
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import HasLaw, Law, Supporting
@@ -367,7 +368,7 @@ def groups(question: Question) -> list[Group]:
             return [_choices(question)]
         case Scale():
             shares: list[Group] = [_choices(question)] if question.aim == "distribution" else []
-            return shares + ([_mean_score(question)] if analysis.has_mean(question) else [])
+            return shares + ([_mean_score(question)] if question_means.has_mean(question) else [])
         case Number():
             return [_number(question), *([_buckets(question)] if _is_spread(question) else [])]
         case VectorOfNumbers():
@@ -388,7 +389,7 @@ def _is_spread(question: Number | Scale) -> bool:
 
 def _choices(question: OfChoices) -> Shares:
     every = tuple(_choice(one, [v], one.name) for v, one in enumerate(question.choices))
-    return Shares("share", every, partial(analysis.shares, question))
+    return Shares("share", every, partial(question_shares.shares, question))
 
 
 def _choice(choice: Choice, answers: Sequence[int], key: str) -> Share:
@@ -396,13 +397,16 @@ def _choice(choice: Choice, answers: Sequence[int], key: str) -> Share:
 
 
 def _mean_score(question: Scale) -> SingleMean:
-    even, scored = analysis.by_position(question), np.array(analysis.has_score(question))
+    even, scored = (
+        question_means.by_position(question),
+        np.array(question_means.has_score(question)),
+    )
     values = np.array(question.values, dtype=np.float64)
     figure = Average(
         "mean score",
         "The mean score",
         "",
-        analysis.scored_range(question),
+        question_means.scored_range(question),
         values,
         None if even or scored.all() else scored,
         by_position=even,
@@ -410,7 +414,7 @@ def _mean_score(question: Scale) -> SingleMean:
     return SingleMean(
         "mean",
         figure,
-        partial(analysis.mean, question),
+        partial(question_means.mean, question),
         note="" if figure.scored is None else _AMONG,
         guarded=not _is_spread(question),
     )
@@ -423,33 +427,33 @@ _AMONG = (
 
 
 def _number(question: Number) -> SingleMean:
-    grid, even, values = question.range, analysis.by_position(question), None
+    grid, even, values = question.range, question_means.by_position(question), None
     if not even or question.mechanism.law.domain.count != grid.positions:
-        values = np.array([float(one) for one in analysis.bucket_middles(question)])
+        values = np.array([float(one) for one in question_means.bucket_middles(question)])
     figure = Average("mean", "The mean", _unit(grid), _ends(grid), values, by_position=even)
     low, high = (number_text(end) for end in figure.extent)
     unit = f" {figure.unit}" if figure.unit else ""
     between = f"as a part of {low} to {high}{unit}, the middles of the first and the last bucket"
     note = "" if figure.extent == figure.ends else between
-    if even and (off := analysis.position_line(question).off):
+    if even and (off := question_means.position_line(question).off):
         note += f"; buckets of unequal width add up to {off:.2g}{unit} to the margin"
-    return SingleMean("mean", figure, partial(analysis.mean, question), note=note)
+    return SingleMean("mean", figure, partial(question_means.mean, question), note=note)
 
 
 def _buckets(question: Number) -> Buckets:
-    ends = analysis.bucket_ends(question)
+    ends = question_means.bucket_ends(question)
     ranges = tuple((number_text(low), number_text(high)) for low, high in ends)
-    better = analysis.roots(question.report_mechanism) is not None
+    better = question_distributions.roots(question.report_mechanism) is not None
     return Buckets(
         "share up to a number",
         tuple(
             Share("share at most", f"at most {high}", (high,), range(t + 1))
             for t, (_, high) in enumerate(ranges[:-1])
         ),
-        tuple(Quantile(f"quantile {level:g}", level) for level in analysis.QUANTILES),
+        tuple(Quantile(f"quantile {level:g}", level) for level in question_distributions.QUANTILES),
         ranges,
         _unit(question.range),
-        partial(analysis.number_distribution, question),
+        partial(question_distributions.number_distribution, question),
         f"at every end of the {question.mechanism.k} buckets; quantiles"
         + (" are known better than this" if better else " follow from it"),
         _ends=tuple((float(low), float(high)) for low, high in ends),
@@ -460,7 +464,7 @@ def _of_part(question: VectorOfNumbers, index: int) -> SingleMean:
     part = question.parts[index]
     called = f"{part.name} mean", f"{part.label}: the mean"
     figure = Average(*called, _unit(part.range), _ends(part.range), index=index)
-    estimate = partial(analysis.mean_of_part, question, index)
+    estimate = partial(question_means.mean_of_part, question, index)
     return SingleMean(f"mean of {part.name}", figure, estimate, part)
 
 
@@ -471,7 +475,7 @@ def _choices_of_part(question: Product, axis: int) -> Shares:
         _choice(one, np.take(cells, choice, axis=axis).ravel().tolist(), f"{part.name}.{one.name}")
         for choice, one in enumerate(part.choices)
     )
-    estimate = partial(analysis.part_shares, question, axis)
+    estimate = partial(question_shares.part_shares, question, axis)
     return Shares(f"share of {part.name}", figures, estimate, part, guarded=False)
 
 
@@ -502,7 +506,7 @@ def _cells(
         Share("joint share", ", ".join(labels), labels, [cell])
         for cell, labels in enumerate(product(*names))
     )
-    return Shares(name, figures, partial(analysis.cell_shares, question), note=note)
+    return Shares(name, figures, partial(question_shares.cell_shares, question), note=note)
 
 
 def _of_mean(mean: Mean) -> Found:

@@ -12,9 +12,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from deniably.estimation.analysis import Ratio
 from deniably.estimation.difference import Difference, tested
 from deniably.estimation.inversion import Mean
+from deniably.estimation.question_means import Ratio
 
 _SMALLEST = 1e-12
 _HALVINGS = 20  # of the logarithm from there to 1: to a relative 3e-5

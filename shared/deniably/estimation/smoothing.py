@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from deniably.estimation.analysis import Distribution
 from deniably.estimation.channels import matrix
 from deniably.estimation.distribution import SMALL, density, placed
+from deniably.estimation.question_distributions import Distribution
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Finite
 from deniably.survey.questions import Number

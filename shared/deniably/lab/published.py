@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from deniably.core.binomial import Floats
-from deniably.estimation.analysis import bucket_middles
 from deniably.estimation.figures import Average, Group, Share, SingleMean, groups
+from deniably.estimation.question_means import bucket_middles
 from deniably.lab.curator import Calibrated, GaussNoise, LaplaceNoise
 from deniably.lab.draws import Draws
 from deniably.mechanisms.law import Ticks

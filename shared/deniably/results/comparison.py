@@ -16,7 +16,7 @@ from typing import Protocol, TypedDict, TypeVar
 import numpy as np
 
 from deniably.core.errors import Incomparable
-from deniably.estimation import analysis
+from deniably.estimation import question_means, question_shares
 from deniably.estimation.between_asked import against_share, between_asked
 from deniably.estimation.difference import (
     Difference,
@@ -188,7 +188,7 @@ class Side:
     def _among_asked(self) -> dict[str, ShareAmong]:
         assert self.followed is not None
         follow_up = self.followed.follow_up
-        found = self.followed.estimate(self.tally, analysis.CONFIDENCE)
+        found = self.followed.estimate(self.tally, question_shares.CONFIDENCE)
         if found is None:
             raise Incomparable("these reports do not tell what those answered who were asked")
         names = [follow_up.question.names[answer] for answer in follow_up.answers]
@@ -208,15 +208,15 @@ class Side:
     @property
     def mean(self) -> Mean:
         """The mean, with its margins at any confidence, as in the results."""
-        return _required(self.group.estimate(self.told(None), analysis.CONFIDENCE))
+        return _required(self.group.estimate(self.told(None), question_shares.CONFIDENCE))
 
     @property
-    def ratio(self) -> analysis.Ratio | None:
+    def ratio(self) -> question_means.Ratio | None:
         """The mean among people with a score; None if everybody has one. Raises Incomparable if
         nobody seems to have one."""
-        if not analysis.is_ratio(self.question):
+        if not question_means.is_ratio(self.question):
             return None
-        found = analysis.mean_of_scored(self.question, self.told(None))
+        found = question_means.mean_of_scored(self.question, self.told(None))
         return found if found.estimate is not None else _required(None)
 
     @property
@@ -225,7 +225,7 @@ class Side:
         index = self.group.figure.index
         assert isinstance(self.question, Number | Scale | VectorOfNumbers)  # all that have a mean
         try:
-            return _required(analysis.moments_of_mean(self.question, self.told(None), index))
+            return _required(question_means.moments_of_mean(self.question, self.told(None), index))
         except ValueError:
             return _required(None)
 
@@ -239,7 +239,7 @@ class Comparison:
     chosen: tuple[tuple[str, str], ...] = ()
     note: str | None = None
 
-    def result(self, confidence: float = analysis.CONFIDENCE) -> DifferenceResult:
+    def result(self, confidence: float = question_shares.CONFIDENCE) -> DifferenceResult:
         """The document of one comparison."""
         return self._result(confidence, self.found.p_value, digits.p_value(self.found.p_value))
 
@@ -283,7 +283,7 @@ class Comparison:
 
 
 def pairs(
-    here: Side, there: Side | None = None, confidence: float = analysis.CONFIDENCE
+    here: Side, there: Side | None = None, confidence: float = question_shares.CONFIDENCE
 ) -> DifferencesResult:
     """Compares all pairs of choices of a question, or each choice in two surveys.
 

@@ -10,10 +10,10 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from deniably.estimation.analysis import CONFIDENCE as USUAL
-from deniably.estimation.analysis import UNSCORED
 from deniably.estimation.estimate import Estimate, Pure, supports
 from deniably.estimation.inversion import Mean
+from deniably.estimation.question_shares import CONFIDENCE as USUAL
+from deniably.estimation.question_shares import UNSCORED
 from deniably.estimation.scores import of_choice
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting

@@ -9,13 +9,14 @@ from typing import Any, cast, get_args
 import msgspec
 
 from deniably.core.binomial import Floats
-from deniably.estimation import analysis, smoothing
-from deniably.estimation.analysis import Distribution, tally_of_part
+from deniably.estimation import question_shares, smoothing
 from deniably.estimation.display import within
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, Share, Shares, SingleMean, groups
 from deniably.estimation.follow_up import FollowUpCounts
 from deniably.estimation.inversion import Margin, Mean
+from deniably.estimation.question_distributions import Distribution
+from deniably.estimation.question_means import tally_of_part
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results import among_asked, narrative, places, poisoning, poisoning_report
@@ -348,12 +349,12 @@ def _out(question: Question, tally: Tally) -> list[bool] | None:
     if not isinstance(law, Supporting):
         return None
     single = not isinstance(question, SelectMultiple)
-    return [bool(out) for out in analysis.standing_out(law, tally, single=single)]
+    return [bool(out) for out in question_shares.standing_out(law, tally, single=single)]
 
 
 def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
     """The estimate with its shares for display."""
-    return replace(found, consistent=analysis.display_shares(question, tally, found))
+    return replace(found, consistent=question_shares.display_shares(question, tally, found))
 
 
 # --- means ------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from msgspec import UNSET
 
-from deniably.estimation.analysis import UNSCORED
+from deniably.estimation.question_shares import UNSCORED
 from deniably.results import among_asked, narrative
 from deniably.results.document import (
     AmongChoiceResult,

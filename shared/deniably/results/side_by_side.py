@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, TypedDict, cast
 from msgspec import UNSET, structs
 
 from deniably.core.errors import Incomparable
-from deniably.estimation import analysis
+from deniably.estimation import question_means
 from deniably.results import narrative
 from deniably.results.comparison import Comparison, Side, choice_apart, mean_apart
 from deniably.results.document import (
@@ -171,7 +171,7 @@ def _ends(question: Question) -> list[str]:
     scored = [
         (value, choice.label)
         for value, choice, has in zip(
-            question.values, question.choices, analysis.has_score(question), strict=True
+            question.values, question.choices, question_means.has_score(question), strict=True
         )
         if has
     ]

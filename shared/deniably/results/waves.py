@@ -19,7 +19,7 @@ from statistics import mean
 from typing import TypedDict
 
 from deniably.core.errors import Incomparable
-from deniably.estimation import analysis
+from deniably.estimation import question_means
 from deniably.estimation.difference import holm, trend_of_means, trend_of_shares
 from deniably.estimation.follow_up import FollowUpCounts
 from deniably.estimation.tally import Tally
@@ -345,7 +345,7 @@ def _trend(figure: FigureOfSides, numbers: Sequence[int]) -> float | None:
             if sides[-1].followed is not None:
                 return None
             return trend_of_shares([side.answers(figure.name) for side in sides], numbers)
-        if analysis.is_ratio(sides[-1].question):
+        if question_means.is_ratio(sides[-1].question):
             return None
         return trend_of_means([side.moments for side in sides], numbers)
     except Incomparable:  # some wave has too few with a score

@@ -11,9 +11,8 @@ from deniably.core.errors import NoFigure
 from deniably.core.languages.html import Html
 from deniably.core.table import Cell, Table
 from deniably.estimation.weighted import Weighing
-from deniably.exhibits import difference_exhibit, notebook, printing, question_exhibit, table
+from deniably.exhibits import difference_exhibit, notebook, printing, question_exhibit
 from deniably.exhibits.difference_exhibit import DIFFERENCE
-from deniably.exhibits.exhibit import Exhibit
 from deniably.exhibits.printing import TEXTS, table_lines, whole_rows
 from deniably.exhibits.question_exhibit import heads_at
 from deniably.exhibits.results_table import Results, as_results
@@ -332,18 +331,11 @@ def cost_of_weights(weighed: Weighing) -> str:
     return f"Weights cost {cost:.2f} times the respondents (Kish)."
 
 
-def of_weights(found: Findings, weighed: Weighing, estimator: str) -> Findings:
-    """Findings that were estimated with weights, which a note and their estimator say."""
-    return replace(found, notes=[*found.notes, cost_of_weights(weighed)], estimator=estimator)
-
-
-def of_exhibit(exhibit: Exhibit, weighed: Weighing | None, weighted_estimator: str) -> Findings:
-    """An exhibit as a table; of figures with weights their cost is a note, and this estimator is
-    theirs."""
+def weighted(found: Findings, weighed: Weighing | None, estimator: str) -> Findings:
+    """The findings; of figures with weights their cost is a note, and this estimator is theirs."""
     if weighed is None:
-        return table.findings(exhibit)
-    found = table.findings(exhibit, cost_of_weights(weighed))
-    return replace(found, estimator=weighted_estimator)
+        return found
+    return replace(found, notes=[*found.notes, cost_of_weights(weighed)], estimator=estimator)
 
 
 def of_mean_difference(here: Side, there: Side, found: Comparison, confidence: float) -> Findings:

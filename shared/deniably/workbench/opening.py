@@ -18,6 +18,7 @@ from deniably.results.remote import Remote, fetch_results, remote_at
 from deniably.simulation.reports import Reports
 from deniably.survey.survey import Survey
 from deniably.trust.signing import fingerprint
+from deniably.workbench.collected import Collected
 from deniably.workbench.fetching import fetch_reports, fetch_survey
 from deniably.workbench.files.database import BEGINS, files_of
 from deniably.workbench.files.folder import (
@@ -266,15 +267,8 @@ def _study(
             *_lacking(without, tallied),
             *([_UNSIGNED] if unsigned or tallied is not None else []),
         ],
-        survey,
-        state,
-        n,
         source,
-        reports,
-        without,
-        remote,
-        served,
-        tallied,
+        Collected(survey, state, n, reports, without, remote, served, tallied),
     )
 
 

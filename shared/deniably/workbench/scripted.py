@@ -18,7 +18,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from deniably.estimation.analysis import CONFIDENCE
 from deniably.estimation.figures import (
     Average,
     Buckets,
@@ -29,6 +28,7 @@ from deniably.estimation.figures import (
     SingleMean,
     groups,
 )
+from deniably.estimation.question_shares import CONFIDENCE
 from deniably.estimation.tally import Tally, from_cells
 from deniably.mechanisms.law import Finite, Law, Noise, Several, Supporting
 from deniably.results.rows import OF_THOSE_ASKED

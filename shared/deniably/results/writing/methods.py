@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from deniably.core.counting import counted
 from deniably.core.own_version import own_version
-from deniably.estimation.analysis import UNSCORED
+from deniably.estimation.question_shares import UNSCORED
 from deniably.results.document import (
     MeanResult,
     NumberResult,

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoFigure
 from deniably.core.table import Table
-from deniably.estimation.analysis import at_most_scores
 from deniably.estimation.figures import Found, Shares, SingleMean, groups
 from deniably.estimation.inversion import Margin
+from deniably.estimation.question_distributions import at_most_scores
 from deniably.estimation.tally import Tally, support_rows
 from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import Supporting

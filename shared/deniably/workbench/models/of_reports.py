@@ -11,9 +11,9 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
-from deniably.estimation.analysis import has_score
 from deniably.estimation.channels import matrix
 from deniably.estimation.figures import Shares, SingleMean, groups
+from deniably.estimation.question_means import has_score
 from deniably.estimation.weighted import Weighing
 from deniably.mechanisms.law import CoinEach, Supporting, TwoLevel
 from deniably.survey.questions import (

@@ -1,4 +1,4 @@
-"""Estimates shares, means and distributions from a question's tally, by type of question.
+"""Estimates means from a question's tally, by type of question.
 
 Numbers are in the question's own unit. A margin for the population holds if the respondents are a
 random sample of it. A margin for the sample is about these respondents alone.
@@ -6,161 +6,55 @@ random sample of it. A margin for the sample is about these respondents alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
-from math import ceil, comb, exp
+from math import ceil
 from statistics import NormalDist
 from typing import TypeGuard
 
 import numpy as np
-import numpy.typing as npt
 
-from deniably.core.binomial import Floats, upper_tail
-from deniably.estimation import distribution
-from deniably.estimation.channels import matrix, position_scores, sent, some_positions
+from deniably.core.binomial import Floats
+from deniably.estimation.channels import matrix, position_scores, some_positions
 from deniably.estimation.difference import Moments, ScoredTally, moments
-from deniably.estimation.display import shrunken, within
-from deniably.estimation.distribution import QuantileEstimate
 from deniably.estimation.estimate import (
-    Estimate,
-    Pure,
-    estimate,
-    estimate_through,
-    of_means,
     project,
-    supports,
 )
-from deniably.estimation.intervals import group_interval
 from deniably.estimation.inversion import (
     Margin,
     Mean,
     Uncertain,
     as_mean,
-    is_share,
     least_step,
     linear,
     scores,
     tilted,
     uncertain,
 )
-from deniably.estimation.likelihood import Fit
-from deniably.estimation.profile import quantile_intervals
+from deniably.estimation.question_shares import (
+    CONFIDENCE,
+    UNSCORED,
+    supported_shares,
+    weighted_mean,
+    weighted_sums,
+    weighted_sums_of,
+)
 from deniably.estimation.scores import noise_of_sum
 from deniably.estimation.tally import Tally, from_cells
-from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, OfNumber, Several, Supporting
+from deniably.mechanisms.law import Noise, OfNumber, Several, Supporting
 from deniably.survey.parts import Range
 from deniably.survey.questions import (
     Number,
-    OfChoices,
-    Point,
-    Product,
     Question,
     Scale,
-    SelectMultiple,
     VectorOfNumbers,
 )
 
-CONFIDENCE = 0.95
-UNSCORED = frozenset({"dont_know", "prefer_not_to_say", "not_applicable"})
-"""Choices without a place on a scale."""
-
-QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
-
 _USELESS = 0.9  # of the range: an interval as wide as this says nothing
 _MEANS_TRIED, _HALVINGS = 17, 11
-_MEASURED_ODDS = exp(2) * (1 + 1e-9)
-_MOST_PROFILED = 1 << 17  # buckets times places; a second or two
 _MOST_TILTED = 1000  # different numbers, of noise without an end
-
-
-# --- shares -----------------------------------------------------------------------------------
-
-
-def shares(
-    question: OfChoices,
-    tally: Tally,
-    confidence: float = CONFIDENCE,
-) -> Estimate:
-    """Estimates the shares of a question's choices.
-
-    Raises ValueError as ``estimate`` does, and where the mechanism does not determine the shares: a
-    window over many choices has fewer outputs than choices.
-    """
-    law = question.mechanism.law
-    if isinstance(law, Supporting):
-        single = not isinstance(question, SelectMultiple)
-        return estimate(tally, law, confidence, single=single)
-    return estimate_through(tally, matrix(law), confidence)
-
-
-def display_shares(
-    question: OfChoices | Product | Point,
-    tally: Tally,
-    found: Estimate,
-) -> Floats:
-    """Shares for pictures, shape (k,): each within its own interval in ``found``.
-
-    ``found`` comes from ``shares`` or ``cell_shares``. Shares of a single choice whose reports
-    support choices are those of ``display.shrunken``: nearer to the truth than the nearest point
-    of the simplex. Other channels give the likeliest shares. Ticks do not sum to 1, and the scatter
-    of one option says nothing of another, so ticks keep their estimates, moved within 0 to 1.
-    """
-    if isinstance(question, SelectMultiple):
-        return np.clip(found.consistent, found.low, found.high)
-    law, shares = question.mechanism.law, found.consistent
-    if isinstance(law, Supporting):
-        counts, _ = supports(tally, law)
-        shares = shrunken(counts, tally.n, float(law.p), float(law.q))
-    return within(shares, found.low, found.high)
-
-
-def part_shares(
-    question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
-) -> Estimate:
-    """Estimates the shares of one part's choices from the joint reports of a product."""
-    cells = np.arange(question.mechanism.law.k).reshape(question.shape)
-    size = question.shape[axis]
-    groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
-    return _grouped(tally, question.report_mechanism.law, groups, confidence)
-
-
-def cell_shares(
-    question: Product | Point, tally: Tally, confidence: float = CONFIDENCE
-) -> Estimate:
-    """Estimates the shares of all combinations, or of all areas of a map, in cell order."""
-    return estimate(tally, question.report_mechanism, confidence)
-
-
-def standing_out(
-    mechanism: Pure, tally: Tally, *, single: bool, risk: float = 1 - CONFIDENCE
-) -> npt.NDArray[np.bool_]:
-    """Which choices stand out from the noise, shape (k,).
-
-    The chance that this names any choice that nobody has is at most ``risk``, whatever the other
-    shares. The support of such a choice is exactly Binomial(n, q), which gives exact p-values.
-    Holm's rule compares them (1979, Scand. J. Stat. 6:65). ``single`` says that each person has
-    one choice. Then not all choices are empty, which allows Shaffer's first step (1986, JASA
-    81:826).
-    """
-    law = mechanism.law
-    counts, asked = supports(tally, law)
-    k, q = law.k, float(law.q)
-    p_values = np.empty(k)
-    for n in np.unique(asked).tolist():
-        p_values[asked == n] = upper_tail(counts[asked == n], n, q)
-    order = np.argsort(p_values, kind="stable")
-    empty = np.arange(k, 0, -1)  # how many can be nobody's, of those not yet passed
-    if single:
-        empty[0] = k - 1
-    passed = np.logical_and.accumulate(p_values[order] <= risk / empty)
-    found = np.zeros(k, dtype=np.bool_)
-    found[order] = passed
-    return found
-
-
-# --- means ------------------------------------------------------------------------------------
 
 
 def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE) -> Mean | None:
@@ -175,7 +69,7 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
     1 to 8, n 20 to 2000, flat, humped and one-sided answers: at least 0.94. Half of the answers at
     either end at epsilon 8: 0.93 for n = 20.
     """
-    law = _of_one(question)
+    law = single_law(question)
     if law is None:
         return None  # of a single choice by ticks; its shares are estimated one by one
     if isinstance(question, Scale):
@@ -237,59 +131,6 @@ def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
     return from_cells(sum(own.values()), own, question.law.parts[index].cell_count)
 
 
-def weighted_mean(
-    tally: Tally, mechanism: Pure, values: npt.ArrayLike, confidence: float = CONFIDENCE
-) -> Mean:
-    """Estimates the mean of ``values``, shape (k,), where reports name choices.
-
-    A report scores the sum of its choices' values. Its variance depends on how often two choices
-    are reported together, which the channel says exactly. Score intervals are as in ``linear``, for
-    the consistent shares, tilted to each mean. For values of 0 and 1 and omega 1 they are those of
-    ``intervals`` for the group's count, up to what shares below 0 change in the half step. Coverage
-    at a nominal 0.95, simulated for epsilon 0.5 to 8 and n 50 to 1000: about 0.93 or more for
-    shares, 0.92 for means (five points, 2 % at the far end).
-    Raises ValueError where there is no report.
-    """
-    return as_mean(tally.n, _sums(tally, mechanism, values), confidence)
-
-
-def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncertain, Uncertain]:
-    """The two uncertain means from which ``weighted_mean`` computes its margins."""
-    tally.enough_for("an estimate")
-    law, value = mechanism.law, np.asarray(values, dtype=np.float64)
-    raw = _supported(law, tally.counts / tally.n)
-    step = least_step(value) / (float(law.p) - float(law.q)) / tally.n
-    return _sums_of(law, tally.n, raw, project(raw), value, step)
-
-
-def _sums_of(
-    law: Supporting, n: int, raw: Floats, answered: Floats, value: Floats, step: float
-) -> tuple[Uncertain, Uncertain]:
-    """``_sums`` from the ``raw`` shares, and from them as they were ``answered``."""
-    p, q = float(law.p), float(law.q)
-    estimate = float(raw @ value)
-    apart = value - estimate
-    noise = noise_of_sum(law, apart)  # of one report, by the true choice
-    spread = float(answered @ apart**2 - (answered @ apart) ** 2)
-    within = float(answered @ noise)
-    likeliest = tilted(answered, value, np.stack([noise + apart**2, noise]))
-    ends = float(value.min()), float(value.max())
-
-    def variance_at(mu: npt.ArrayLike) -> Floats:
-        found: Floats = (likeliest(mu, 0) - (np.asarray(mu) - estimate) ** 2) / n
-        return found
-
-    seems, error = (within + spread) / n, ((within + spread) / n) ** 0.5
-    if is_share(value):  # half a report, see standard_error
-        half = (n * estimate + (0.5 - q) / (p - q)) / (n + 1)
-        error = float(np.sqrt(variance_at(np.clip(half, *ends))))
-    within /= n
-    return (
-        Uncertain(estimate, seems, variance_at, step, ends, error),
-        Uncertain(estimate, within, lambda mu: likeliest(mu, 1) / n, step, ends, within**0.5),
-    )
-
-
 def moments_of_mean(
     question: Number | Scale | VectorOfNumbers, tally: Tally, part: int = 0
 ) -> Moments | None:
@@ -301,7 +142,7 @@ def moments_of_mean(
     if isinstance(question, VectorOfNumbers):
         grid, single = question.parts[part].range, question.law.parts[part]
         return _of_positions(single, tally_of_part(question, part, tally), *_unit(grid))
-    law = _of_one(question)
+    law = single_law(question)
     if law is None:
         return None
     if isinstance(question, Scale):
@@ -324,10 +165,10 @@ def moments_of_mean(
 
 def has_mean(question: Number | Scale) -> bool:
     """Whether the mean is estimated at all: not for a choice that is reported by ticks."""
-    return _of_one(question) is not None
+    return single_law(question) is not None
 
 
-def _of_one(question: Number | Scale) -> Supporting | OfNumber | None:
+def single_law(question: Number | Scale) -> Supporting | OfNumber | None:
     """The law of one choice or position; None where it is of ticks."""
     law = question.mechanism.law
     assert not isinstance(law, Several)  # a question has one number
@@ -376,7 +217,7 @@ def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
     """From the sums of the reported choices' values; their variance is as in ``weighted_mean``."""
     tally.enough_for("a mean")
     p, q = float(law.p), float(law.q)
-    raw = _supported(law, tally.counts / tally.n)
+    raw = supported_shares(law, tally.counts / tally.n)
     estimate = float(raw @ value)
     apart = value - estimate
     square = noise_of_sum(law, apart) + apart**2
@@ -436,129 +277,12 @@ def has_score(question: Scale) -> list[bool]:
     return [name not in UNSCORED for name in question.names]
 
 
-# --- distributions ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Distribution:
-    """The distribution of a number over d buckets.
-
-    ``shares`` (shape (d,)) is consistent, for display. ``at_most`` has, for every bucket but the
-    last, the unbiased share of numbers up to its end with margins, and ``rising`` (shape (d - 1,))
-    these shares for display, which never fall. ``quantiles`` are the buckets where shares are first
-    reached. All three are empty where the reports do not determine them.
-    """
-
-    n: int
-    shares: Floats
-    at_most: list[Mean]
-    rising: Floats
-    quantiles: list[QuantileEstimate]
-
-
-def number_distribution(
-    question: Number,
-    tally: Tally,
-    confidence: float = CONFIDENCE,
-    levels: Sequence[float] = QUANTILES,
-) -> Distribution:
-    """Estimates how a number is distributed, with quantiles at ``levels``.
-
-    Raises ValueError where there is no report.
-    """
-    law = _of_one(question)
-    assert law is not None  # no ticks for a number
-    tally.enough_for("an estimate")
-    if isinstance(law, Supporting):
-        found = estimate(tally, law, confidence)
-        at_most = [
-            weighted_mean(tally, law, np.arange(law.k) <= t, confidence) for t in range(law.k - 1)
-        ]
-        rising = distribution.rising(found.consistent, at_most, isotonic=True)
-        quantiles = _quantiles(found.consistent, at_most, levels)
-        return Distribution(tally.n, found.consistent, at_most, rising, quantiles)
-    counts, channel = _whole(law, tally)
-    shares = _fit(counts, channel).shares
-    try:
-        at_most = distribution.cumulative(counts, channel, confidence)
-    except ValueError:  # fewer places than buckets: a shape, but no unbiased shares
-        return Distribution(tally.n, shares, [], np.empty(0), [])
-    rising = distribution.rising(shares, at_most, isotonic=_names_single_buckets(law))
-    times = roots(law)
-    if times is None:
-        return Distribution(tally.n, shares, at_most, rising, _quantiles(shares, at_most, levels))
-    cutoff = times * NormalDist().inv_cdf((1 + confidence) / 2)
-    within = quantile_intervals(counts, channel, levels, cutoff)
-    return Distribution(
-        tally.n, shares, at_most, rising, distribution.placed(shares, levels, within)
-    )
-
-
-def _names_single_buckets(law: Law) -> bool:
-    """Whether a report names one bucket: through a window of one bucket, k-ary response."""
-    return isinstance(law, Finite) and law.evenly and law.outputs == law.rows
-
-
-def at_most_scores(law: Law, tally: Tally) -> tuple[Floats, int]:
-    """What a report of each cell adds to the share of numbers up to the end of each bucket.
-
-    Scores have the shape (d - 1, cells), and the cells start at the second value: those of the
-    tally, or of all answers where it has fewer. Where reports name several buckets, a report adds
-    the sum of its cells, less what is the same for all. Raises ValueError where the reports do not
-    determine these shares.
-    """
-    assert not isinstance(law, Several)  # a question has one number
-    if isinstance(law, Supporting):
-        named: Floats = np.tri(law.k)[:-1] / float(law.p - law.q)
-        return np.pad(named, ((0, 0), (0, law.cell_count - law.k))), 0
-    counts, channel = _whole(law, tally)
-    at_most = np.tri(len(channel))[:-1]
-    start = min(tally.start, 0) if tally.endless else 0
-    return scores(channel, at_most)[:, : len(counts)], start
-
-
-def roots(mechanism: HasLaw[Law]) -> float | None:
-    """The cutoff for intervals of quantiles, as a multiple of the normal quantile.
-
-    None where profile likelihood is unreliable or slow, and for mechanisms other than windows. A
-    narrow window gives distributions with many empty buckets, and then the deviance is not
-    chi-squared. For 32 buckets, coverage at a nominal 95 % where a bucket ends just at the quantile
-    was 0.95 for windows of 8 buckets or more (epsilon 1.25 and below). From 4 buckets on (epsilon
-    2) it was 0.93, or 0.95 with this factor; below 4 it was 0.81. Above epsilon 2, where
-    windows are wider for their odds, it was not measured.
-    """
-    law = mechanism.law
-    if not isinstance(law, Finite) or not law.evenly:
-        return None
-    width = law.outputs - law.rows + 1
-    wide = width / law.rows * min(law.k, 32)
-    if wide < 4 or law.k * law.outputs > _MOST_PROFILED:
-        return None
-    column = matrix(law)[:, 0]
-    if column.max() > _MEASURED_ODDS * column.min():
-        return None
-    return 1.0 if wide >= 8 else 2.24 / 1.96
-
-
-def bucket_ends(question: Number) -> list[tuple[Fraction, Fraction]]:
-    """The first and the last number of every bucket, in the unit of the question."""
-    return list(_bucket_ends(question.range, question.mechanism.k))
-
-
 @lru_cache(maxsize=16)  # asked for with every tally
 def _bucket_ends(grid: Range, buckets: int) -> tuple[tuple[Fraction, Fraction], ...]:
     first = [-(-bucket * grid.positions // buckets) for bucket in range(buckets + 1)]
     return tuple(
         (grid.value(first[bucket]), grid.value(first[bucket + 1] - 1)) for bucket in range(buckets)
     )
-
-
-def bucket_middles(question: Number) -> list[Fraction]:
-    """The middle of every bucket, in the unit of the question."""
-    return [(low + high) / 2 for low, high in bucket_ends(question)]
-
-
-# --- below ------------------------------------------------------------------------------------
 
 
 def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None:
@@ -646,7 +370,7 @@ def is_ratio(question: Question) -> TypeGuard[Scale]:
     """Whether the mean is among people with a score, since not every choice is on the scale."""
     return (
         isinstance(question, Scale)
-        and _of_one(question) is not None
+        and single_law(question) is not None
         and not all(has_score(question))
     )
 
@@ -675,7 +399,7 @@ def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
     def about(mu: float) -> tuple[Uncertain, Uncertain]:
         apart = scored * (values - mu)
         if isinstance(law, Supporting):
-            return _sums_of(law, tally.n, raw, shares, apart, step)
+            return weighted_sums_of(law, tally.n, raw, shares, apart, step)
         population, respondents = _total(question, tally, apart)
         return replace(population, step=step), replace(respondents, step=step)
 
@@ -695,23 +419,17 @@ def _each_share(question: Scale, tally: Tally) -> Floats:
     tally.enough_for("an estimate")
     law, seen = question.mechanism.law, tally.counts / tally.n
     if isinstance(law, Supporting):
-        return _supported(law, seen)
+        return supported_shares(law, seen)
     channel = matrix(law)
     found: Floats = scores(channel, np.eye(len(question.names))) @ seen
     return found
-
-
-def _supported(law: Supporting, seen: Floats) -> Floats:
-    """The unbiased shares if a share ``seen`` of the reports supports each choice."""
-    shares: Floats = (seen - float(law.q)) / float(law.p - law.q)
-    return shares
 
 
 def _total(question: Scale, tally: Tally, weights: Floats) -> tuple[Uncertain, Uncertain]:
     """The mean of ``weights``, one for each choice."""
     law = question.mechanism.law
     if isinstance(law, Supporting):
-        return _sums(tally, law, weights)
+        return weighted_sums(tally, law, weights)
     channel = matrix(law)
     return uncertain(tally.counts, scores(channel, weights), channel)
 
@@ -793,67 +511,11 @@ def _in_unit(mean: Mean, grid: Range) -> Mean:
     return _scaled(mean, step, start)
 
 
-def _grouped(
-    tally: Tally,
-    law: Supporting,
-    groups: list[npt.NDArray[np.int64]],
-    confidence: float,
-) -> Estimate:
-    """Shares of groups of cells; each cell is in one group."""
-    inside = np.zeros((len(groups), law.k))
-    for row, cells in zip(inside, groups, strict=True):
-        row[cells] = 1.0
-    every = [weighted_mean(tally, law, row, confidence) for row in inside]
-    risk = (1 - confidence) / len(groups)
-    joint = [
-        group_interval(int(tally.counts @ row.astype(np.int64)), tally.n,
-                       *_group_laws(law, int(row.sum())), risk)
-        for row in inside
-    ]  # fmt: skip
-    consistent = project([one.estimate for one in every])
-    noisy = np.array([one.population_margin.standard_error**2 for one in every])
-    return of_means(every, joint, consistent, noisy)
+def bucket_ends(question: Number) -> list[tuple[Fraction, Fraction]]:
+    """The first and the last number of every bucket, in the unit of the question."""
+    return list(_bucket_ends(question.range, question.mechanism.k))
 
 
-def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
-    """The law of how many of a group of ``size`` choices a report names.
-
-    First if the answer is in the group, then if it is not.
-    """
-    k, omega, p = law.k, law.most, float(law.p)
-
-    def among(rest: int, named: int) -> Floats:
-        """P(j of ``named`` draws are in the group), j up to ``size``; ``rest`` of k - 1 are."""
-        ways = [comb(rest, j) * comb(k - 1 - rest, named - j) if j <= named else 0
-                for j in range(size + 1)]  # fmt: skip
-        return np.array([float(Fraction(way, comb(k - 1, named))) for way in ways])
-
-    own = p * np.append(0.0, among(size - 1, omega - 1)[:-1]) + (1 - p) * among(size - 1, omega)
-    return own, p * among(size, omega - 1) + (1 - p) * among(size, omega)
-
-
-def _whole(law: OfNumber, tally: Tally) -> tuple[npt.NDArray[np.int64], Floats]:
-    """The counts, and the channel onto their cells.
-
-    Noise without an end gets cells over every answer, and from the first to the last cell with a
-    report. Fewer cells might not tell all answers apart. One more cell stands for everything
-    beyond, because the probabilities of an answer must sum to 1.
-    """
-    if not tally.endless:
-        return tally.counts, matrix(law)
-    before = max(tally.start, 0)
-    behind = max(law.k - tally.start - len(tally.counts), 0)
-    counts = np.pad(tally.counts, (before, behind))
-    channel = sent(law, np.arange(len(counts)) + tally.start - before)
-    beyond = np.maximum(1 - channel.sum(axis=1, keepdims=True), 0)
-    return np.append(counts, 0), np.hstack([channel, beyond])
-
-
-def _fit(counts: npt.NDArray[np.int64], channel: Floats) -> Fit:
-    return distribution.density(counts, np.maximum(channel, 1e-300))
-
-
-def _quantiles(
-    shares: Floats, at_most: list[Mean], levels: Sequence[float]
-) -> list[QuantileEstimate]:
-    return distribution.quantiles_from(shares, at_most, levels)
+def bucket_middles(question: Number) -> list[Fraction]:
+    """The middle of every bucket, in the unit of the question."""
+    return [(low + high) / 2 for low, high in bucket_ends(question)]

@@ -1,0 +1,110 @@
+"""The question that a request compares, and the views of a comparison that says all of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from flask import request
+
+from deniably.core.counting import people
+from deniably.core.errors import Incomparable
+from deniably.exhibits.comparison import Comparison
+from deniably.results.comparison import Side
+from deniably.survey.questions import Question
+from deniably.survey.strata import stratum_text
+from deniably.survey.survey import Survey
+from deniably_server.api.exhibits import Kind, Shown
+from deniably_server.api.fine_parameters import LEVEL, confidence
+from deniably_server.api.paper_files import WIDTH
+from deniably_server.api.subgroups import Respondents, respondents, subgroup_links
+from deniably_server.errors import BadParameter
+from deniably_server.guard.app_state import current_store
+from deniably_server.web.operation import NAMED, QueryParameters
+
+_Document = TypeVar("_Document")
+
+
+def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
+    """The kind of exhibit whose views show a comparison."""
+    named: QueryParameters = {
+        f"{name}!": {**NAMED, "description": about} for name, about in comparison.asks.items()
+    }
+    query: QueryParameters = {"question!": NAMED, **named, **LEVEL}
+    called = comparison.called
+
+    def read(name: str) -> _Document:
+        here = side(respondents(name))
+        if missing := comparison.missing(request.args):
+            raise BadParameter(missing)
+        with comparable():
+            return comparison.compute(here, request.args, confidence())
+
+    def show(name: str, document: _Document) -> Shown:
+        among, store = respondents(name), current_store()
+        state, closed = among.found.state, store.closing_day(name)
+        exhibit = comparison.exhibit(document, among.survey, state, closed)
+        part = f" of {stratum_text(among.strata)}" if among.strata else ""
+        return Shown(
+            exhibits=[exhibit],
+            heading=exhibit.heading,
+            chip=state,
+            who=f"{people(exhibit.source.n)}{part}",
+            home=among.survey.title,
+            subgroups=subgroup_links(among, *(key.removesuffix("!") for key in query)),
+            surveys=[name],
+        )
+
+    return Kind(
+        name=comparison.name,
+        about={
+            "json": f"{called}.",
+            "csv": f"{called} for a spreadsheet.",
+            "svg": f"{called} as a figure for a paper: a file that needs nothing else.",
+            "page": f"{called} as a page.",
+            "figure": f"{called} as figures in both widths, as files to save, and in words.",
+        },
+        document=comparison.document,
+        query=query,
+        svg={**query, **WIDTH},
+        page=query,
+        figure=query,
+        read=read,
+        show=show,
+        back=called,
+    )
+
+
+def side(among: Respondents) -> Side:
+    """The question that the request names, of respondents whose results the caller may see."""
+    question = asked_question(among.survey)
+    return Side(
+        among.survey,
+        question,
+        among.tallies()[question.name],
+        request.args.get("part"),
+        among.strata,
+        followed=among.followed(question.name),
+    )
+
+
+def asked_question(
+    survey: Survey, fits: Callable[[Question], bool] = lambda question: True
+) -> Question:
+    """The question that the request names. Raises BadParameter, which names those that fit."""
+    wanted = request.args.get("question", "")
+    for question in survey.questions:
+        if question.name == wanted:
+            return question
+    names = ", ".join(question.name for question in survey.questions if fits(question))
+    raise BadParameter(f"“question” names one of the questions of {survey.name}: {names}")
+
+
+@contextmanager
+def comparable(hint: Callable[[str], str] = lambda why: why) -> Generator[None]:
+    """Refuse what cannot be compared as BadParameter; ``hint`` adds to the reason."""
+    try:
+        yield
+    except Incomparable as error:
+        raise BadParameter(hint(str(error))) from None

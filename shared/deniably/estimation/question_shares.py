@@ -1,0 +1,223 @@
+"""Estimates the shares of a question's answers from its tally, by type of question.
+
+Numbers are in the question's own unit. A margin for the population holds if the respondents are a
+random sample of it. A margin for the sample is about these respondents alone.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats, upper_tail
+from deniably.estimation.channels import matrix
+from deniably.estimation.display import shrunken, within
+from deniably.estimation.estimate import (
+    Estimate,
+    Pure,
+    estimate,
+    estimate_through,
+    of_means,
+    project,
+    supports,
+)
+from deniably.estimation.intervals import group_interval
+from deniably.estimation.inversion import Mean, Uncertain, as_mean, is_share, least_step, tilted
+from deniably.estimation.scores import noise_of_sum
+from deniably.estimation.tally import Tally
+from deniably.mechanisms.law import Supporting
+from deniably.survey.questions import (
+    OfChoices,
+    Point,
+    Product,
+    SelectMultiple,
+)
+
+CONFIDENCE = 0.95
+UNSCORED = frozenset({"dont_know", "prefer_not_to_say", "not_applicable"})
+"""Choices without a place on a scale."""
+
+
+def shares(
+    question: OfChoices,
+    tally: Tally,
+    confidence: float = CONFIDENCE,
+) -> Estimate:
+    """Estimates the shares of a question's choices.
+
+    Raises ValueError as ``estimate`` does, and where the mechanism does not determine the shares: a
+    window over many choices has fewer outputs than choices.
+    """
+    law = question.mechanism.law
+    if isinstance(law, Supporting):
+        single = not isinstance(question, SelectMultiple)
+        return estimate(tally, law, confidence, single=single)
+    return estimate_through(tally, matrix(law), confidence)
+
+
+def display_shares(
+    question: OfChoices | Product | Point,
+    tally: Tally,
+    found: Estimate,
+) -> Floats:
+    """Shares for pictures, shape (k,): each within its own interval in ``found``.
+
+    ``found`` comes from ``shares`` or ``cell_shares``. Shares of a single choice whose reports
+    support choices are those of ``display.shrunken``: nearer to the truth than the nearest point
+    of the simplex. Other channels give the likeliest shares. Ticks do not sum to 1, and the scatter
+    of one option says nothing of another, so ticks keep their estimates, moved within 0 to 1.
+    """
+    if isinstance(question, SelectMultiple):
+        return np.clip(found.consistent, found.low, found.high)
+    law, shares = question.mechanism.law, found.consistent
+    if isinstance(law, Supporting):
+        counts, _ = supports(tally, law)
+        shares = shrunken(counts, tally.n, float(law.p), float(law.q))
+    return within(shares, found.low, found.high)
+
+
+def part_shares(
+    question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
+) -> Estimate:
+    """Estimates the shares of one part's choices from the joint reports of a product."""
+    cells = np.arange(question.mechanism.law.k).reshape(question.shape)
+    size = question.shape[axis]
+    groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
+    return _grouped(tally, question.report_mechanism.law, groups, confidence)
+
+
+def cell_shares(
+    question: Product | Point, tally: Tally, confidence: float = CONFIDENCE
+) -> Estimate:
+    """Estimates the shares of all combinations, or of all areas of a map, in cell order."""
+    return estimate(tally, question.report_mechanism, confidence)
+
+
+def standing_out(
+    mechanism: Pure, tally: Tally, *, single: bool, risk: float = 1 - CONFIDENCE
+) -> npt.NDArray[np.bool_]:
+    """Which choices stand out from the noise, shape (k,).
+
+    The chance that this names any choice that nobody has is at most ``risk``, whatever the other
+    shares. The support of such a choice is exactly Binomial(n, q), which gives exact p-values.
+    Holm's rule compares them (1979, Scand. J. Stat. 6:65). ``single`` says that each person has
+    one choice. Then not all choices are empty, which allows Shaffer's first step (1986, JASA
+    81:826).
+    """
+    law = mechanism.law
+    counts, asked = supports(tally, law)
+    k, q = law.k, float(law.q)
+    p_values = np.empty(k)
+    for n in np.unique(asked).tolist():
+        p_values[asked == n] = upper_tail(counts[asked == n], n, q)
+    order = np.argsort(p_values, kind="stable")
+    empty = np.arange(k, 0, -1)  # how many can be nobody's, of those not yet passed
+    if single:
+        empty[0] = k - 1
+    passed = np.logical_and.accumulate(p_values[order] <= risk / empty)
+    found = np.zeros(k, dtype=np.bool_)
+    found[order] = passed
+    return found
+
+
+def _grouped(
+    tally: Tally,
+    law: Supporting,
+    groups: list[npt.NDArray[np.int64]],
+    confidence: float,
+) -> Estimate:
+    """Shares of groups of cells; each cell is in one group."""
+    inside = np.zeros((len(groups), law.k))
+    for row, cells in zip(inside, groups, strict=True):
+        row[cells] = 1.0
+    every = [weighted_mean(tally, law, row, confidence) for row in inside]
+    risk = (1 - confidence) / len(groups)
+    joint = [
+        group_interval(int(tally.counts @ row.astype(np.int64)), tally.n,
+                       *_group_laws(law, int(row.sum())), risk)
+        for row in inside
+    ]  # fmt: skip
+    consistent = project([one.estimate for one in every])
+    noisy = np.array([one.population_margin.standard_error**2 for one in every])
+    return of_means(every, joint, consistent, noisy)
+
+
+def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
+    """The law of how many of a group of ``size`` choices a report names.
+
+    First if the answer is in the group, then if it is not.
+    """
+    k, omega, p = law.k, law.most, float(law.p)
+
+    def among(rest: int, named: int) -> Floats:
+        """P(j of ``named`` draws are in the group), j up to ``size``; ``rest`` of k - 1 are."""
+        ways = [comb(rest, j) * comb(k - 1 - rest, named - j) if j <= named else 0
+                for j in range(size + 1)]  # fmt: skip
+        return np.array([float(Fraction(way, comb(k - 1, named))) for way in ways])
+
+    own = p * np.append(0.0, among(size - 1, omega - 1)[:-1]) + (1 - p) * among(size - 1, omega)
+    return own, p * among(size, omega - 1) + (1 - p) * among(size, omega)
+
+
+def weighted_mean(
+    tally: Tally, mechanism: Pure, values: npt.ArrayLike, confidence: float = CONFIDENCE
+) -> Mean:
+    """Estimates the mean of ``values``, shape (k,), where reports name choices.
+
+    A report scores the sum of its choices' values. Its variance depends on how often two choices
+    are reported together, which the channel says exactly. Score intervals are as in ``linear``, for
+    the consistent shares, tilted to each mean. For values of 0 and 1 and omega 1 they are those of
+    ``intervals`` for the group's count, up to what shares below 0 change in the half step. Coverage
+    at a nominal 0.95, simulated for epsilon 0.5 to 8 and n 50 to 1000: about 0.93 or more for
+    shares, 0.92 for means (five points, 2 % at the far end).
+    Raises ValueError where there is no report.
+    """
+    return as_mean(tally.n, weighted_sums(tally, mechanism, values), confidence)
+
+
+def weighted_sums(
+    tally: Tally, mechanism: Pure, values: npt.ArrayLike
+) -> tuple[Uncertain, Uncertain]:
+    """The two uncertain means from which ``weighted_mean`` computes its margins."""
+    tally.enough_for("an estimate")
+    law, value = mechanism.law, np.asarray(values, dtype=np.float64)
+    raw = supported_shares(law, tally.counts / tally.n)
+    step = least_step(value) / (float(law.p) - float(law.q)) / tally.n
+    return weighted_sums_of(law, tally.n, raw, project(raw), value, step)
+
+
+def weighted_sums_of(
+    law: Supporting, n: int, raw: Floats, answered: Floats, value: Floats, step: float
+) -> tuple[Uncertain, Uncertain]:
+    """``weighted_sums`` from the ``raw`` shares, and from them as they were ``answered``."""
+    p, q = float(law.p), float(law.q)
+    estimate = float(raw @ value)
+    apart = value - estimate
+    noise = noise_of_sum(law, apart)  # of one report, by the true choice
+    spread = float(answered @ apart**2 - (answered @ apart) ** 2)
+    within = float(answered @ noise)
+    likeliest = tilted(answered, value, np.stack([noise + apart**2, noise]))
+    ends = float(value.min()), float(value.max())
+
+    def variance_at(mu: npt.ArrayLike) -> Floats:
+        found: Floats = (likeliest(mu, 0) - (np.asarray(mu) - estimate) ** 2) / n
+        return found
+
+    seems, error = (within + spread) / n, ((within + spread) / n) ** 0.5
+    if is_share(value):  # half a report, see standard_error
+        half = (n * estimate + (0.5 - q) / (p - q)) / (n + 1)
+        error = float(np.sqrt(variance_at(np.clip(half, *ends))))
+    within /= n
+    return (
+        Uncertain(estimate, seems, variance_at, step, ends, error),
+        Uncertain(estimate, within, lambda mu: likeliest(mu, 1) / n, step, ends, within**0.5),
+    )
+
+
+def supported_shares(law: Supporting, seen: Floats) -> Floats:
+    """The unbiased shares if a share ``seen`` of the reports supports each choice."""
+    shares: Floats = (seen - float(law.q)) / float(law.p - law.q)
+    return shares

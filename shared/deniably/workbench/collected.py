@@ -1,0 +1,300 @@
+"""What a study has: reports, counts or a server's results, and what is estimated from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import structs
+
+from deniably.core.errors import NoFigure, NoResults
+from deniably.estimation.follow_up import FollowUpCounts, joint_counts
+from deniably.estimation.tally import Tally
+from deniably.results.crosstabs import Blocks
+from deniably.results.document import SurveyResult
+from deniably.results.remote import Remote, fetch_results
+from deniably.results.result import result
+from deniably.survey.questions import Question
+from deniably.survey.strata import Stratum
+from deniably.survey.survey import Survey
+from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks, pairs_of
+from deniably.workbench.models.asked import values_of
+from deniably.workbench.models.columns import nearest
+from deniably.workbench.report_set import ReportSet
+
+if TYPE_CHECKING:
+    from deniably.workbench.engines.engine import Groups
+    from deniably.workbench.engines.tallying import Counts, TalliedSet
+
+LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Results that are asked for: those of a ``question``, or of all; ``strata`` is a key and its
+    value."""
+
+    question: str | None
+    confidence: float
+    smooth: bool
+    strata: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """A survey and what it collected: reports, a tally file's counts, or what a server gives out.
+
+    ``without`` says why there are no reports.
+    """
+
+    survey: Survey
+    state: str
+    n: int
+    _reports: ReportSet | None = None
+    _without: str = ""
+    _remote: Remote | None = None
+    served: SurveyResult | None = None
+    tallied: TalliedSet | None = None
+    _kept: dict[_Wanted, SurveyResult] = field(
+        init=False, default_factory=dict[_Wanted, SurveyResult]
+    )
+
+    @property
+    def reports(self) -> ReportSet:
+        """The randomised reports, sorted by content.
+
+        Raises NoResults where a server gives out results alone, with its reason, and where there
+        are counts alone.
+        """
+        if self._reports is None:
+            there = "results" if self.tallied is None else "counts"
+            raise NoResults(
+                f"{self.survey.name}: this needs its reports, and there are only {there}:"
+                f" {self._without}"
+            )
+        return self._reports
+
+    @property
+    def has_reports(self) -> bool:
+        """Whether there are reports, and not only results or counts."""
+        return self._reports is not None
+
+    @property
+    def has_tallies(self) -> bool:
+        """Whether figures are estimated here, and not by a server."""
+        return self._reports is not None or self.tallied is not None
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the stratum of each report or count is known here."""
+        return self.tallied is not None or (
+            self._reports is not None and self._reports.layout.stratified
+        )
+
+    @cached_property
+    def tallies(self) -> dict[str, Tally]:
+        """The tally of every question. Raises NoResults without reports and counts."""
+        return self.reports.tally() if self.tallied is None else self.tallied.tallies
+
+    def index(self, name: str) -> int:
+        """The place of a question among all. Raises NoFigure for an unknown one."""
+        names = [question.name for question in self.survey.questions]
+        if name not in names:
+            raise NoFigure(f"{self.survey.name} has no question {name}{nearest(name, names)}")
+        return names.index(name)
+
+    def question(self, name: str) -> Question:
+        """The question of this name. Raises NoFigure if there is none."""
+        return self.survey.questions[self.index(name)]
+
+    def names(self, *chosen: int) -> list[str]:
+        """The names of questions, by their indices."""
+        return [self.survey.questions[index].name for index in chosen]
+
+    def key_values(self, key: str) -> Sequence[str]:
+        """The values of a key of the strata."""
+        keys = self.survey.strata or {}
+        if key not in keys:
+            why = nearest(key, keys) if keys else ": it has no strata, so no groups to compare"
+            raise NoFigure(f"{self.survey.name} has no key {key}{why}")
+        return keys[key]
+
+    def document(
+        self, question: str | None, confidence: float, *, smooth: bool = False
+    ) -> SurveyResult:
+        """The results of one question or of all, from reports or counts where there are any."""
+        check_confidence(confidence)
+        if question is not None:
+            self.question(question)
+        served = self.served
+        if self.has_tallies:
+            found = self._estimated(_Wanted(question, confidence, smooth), self.tallies)
+            return found if served is None else structs.replace(found, subgroups=served.subgroups)
+        assert served is not None
+        assert self._remote is not None
+        if (confidence, smooth) != (served.confidence, False):
+            served = fetch_results(self._remote, confidence=confidence, smooth=smooth)
+        return _only(question, served)
+
+    def _estimated(self, wanted: _Wanted, tallies: Mapping[str, Tally]) -> SurveyResult:
+        """What is wanted from these tallies, which takes long and is worked out once."""
+        every = self._kept.get(replace(wanted, question=None))
+        if every is not None:
+            return _only(wanted.question, every)
+        if wanted not in self._kept:
+            strata = wanted.strata and dict([wanted.strata])
+            invited = self.served.invited if self.served and not strata else None
+            self._kept[wanted] = result(
+                self.survey, self.state, tallies, smooth=wanted.smooth,
+                confidence=wanted.confidence, invited=invited, only=wanted.question, strata=strata,
+                reports=self.people(strata),
+                together=self.together(wanted.question, strata),
+            )  # fmt: skip
+        return self._kept[wanted]
+
+    def together(
+        self, question: str | None, strata: Stratum | None = None
+    ) -> dict[str, FollowUpCounts]:
+        """The joint counts of questions with ``show_if``, of a subgroup."""
+        return joint_counts(self.survey, partial(self._reports_to, strata), question)
+
+    def people(self, strata: Stratum | None) -> int:
+        """The number of reports of a subgroup."""
+        if self.tallied is not None:
+            return self.tallied.among(strata or {}).n
+        if not strata:
+            return self.n
+        ((key, value),) = strata.items()
+        return len(self.reports.by(key)[value])
+
+    def _reports_to(self, strata: Stratum | None, one: int, other: int) -> Blocks | None:
+        """What each respondent of a subgroup reported to two questions, where it is known."""
+        if self.tallied is not None:
+            return pairs_of(self.survey, self.tallied.among(strata or {}), one, other)
+        reports = self.reports
+        for key, value in (strata or {}).items():
+            reports = reports.by(key)[value]
+        return values_of(reports, self.names(one, other))
+
+    def subgroups(
+        self, question: str | None, by: str, confidence: float, *, smooth: bool = False
+    ) -> dict[str, SurveyResult]:
+        """The results by the values of a key of the strata that may be shown."""
+        check_confidence(confidence)
+        values = self.key_values(by)
+        if question is not None:
+            self.question(question)
+        if self.served is None or self._remote is None:
+            return {
+                value: self._estimated(_Wanted(question, confidence, smooth, (by, value)), tallies)
+                for value, tallies in self.tallies_by(by).items()
+            }
+        shown = [value for value in values if {by: value} in (self.served.subgroups or [])]
+        if not shown:
+            raise NoResults(f"{self.survey.name}: no value of {by} has results of its own")
+        options: dict[str, Any] = {"confidence": confidence, "smooth": smooth}
+        return {
+            value: _only(question, fetch_results(self._remote, strata={by: value}, **options))
+            for value in shown
+        }
+
+    def tallies_by(self, by: str) -> dict[str, dict[str, Tally]]:
+        """The tallies of each value of a key that has reports to every question."""
+        if self.tallied is None:
+            tallies = {value: part.tally() for value, part in self.reports.by(by).items()}
+        else:
+            tallies = {value: counts.tallies for value, counts in self._counts_by(by)}
+        return {
+            value: found
+            for value, found in tallies.items()
+            if all(tally.n for tally in found.values())
+        }
+
+    def pairs(self, first: int, second: int) -> Blocks:
+        """What each respondent reported to two questions, by their indices."""
+        if self.tallied is None:
+            return values_of(self.reports, self.names(first, second))
+        names = [self.survey.questions[index].name for index in (first, second)]
+        return pair_blocks(self._both(self.tallied.whole, names))
+
+    def pairs_by(self, by: str, first: int, second: int) -> Iterator[tuple[str, Blocks]]:
+        """The same for each value of a key of which somebody was asked both."""
+        self.key_values(by)
+        names = [self.survey.questions[index].name for index in (first, second)]
+        if self.tallied is None:
+            for value, part in self.reports.by(by).items():
+                if were_asked(part, *names).any():
+                    yield value, values_of(part, names)
+            return
+        for value, counts in self._counts_by(by):
+            found = self._both(counts, names)
+            if any(found.values()):
+                yield value, pair_blocks(found)
+
+    def _counts_by(self, by: str) -> Iterator[tuple[str, Counts]]:
+        """The counts of each value of a key in a tally file. Raises NoResults."""
+        assert self.tallied is not None
+        for value in self.key_values(by):
+            yield value, self.tallied.among({by: value})
+
+    def _both(self, counts: Counts, names: Sequence[str]) -> Groups:
+        """What a tally file has of two questions. Raises NoResults, and NoFigure for very many."""
+        one, other = names
+        found = counts.both(one, other)
+        if found is None:
+            raise NoResults(
+                f"{self.survey.name}: this tally file has no pairs of {one} and {other}; count them"
+                f" with deniably tally ... --pair {one} {other}"
+            )
+        if (n := sum(found.values())) > MOST_PAIRS:
+            raise NoFigure(
+                f"a cross-table is of at most {MOST_PAIRS:,} pairs of reports, and not"
+                f" {n:,}; the tally file has their counts, under pairs"
+            )
+        return found
+
+    def first_part(self, by: str) -> float:
+        """The part of the respondents who are of the first of two values of a key; or a half."""
+        values = self.key_values(by)
+        if len(values) != 2 or not self.has_tallies:
+            return 0.5
+        try:
+            sizes = [
+                max(tally.n for tally in tallies.values())
+                for tallies in self.tallies_by(by).values()
+            ]
+        except NoResults:
+            return 0.5
+        return sizes[0] / sum(sizes) if len(sizes) == 2 else 0.5
+
+
+def inside(reports: ReportSet, by: str, value: str) -> npt.NDArray[np.bool_]:
+    """Which reports are of this value of a key."""
+    there: npt.NDArray[np.bool_] = np.array(reports.strata[by], object) == value
+    return there
+
+
+def were_asked(reports: ReportSet, *questions: str) -> npt.NDArray[np.bool_]:
+    """Whose reports are about all of these."""
+    there = [reports.answered(question).asked for question in questions]
+    found: npt.NDArray[np.bool_] = np.logical_and.reduce(there)
+    return found
+
+
+def _only(question: str | None, found: SurveyResult) -> SurveyResult:
+    """The results of one question, or of all."""
+    chosen = [one for one in found.questions if question in (None, one.name)]
+    return structs.replace(found, questions=chosen)
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise NoFigure unless it is a level of intervals."""
+    if not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
+        raise NoFigure(
+            f"the confidence is {confidence:g}; it is from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE},"
+            " such as 0.95"
+        )

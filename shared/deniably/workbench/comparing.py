@@ -1,0 +1,261 @@
+"""What goes together and what differs in a study's reports, as exhibits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from deniably.core.errors import Incomparable, NoFigure
+from deniably.estimation.follow_up import FollowUpCounts, follow_ups
+from deniably.estimation.weighted import Weighing
+from deniably.exhibits import (
+    crosstab_exhibit,
+    difference_exhibit,
+    stratum_exhibit,
+    table,
+    wave_exhibit,
+)
+from deniably.exhibits.comparison import Comparison
+from deniably.exhibits.table import Findings
+from deniably.mechanisms.law import Supporting
+from deniably.results.among_asked import followed
+from deniably.results.by_stratum import ByStratumResult, by_stratum
+from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
+from deniably.results.crosstabs import Blocks, cell_count, crosstab_result, is_crossable, own_filter
+from deniably.results.waves import Wave, waves_result
+from deniably.survey.questions import OfChoices, Question
+from deniably.survey.strata import Stratum
+from deniably.workbench import findings
+from deniably.workbench.collected import Collected, check_confidence, inside
+from deniably.workbench.models.asked import counts_of
+from deniably.workbench.models.effective import WeightedReports
+from deniably.workbench.models.weighing import StratumWeights, of_group, weighing
+from deniably.workbench.report_rows import ReportRows
+from deniably.workbench.weighted_figures import weighing_of, weights_among
+
+_MOST_CELLS = 10_000
+
+
+def by_strata(
+    collected: Collected, question: str, by: str, confidence: float, weighed: Weighing | None = None
+) -> ByStratumResult:
+    """A question by a key of the strata. Raises NoFigure where it cannot be compared."""
+    check_confidence(confidence)
+    asked = collected.question(question)
+    collected.key_values(by)
+    tallies, weighted = collected.tallies_by(by), None
+    if weighed is not None:
+        parts = collected.reports.by(by)
+        weighted = {
+            value: WeightedReports(
+                parts[value], asked, weighed.among(inside(collected.reports, by, value))
+            )
+            for value in tallies
+        }
+    together = {
+        value: follow_up_counts(collected, question, {by: value}, weighed) for value in tallies
+    }
+    try:
+        return by_stratum(
+            collected.survey, asked, by, tallies, confidence=confidence, weighted=weighted,
+            together=together,
+        )  # fmt: skip
+    except Incomparable as error:
+        raise NoFigure(f"{question}: {error}") from None
+
+
+def crosstab(
+    collected: Collected,
+    rows: str,
+    columns: str,
+    confidence: float,
+    by: str | None,
+    weighed: Weighing | None,
+) -> Findings:
+    """The cross-table of two questions, of all or by the values of a key. Raises NoFigure and
+    NoResults."""
+    chosen = _crossable(collected, rows, columns)
+    if by is None:
+        own = weights_among(collected, weighed, rows, columns)
+        pairs_ = collected.pairs(*sorted(chosen))
+        return crossed(collected, pairs_, chosen, confidence, weighed=own)
+    tables = dict[str, Findings]()
+    for value, blocks in collected.pairs_by(by, *sorted(chosen)):
+        own = weights_among(collected, weighed, rows, columns, among={by: value})
+        with of_group(by, value):
+            tables[value] = crossed(collected, blocks, chosen, confidence, {by: value}, own)
+    if not tables:
+        raise NoFigure(f"nobody whose {by} is known was asked both {rows} and {columns}")
+    labels = (collected.survey.questions[index].label for index in chosen)
+    return findings.side_by_side(" by ".join(labels), tables)
+
+
+def _crossable(collected: Collected, rows: str, columns: str) -> list[int]:
+    """The indices of two questions that can be crossed. Raises NoFigure."""
+    chosen = [collected.index(name) for name in (rows, columns)]
+    both = [collected.survey.questions[index] for index in chosen]
+    if rows == columns:
+        raise NoFigure(f"{rows} cannot be crossed with itself: name two questions")
+    for question in both:
+        if not is_crossable(question):
+            raise NoFigure(
+                f"{question.name} cannot be crossed: cross-tables are of questions with choices"
+                " that each report is about"
+            )
+    if why := own_filter(*both):
+        raise NoFigure(f"{rows} and {columns} are not crossed: {why}")
+    if (cells := cell_count(*both)) > _MOST_CELLS:
+        raise NoFigure(f"a cross-table has at most {_MOST_CELLS:,} cells, and not {cells:,}")
+    return chosen
+
+
+def crossed(
+    collected: Collected,
+    blocks: Blocks,
+    chosen: Sequence[int],
+    confidence: float,
+    strata: Stratum | None = None,
+    weighed: Weighing | None = None,
+) -> Findings:
+    """The cross-table of what these respondents reported to two questions, by their indices."""
+    try:
+        found = crosstab_result(collected.survey, chosen, blocks, confidence, strata, weighed)
+    except Incomparable as error:
+        raise NoFigure(str(error)) from None
+    shown = table.findings(crosstab_exhibit.exhibit(found, collected.survey))
+    return findings.weighted(shown, weighed, findings.WEIGHTED_CROSSTAB)
+
+
+def difference(
+    collected: Collected,
+    question: str,
+    by: str | None,
+    other: Collected | None,
+    part: str | None,
+    confidence: float,
+    weighed: Weighing | None,
+    other_weights: StratumWeights | None,
+) -> Findings:
+    """What differs between choices, by a key of the strata, or from another study.
+
+    Raises NoFigure where they cannot be compared, BadModel and NoResults.
+    """
+    check_confidence(confidence)
+    if other is None and other_weights is not None:
+        raise NoFigure("other_weights= are those of another study: give other=, too")
+    if by is not None:
+        if other is not None:
+            raise NoFigure("give by= or other=, and not both")
+        apart = by_strata(collected, question, by, confidence, weighed)
+        shown = table.findings(stratum_exhibit.exhibit(apart, collected.survey))
+        return findings.weighted(shown, weighed, findings.WEIGHTED_DIFFERENCE)
+    if weighed is None and other_weights is not None:
+        weighed = weighing(collected.reports, np.ones(collected.n), None)
+    here, there = side(collected, question, part, weighed), None
+    if other is None and not has_pairs(here.question):
+        raise NoFigure(
+            f"{question} has no choices to compare in pairs: give by=, a key of the strata, or"
+            " other=, another study"
+        )
+    if other is not None:
+        own = weighing_of(other, other_weights, None)
+        if weighed is not None and own is None:  # a sample in which all weigh the same
+            own = weighing(other.reports, np.ones(other.n), None)
+        there = side(other, question, part, own)
+    shown = between(here, there, confidence)
+    return findings.weighted(shown, weighed, findings.WEIGHTED_DIFFERENCE)
+
+
+def between(here: Side, there: Side | None, confidence: float) -> Findings:
+    """Every two choices of a question; or each choice, or the mean, here and there.
+
+    Raises NoFigure where they cannot be compared.
+    """
+    try:
+        if there is not None and not _is_counted(here.question):
+            return findings.of_mean_difference(here, there, mean_apart(here, there), confidence)
+        return table.findings(
+            difference_exhibit.exhibit(pairs(here, there, confidence), here.survey)
+        )
+    except Incomparable as error:
+        raise NoFigure(f"{here.question.name}: {error}") from None
+
+
+def compared(
+    collected: Collected,
+    comparison: Comparison[Any],
+    question: str,
+    asked: Mapping[str, str],
+    confidence: float,
+) -> Findings:
+    """What a comparison shows of a question. Raises NoFigure and NoResults."""
+    check_confidence(confidence)
+    if missing := comparison.missing(asked):
+        raise NoFigure(missing)
+    here = side(collected, question, asked.get("part"))
+    try:
+        document = comparison.compute(here, asked, confidence)
+    except Incomparable as error:
+        raise NoFigure(f"{question}: {error}") from None
+    return table.findings(comparison.exhibit(document, collected.survey, collected.state, ""))
+
+
+def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> Findings:
+    """A question over waves, of which the last is the study's. Raises NoFigure and NoResults."""
+    check_confidence(confidence)
+    waves[-1].question(question)
+    numbered = [
+        Wave(number, wave.survey, wave.state, wave.tallies, wave.together(question))
+        for number, wave in enumerate(waves, 1)
+    ]
+    try:
+        found = waves_result(waves[-1].survey.name, numbered, 0, confidence, question)
+    except Incomparable as error:
+        raise NoFigure(f"{question}: {error}") from None
+    if not found["questions"]:
+        raise NoFigure(
+            f"{question} has no figures to put side by side, or was not asked alike in all"
+            f" {len(waves)} waves"
+        )
+    return table.findings(wave_exhibit.exhibit(found, found["questions"][0], waves[-1].survey))
+
+
+def side(
+    collected: Collected, question: str, part: str | None, weighed: Weighing | None = None
+) -> Side:
+    """A question's reports as one side of a comparison, with weights if any."""
+    found, weighted = collected.question(question), None
+    if weighed is not None:
+        weighted = WeightedReports(collected.reports, found, weighed, part)
+    asked = followed(collected.survey, question, follow_up_counts(collected, question, {}, weighed))
+    return Side(
+        collected.survey,
+        found,
+        collected.tallies[question],
+        part,
+        weighted=weighted,
+        followed=asked,
+    )
+
+
+def follow_up_counts(
+    collected: Collected, question: str, strata: Stratum, weighed: Weighing | None
+) -> dict[str, FollowUpCounts]:
+    """The joint counts of a question with ``show_if``, of a subgroup, with weights if any."""
+    if weighed is None:
+        return collected.together(question, strata)
+    one = follow_ups(collected.survey).get(question)
+    if one is None:
+        return {}
+    reports: ReportRows = collected.reports
+    for key, value in strata.items():
+        weighed = weighed.among(inside(collected.reports, key, value))
+        reports = collected.reports.by(key)[value]
+    return {question: counts_of(one, reports, weighed)}
+
+
+def _is_counted(question: Question) -> bool:
+    """Whether its reports can be counted by choice; else its mean is compared."""
+    return isinstance(question, OfChoices) and isinstance(question.mechanism.law, Supporting)

@@ -1,0 +1,141 @@
+"""How the answers in a study's reports are spread: distributions, and quantiles of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from msgspec import UNSET
+
+from deniably.core.errors import NoFigure
+from deniably.estimation.figures import Buckets, groups
+from deniably.estimation.question_distributions import number_distribution
+from deniably.estimation.tally import Tally
+from deniably.estimation.weighted import Weighing
+from deniably.exhibits.table import Findings
+from deniably.results.document import NumberResult, QuantileResult, SurveyResult
+from deniably.survey.questions import Number, Question
+from deniably.workbench import findings
+from deniably.workbench.collected import Collected
+from deniably.workbench.weighted_figures import ranges
+
+
+def distribution(
+    collected: Collected,
+    name: str,
+    confidence: float,
+    by: str | None,
+    weighed: Weighing | None,
+    *,
+    smooth: bool,
+) -> Findings:
+    """The shares of choices, or with weights of a number's ranges, of all or by the values of a
+    key. Raises NoFigure and NoResults."""
+    documents = dict[str, SurveyResult]()
+    question = collected.question(name)
+    if weighed is not None:
+        if buckets(question) is None or not isinstance(question, Number):
+            raise NoFigure(
+                f"{name} is a number and has no distribution: it was asked with aim: mean"
+            )
+        parts = ranges(collected, question, weighed, by, confidence, smooth=smooth)
+        documents |= {value: document for value, (document, _) in parts.items()}
+    elif by is None:
+        documents[""] = collected.document(name, confidence, smooth=smooth)
+    else:
+        documents |= collected.subgroups(name, by, confidence, smooth=smooth)
+    spread = {value: findings.of_distribution(document) for value, document in documents.items()}
+    shown = spread[""] if by is None else findings.side_by_side(question.label, spread)
+    return findings.weighted(shown, weighed, findings.WEIGHTED_DISTRIBUTION)
+
+
+def quantile(
+    collected: Collected,
+    name: str,
+    share: float,
+    confidence: float,
+    by: str | None,
+    weighed: Weighing | None,
+) -> Findings:
+    """The quantile of a number, of all or by the values of a key. Raises NoFigure and NoResults."""
+    if not 0 < share < 1:
+        raise NoFigure(f"share is {share:g}; a quantile belongs to one between 0 and 1")
+    question = collected.question(name)
+    group = buckets(question)
+    if group is None or not isinstance(question, Number):
+        raise NoFigure(
+            f"{name} is a {question.type} and has no quantiles: they are of numbers that were"
+            " asked with aim: distribution"
+        )
+    documents = dict[str, tuple[SurveyResult, Tally | None]]()
+    if weighed is not None:
+        documents |= ranges(collected, question, weighed, by, confidence)
+    elif by is None:
+        tally = collected.tallies[name] if collected.has_tallies else None
+        documents[""] = collected.document(name, confidence), tally
+    else:
+        known = collected.tallies_by(by) if collected.is_grouped else {}
+        for value, document in collected.subgroups(name, by, confidence).items():
+            documents[value] = document, known[value][name] if value in known else None
+    if by is None:
+        shown = _quantile(collected, question, group, *documents[""], share, confidence)
+    else:
+        shown = _in_groups(collected, question, group, documents, share, confidence)
+    return findings.weighted(shown, weighed, findings.WEIGHTED_QUANTILE)
+
+
+def buckets(question: Question) -> Buckets | None:
+    """The ranges of a number that was asked with aim: distribution."""
+    return next((one for one in groups(question) if isinstance(one, Buckets)), None)
+
+
+def _in_groups(
+    collected: Collected,
+    question: Number,
+    group: Buckets,
+    every: Mapping[str, tuple[SurveyResult, Tally | None]],
+    share: float,
+    confidence: float,
+) -> Findings:
+    """The quantile of each group that has one."""
+    found, silent = dict[str, Findings](), list[str]()
+    for value, (document, tally) in every.items():
+        try:
+            found[value] = _quantile(collected, question, group, document, tally, share, confidence)
+        except NoFigure as error:
+            silent.append(f"{value}: {error}")
+    if not found:
+        raise NoFigure("; ".join(silent))
+    shown = findings.side_by_side(question.label, found)
+    return replace(shown, notes=[*shown.notes, *silent])
+
+
+def _quantile(
+    collected: Collected,
+    question: Number,
+    group: Buckets,
+    document: SurveyResult,
+    tally: Tally | None,
+    share: float,
+    confidence: float,
+) -> Findings:
+    """A quantile from a tally, or without one as the document has it."""
+    (shown,) = document.questions
+    assert isinstance(shown, NumberResult)
+    known = [] if shown.quantiles is UNSET else shown.quantiles
+    if tally is not None:
+        known = [
+            QuantileResult(
+                share=share,
+                low=group.ranges[one.bucket][0],
+                high=group.ranges[one.bucket][1],
+                interval=[group.ranges[one.low][0], group.ranges[one.high][1]],
+            )
+            for one in number_distribution(question, tally, confidence, [share]).quantiles
+        ]
+    for one in known:
+        if one.share == share:
+            return findings.of_quantile(document, one, group.unit, shown.n)
+    if known:
+        collected.reports.among({})  # raises, and says why there are none, or none of a group
+    raise NoFigure(f"{question.name}: these reports do not determine its quantiles")

@@ -1,0 +1,208 @@
+"""Figures with weights: shares, means and ranges of a study's reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import NoFigure
+from deniably.estimation.follow_up import among_asked, follow_ups
+from deniably.estimation.tally import Tally
+from deniably.estimation.weighted import Weighing
+from deniably.exhibits.table import Findings
+from deniably.results.among_asked import FollowUpReports
+from deniably.results.document import SurveyResult
+from deniably.results.result import result
+from deniably.survey.questions import Number, OfChoices, SelectMultiple, VectorOfNumbers
+from deniably.survey.strata import Stratum
+from deniably.workbench import findings
+from deniably.workbench.collected import Collected, check_confidence, inside, were_asked
+from deniably.workbench.engines import rebuilt
+from deniably.workbench.models.asked import counts_of
+from deniably.workbench.models.effective import WeightedReports
+from deniably.workbench.models.raking import rake
+from deniably.workbench.models.weighing import (
+    AnyWeights,
+    StratumWeights,
+    need_strata_weights,
+    of_group,
+    weighing,
+)
+from deniably.workbench.report_set import ReportSet
+
+if TYPE_CHECKING:
+    from deniably.workbench.engines.tallying import TalliedSet
+
+
+def weighing_of(
+    collected: Collected,
+    weights: StratumWeights | None,
+    strata: str | Sequence[str] | None,
+) -> Weighing | None:
+    """The weights of the reports, if there are any. Raises BadModel and NoFigure."""
+    if weights is not None:
+        need_strata_weights(collected.survey, weights)
+        return weighing(collected.reports, weights, strata)
+    needs_weights(strata)
+    return None
+
+
+def weights_among(
+    collected: Collected, weighed: Weighing | None, *questions: str, among: Stratum | None = None
+) -> Weighing | None:
+    """The weights of people of a subgroup who were asked all these questions."""
+    if weighed is None:
+        return None
+    there = were_asked(collected.reports, *questions)
+    for key, value in (among or {}).items():
+        there &= inside(collected.reports, key, value)
+    return weighed.among(there)
+
+
+def weighted(
+    collected: Collected,
+    question: str,
+    weights: StratumWeights,
+    by: str | None,
+    strata: str | Sequence[str] | None,
+    confidence: float,
+) -> Findings:
+    """The weighted shares and means of a question, of all or by the values of a key.
+
+    Raises NoFigure where it has none, BadModel and NoResults.
+    """
+    need_strata_weights(collected.survey, weights)
+    document, asked = collected.document(question, confidence), collected.question(question)
+    if by is not None:
+        collected.key_values(by)
+    if not isinstance(asked, OfChoices | Number | VectorOfNumbers):
+        raise NoFigure(
+            f"{question} is a {asked.type}: weights are for questions with choices and for"
+            " numbers; by= estimates each group by itself"
+        )
+    names = [""]
+    if isinstance(asked, SelectMultiple):
+        names = asked.names
+    elif isinstance(asked, VectorOfNumbers):
+        names = [part.name for part in asked.parts]
+    reports: ReportSet = (
+        collected.reports
+        if collected.tallied is None
+        else (rebuilt.reports_of(collected.tallied, asked))
+    )
+    each: AnyWeights = weights
+    if collected.tallied is not None:
+        each = rebuilt.weights_of(collected.tallied, asked, weights)
+    found = {
+        name: reports.shares(
+            f"{question}__{name}" if name else question,
+            weights=each, strata=strata, by=by, confidence=confidence,
+        )
+        for name in names
+    }  # fmt: skip
+    among = _among(collected, question, reports, weighing(reports, each, strata), by, confidence)
+    shown = findings.of_weighted(document, asked, found, by, among)
+    return shown if among else findings.of_whom(shown, asked, asked=False)
+
+
+def ranges(
+    collected: Collected,
+    question: Number,
+    weighed: Weighing,
+    by: str | None,
+    confidence: float,
+    *,
+    smooth: bool = False,
+) -> dict[str, tuple[SurveyResult, Tally]]:
+    """The weighted results of a number's ranges, and what they are estimated from, by the
+    values of a key; without one under no name."""
+    check_confidence(confidence)
+    parts = {"": (collected.reports, collected.tallies, weighed)}
+    if by is not None:
+        collected.key_values(by)
+        tallies, own = collected.tallies_by(by), collected.reports.by(by)
+        parts = {
+            value: (own[value], tallies[value], weighed.among(inside(collected.reports, by, value)))
+            for value in tallies
+        }
+    found = dict[str, tuple[SurveyResult, Tally]]()
+    for value, (reports, plain, some) in parts.items():
+        weighted = WeightedReports(reports, question, some)
+        with of_group(by, value):
+            tally = weighted.up_to()
+        document = result(
+            collected.survey, collected.state, {**plain, question.name: tally}, smooth=smooth,
+            confidence=confidence, only=question.name,
+            strata=None if by is None else {by: value},
+        )  # fmt: skip
+        (shown,) = document.questions
+        people = structs.replace(shown, n=weighted.n)
+        found[value] = structs.replace(document, questions=[people]), tally
+    return found
+
+
+def rake_to(collected: Collected, margins: Mapping[str, Mapping[str, float]]) -> StratumWeights:
+    """The weight of each stratum that has reports. Raises BadModel, NoEstimate and NoResults."""
+    if collected.tallied is None:
+        strata, weights = collected.reports.strata, collected.reports.rake(margins)
+    else:
+        strata = rebuilt.strata_of(collected.tallied)
+        weights = _raked(collected, collected.tallied, margins)
+    keys = sorted(collected.survey.strata or {})
+    rows = zip(zip(*(strata[key] for key in keys), strict=True), weights.tolist(), strict=True)
+    found = dict(rows)
+    if len(keys) == 1:
+        return MappingProxyType({value: weight for (value,), weight in found.items()})
+    return MappingProxyType(found)
+
+
+def _raked(
+    collected: Collected, tallied: TalliedSet, margins: Mapping[str, Mapping[str, float]]
+) -> Floats:
+    """The weights of a tally file's reports, in the order of their strata."""
+    for key in margins:
+        collected.key_values(key)
+        if not tallied.stratified:
+            tallied.among({key: collected.key_values(key)[0]})  # raises, and says why
+    return rake(rebuilt.strata_of(tallied), margins)
+
+
+def _among(
+    collected: Collected,
+    question: str,
+    reports: ReportSet,
+    weighed: Weighing,
+    by: str | None,
+    confidence: float,
+) -> dict[str, findings.WeightedAmong]:
+    """The weighted shares of those who were asked, by the values of a key; without one under no
+    name. Empty for questions that are asked of all, and where reports do not tell."""
+    one = follow_ups(collected.survey).get(question)
+    if one is None:
+        return {}
+    parts = {"": (reports, weighed)}
+    if by is not None:
+        parts = {
+            value: (part, weighed.among(inside(reports, by, value)))
+            for value, part in reports.by(by).items()
+            if part.answered(question).asked.any()
+        }
+    found = dict[str, findings.WeightedAmong]()
+    for value, (part, own) in parts.items():
+        with of_group(by, value):
+            counts = counts_of(one, part, own, alone=collected.tallied is not None)
+        estimates = among_asked(one, counts, confidence)
+        if estimates is not None:
+            shown = FollowUpReports(one, counts).shown(estimates, confidence)
+            found[value] = findings.WeightedAmong(counts.people, shown)
+    return found
+
+
+def needs_weights(strata: str | Sequence[str] | None) -> None:
+    """Raise NoFigure where there are strata for errors, and no weights."""
+    if strata is not None:
+        raise NoFigure("strata= is for the errors of weighted figures: give weights=, too")
