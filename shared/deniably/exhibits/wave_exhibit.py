@@ -45,7 +45,7 @@ def exhibit(
     counts = ", ".join(f"{wave['n']:,}" for wave in found["waves"])
     title, before = headed(question["short"], question["label"])
     source = ResultsSource.of_survey(survey, last["state"], last["n"], closed)
-    alone = f" “{main['label']}”" if main in question["choices"] else ""
+    alone = f" “{main['label']}”" if main and main in question["choices"] else ""
     whom = f"{OF_THOSE_ASKED}." if is_of_asked(question) else ""
     return Exhibit(
         document=found,
