@@ -380,4 +380,4 @@ def test_a_terminal_and_a_notebook_show_words(hostile: Any, plain: Any) -> None:
         found = {one for one in Shape(page).shape if not one[0].startswith("/")}
         assert {one[0] for one in found} <= {one[0] for one in Shape(like).shape}
         assert not {name for one in found for name in one[1:] if name.startswith("on")}
-    assert isinstance(shown, dn.results.results.Results)
+    assert isinstance(shown, dn.Results)
