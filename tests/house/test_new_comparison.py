@@ -124,7 +124,9 @@ def ratio_exhibit(found: RatioResult, survey: Survey, state: str, closed: str) -
             Picture(Strips([row], axes.of_values([0, high]), heads=("Ratio", level)))
         ],
         records=Records(COLUMNS, lambda: [record]),
-        method=["The interval holds every ratio that the reports do not reject (Fieller 1954)."],
+        method=lambda: [
+            "The interval holds every ratio that the reports do not reject (Fieller 1954)."
+        ],
         estimator="Ratio of unbiased shares (Fieller 1954).",
         label=found["question"],
         caption=f"Ratio: {found['question']}",

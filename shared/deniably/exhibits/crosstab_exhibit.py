@@ -65,10 +65,15 @@ def exhibit(
     title = f"{rows_title} × {columns_title}"
     unheard = silence(silent(found, of))
     strips_ = strips(found, of)
-    names = [question.name for question in survey.questions]
-    chosen = [names.index(name) for name in found["question_names"]]
-    product = as_product(survey, chosen, found)
     coarse = half_width(found, of) > COARSE
+    folded = coarse and found["independence"] >= RISK
+
+    def product() -> str:
+        names = [question.name for question in survey.questions]
+        chosen = [names.index(name) for name in found["question_names"]]
+        asked_as_one = as_product(survey, chosen, found)
+        return asked_as_one.sentence if asked_as_one else ""
+
     hatched = "" if of == "all" else ", or too few to say"
     return Exhibit(
         document=found,
@@ -79,14 +84,14 @@ def exhibit(
         protections=[Protection.of_question(question) for question in questions],
         confidence=found["confidence"],
         finding=found["sentence"],
-        precision=_precision(found, of, strips_),
-        family="" if is_folded(found, of) else unheard,
-        pictures=lambda: _pictures(found, of, (rows_title, columns_title), strips_),
+        precision=_precision(found, of, strips_, folded=folded),
+        family="" if folded else unheard,
+        pictures=lambda: _pictures(found, of, (rows_title, columns_title), strips_, folded=folded),
         records=Records(COLUMNS, lambda: crosstab_rows(found)),
         numbers=lambda: [Printed("all pairs", ("Pair", *HEADS), numbers(found))],
-        method=stated(*_method(found), product.sentence if product and not coarse else ""),
+        method=lambda: stated(*_method(found), "" if coarse else product()),
         estimator=CROSSTAB,
-        notes=stated(product.sentence if product and coarse else ""),
+        notes=lambda: stated(product() if coarse else ""),
         caption=" by ".join(found["questions"]),
         lines=lambda: Printed("", *_printed(found, of, (rows_title, columns_title)), texts=2),
         remarks=[f"The picture has percentages {ABOUT[of]}."],
@@ -110,11 +115,6 @@ def exhibit(
 def usual(found: CrosstabResult) -> Of:
     """The percentages that a page shows first: those that can be drawn as strips."""
     return "columns" if len(found["rows"]) == 2 < len(found["columns"]) else "rows"
-
-
-def is_folded(found: CrosstabResult, of: Of) -> bool:
-    """Whether the pairs say too little to be shown unasked."""
-    return found["independence"] >= RISK and half_width(found, of) > COARSE
 
 
 def half_width(found: CrosstabResult, of: Of) -> float:
@@ -221,23 +221,28 @@ def numbers(found: CrosstabResult) -> list[list[str]]:
 
 
 def _pictures(
-    found: CrosstabResult, of: Of, titles: tuple[str, str], strips_: CrosstabStrips | None
+    found: CrosstabResult,
+    of: Of,
+    titles: tuple[str, str],
+    strips_: CrosstabStrips | None,
+    *,
+    folded: bool,
 ) -> list[Picture]:
     everybody = "; “All” is of everybody" if of != "all" else ""
     few = "" if of == "all" else ", or too few to say"
     interval = f"{level_text(found['confidence'])} interval"
-    folded = f"Show the {len(found['rows']) * len(found['columns'])} cells anyway"
+    anyway = f"Show the {len(found['rows']) * len(found['columns'])} cells anyway"
     cells = Picture(
         HeatTable(
             together(found, of, titles), "All combinations" if strips_ else "",
-            about=f"Percentages {ABOUT[of]}", cells=pairs(found, of),
+            about=f"Percentages {ABOUT[of]}", cells=lambda: pairs(found, of),
         ),
         "All combinations",
         notes=[
             f"Percentages {ABOUT[of]}, with the {interval}{everybody}. Hatched: cannot be told from"
             f" nobody{few}."
         ],
-        summary=folded if is_folded(found, of) else "",
+        summary=anyway if folded else "",
         region="All pairs of answers",
         wide=len(found["columns"]) > 3,
         apart=strips_ is not None,
@@ -252,10 +257,12 @@ def _pictures(
     return [Picture(marks, marks.about, finding=strips_.finding, notes=[answered]), cells]
 
 
-def _precision(found: CrosstabResult, of: Of, strips_: CrosstabStrips | None) -> str:
+def _precision(
+    found: CrosstabResult, of: Of, strips_: CrosstabStrips | None, *, folded: bool
+) -> str:
     if strips_ and found["independence"] < RISK:
         return "How much is less certain: see the bands."
-    if not is_folded(found, of):
+    if not folded:
         return ""
     where = {"rows": "within a row", "columns": "within a column", "all": "of a pair"}[of]
     return (

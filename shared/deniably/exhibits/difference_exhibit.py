@@ -70,7 +70,7 @@ def exhibit(
         pictures=lambda: [Picture(forest(found))],
         records=Records(COLUMNS, lambda: difference_rows(found)),
         numbers=lambda: [Printed("differences", ("Difference", *HEADS), numbers(found))],
-        method=[
+        method=lambda: [
             "Each p-value is that of a score test, and each interval holds all differences that"
             " this test does not reject: it leaves out 0 exactly where “p alone” is below"
             f" {1 - found['confidence']:g}. The adjusted p-value takes into account that {count}"
@@ -81,7 +81,7 @@ def exhibit(
         label=found["question"],
         whom=whom,
         claim=finding(found, of_some=whom != ""),
-        notes=stated(
+        notes=lambda: stated(
             f"{explained}; the dark line is “no difference”. Grey with an open dot: cannot be told"
             " apart. Intervals are for each comparison alone; dots are filled by the adjusted"
             " p-value.",

@@ -91,7 +91,7 @@ class Exhibit:
     records: Records
     numbers: Callable[[], Sequence[Printed]] = tuple
     """The tables that a page folds away, with a digit more than the pictures."""
-    method: Sequence[str] = ()
+    method: Callable[[], Sequence[str]] = tuple
     """The paragraphs below these tables."""
     estimator: str
     """How it was estimated, with its source."""
@@ -105,7 +105,7 @@ class Exhibit:
     """Whose answers these are, where not everybody's."""
     claim: str = ""
     """A sentence above the pictures."""
-    notes: Sequence[str] = ()
+    notes: Callable[[], Sequence[str]] = tuple
     """Sentences below them."""
 
     # A notebook and a terminal.

@@ -58,14 +58,14 @@ def exhibit(
             Picture(Columns(heads, list(_lines(found, "%")), about="Groups")),
         ],
         records=Records(COLUMNS, lambda: _records(found)),
-        method=[
+        method=lambda: [
             "Groups of the areas of the map by k-means, weighted with their shares. How far the"
             f" centres move and how the shares vary comes from {found['resamples']} repetitions of"
             " the survey in simulation."
         ],
         estimator=K_MEANS,
         label=question.label,
-        notes=[
+        notes=lambda: [
             "Coloured areas stand out from the noise; rings are the middles of the groups. That"
             f" people fall into {number} groups is an assumption, not a finding."
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,7 +54,7 @@ class HeatTable(PaperTable):
     """Shares of pairs of answers. ``cells`` are its rows where paper has no room for a table."""
 
     about: str = ""
-    cells: Sequence[Row] = ()
+    cells: Callable[[], Sequence[Row]] = tuple
 
     def html(self) -> Html:
         """The table of shaded cells."""

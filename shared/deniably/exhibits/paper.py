@@ -58,7 +58,8 @@ def with_room(part: PaperPart) -> PaperPart:
     """The part; of a heat table without room its cells as rows."""
     if not isinstance(part, HeatTable) or has_room(part):
         return part
-    return PaperStrips(part.cells, axes.of_shares(part.cells), part.title)
+    cells = part.cells()
+    return PaperStrips(cells, axes.of_shares(cells), part.title)
 
 
 def has_room(table: HeatTable) -> bool:

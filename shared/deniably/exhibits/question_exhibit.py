@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
@@ -61,7 +61,7 @@ class Drawn:
     """
 
     pictures: Sequence[Picture]
-    figure: Sequence[PaperPart]
+    figure: Callable[[], Sequence[PaperPart]]
     line: Row
     notes: Sequence[str] = ()
     own: Axis | None = None
@@ -98,7 +98,7 @@ def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
     question = _question(result, name)
     source, protection = ResultsSource.of_result(result, closed), Protection.of_result(question)
     drawn = draw(question, heads_at(result.confidence))
-    parts = drawn.figure
+    parts = drawn.figure()
     title, before = headed(question.short, question.label)
     means = any(isinstance(part, PaperStrips) and part.axis.zero is None for part in parts)
     effect = _effect(question)
@@ -120,7 +120,7 @@ def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
         estimator="",
         anchor=name,
         label=question.label,
-        notes=[*drawn.notes, *question.notes],
+        notes=lambda: [*drawn.notes, *question.notes],
         caption=f"{result.title}: {question.label}",
         lines=lambda: _printed(own(), result.confidence),
         remarks=stated(*question.notes, *question.flags),
@@ -171,7 +171,7 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
         pictures.append(Picture(marks, summary=summary))
     return Drawn(
         pictures,
-        [_strips("", _rows(ordered), heads.shares)],
+        lambda: [_strips("", drawn if listed is ordered else _rows(ordered), heads.shares)],
         _line(question, choices),
         _choice_notes(question, drawn, listed, bool(rest)),
         half=_widest(choices),
@@ -193,7 +193,7 @@ def _of_those_asked(question: QuestionResult, among: AmongAskedResult, heads: He
     known = [one.interval for one in among.choices if one.estimate is not None]
     return Drawn(
         [Picture(of_everybody if first is None else marks)],
-        figure,
+        lambda: figure,
         _line_among(among, drawn, first),
         half=max(high - low for low, high in known) / 2 if known else None,
     )
@@ -280,7 +280,7 @@ def _scale(question: ScaleResult, heads: Heads) -> Drawn:
     return replace(
         shares,
         pictures=[*pictures, Picture(score), *folded],
-        figure=[*shares.figure, score],
+        figure=lambda: [*shares.figure(), score],
     )
 
 
@@ -298,9 +298,14 @@ def _number(question: NumberResult, heads: Heads) -> Drawn:
         drawn, axis, about=f"{question.label}: mean and quantiles", heads=heads.shares,
         heading="Figure", above=above,
     )  # fmt: skip
-    on_paper = replace(marks, axis=axes.of_numbers(low, high, question.mean.unit))
+    unit = question.mean.unit
     alone = _one_mean(question.label, question.mean, heads, range_)
-    return replace(alone, pictures=[Picture(marks)], figure=[on_paper], notes=notes)
+    return replace(
+        alone,
+        pictures=[Picture(marks)],
+        figure=lambda: [replace(marks, axis=axes.of_numbers(low, high, unit))],
+        notes=notes,
+    )
 
 
 def _dots(
@@ -353,7 +358,7 @@ def _one_mean(
     marks = Strips([row], axis, about=f"{label}: mean", heads=heads.means, heading="Figure")
     return Drawn(
         [Picture(marks)],
-        [replace(marks, rows=[replace(row, label=named)])],
+        lambda: [replace(marks, rows=[replace(row, label=named)])],
         replace(row, note=f"mean, {_on(mean, range_)}"),
         own=axis,
     )
@@ -372,7 +377,7 @@ def _vector(question: VectorResult, heads: Heads) -> Drawn:
             interval_80=None, interval_50=None, respondents_standard_error=None,
             respondents_interval=[0, 1],
         )  # fmt: skip
-        return replace(_one_mean(question.label, unread, heads), pictures=[], figure=[])
+        return replace(_one_mean(question.label, unread, heads), pictures=[], figure=list)
     marks: list[Strips] = []
     for (low, high, unit), some in groupby(known, key=_axis_of):
         drawn = [shown.of_mean(part.label, mean) for part, mean in some]
@@ -384,7 +389,7 @@ def _vector(question: VectorResult, heads: Heads) -> Drawn:
     called = "the largest mean" if len(marks) == 1 and len(known) > 1 else "mean"
     row = replace(shown.of_mean(part.label, mean), note=f"“{part.label}”: {called}, {_on(mean)}")
     own = axes.of_numbers(*ends(mean.extent), mean.unit)
-    return Drawn([*map(Picture, marks)], marks, row, own=own)
+    return Drawn([*map(Picture, marks)], lambda: marks, row, own=own)
 
 
 def _axis_of(one: tuple[NumberPartResult, MeanResult]) -> tuple[float, float, str]:
@@ -413,7 +418,7 @@ def _product(question: ProductResult, heads: Heads) -> Drawn:
         replace(_strips("", listed, heads.shares), title="All of these together"),
     ]
     if (together := combined.table(question)) is not None:
-        table = HeatTable(together, about=question.label, cells=listed)
+        table = HeatTable(together, about=question.label, cells=lambda: listed)
         region = ""
         if len(together.columns.labels) > _WIDE:
             region = f"Combinations: {question.label}"
@@ -428,7 +433,7 @@ def _product(question: ProductResult, heads: Heads) -> Drawn:
         if seen:
             marks = _strips("Combinations that stand out", seen, heads.shares, titled=True)
             pictures.append(Picture(marks))
-    return Drawn(pictures, figure, line, notes, half=_widest(cells))
+    return Drawn(pictures, lambda: figure, line, notes, half=_widest(cells))
 
 
 def _point(question: PointResult, heads: Heads) -> Drawn:
@@ -451,7 +456,7 @@ def _point(question: PointResult, heads: Heads) -> Drawn:
     mapped = area_map(question)
     return Drawn(
         [Picture(replace(mapped, beside=_areas(question, out)))],
-        [replace(mapped, listed=listed)],
+        lambda: [replace(mapped, listed=listed)],
         line,
         notes,
         half=_widest(question.cells),

@@ -66,7 +66,7 @@ def exhibit(
         pictures=lambda: list(pictures(found)),
         records=Records(COLUMNS, lambda: by_stratum_rows(found)),
         numbers=lambda: list(_numbers(found)),
-        method=[
+        method=lambda: [
             f"Shares in per cent, with the {level} interval. Each p-value is that of a score test"
             " of two independent groups, and each interval of a difference holds all that this test"
             " does not reject: it leaves out 0 exactly where “p alone” is below"
@@ -76,7 +76,7 @@ def exhibit(
         estimator=DIFFERENCE,
         label=found["question"],
         whom=of_whom(question, asked=is_of_asked(found)),
-        notes=[
+        notes=lambda: [
             "Differences are the first less the second, of shares in percentage points; the dark"
             " line is “no difference”. Grey with an open dot: cannot be told apart. Each link names"
             f" its {by}. The {by} is not randomised."

@@ -76,8 +76,8 @@ def csv(*exhibits: Exhibit) -> str:
     return csv_table(records.columns, records.rows())
 
 
-def findings(exhibit: Exhibit) -> Findings:
-    """The exhibit as a notebook shows it."""
+def findings(exhibit: Exhibit, *notes: str) -> Findings:
+    """The exhibit as a notebook shows it; ``notes`` come before its remarks."""
     printed, records = exhibit.lines(), exhibit.records
     pictures = [
         below(picture.heading, picture.html()) if picture.heading else picture.html()
@@ -88,7 +88,7 @@ def findings(exhibit: Exhibit) -> Findings:
         whole(records.columns, list(records.rows())),
         [printed.heads, *printed.lines],
         printed.texts,
-        stated(exhibit.whom, exhibit.finding, exhibit.family, *exhibit.remarks),
+        stated(exhibit.whom, exhibit.finding, exhibit.family, *notes, *exhibit.remarks),
         exhibit.estimator,
         exhibit.document,
         Html.joined("", pictures),

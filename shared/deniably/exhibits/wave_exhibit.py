@@ -60,7 +60,7 @@ def exhibit(
         pictures=lambda: list(pictures(question)),
         records=Records(COLUMNS, lambda: wave_rows(found)),
         numbers=lambda: list(_numbers(found, question)),
-        method=stated(
+        method=lambda: stated(
             f"Shares in per cent, with the {level} interval. Two tests for each figure: the last"
             " wave against the first, and a linear trend over all waves."
             f" {adjusted(found, 'page')} A change is only called one if the adjusted p-value is"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,11 @@ def crossed(
         found = crosstab_result(collected.survey, chosen, blocks, confidence, strata, weighed)
     except Incomparable as error:
         raise NoFigure(str(error)) from None
-    shown = table.findings(crosstab_exhibit.exhibit(found, collected.survey))
-    return findings.weighted(shown, weighed, findings.WEIGHTED_CROSSTAB)
+    shown = crosstab_exhibit.exhibit(found, collected.survey)
+    if weighed is None:
+        return table.findings(shown)
+    cost = findings.cost_of_weights(weighed)
+    return replace(table.findings(shown, cost), estimator=findings.WEIGHTED_CROSSTAB)
 
 
 def difference(
