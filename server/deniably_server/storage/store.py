@@ -151,6 +151,9 @@ class Store:
 
     Connections and the writer's thread start when first needed. So you may create a store before a
     fork and use it after, but not use it on both sides. ``observer`` counts commits.
+
+    The class is long because every view asks one object: each method is a few lines that open a
+    transaction for the statements of the tables.
     """
 
     def __init__(self, address: str, observer: Observer | None = None) -> None:
