@@ -19,15 +19,15 @@ from deniably.estimation.follow_up import ShareAmong
 _GRID = np.linspace(0, 1, 65)
 
 
-def against_share(found: ShareAmong, share: float) -> Difference:
+def against_share(among: ShareAmong, share: float) -> Difference:
     """Tests whether the share among those who were asked is ``share``."""
 
     def interval(confidence: float) -> tuple[float, float]:
-        low, high = found.interval(confidence)
+        low, high = among.interval(confidence)
         return low - share, high - share
 
-    shown, error = _shown(found)
-    return Difference(shown - share, _p_value(found.test.deviate(share)), error, interval)
+    shown, error = _shown(among)
+    return Difference(shown - share, _p_value(among.test.deviate(share)), error, interval)
 
 
 def between_asked(first: ShareAmong, second: ShareAmong) -> Difference:
@@ -39,13 +39,13 @@ def between_asked(first: ShareAmong, second: ShareAmong) -> Difference:
     Chen 2012, Econometrica 80:2649). Coverage at a nominal 0.95: see
     ``tests/estimation/test_between_asked.py``.
     """
-    one, other = _deviates(first), _deviates(second)
-    anywhere = _nearest(one) ** 2 + _nearest(other) ** 2
+    deviates, other = _deviates(first), _deviates(second)
+    anywhere = _nearest(deviates) ** 2 + _nearest(other) ** 2
 
     def p_value_at(difference: float) -> float:
         places = np.union1d(_GRID, _GRID - difference)
         places = places[(places >= max(0.0, -difference)) & (places <= min(1.0, 1 - difference))]
-        here = np.interp(places + difference, _GRID, one)
+        here = np.interp(places + difference, _GRID, deviates)
         there = np.interp(places, _GRID, other)
         return _p_value(sqrt(max(_least(here, there) - anywhere, 0.0)))
 
@@ -59,12 +59,12 @@ def _nearest(deviates: Floats) -> float:
     return 0.0 if inside else float(np.abs(deviates).min())
 
 
-def _least(one: Floats, other: Floats) -> float:
+def _least(first: Floats, second: Floats) -> float:
     """The least sum of squares on the way through these places, straight in between."""
-    if len(one) == 1:
-        return float(one[0] ** 2 + other[0] ** 2)
-    start = np.stack([one[:-1], other[:-1]])
-    way = np.stack([one[1:], other[1:]]) - start
+    if len(first) == 1:
+        return float(first[0] ** 2 + second[0] ** 2)
+    start = np.stack([first[:-1], second[:-1]])
+    way = np.stack([first[1:], second[1:]]) - start
     length = (way**2).sum(axis=0)
     along = np.divide(
         -(start * way).sum(axis=0), length, out=np.zeros(len(length)), where=length > 0
@@ -73,15 +73,15 @@ def _least(one: Floats, other: Floats) -> float:
     return float((nearest**2).sum(axis=0).min())
 
 
-def _deviates(found: ShareAmong) -> Floats:
-    return np.array([found.test.deviate(share) for share in _GRID.tolist()])
+def _deviates(among: ShareAmong) -> Floats:
+    return np.array([among.test.deviate(share) for share in _GRID.tolist()])
 
 
-def _shown(found: ShareAmong) -> tuple[float, float]:
+def _shown(among: ShareAmong) -> tuple[float, float]:
     """The estimate and its error; where it cannot be told, those of the ratio."""
-    test = found.test
-    if found.estimate is not None and found.standard_error is not None:
-        return found.estimate, found.standard_error
+    test = among.test
+    if among.estimate is not None and among.standard_error is not None:
+        return among.estimate, among.standard_error
     return test.ratio, test.error(test.ratio)
 
 

@@ -17,15 +17,15 @@ _MOST_INPUTS = 513
 
 
 def matrix(mechanism: HasLaw[Law]) -> Floats:
-    """Q[x, y] = P(report y | position x), shape (k, outputs); rows sum to 1.
+    """Returns Q[x, y] = P(report y | position x), shape (k, outputs); rows sum to 1.
 
     Among laws whose reports name choices, only generalised randomised response (GRR, k-RR) has
     single outputs. Raises ValueError for the others, and if there is no end of outputs.
     """
     law = mechanism.law
     if isinstance(law, Finite):
-        every = rows(law)
-        return every if len(every) == law.k else rounding(law.k, len(every)) @ every
+        by_row = rows(law)
+        return by_row if len(by_row) == law.k else rounding(law.k, len(by_row)) @ by_row
     if isinstance(law, Supporting) and law.single and law.size == 1:
         same = np.full((law.k, law.k), float(law.q))
         np.fill_diagonal(same, float(law.p))
@@ -42,7 +42,7 @@ def sent(mechanism: HasLaw[Law], numbers: npt.ArrayLike) -> Floats:
 
 
 def masses(mechanism: HasLaw[Noise], noise: npt.ArrayLike) -> Floats:
-    """P(noise) for each whole number in ``noise``."""
+    """Returns P(noise) for each whole number in ``noise``."""
     return cast(Floats, mechanism.law.mass(np.asarray(noise, dtype=np.float64)))
 
 
@@ -55,15 +55,15 @@ def rows(mechanism: HasLaw[Finite]) -> Floats:
 def _rows(law: Finite) -> Floats:
     if law.evenly:  # each is the one before, one output further: all of them at once
         around = np.array([*law.row(law.rows - 1)[: law.rows - 1], *law.row(0)], dtype=np.float64)
-        every = np.lib.stride_tricks.sliding_window_view(around, law.outputs)[::-1]
+        weights = np.lib.stride_tricks.sliding_window_view(around, law.outputs)[::-1]
     else:
-        every = np.array([law.row(row) for row in range(law.rows)], dtype=np.float64)
-    shares: Floats = every / every.sum(axis=1, keepdims=True)
+        weights = np.array([law.row(row) for row in range(law.rows)], dtype=np.float64)
+    shares: Floats = weights / weights.sum(axis=1, keepdims=True)
     return shares
 
 
 def rounding(k: int, knots: int, positions: npt.ArrayLike | None = None) -> Floats:
-    """P(knot | position) for unbiased rounding, shape (positions, knots)."""
+    """Returns P(knot | position) for unbiased rounding, shape (positions, knots)."""
     at = np.arange(k) if positions is None else np.asarray(positions)
     place = at * (knots - 1) / (k - 1)
     return cast(Floats, np.maximum(1 - np.abs(place[:, None] - np.arange(knots)), 0.0))
@@ -87,8 +87,8 @@ def _position_scores(law: Finite) -> Floats:
     farther = sum(y * (b - a) for y, a, b in zip(outputs, first, end, strict=True))
     slope = farther / (sum(first) * (law.rows - 1))
     mean_at_0 = float(rows(law)[0] @ np.arange(law.outputs))
-    found: Floats = (np.arange(law.outputs) - mean_at_0) / slope * last / (law.rows - 1)
-    return found
+    position_scores: Floats = (np.arange(law.outputs) - mean_at_0) / slope * last / (law.rows - 1)
+    return position_scores
 
 
 def some_positions(mechanism: HasLaw[Finite]) -> tuple[npt.NDArray[np.int64], Floats]:
@@ -97,8 +97,8 @@ def some_positions(mechanism: HasLaw[Finite]) -> tuple[npt.NDArray[np.int64], Fl
     k = law.k
     if k <= _MOST_INPUTS or k == law.rows:
         return np.arange(k), matrix(law)
-    found = rows(law)
-    knots = np.round(np.linspace(0, k - 1, len(found))).astype(np.int64)
+    by_row = rows(law)
+    knots = np.round(np.linspace(0, k - 1, len(by_row))).astype(np.int64)
     even = np.round(np.linspace(0, k - 1, _MOST_INPUTS)).astype(np.int64)
     positions = np.unique(np.concatenate([knots, even]))
-    return positions, rounding(k, len(found), positions) @ found
+    return positions, rounding(k, len(by_row), positions) @ by_row

@@ -130,12 +130,12 @@ def _lloyd(
         usable = positive if positive.sum() >= count else np.ones_like(positive)
         mass = np.where(positive, weights, 1e-9)[usable]
         with _thread_pools().limit(limits=1):
-            found: Any = make(count, n_init=_STARTS, random_state=0).fit(
+            fitted: Any = make(count, n_init=_STARTS, random_state=0).fit(
                 points[usable], sample_weight=mass
             )
-            labels: npt.NDArray[np.int64] = found.predict(points).astype(np.int64)
-        centres: Floats = found.cluster_centers_
-        return centres, labels, float(found.inertia_ / mass.sum())
+            labels: npt.NDArray[np.int64] = fitted.predict(points).astype(np.int64)
+        centres: Floats = fitted.cluster_centers_
+        return centres, labels, float(fitted.inertia_ / mass.sum())
 
     return fit
 

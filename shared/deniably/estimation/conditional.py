@@ -52,7 +52,7 @@ class Within:
     rates: tuple[SupportRates, SupportRates]
 
     def estimate(self, confidence: float = 0.95) -> ConditionalShares:
-        """The shares with their intervals.
+        """Returns the shares with their intervals.
 
         R = f_ab / f_a makes the mean of (score of a)(score of b - R) zero. The interval holds the R
         that this test does not reject (Fieller 1954, J. R. Stat. Soc. B 16:175), with the variance
@@ -89,7 +89,7 @@ class _Test:
         (p1, q1), (p2, q2) = reports.rates
         n: Floats = np.asarray(reports.n, np.float64)
         both, given, wanted = np.broadcast_arrays(
-            *(np.asarray(one, float) / n for one in (reports.both, reports.given, reports.wanted))
+            *(np.asarray(part, float) / n for part in (reports.both, reports.given, reports.wanted))
         )
         self.n: Floats = n
         self.row: Floats = (given - q1) / (p1 - q1)
@@ -119,25 +119,25 @@ class _Test:
         """
         row, column = self._row, self._column
         with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.fmin((1 - column) / (1 - share), column / share)
-        moved: Floats = np.fmin(row, most)
-        found: Floats = np.maximum(self._variance(share, row), self._variance(share, moved))
-        return found
+            maximum = np.fmin((1 - column) / (1 - share), column / share)
+        moved: Floats = np.fmin(row, maximum)
+        larger: Floats = np.maximum(self._variance(share, row), self._variance(share, moved))
+        return larger
 
     def _variance(self, share: Floats, row: Floats) -> Floats:
         """The variance where ``row`` is the share of a."""
         rest = np.clip(self._column - share * row, 0, 1 - row)  # b without a
         has, lacks = self._with + (1 - share) ** 2, self._without + share**2
         inside = row * self._own * (share * has + (1 - share) * lacks)
-        found: Floats = inside + self._other * (rest * has + (1 - row - rest) * lacks)
-        return found / self.n
+        mean_square: Floats = inside + self._other * (rest * has + (1 - row - rest) * lacks)
+        return mean_square / self.n
 
     def away(self, share: Floats) -> Floats:
         """How many standard deviations the reports are from R = ``share``, less the half step."""
         variance = self.variance(share)
         beyond = np.maximum(abs(self._possible - share * self.row) - self._step / 2, 0)
-        found: Floats = beyond / np.sqrt(variance)
-        return found
+        deviations: Floats = beyond / np.sqrt(variance)
+        return deviations
 
     def ends(self, wanted: float) -> tuple[Floats, Floats]:
         """The lowest and the highest share that is at most so far away."""
@@ -145,7 +145,7 @@ class _Test:
         with np.errstate(divide="ignore", invalid="ignore"):
             # Without + 0.0 a cell of -0.0 would make infinities of the wrong sign.
             nearest = np.clip(np.nan_to_num(self.cell / self.row), 0, 1) + 0.0
-        tried = np.stack([*(np.full_like(nearest, one) for one in grid), nearest])
+        tried = np.stack([*(np.full_like(nearest, share) for share in grid), nearest])
         away = self.away(tried)
         # Where every share is rejected, odd reports make none certain.
         best = away.min(axis=0)
@@ -174,5 +174,5 @@ class _Test:
         rest = self._column - inside
         # The mean of (score of b) is 1 for b and 0 without, whatever the report.
         mean_product = self._own * inside + self._other * rest
-        found: Floats = (mean_product - inside * self._row) / self.n
-        return found
+        covariance: Floats = (mean_product - inside * self._row) / self.n
+        return covariance

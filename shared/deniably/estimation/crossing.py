@@ -42,24 +42,25 @@ class Crossing(Protocol):
 
     @property
     def n(self) -> int:
-        """How many were asked both."""
+        """The number of people who were asked both questions."""
         ...
 
     @property
     def kinds(self) -> Floats:
-        """As of ``PairTally``; with weights, of the effective people by Kish."""
+        """The four kinds of every pair, as ``PairTally.kinds``; with weights, of effective
+        people."""
         ...
 
     def cells(self, confidence: float) -> Crosstab:
-        """The shares of all pairs of answers."""
+        """Estimates the joint shares of all pairs of answers, shape (rows, columns)."""
         ...
 
     def within(self, axis: Axis, confidence: float) -> ConditionalShares:
-        """Those within each row (axis 0) or each column; always of shape (rows, columns)."""
+        """Estimates the shares within each row (axis 0) or each column; shape (rows, columns)."""
         ...
 
     def margin(self, axis: Axis, confidence: float) -> MarginShares:
-        """Those of the answers to the question in rows (axis 0) or in columns."""
+        """Estimates the shares of the answers to the question in rows (axis 0) or in columns."""
         ...
 
 
@@ -72,27 +73,27 @@ class CountedPairs:
 
     @property
     def n(self) -> int:
-        """How many were asked both."""
+        """The number of people who were asked both questions."""
         return self.tally.n
 
     @property
     def kinds(self) -> Floats:
-        """Those of the tally."""
+        """The four kinds of every pair of answers, as the tally has them."""
         return self.tally.kinds
 
     def cells(self, confidence: float) -> Crosstab:
-        """The shares of all pairs of answers."""
+        """Estimates the joint shares of all pairs of answers."""
         return crosstab(self.tally.kinds, *self.rates, confidence)
 
     def within(self, axis: Axis, confidence: float) -> ConditionalShares:
-        """Those within each row or each column."""
-        one, other = self.tally.first[:, None], self.tally.second
-        given, wanted = (other, one) if axis else (one, other)
+        """Estimates the shares within each row or each column."""
+        first, second = self.tally.first[:, None], self.tally.second
+        given, wanted = (second, first) if axis else (first, second)
         rates = self.rates[axis], self.rates[1 - axis]
         return Within(self.n, self.tally.both, given, wanted, rates).estimate(confidence)
 
     def margin(self, axis: Axis, confidence: float) -> MarginShares:
-        """Those of the answers to one question, as in its results."""
+        """Estimates the shares of the answers to one question, as its own results do."""
         counts, (p, q) = (self.tally.first, self.tally.second)[axis], self.rates[axis]
         interval = population_interval(counts, self.n, p, q, 1 - confidence)
         raw: Floats = (counts / self.n - q) / (p - q)
@@ -108,23 +109,24 @@ class WeightedPairs:
 
     @property
     def n(self) -> int:
-        """How many were asked both."""
+        """The number of people who were asked both questions."""
         return self.tally.n
 
     @property
     def kinds(self) -> Floats:
-        """Those of as many people without weights as know as much by Kish's measure."""
-        found: Floats = self.tally.kish * self.tally.shares
-        return found
+        """The kinds of as many unweighted people as know as much, by Kish's effective sample
+        size."""
+        kinds: Floats = self.tally.kish * self.tally.shares
+        return kinds
 
     def cells(self, confidence: float) -> Crosstab:
-        """The shares of all pairs of answers: weighted means of the joint score."""
+        """Estimates the shares of all pairs of answers: weighted means of the joint score."""
         score = joint_score(*self.rates)
-        found = crosstab(self.tally.counts(score), *self.rates, confidence)
-        return replace(found, standard_error=self._error(score, found.standard_error))
+        table = crosstab(self.tally.counts(score), *self.rates, confidence)
+        return replace(table, standard_error=self._error(score, table.standard_error))
 
     def within(self, axis: Axis, confidence: float) -> ConditionalShares:
-        """Those within each row or each column: ratios of weighted means.
+        """Estimates the shares within each row or each column: ratios of weighted means.
 
         The effective people are those of the mean of (score of a) (score of b - R), which is 0.
         """
@@ -137,8 +139,8 @@ class WeightedPairs:
         together, alone, other = kinds[..., 0], kinds[..., 1], kinds[..., 2]
         people = self.tally.effective(apart)
         rates = self.rates[axis], self.rates[1 - axis]
-        found = Within(people, together, together + alone, together + other, rates)
-        estimated = found.estimate(confidence)
+        reports = Within(people, together, together + alone, together + other, rates)
+        estimated = reports.estimate(confidence)
         with np.errstate(divide="ignore", invalid="ignore"):
             error = self._error(apart, estimated.standard_error * row) / row
         return replace(
@@ -148,34 +150,34 @@ class WeightedPairs:
         )
 
     def margin(self, axis: Axis, confidence: float) -> MarginShares:
-        """Those of the answers to one question: weighted means of its score."""
+        """Estimates the shares of the answers to one question: weighted means of its score."""
         score, (p, q) = self._score(axis), self.rates[axis]
         some = (slice(None), 0) if axis == 0 else (0, slice(None))
         kinds = self.tally.counts(score)[some]
         counts = kinds[..., 0] + kinds[..., 2 if axis else 1]
         people = self.tally.effective(score)[some]
-        every = [
+        intervals = [
             population_interval(count, n, p, q, 1 - confidence)
             for count, n in zip(counts.tolist(), people.tolist(), strict=True)
         ]
         return MarginShares(
             self.tally.mean(score)[some],
             self._error(score, standard_error(counts, people, p, q), some),
-            np.array([one.low for one in every]),
-            np.array([one.high for one in every]),
+            np.array([interval.low for interval in intervals]),
+            np.array([interval.high for interval in intervals]),
         )
 
     def _score(self, question: int) -> Floats:
         """What a pair adds to the share of an answer to one question, by the four kinds."""
         p, q = self.rates[question]
         supported = np.array([1, 0, 1, 0] if question else [1, 1, 0, 0])
-        found: Floats = (supported - q) / (p - q)
-        return found
+        score: Floats = (supported - q) / (p - q)
+        return score
 
     def _error(
         self, score: Floats, alike: Floats, some: tuple[int | slice, ...] = (slice(None),)
     ) -> Floats:
         """The linearised standard error; where all reports are alike, that of the channel."""
-        found = np.sqrt(np.maximum(self.tally.variance(score)[some], 0.0))
-        result: Floats = np.where(found < _ALIKE, alike, found)
+        error = np.sqrt(np.maximum(self.tally.variance(score)[some], 0.0))
+        result: Floats = np.where(error < _ALIKE, alike, error)
         return result

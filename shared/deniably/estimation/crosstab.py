@@ -81,7 +81,7 @@ def supported_together(
     second: npt.NDArray[Any],
     deal: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """How many respondents' two reports support choice a and choice b, shape (k1, k2).
+    """Returns how many respondents' two reports support choice a and choice b, shape (k1, k2).
 
     Supports are as in ``count_pairs``. ``deal`` gives respondents other rows of both, without a
     copy. For many deals of the second, shape (deals, n), the result has shape (deals, k1, k2).
@@ -91,8 +91,8 @@ def supported_together(
     for start in range(0, len(first), _BLOCK):  # whole numbers far below 2^24 are exact
         block = slice(start, start + _BLOCK)
         rows = (block, block) if deal is None else (deal[0][block], deal[1][..., block])
-        one, other = first[rows[0]].astype(np.float32), second[rows[1]].astype(np.float32)
-        both += (one.T @ other).astype(np.int64)
+        left, right = first[rows[0]].astype(np.float32), second[rows[1]].astype(np.float32)
+        both += (left.T @ right).astype(np.int64)
     return both
 
 
@@ -101,15 +101,15 @@ def kinds(bits: npt.NDArray[np.bool_]) -> Kinds:
 
     It sorts 64 columns at a time: sorting whole rows is ten times slower.
     """
-    found: Kinds | None = None
+    numbers: Kinds | None = None
     for start in range(0, max(bits.shape[1], 1), 64):
         packed = np.zeros((len(bits), 8), dtype=np.uint8)
         some = np.packbits(bits[:, start : start + 64], axis=1)
         packed[:, : some.shape[1]] = some
         words = _ranks(packed.view(np.uint64)[:, 0])
-        found = words if found is None else _ranks(_paired(found, words))
-    assert found is not None
-    return found
+        numbers = words if numbers is None else _ranks(_paired(numbers, words))
+    assert numbers is not None
+    return numbers
 
 
 def _ranks(values: npt.NDArray[Any]) -> Kinds:
@@ -123,10 +123,10 @@ def _ranks(values: npt.NDArray[Any]) -> Kinds:
     return ranks
 
 
-def one_of_each(found: Kinds) -> Kinds:
-    """The first row of each kind."""
-    some = np.empty(int(found.max(initial=-1)) + 1, dtype=np.int32)
-    some[found[::-1]] = np.arange(len(found), dtype=np.int32)[::-1]
+def one_of_each(numbers: Kinds) -> Kinds:
+    """Returns the first row of each kind."""
+    some = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int32)
+    some[numbers[::-1]] = np.arange(len(numbers), dtype=np.int32)[::-1]
     return some
 
 
@@ -142,16 +142,16 @@ def pair_kinds(
     """The four kinds of every pair of choices, from sums as in ``PairTally``, of one unit."""
     a, b = np.asarray(first, np.float64)[:, None], np.asarray(second, np.float64)
     ab = np.asarray(both, np.float64)
-    found = np.stack([ab, a - ab, b - ab, total - a - b + ab], axis=-1)
-    return np.maximum(found, 0.0)  # sums of weights round, and a variance would be below 0
+    kinds = np.stack([ab, a - ab, b - ab, total - a - b + ab], axis=-1)
+    return np.maximum(kinds, 0.0)  # sums of weights round, and a variance would be below 0
 
 
 def joint_score(first: SupportRates, second: SupportRates) -> Floats:
-    """What a pair of reports adds to the share of a pair of answers, by the four kinds."""
+    """Returns what a pair of reports adds to the share of a pair of answers, by the four kinds."""
     (p1, q1), (p2, q2) = first, second
     score = np.kron(np.array([1 - q1, -q1]), np.array([1 - q2, -q2]))
-    found: Floats = score / ((p1 - q1) * (p2 - q2))
-    return found
+    joint: Floats = score / ((p1 - q1) * (p2 - q2))
+    return joint
 
 
 def crosstab(
@@ -171,11 +171,11 @@ def crosstab(
     """
     counts, score, channel = np.asarray(kinds), joint_score(first, second), _joint(first, second)
     means = [uncertain(kind, score, channel)[0] for kind in counts.reshape(-1, 4)]
-    margins = [(one.estimate, _possible(one).margin(confidence)) for one in means]
+    margins = [(mean.estimate, _possible(mean).margin(confidence)) for mean in means]
     cells = np.array([(share, at.standard_error, at.low, at.high) for share, at in margins])
     raw, error, low, high = cells.T.reshape(4, *counts.shape[:-1])
-    rare, least, most = _rare_cells(counts, first, second, confidence)
-    low, high = np.where(rare, np.fmin(low, least), low), np.where(rare, np.fmax(high, most), high)
+    rare, floor, roof = _rare_cells(counts, first, second, confidence)
+    low, high = np.where(rare, np.fmin(low, floor), low), np.where(rare, np.fmax(high, roof), high)
     return Crosstab(confidence, raw, error, low, high)
 
 
@@ -216,9 +216,9 @@ def _rare_cells(
 def _joint(first: SupportRates, second: SupportRates) -> Floats:
     """How likely each kind is, by whether the first answer is a, and the second b."""
     (p1, q1), (p2, q2) = first, second
-    one, other = np.array([[p1, 1 - p1], [q1, 1 - q1]]), np.array([[p2, 1 - p2], [q2, 1 - q2]])
-    found: Any = np.kron(one, other)
-    return cast(Floats, found)
+    a, b = np.array([[p1, 1 - p1], [q1, 1 - q1]]), np.array([[p2, 1 - p2], [q2, 1 - q2]])
+    channel: Any = np.kron(a, b)
+    return cast(Floats, channel)
 
 
 def joint_likelihood(
@@ -264,6 +264,6 @@ def likeliest(
     most_steps = min(_WORK // (a.shape[1] * b.shape[1] * len(some)), _MOST_STEPS)
     if most_steps < _FEWEST_STEPS:
         return None
-    likely = [np.where(one[some], ratio, 1.0).T for one, ratio in zip((a, b), odds, strict=True)]
+    likely = [np.where(bits[some], ratio, 1.0).T for bits, ratio in zip((a, b), odds, strict=True)]
     shares, fit = joint_likelihood(counts, *likely, shortfall=_NEAR / 10, most_steps=most_steps)
     return shares if fit.shortfall <= _NEAR else None

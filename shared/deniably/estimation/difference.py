@@ -117,9 +117,9 @@ def _last_kept(
         crossing = kept + width * near / (near - far)
         # A little towards the middle, so that both ends move.
         aside = min(max(_ASIDE * width**2, _CLOSE / 2), abs(middle - crossing))
-        most = room - width / 2
+        farthest = room - width / 2
         off = crossing + copysign(aside, middle - crossing) - middle
-        place = middle + min(max(off, -most), most)
+        place = middle + min(max(off, -farthest), farthest)
         value = above(start + place * (end - start))
         if value >= 0:
             kept, near = place, value
@@ -167,11 +167,11 @@ class SupportCount:
         return float(standard_error(self.count, self.n, self.p, self.q))
 
     def support(self, share: float) -> float:
-        """P(support) where the true share is ``share``."""
+        """Returns P(support) where the true share is ``share``."""
         return self.q + (self.p - self.q) * share
 
     def variance(self, share: float) -> float:
-        """The variance of the estimate where the true share is ``share``."""
+        """Returns the variance of the estimate where the true share is ``share``."""
         support = self.support(share)
         return support * (1 - support) / (self.n * (self.p - self.q) ** 2)
 
@@ -207,11 +207,11 @@ class Moments:
     off: float = 0.0
 
     def variance(self, mu: float) -> float:
-        """The variance of the estimate where the true mean is ``mu``."""
+        """Returns the variance of the estimate where the true mean is ``mu``."""
         return (self.square_at(mu) - (mu - self.mean) ** 2) / max(self.n - 1, 1)
 
 
-def against(found: SupportCount, share: float) -> Difference:
+def against(count: SupportCount, share: float) -> Difference:
     """Tests whether the share of the population is ``share``: twice the smaller binomial tail.
 
     The test is exact, never above its level. Raises ValueError unless ``share`` is within [0, 1].
@@ -220,12 +220,12 @@ def against(found: SupportCount, share: float) -> Difference:
         raise ValueError(f"the share is {share:g}; it is between 0 and 1")
 
     def p_value_at(difference: float) -> float:
-        support = found.support(min(max(share + difference, 0.0), 1.0))
-        above = float(upper_tail(found.count, found.n, support))
-        below = float(upper_tail(found.n - found.count, found.n, 1 - support))
+        support = count.support(min(max(share + difference, 0.0), 1.0))
+        above = float(upper_tail(count.count, count.n, support))
+        below = float(upper_tail(count.n - count.count, count.n, 1 - support))
         return min(1.0, 2 * min(above, below))
 
-    return tested(found.share - share, found.error, (-share, 1 - share), p_value_at)
+    return tested(count.share - share, count.error, (-share, 1 - share), p_value_at)
 
 
 def between_choices(
@@ -278,7 +278,7 @@ def between_groups(first: SupportCount, second: SupportCount) -> Difference:
 
 
 def trend_of_shares(groups: Sequence[SupportCount], places: Sequence[float]) -> float:
-    """The p-value of "the share has no linear trend over these groups" at ``places``.
+    """Returns the p-value of "the share has no linear trend over these groups" at ``places``.
 
     The sum of the shares times their places from the mean place, over its standard deviation at the
     likeliest common share (Cochran 1954 and Armitage 1955 without noise); half a report is taken
@@ -297,7 +297,7 @@ def trend_of_shares(groups: Sequence[SupportCount], places: Sequence[float]) -> 
 
 
 def trend_of_means(groups: Sequence[Moments], places: Sequence[float]) -> float:
-    """The p-value of "the mean has no linear trend over these groups" at ``places``.
+    """Returns the p-value of "the mean has no linear trend over these groups" at ``places``.
 
     As ``trend_of_shares``, with the variances at the common mean. Raises ValueError for fewer than
     two groups, or if no mean is possible in all.
@@ -334,8 +334,8 @@ def _worst_together(variances: Sequence[float], weights: Sequence[float]) -> flo
 @lru_cache(maxsize=4)  # every figure of the same groups asks for them
 def _correlations(places: tuple[float, ...]) -> Floats:
     apart = abs(np.subtract.outer(places, places))
-    found: Floats = np.linspace(0, 1, _CORRELATIONS)[:, None, None] ** apart
-    return found
+    correlations: Floats = np.linspace(0, 1, _CORRELATIONS)[:, None, None] ** apart
+    return correlations
 
 
 _CORRELATIONS = 201
@@ -381,21 +381,21 @@ def between_means(first: ScoredTally | Moments, second: ScoredTally | Moments) -
     each group, where the normal law has 0.07.
     Raises ValueError where a group has no report, or no mean is possible in both.
     """
-    groups = [one if isinstance(one, Moments) else moments(one) for one in (first, second)]
-    one, other = groups
+    groups = [group if isinstance(group, Moments) else moments(group) for group in (first, second)]
+    left, right = groups
     if _common_mean(groups, (0.0, 0.0)) is None:
         raise ValueError(_APART)
-    estimate, half = one.mean - other.mean, max(one.step, other.step) / 2 + one.off + other.off
+    estimate, half = left.mean - right.mean, max(left.step, right.step) / 2 + left.off + right.off
 
     def p_value_at(difference: float) -> float:
         there = _common_mean(groups, (difference, 0.0))
         if there is None:
             return 0.0
-        variances = [one.variance(there + difference), other.variance(there)]
+        variances = [left.variance(there + difference), right.variance(there)]
         freedom = _freedom(variances, groups)
         return _two_sided(estimate - difference, sum(variances), half, freedom)
 
-    ends = one.ends[0] - other.ends[1], one.ends[1] - other.ends[0]
+    ends = left.ends[0] - right.ends[1], left.ends[1] - right.ends[0]
     error = sqrt(sum(g.variance(min(max(g.mean, g.ends[0]), g.ends[1])) for g in groups))
     return tested(estimate, error, ends, p_value_at)
 

@@ -38,7 +38,7 @@ _STRENGTHS = np.geomspace(0.02, 1e5, 45)
 
 
 def shrunken(counts: npt.ArrayLike, n: float, p: float, q: float) -> Floats:
-    """The likely shares of a single choice, shape (k,), on the simplex.
+    """Estimates the likely shares of a single choice, shape (k,), on the simplex.
 
     ``counts`` (k,) says how many of n reports support each choice, with p = P(support | own
     answer) and q = P(support | other answer). The shares are those of these n respondents, so a
@@ -66,19 +66,19 @@ def shrunken(counts: npt.ArrayLike, n: float, p: float, q: float) -> Floats:
 
 
 def within(shares: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
-    """The nearest shares with ``low <= share <= high`` that sum to 1.
+    """Returns the nearest shares with ``low <= share <= high`` that sum to 1.
 
     If there are none, each share moves to the nearer end of its interval.
     """
-    point, least, most = (np.asarray(one, dtype=np.float64) for one in (shares, low, high))
-    if not least.sum() < 1 < most.sum():
-        return np.clip(point, least, most)
+    point, floor, roof = (np.asarray(each, dtype=np.float64) for each in (shares, low, high))
+    if not floor.sum() < 1 < roof.sum():
+        return np.clip(point, floor, roof)
     # One shift for all (Karush, Kuhn and Tucker), found by bisection.
-    down, up = float((point - most).min()), float((point - least).max())
+    down, up = float((point - roof).min()), float((point - floor).max())
     for _ in range(60):
         shift = (down + up) / 2
-        down, up = (shift, up) if np.clip(point - shift, least, most).sum() > 1 else (down, shift)
-    moved: Floats = np.clip(point - up, least, most)
+        down, up = (shift, up) if np.clip(point - shift, floor, roof).sum() > 1 else (down, shift)
+    moved: Floats = np.clip(point - up, floor, roof)
     return moved
 
 
@@ -157,9 +157,9 @@ def _below(k: int, n: float, p: float, q: float, blocks: int) -> Floats:
     edges = np.append(0.0, (shares[1:] + shares[:-1]) / 2)
     means = 1 / (k * (1 - np.array(_empty(k))))  # of the choices that are not nobody's
     strength, mean = _STRENGTHS[:, None], means[:, None, None]
-    found: Floats = betainc(strength * mean, strength * (1 - mean), edges)
-    found.setflags(write=False)
-    return found
+    below: Floats = betainc(strength * mean, strength * (1 - mean), edges)
+    below.setflags(write=False)
+    return below
 
 
 def _empty(k: int) -> list[float]:

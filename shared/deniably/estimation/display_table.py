@@ -34,7 +34,7 @@ _FINEST = 1e-5  # a smaller error of a cell is rounding
 
 
 def shrunken_table(kinds: npt.ArrayLike, rates: tuple[SupportRates, SupportRates]) -> Floats:
-    """The likely joint shares of two single choices, shape (k1, k2), on the simplex.
+    """Estimates the likely joint shares of two single choices, shape (k1, k2), on the simplex.
 
     ``kinds`` (k1, k2, 4) are those of a ``PairTally``, maybe of effective people; ``rates`` are p
     and q of the two questions. The prior of a cell f with the share m under independence is a
@@ -69,8 +69,8 @@ def _noise(raw: Floats, row: Floats, column: Floats, rates: Sequence[SupportRate
     alone, second_alone = row - both, column - both
     neither = np.maximum(1 - row - column + both, 0)
     variance = both * ((own1 + 1) * (own2 + 1) - 1) + neither * other1 * other2
-    found: Floats = variance + alone * (own1 + 1) * other2 + second_alone * other1 * (own2 + 1)
-    return found
+    noise: Floats = variance + alone * (own1 + 1) * other2 + second_alone * other1 * (own2 + 1)
+    return noise
 
 
 def _score_variances(rates: SupportRates) -> tuple[float, float]:
@@ -110,6 +110,6 @@ def _mixture(likely: Floats) -> Floats:
         joint = likely * share
         joint /= joint.sum(axis=1, keepdims=True)
         share = (joint.sum(axis=0) + _ADDED) / (cells + _ADDED * parts)
-    found: Floats = likely * share
-    result: Floats = found / found.sum(axis=1, keepdims=True)
+    joint_chances: Floats = likely * share
+    result: Floats = joint_chances / joint_chances.sum(axis=1, keepdims=True)
     return result

@@ -90,14 +90,14 @@ def rising(fitted: npt.ArrayLike, at_most: list[Mean], *, isotonic: bool = False
         return np.empty(0)
     low = np.array([at.population_margin.low for at in at_most])
     high = np.array([at.population_margin.high for at in at_most])
-    least, most = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
-    if (least > most).any():
-        least, most = np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
+    floor, ceiling = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+    if (floor > ceiling).any():
+        floor, ceiling = np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
     if isotonic:
         shares = _isotonic(np.array([at.estimate for at in at_most]))
     else:
         shares = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
-    return np.clip(np.clip(shares, least, most), 0, 1)
+    return np.clip(np.clip(shares, floor, ceiling), 0, 1)
 
 
 def _isotonic(values: Floats) -> Floats:

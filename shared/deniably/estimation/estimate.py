@@ -102,32 +102,32 @@ def estimate(
         )
     _check(confidence)
     single = law.single if single is None else single
-    counts, asked = supports(tally, law)
+    counts, reports = supports(tally, law)
     p, q = float(law.p), float(law.q)
-    raw = _unbiased(counts, asked, p, q)
+    raw = _unbiased(counts, reports, p, q)
     consistent = project(raw) if single else np.clip(raw, 0, 1)
     alpha = 1 - confidence
 
     def population(confidence: float) -> Interval:
-        return _each(population_interval, counts, asked, p, q, 1 - confidence)
+        return _each(population_interval, counts, reports, p, q, 1 - confidence)
 
-    every = population(confidence)
-    joint = _each(_EXACT, counts, asked, p, q, alpha / law.k)
+    intervals = population(confidence)
+    joint = _each(_EXACT, counts, reports, p, q, alpha / law.k)
     # Those whose devices drew an option are a random sample of these respondents, who are their
     # population here; its interval is a little wide for so small a one.
     sampled = law.sampled_fraction < 1
-    here = every if sampled else _each(respondents_interval, counts, asked, p, q, alpha)
+    here = intervals if sampled else _each(respondents_interval, counts, reports, p, q, alpha)
     low, high = (joint.low, joint.high)
     support = q + (p - q) * consistent
-    noisy = support * (1 - support) / (asked * (p - q) ** 2)
+    noisy = support * (1 - support) / (reports * (p - q) ** 2)
     effect = _design_effect(noisy, consistent, tally.n)
     return Estimate(
         n=tally.n,
         confidence=confidence,
         raw=raw,
-        standard_error=standard_error(counts, asked, p, q),
-        low=every.low,
-        high=every.high,
+        standard_error=standard_error(counts, reports, p, q),
+        low=intervals.low,
+        high=intervals.high,
         joint_low=tightened(low, high)[0] if single else low,
         joint_high=tightened(low, high)[1] if single else high,
         respondents_low=here.low,
@@ -135,7 +135,7 @@ def estimate(
         consistent=consistent,
         design_effect=effect,
         effective_n=None if effect is None else tally.n / effect,
-        suspicious=every.missed,
+        suspicious=intervals.missed,
         interval_at=lambda confidence: population(confidence).ends,
     )
 
@@ -156,12 +156,12 @@ def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0
         )
     _check(confidence)
     weights = scores(q, np.eye(len(q)))
-    every = linear_each(tally.counts, weights, q, confidence)
+    means = linear_each(tally.counts, weights, q, confidence)
     risk = (1 - confidence) / len(q)
     joint = [_through(tally, q, choice, score, risk) for choice, score in enumerate(weights)]
     consistent = maximum_likelihood(tally.counts, q).shares
     noisy = np.array([consistent @ (q @ v**2) - (consistent @ q @ v) ** 2 for v in weights])
-    return of_means(every, joint, consistent, noisy / tally.n)
+    return of_means(means, joint, consistent, noisy / tally.n)
 
 
 def _through(tally: Tally, channel: Floats, choice: int, score: Floats, risk: float) -> Interval:
@@ -176,43 +176,43 @@ def _through(tally: Tally, channel: Floats, choice: int, score: Floats, risk: fl
 
 
 def of_means(
-    every: Sequence[Mean], joint: Sequence[Interval], consistent: Floats, noisy: Floats
+    means: Sequence[Mean], joint: Sequence[Interval], consistent: Floats, noisy: Floats
 ) -> Estimate:
     """Puts shares that were estimated one by one, as means of scores, into an ``Estimate``.
 
     ``joint`` are intervals that cover all shares at once, ``noisy`` (k,) are variances.
     """
-    n = every[0].n
+    n = means[0].n
     low, high = tightened(
-        np.array([one.low for one in joint]), np.array([one.high for one in joint])
+        np.array([each.low for each in joint]), np.array([each.high for each in joint])
     )
 
     def population(confidence: float) -> IntervalEnds:
-        margins = [mean.margin_at(confidence) for mean in every]
-        return np.array([one.low for one in margins]), np.array([one.high for one in margins])
+        margins = [mean.margin_at(confidence) for mean in means]
+        return np.array([each.low for each in margins]), np.array([each.high for each in margins])
 
     effect = _design_effect(noisy, consistent, n)
     return Estimate(
         n=n,
-        confidence=every[0].confidence,
-        raw=np.array([mean.estimate for mean in every]),
-        standard_error=np.array([mean.population_margin.standard_error for mean in every]),
-        low=np.array([mean.population_margin.low for mean in every]),
-        high=np.array([mean.population_margin.high for mean in every]),
+        confidence=means[0].confidence,
+        raw=np.array([mean.estimate for mean in means]),
+        standard_error=np.array([mean.population_margin.standard_error for mean in means]),
+        low=np.array([mean.population_margin.low for mean in means]),
+        high=np.array([mean.population_margin.high for mean in means]),
         joint_low=low,
         joint_high=high,
-        respondents_low=np.array([mean.sample_margin.low for mean in every]),
-        respondents_high=np.array([mean.sample_margin.high for mean in every]),
+        respondents_low=np.array([mean.sample_margin.low for mean in means]),
+        respondents_high=np.array([mean.sample_margin.high for mean in means]),
         consistent=consistent,
         design_effect=effect,
         effective_n=None if effect is None else n / effect,
-        suspicious=np.array([mean.population_margin.missed for mean in every]),
+        suspicious=np.array([mean.population_margin.missed for mean in means]),
         interval_at=population,
     )
 
 
 def unbiased(tally: Tally, mechanism: Pure) -> Floats:
-    """The ``raw`` shares of ``estimate`` by themselves, shape (k,), for whoever needs no errors.
+    """Returns the ``raw`` shares of ``estimate`` alone, shape (k,), without computing errors.
 
     Raises ValueError where there is no report.
     """
@@ -222,9 +222,9 @@ def unbiased(tally: Tally, mechanism: Pure) -> Floats:
 
 
 def _unbiased(
-    counts: npt.NDArray[np.int64], asked: npt.NDArray[np.int64], p: float, q: float
+    counts: npt.NDArray[np.int64], reports: npt.NDArray[np.int64], p: float, q: float
 ) -> Floats:
-    shares: Floats = (counts / asked - q) / (p - q)
+    shares: Floats = (counts / reports - q) / (p - q)
     return shares
 
 
@@ -241,7 +241,7 @@ def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.
 
 
 def project(raw: npt.ArrayLike) -> Floats:
-    """The nearest point of the simplex {f >= 0, sum f = 1} in Euclidean distance.
+    """Returns the nearest point of the simplex {f >= 0, sum f = 1} in Euclidean distance.
 
     Source: Held, Wolfe and Crowder 1974; the sort-based form of Duchi et al. 2008 (ICML), fig. 1.
     Shifting all and zeroing negatives by rounds ("Norm-Sub") agrees only where the sum is 1.
@@ -268,7 +268,7 @@ def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
 
 
 def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -> Floats:
-    """The standard error to show for a share, where ``count`` of ``n`` reports support it.
+    """Returns the standard error to show for a share, where ``count`` of ``n`` reports support it.
 
     The plain formula, from count / n, is too small where noise moves few reports. It is 0 where no
     report supports a choice. So half a report is added to either side, and the chance of a support
@@ -277,9 +277,9 @@ def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -
     of 0 or 1 (3.9 at epsilon 8, n = 100), and 1.0 to 1.12 from 2 % on. Where no report supports a
     choice, read the interval instead.
     """
-    counts, asked = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    support = np.clip((counts + 0.5) / (asked + 1), q, p)
-    error: Floats = np.sqrt(support * (1 - support) / asked) / (p - q)
+    counts, reports = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    support = np.clip((counts + 0.5) / (reports + 1), q, p)
+    error: Floats = np.sqrt(support * (1 - support) / reports) / (p - q)
     return error
 
 
@@ -304,19 +304,19 @@ def _design_effect(noisy: Floats, shares: Floats, n: int) -> float | None:
 def _each(
     interval: Callable[..., Interval],
     counts: npt.NDArray[np.int64],
-    asked: npt.NDArray[np.int64],
+    reports: npt.NDArray[np.int64],
     p: float,
     q: float,
     alpha: float,
 ) -> Interval:
     """The interval of every choice, with its own number of reports where these differ."""
-    if (asked == asked[0]).all():
-        return interval(counts, asked[0].item(), p, q, alpha)
-    found = [interval(c, n.item(), p, q, alpha) for c, n in zip(counts, asked, strict=True)]
+    if (reports == reports[0]).all():
+        return interval(counts, reports[0].item(), p, q, alpha)
+    intervals = [interval(c, n.item(), p, q, alpha) for c, n in zip(counts, reports, strict=True)]
     return Interval(
-        np.array([one.low for one in found]),
-        np.array([one.high for one in found]),
-        np.array([one.missed for one in found]),
+        np.array([each.low for each in intervals]),
+        np.array([each.high for each in intervals]),
+        np.array([each.missed for each in intervals]),
     )
 
 

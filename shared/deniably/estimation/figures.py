@@ -95,17 +95,17 @@ class Share:
 
     @property
     def label(self) -> str:
-        """What people read."""
+        """The name of the figure, for people."""
         return ", ".join(self.labels)
 
     def truth(self, shares: Floats) -> Known:
-        """The figure where ``shares``, shape (k,), are those of every answer."""
+        """Returns the figure where ``shares``, shape (k,), are those of every answer."""
         share = float(sum(shares[list(self.answers)].tolist()))
         return Known(share, share * (1 - share))
 
     def score(self, mechanism: HasLaw[Law]) -> Score:
-        """What one report adds to the estimate. Raises ValueError where the reports do not tell
-        these answers from the others."""
+        """Returns what one report adds to the estimate. Raises ValueError where the reports do not
+        tell these answers from the others."""
         law = mechanism.law
         if isinstance(law, Supporting) and len(self.answers) == 1:
             return of_choice(law)
@@ -167,7 +167,7 @@ class Average:
         return (self.values - self.extent[0]) / self.width
 
     def truth(self, shares: Floats) -> Known | None:
-        """The figure if ``shares``, shape (k,), are those of every answer.
+        """Returns the figure if ``shares``, shape (k,), are those of every answer.
 
         None if nobody is on the scale.
         """
@@ -182,7 +182,7 @@ class Average:
         return Known(mean, float(among @ (values - mean) ** 2) / having)
 
     def score(self, mechanism: HasLaw[Law]) -> Score:
-        """What one report adds to the estimate, as a part of the extent.
+        """Returns what one report adds to the estimate, as a part of the extent.
 
         Raises ValueError where the reports do not determine it, and for a mean among some people,
         which is a ratio.
@@ -194,7 +194,7 @@ class Average:
         return of_target(mechanism, self.places)
 
     def variance(self, mechanism: HasLaw[Law]) -> float:
-        """n times the variance of the estimate, as a part of the extent.
+        """Returns n times the variance of the estimate, as a part of the extent.
 
         For a mean among some people, n counts those alone. inf where the reports do not
         determine it.
@@ -247,7 +247,7 @@ class Shares:
     what comes with it."""
 
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
-        """The figures from the tally of the question's reports."""
+        """Estimates the figures from the tally of the question's reports."""
         estimated = self.estimate(tally, confidence)
         columns = (
             estimated.raw,
@@ -263,12 +263,12 @@ class Shares:
         ]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """n times the variance of the figure that varies most, at a true ``share``, or at the worst
-        share if None."""
-        return max(one.variance(mechanism, share) for one in self.figures)
+        """Returns n times the variance of the figure that varies most, at a true ``share``, or at
+        the worst share if None."""
+        return max(figure.variance(mechanism, share) for figure in self.figures)
 
     def spread(self, share: float | None = None) -> float:
-        """n times the variance if people were asked directly: f (1 - f), at most 1/4."""
+        """Returns n times the variance if people were asked directly: f (1 - f), at most 1/4."""
         return 0.25 if share is None else share * (1 - share)
 
 
@@ -285,11 +285,11 @@ class SingleMean:
 
     @property
     def figures(self) -> tuple[Average]:
-        """The mean alone."""
+        """The single figure of the question, its mean."""
         return (self.figure,)
 
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
-        """The figure from the tally of the question's reports.
+        """Estimates the mean from the tally of the question's reports.
 
         The interval of a mean score that the reports do not determine is the whole scale.
         """
@@ -300,7 +300,7 @@ class SingleMean:
         return [None if self.figure.scored is None else Found(None, None, extent, extent)]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """n times its variance; no expected share matters to it."""
+        """Returns n times the variance of the mean; the expected share does not matter."""
         return self.figure.variance(mechanism)
 
     def spread(self, share: float | None = None) -> float:
@@ -329,21 +329,21 @@ class Buckets:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """All shares and quantiles."""
+        """All figures in order: the shares, then the quantiles."""
         return (*self.shares, *self.quantiles)
 
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
-        """The figures from the tally of the question's reports; None where these do not determine
-        the shape."""
+        """Estimates the figures from the tally of the question's reports; None where these do not
+        determine the shape."""
         estimated = self.estimate(tally, confidence)
         quantiles = [
             Found(
-                sum(self._ends[one.bucket]) / 2,
+                sum(self._ends[quantile.bucket]) / 2,
                 None,
-                (self._ends[one.low][0], self._ends[one.high][1]),
+                (self._ends[quantile.low][0], self._ends[quantile.high][1]),
                 None,
             )
-            for one in estimated.quantiles
+            for quantile in estimated.quantiles
         ]
         at_most = [_of_mean(mean) for mean in estimated.at_most]
         missing = [None] * len(self.figures)
@@ -351,7 +351,7 @@ class Buckets:
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
         """n times the largest variance of a share; inf where reports do not determine the shape."""
-        return max(one.variance(mechanism, share) for one in self.shares)
+        return max(share_figure.variance(mechanism, share) for share_figure in self.shares)
 
     def spread(self, share: float | None = None) -> float:
         """n times the variance if people were asked directly: at ``share``, or the largest."""
@@ -362,7 +362,7 @@ Group = Shares | SingleMean | Buckets
 
 
 def groups(question: Question) -> list[Group]:
-    """The groups of figures of a question, in display order."""
+    """Returns the groups of figures of a question, in display order."""
     match question:
         case YesNo() | SelectOne() | SelectMultiple():
             return [_choices(question)]
@@ -472,8 +472,10 @@ def _choices_of_part(question: Product, axis: int) -> Shares:
     part = question.parts[axis]
     cells = np.arange(question.mechanism.k).reshape(question.shape)
     figures = tuple(
-        _choice(one, np.take(cells, choice, axis=axis).ravel().tolist(), f"{part.name}.{one.name}")
-        for choice, one in enumerate(part.choices)
+        _choice(
+            choice, np.take(cells, index, axis=axis).ravel().tolist(), f"{part.name}.{choice.name}"
+        )
+        for index, choice in enumerate(part.choices)
     )
     estimate = partial(question_shares.part_shares, question, axis)
     return Shares(f"share of {part.name}", figures, estimate, part, guarded=False)

@@ -75,9 +75,9 @@ class FollowUp:
 
 
 def follow_ups(survey: Survey) -> dict[str, FollowUp]:
-    """The questions with ``show_if`` whose reports tell shares, by name."""
+    """Returns the questions with ``show_if`` whose reports tell shares, by name."""
     earlier = {question.name: question for question in survey.questions}
-    found: dict[str, FollowUp] = {}
+    by_name: dict[str, FollowUp] = {}
     for question in survey.questions:
         condition = show_if(question)
         if condition is None or not isinstance(question, Conditional):
@@ -85,10 +85,10 @@ def follow_ups(survey: Survey) -> dict[str, FollowUp]:
         decides = earlier[condition.question]
         assert isinstance(decides, OfChoices)  # yes_no, select_one or scale
         among = tuple(decides.names.index(name) for name in condition.among)
-        one = FollowUp(question, decides, among)
+        follow_up = FollowUp(question, decides, among)
         if _tells(question.report_mechanism.law):
-            found[question.name] = one
-    return found
+            by_name[question.name] = follow_up
+    return by_name
 
 
 # --- counts -----------------------------------------------------------------------------------
@@ -125,41 +125,41 @@ class FollowUpCounts:
 def joint_counts(
     survey: Survey, reports_to: Callable[[int, int], Pairs | None], only: str | None = None
 ) -> dict[str, FollowUpCounts]:
-    """The counts of all questions with ``show_if``, or of ``only`` one, by name.
+    """Returns the counts of all questions with ``show_if``, or of ``only`` one, by name.
 
     ``reports_to`` gives the reports to two questions, by their indices in the survey: that which
     decides, and the one that it decides about; or None where only their tallies are known.
     """
     names = [question.name for question in survey.questions]
-    found: dict[str, FollowUpCounts] = {}
-    for name, one in follow_ups(survey).items():
-        if only not in (None, name) or not one.tells_who_is_asked:
+    counts: dict[str, FollowUpCounts] = {}
+    for name, follow_up in follow_ups(survey).items():
+        if only not in (None, name) or not follow_up.tells_who_is_asked:
             continue
-        blocks = reports_to(names.index(one.decides.name), names.index(name))
+        blocks = reports_to(names.index(follow_up.decides.name), names.index(name))
         if blocks is not None:
-            found[name] = counts_of_pairs(one, blocks)
-    return found
+            counts[name] = counts_of_pairs(follow_up, blocks)
+    return counts
 
 
 def counts_of_pairs(follow_up: FollowUp, blocks: Pairs) -> FollowUpCounts:
-    """The counts of pairs of reports of the same people.
+    """Returns the counts of pairs of reports of the same people.
 
     Reports to the question that decides are gathered: how many of the choices that lead to this
     question they support.
     """
     outputs = _decision_outputs(follow_up)
     tables, size = _table_shape(follow_up)
-    found = np.zeros((tables, outputs * size))
+    counts = np.zeros((tables, outputs * size))
     for kinds in _kinds(follow_up, blocks):
-        found += [np.bincount(table, minlength=outputs * size) for table in kinds]
-    return FollowUpCounts(_by_output(found, outputs), alone=False)
+        counts += [np.bincount(table, minlength=outputs * size) for table in kinds]
+    return FollowUpCounts(_by_output(counts, outputs), alone=False)
 
 
 def weighted_counts(
     follow_up: FollowUp, blocks: Pairs, weighing: Weighing, *, alone: bool = False
 ) -> FollowUpCounts:
-    """The counts of pairs of reports with weights: those of the people who were asked both, in
-    their order. Where this question is ``alone`` known, the first report of a pair is not read.
+    """Returns the counts of pairs of reports with weights: those of the people who were asked both,
+    in their order. Where this question is ``alone`` known, the first report of a pair is not read.
 
     Raises BadModel for weights without an error.
     """
@@ -168,7 +168,7 @@ def weighted_counts(
     blocked = list(_kinds(follow_up, blocks, alone=alone))
     kinds = np.concatenate(blocked, axis=1) if blocked else np.zeros((tables, 0), np.int64)
     weighted = [weighing.tally(table, outputs * size) for table in kinds]
-    counts = np.array([one.kish * one.shares for one in weighted])
+    counts = np.array([table.kish * table.shares for table in weighted])
     return FollowUpCounts(_by_output(counts, outputs), alone, weighted)
 
 
@@ -183,9 +183,9 @@ def _kinds(follow_up: FollowUp, blocks: Pairs, *, alone: bool = False) -> Iterat
             yield np.array([first + output for output in second])
 
 
-def _by_output(found: Floats, outputs: int) -> Floats:
+def _by_output(tables: Floats, outputs: int) -> Floats:
     """Tables (t, outputs * size) in the shape of ``FollowUpCounts.counts``."""
-    return found.reshape(len(found), outputs, -1).swapaxes(0, 1)
+    return tables.reshape(len(tables), outputs, -1).swapaxes(0, 1)
 
 
 def _decision_outputs(follow_up: FollowUp) -> int:
@@ -193,7 +193,7 @@ def _decision_outputs(follow_up: FollowUp) -> int:
 
 
 def counts_alone(follow_up: FollowUp, tally: Tally) -> FollowUpCounts:
-    """The counts of one question's tally.
+    """Returns the counts of the question by itself, from its tally.
 
     A tally does not say how often two choices were named together. It is taken as the law has it
     for the shares that the tally gives, which decides over the variance alone.
@@ -224,7 +224,7 @@ def _fitted(channel: Floats, hidden: Floats, answer: Floats, n: int) -> Floats:
     each: proportional fitting (Deming and Stephan 1940) of what the law expects."""
     states = len(hidden)
     table: Floats
-    parts = np.array([_share(channel, one, n) for one in (hidden, answer)])
+    parts = np.array([_share(channel, counts, n) for counts in (hidden, answer)])
     parts /= max(float(parts.sum()), 1.0)
     expected = np.array([*parts, 1 - parts.sum()]) @ channel
     table = np.maximum(expected.reshape(states, states), 1e-12)
@@ -251,8 +251,8 @@ def _share(channel: Floats, states: Floats, n: int) -> float:
 
 
 def _law(question: Question) -> Law:
-    found = question.mechanism
-    return cast(Law, getattr(found, "single_report_mechanism", found).law)
+    mechanism = question.mechanism
+    return cast(Law, getattr(mechanism, "single_report_mechanism", mechanism).law)
 
 
 def _tells(law: Law) -> bool:
@@ -303,20 +303,20 @@ def _named_together(law: Supporting) -> Floats:
     if law.both:
         k, sampled = law.k, law.size or 0
         both = sampled * (sampled - 1) / (k * (k - 1))
-        one = sampled / k - both
-        none = 1 - both - 2 * one
+        exactly_one = sampled / k - both
+        none = 1 - both - 2 * exactly_one
         rows: list[Floats] = []
         for hidden, answer in ((p, q), (q, p), (q, q)):
             first, second = np.array([0, 1 - hidden, hidden]), np.array([0, 1 - answer, answer])
             blank = np.array([1.0, 0, 0])
             table = none * np.outer(blank, blank) + both * np.outer(first, second)
-            rows.append(table + one * (np.outer(first, blank) + np.outer(blank, second)))
+            rows.append(table + exactly_one * (np.outer(first, blank) + np.outer(blank, second)))
         return np.array(rows).reshape(3, -1)
     assert law.joint.with_own is not None
     with_own, neither = map(float, law.joint.with_own)
     pairs = ((p, q, with_own), (q, p, with_own), (q, q, neither))
-    found = [[1 - one - two + both, two - both, one - both, both] for one, two, both in pairs]
-    chances: Floats = np.maximum(np.array(found), 0.0)  # fractions round
+    cells = [[1 - a - b + both, b - both, a - both, both] for a, b, both in pairs]
+    chances: Floats = np.maximum(np.array(cells), 0.0)  # fractions round
     return chances
 
 
@@ -363,8 +363,8 @@ def _gather(follow_up: FollowUp, reports: Sequence[list[int]]) -> npt.NDArray[np
         return np.array([value for (value,) in reports], dtype=np.int64)
     assert isinstance(law, Supporting)
     supports = support_rows(reports, law.cell_count)
-    found: npt.NDArray[np.int64] = supports[:, list(follow_up.among)].sum(axis=1, dtype=np.int64)
-    return found
+    outputs: npt.NDArray[np.int64] = supports[:, list(follow_up.among)].sum(axis=1, dtype=np.int64)
+    return outputs
 
 
 # --- estimates --------------------------------------------------------------------------------
@@ -385,14 +385,14 @@ class ShareAmong:
     test: RatioTest
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """The ends at any level, which hold the estimate."""
+        """Returns the ends of the interval at ``confidence``, widened to hold the estimate."""
         low, high = self.test.interval(confidence)
         if self.estimate is None:
             return low, high
         return min(low, self.estimate), max(high, self.estimate)
 
     def ends(self, confidence: float) -> IntervalEnds:
-        """The same as arrays of shape ()."""
+        """Returns the ends of ``interval`` as arrays of shape ()."""
         low, high = self.interval(confidence)
         return np.asarray(low), np.asarray(high)
 
@@ -428,15 +428,15 @@ class RatioTest:
     @cached_property
     def _scores(self) -> Floats:
         """Those of ``gave`` and ``asked``, shape (2, outputs)."""
-        every = scores(self.channel, np.eye(len(self.channel)))
-        shares = np.maximum(every @ self.counts / self.counts.sum(), _LEAST)
+        every_score = scores(self.channel, np.eye(len(self.channel)))
+        shares = np.maximum(every_score @ self.counts / self.counts.sum(), _LEAST)
         return scores(self.channel, np.stack([self.gave, self.asked]), shares / shares.sum())
 
     @cached_property
     def means(self) -> tuple[float, float]:
         """The unbiased shares of everybody: who gave the answer, and who was asked."""
-        gave, asked = (self._scores @ self.counts / self.counts.sum()).tolist()
-        return gave, asked
+        gave, was_asked = (self._scores @ self.counts / self.counts.sum()).tolist()
+        return gave, was_asked
 
     @cached_property
     def share_asked(self) -> Mean:
@@ -446,11 +446,12 @@ class RatioTest:
     @cached_property
     def ratio(self) -> float:
         """The unbiased shares' ratio, kept within 0 to 1."""
-        gave, asked = self.means
-        return min(max(gave / asked, 0.0), 1.0) if asked > _NOBODY else 0.5
+        gave, was_asked = self.means
+        return min(max(gave / was_asked, 0.0), 1.0) if was_asked > _NOBODY else 0.5
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """The lowest and the highest R that is not rejected; all of them where every R is."""
+        """Returns the lowest and the highest R that is not rejected: 0 and 1 where every R is
+        kept."""
         wanted = NormalDist().inv_cdf((1 + confidence) / 2)
         grid = sorted({*np.linspace(0, 1, _GRID).tolist(), self.ratio})
         kept = [place for place, share in enumerate(grid) if self._away(share) <= wanted]
@@ -465,8 +466,8 @@ class RatioTest:
         """How many standard deviations the reports lie above a share, less a half step; no more
         than chance alone would explain of the reports that speak for the answer, or for others."""
         low, high = self._furthest
-        found = self._deviates(share)
-        return min(found, low) if share < self.ratio else max(found, -high)
+        deviate = self._deviates(share)
+        return min(deviate, low) if share < self.ratio else max(deviate, -high)
 
     @cached_property
     def _furthest(self) -> tuple[float, float]:
@@ -497,7 +498,7 @@ class RatioTest:
         return max(-NormalDist().inv_cdf(chance), 0.0)
 
     def error(self, share: float) -> float:
-        """The standard error of the ratio, linearised at a share."""
+        """Returns the standard error of the ratio, linearised at a share."""
         return self._about(share).error / self.means[1]
 
     def _last(self, inner: float, outer: float, wanted: float) -> float:
@@ -518,8 +519,8 @@ class RatioTest:
         return cache(deviate)
 
     def _about(self, share: float) -> Uncertain:
-        gave, asked = self._scores
-        score = gave - share * asked
+        gave, asked_score = self._scores
+        score = gave - share * asked_score
         return uncertain(self._told(score), score, self.channel)[0]
 
     def _told(self, score: Floats) -> Floats:
@@ -605,10 +606,10 @@ def _of_decisions(follow_up: FollowUp, counts: FollowUpCounts) -> tuple[Floats, 
     if counts.alone:
         return np.ones((2, 1)), [False, True]
     law = _law(follow_up.decides)
-    found = _gathered(law, len(follow_up.among))
+    channel = _gathered(law, len(follow_up.among))
     if isinstance(law, Supporting):
-        return found, [False, True]
-    return found, [row in follow_up.among for row in range(len(found))]
+        return channel, [False, True]
+    return channel, [row in follow_up.among for row in range(len(channel))]
 
 
 def expected_margin(

@@ -63,21 +63,21 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
 
     Raises ValueError unless both have one row for each respondent.
     """
-    one, other = _Reports(first), _Reports(second)
-    if len(one.kinds) != len(other.kinds):
+    left, right = _Reports(first), _Reports(second)
+    if len(left.kinds) != len(right.kinds):
         raise ValueError("a cross-table needs both reports of every respondent")
-    degrees = one.rank * other.rank
+    degrees = left.rank * right.rank
     if not degrees:
         return Independence(0.0, 0, 1.0, MOST_SHUFFLES)  # all of them are alike
-    tables, rows = _cost_of_tables(one, other), len(one.kinds) * degrees
+    tables, rows = _cost_of_tables(left, right), len(left.kinds) * degrees
     shuffles = int(min(_WORK // min(tables, rows), MOST_SHUFFLES))
-    if one.saturated and other.saturated:  # one choice a report: chi-squared does not hold
+    if left.saturated and right.saturated:  # one choice a report: chi-squared does not hold
         shuffles = max(shuffles, FEWEST_SHUFFLES)
     if shuffles < FEWEST_SHUFFLES:
-        statistic = float(_of_pairs(one, other, supported_together(one.bits, other.bits)))
+        statistic = float(_of_pairs(left, right, supported_together(left.bits, right.bits)))
         return Independence(statistic, degrees, chi_squared_tail(statistic, degrees), None)
     shuffle = _by_tables if tables <= rows else _by_rows
-    statistic, shuffled = shuffle(one, other, shuffles)
+    statistic, shuffled = shuffle(left, right, shuffles)
     beyond = int((shuffled >= statistic - _TIE * (1 + statistic)).sum())
     return Independence(statistic, degrees, (1 + beyond) / (shuffles + 1), shuffles)
 
@@ -101,10 +101,10 @@ def weighted_independence(
     """
     if (weights == weights[:1]).all():
         return independence(first, second)
-    one, other = np.asarray(first, np.bool_), np.asarray(second, np.bool_)
+    bits, others = np.asarray(first, np.bool_), np.asarray(second, np.bool_)
     p: Floats = weights / weights.sum()
     people = max(float(1 / (p @ p)), 1.0)
-    left, right = _weighted_axes(one, p), _weighted_axes(other, p)
+    left, right = _weighted_axes(bits, p), _weighted_axes(others, p)
     if not left.shape[1] * right.shape[1]:
         return Independence(0.0, 0, 1.0, None)  # all reports to one of them are alike
     together = (left * p[:, None]).T @ right
@@ -112,9 +112,9 @@ def weighted_independence(
     degrees = _degrees(left, p) * _degrees(right, p)
     statistic = float((together**2).sum()) / scale
     p_value = _beyond(statistic, degrees, degrees * max(people - 1, 1e-9))
-    if people * float((p @ one).min(initial=1) * (p @ other).min(initial=1)) >= _FEWEST_EXPECTED:
+    if people * float((p @ bits).min(initial=1) * (p @ others).min(initial=1)) >= _FEWEST_EXPECTED:
         return Independence(statistic, degrees, p_value, None)
-    shuffles, shuffled = _shuffled_weights(one, other, left * p[:, None])
+    shuffles, shuffled = _shuffled_weights(bits, others, left * p[:, None])
     return Independence(statistic, degrees, max(p_value, shuffled), shuffles)
 
 
@@ -126,8 +126,8 @@ def _weighted_axes(bits: npt.NDArray[np.bool_], p: Floats) -> Floats:
     apart = bits - p @ bits
     size, axes = np.linalg.eigh((apart * p[:, None]).T @ apart)
     kept = size > 1e-12
-    found: Floats = apart @ (axes[:, kept] / np.sqrt(size[kept]))
-    return found
+    axes_of_reports: Floats = apart @ (axes[:, kept] / np.sqrt(size[kept]))
+    return axes_of_reports
 
 
 def _degrees(columns: Floats, p: Floats) -> float:
@@ -144,22 +144,22 @@ def _beyond(statistic: float, degrees: float, of_denominator: float) -> float:
 
 
 def _shuffled_weights(
-    one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_], pulls: Floats
+    first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_], pulls: Floats
 ) -> tuple[int, float]:
     """How many shuffles, and the part of them in which answers seem to go together no less.
 
     ``pulls`` (n, r) are the first reports, centred and times their weights: so it does not matter
     where the second are centred, and one set of their axes serves every shuffle.
     """
-    right = _weighted_axes(other, np.full(len(other), 1 / len(other)))
-    order = np.lexsort((*pulls.T, kinds(other), kinds(one)))  # so that order does not matter
+    right = _weighted_axes(second, np.full(len(second), 1 / len(second)))
+    order = np.lexsort((*pulls.T, kinds(second), kinds(first)))  # so that order does not matter
     pulls, right = pulls[order], right[order]
-    generator = np.random.default_rng(np.packbits(np.hstack([one, other])[order]))
-    work = len(one) * (20 + pulls.shape[1] * right.shape[1])
+    generator = np.random.default_rng(np.packbits(np.hstack([first, second])[order]))
+    work = len(first) * (20 + pulls.shape[1] * right.shape[1])
     shuffles = int(min(max(_WORK // work, FEWEST_SHUFFLES), MOST_SHUFFLES))
-    found = [((pulls.T @ right) ** 2).sum()]
-    found += [((pulls.T @ generator.permutation(right)) ** 2).sum() for _ in range(shuffles)]
-    beyond = int((np.array(found[1:]) >= found[0] * (1 - _TIE)).sum())
+    statistics = [((pulls.T @ right) ** 2).sum()]
+    statistics += [((pulls.T @ generator.permutation(right)) ** 2).sum() for _ in range(shuffles)]
+    beyond = int((np.array(statistics[1:]) >= statistics[0] * (1 - _TIE)).sum())
     return shuffles, (1 + beyond) / (shuffles + 1)
 
 
@@ -183,103 +183,103 @@ class _Reports:
 
     def whitened(self) -> Floats:
         """What is orthonormal, for each kind, shape (d, rank)."""
-        found: Floats = self._centred(self._some) @ self.axes
-        return found
+        orthonormal: Floats = self._centred(self._some) @ self.axes
+        return orthonormal
 
     def _triangle(self) -> Floats:
         """R of the QR decomposition of the centred reports, which has their singular values. It
         takes a block of kinds at a time: of hundreds of thousands, all as floats are 100 MB."""
-        found: Floats = np.zeros((0, self.bits.shape[1]))
+        triangle: Floats = np.zeros((0, self.bits.shape[1]))
         for start in range(0, len(self._some), _BLOCK):
             block = slice(start, start + _BLOCK)
             rows = np.sqrt(self.counts[block])[:, None] * self._centred(self._some[block])
-            found = cast(Floats, np.linalg.qr(np.vstack([found, rows]), mode="r"))
-        return found
+            triangle = cast(Floats, np.linalg.qr(np.vstack([triangle, rows]), mode="r"))
+        return triangle
 
     def _centred(self, some: Kinds) -> Floats:
-        found: Floats = self.bits[some] - self.sums / max(len(self.bits), 1)
-        return found
+        centred: Floats = self.bits[some] - self.sums / max(len(self.bits), 1)
+        return centred
 
 
-def _cost_of_tables(one: _Reports, other: _Reports) -> float:
+def _cost_of_tables(first: _Reports, second: _Reports) -> float:
     """Nanoseconds to draw a table and take its statistic."""
-    cells = len(one.counts) * len(other.counts)
-    drawn = min(cells * _DRAWN_CELL, len(one.kinds) * _DRAWN_REPORT)
-    products = 0 if other.saturated else cells * other.rank
-    products += 0 if one.saturated else len(one.counts) * other.rank * one.rank
+    cells = len(first.counts) * len(second.counts)
+    drawn = min(cells * _DRAWN_CELL, len(first.kinds) * _DRAWN_REPORT)
+    products = 0 if second.saturated else cells * second.rank
+    products += 0 if first.saturated else len(first.counts) * second.rank * first.rank
     return drawn + cells * _READ_CELL + products
 
 
-def _by_tables(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floats]:
+def _by_tables(first: _Reports, second: _Reports, shuffles: int) -> tuple[float, Floats]:
     """The statistic, and those of shuffled tables of kinds."""
     from scipy import stats
 
     random_table: Any = stats.random_table
-    shape, n = (len(one.counts), len(other.counts)), len(one.kinds)
-    table = np.bincount(_codes(one, other), minlength=shape[0] * shape[1]).reshape(shape)
-    expected = np.outer(one.counts, other.counts) / n
+    shape, n = (len(first.counts), len(second.counts)), len(first.kinds)
+    table = np.bincount(_codes(first, second), minlength=shape[0] * shape[1]).reshape(shape)
+    expected = np.outer(first.counts, second.counts) / n
 
-    left, right = one.whitened().T, other.whitened()
+    left, right = first.whitened().T, second.whitened()
 
     def statistics(tables: Ints) -> Floats:
         apart = tables - expected
-        apart = apart / np.sqrt(other.counts) if other.saturated else apart @ right
-        root = np.sqrt(one.counts)[:, None]
-        apart = apart / root if one.saturated else left @ apart
-        found: Floats = n * (apart**2).sum(axis=(-1, -2))
-        return found
+        apart = apart / np.sqrt(second.counts) if second.saturated else apart @ right
+        root = np.sqrt(first.counts)[:, None]
+        apart = apart / root if first.saturated else left @ apart
+        statistic: Floats = n * (apart**2).sum(axis=(-1, -2))
+        return statistic
 
-    generator, most = np.random.default_rng(table.ravel()), max(_AT_ONCE // table.size, 1)
+    generator, at_once = np.random.default_rng(table.ravel()), max(_AT_ONCE // table.size, 1)
     shuffled = [
         statistics(
             random_table.rvs(
-                one.counts,
-                other.counts,
-                size=min(most, shuffles - done),
+                first.counts,
+                second.counts,
+                size=min(at_once, shuffles - done),
                 random_state=generator,
             )
         )
-        for done in range(0, shuffles, most)
+        for done in range(0, shuffles, at_once)
     ]
     return float(statistics(table[None])[0]), np.concatenate(shuffled)
 
 
-def _by_rows(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floats]:
+def _by_rows(first: _Reports, second: _Reports, shuffles: int) -> tuple[float, Floats]:
     """Shuffles respondents, where there are more pairs of kinds than respondents.
 
     Respondents are sorted by their reports first, so that storage order does not matter.
     """
-    codes = _codes(one, other)
+    codes = _codes(first, second)
     order = np.argsort(codes, kind="stable")
     generator = np.random.default_rng(codes[order])
-    n, most = len(order), max(_AT_ONCE // (4 * max(other.bits.size, 1)), 1)
+    n, at_once = len(order), max(_AT_ONCE // (4 * max(second.bits.size, 1)), 1)
 
     def statistics(deals: Ints) -> Floats:
-        both = supported_together(one.bits, other.bits, (order, order[deals]))
-        return _of_pairs(one, other, both)
+        both = supported_together(first.bits, second.bits, (order, order[deals]))
+        return _of_pairs(first, second, both)
 
     shuffled = [
         statistics(
-            generator.permuted(np.tile(np.arange(n), (min(most, shuffles - done), 1)), axis=1)
+            generator.permuted(np.tile(np.arange(n), (min(at_once, shuffles - done), 1)), axis=1)
         )
-        for done in range(0, shuffles, most)
+        for done in range(0, shuffles, at_once)
     ]
     return float(statistics(np.arange(n))), np.concatenate(shuffled)
 
 
-def _of_pairs(one: _Reports, other: _Reports, both: Ints) -> Floats:
+def _of_pairs(first: _Reports, second: _Reports, both: Ints) -> Floats:
     """The statistic from counts of respondents whose reports support choice a and choice b.
 
     ``both`` is one table (k1, k2) or many. It keeps whole numbers as long as it can, so that ties
     stay ties.
     """
-    n = len(one.bits)
-    apart = (n * both - np.outer(one.sums, other.sums)) / n
-    found: Floats = n * ((one.axes.T @ apart @ other.axes) ** 2).sum(axis=(-1, -2))
-    return found
+    n = len(first.bits)
+    apart = (n * both - np.outer(first.sums, second.sums)) / n
+    statistic: Floats = n * ((first.axes.T @ apart @ second.axes) ** 2).sum(axis=(-1, -2))
+    return statistic
 
 
-def _codes(one: _Reports, other: _Reports) -> Ints:
+def _codes(first: _Reports, second: _Reports) -> Ints:
     """The number of the pair of kinds that each respondent sent."""
-    codes: Ints = one.kinds.astype(np.int64) * len(other.counts) + other.kinds
+    codes: Ints = first.kinds.astype(np.int64) * len(second.counts) + second.kinds
     return codes

@@ -45,24 +45,24 @@ IntervalEnds = tuple[Floats, Floats]
 
 
 def within_each_other(intervals: Iterable[IntervalEnds]) -> list[IntervalEnds]:
-    """Intervals of falling confidence, each cut to the one before it.
+    """Returns intervals of falling confidence, each clipped to the one before it.
 
     Intervals of one method lie within each other already, but for reports that no share explains
     at the lower confidence (see ``Interval.missed``). Cutting loses no coverage there: a value
     beyond the wider interval is not compatible with the reports.
     """
-    found: list[IntervalEnds] = []
+    nested: list[IntervalEnds] = []
     for low, high in intervals:
-        if found:
-            low, high = np.clip(low, *found[-1]), np.clip(high, *found[-1])
-        found.append((low, high))
-    return found
+        if nested:
+            low, high = np.clip(low, *nested[-1]), np.clip(high, *nested[-1])
+        nested.append((low, high))
+    return nested
 
 
 def population_interval(
     count: npt.ArrayLike, n: float, p: float, q: float, alpha: float, *, exact: bool = False
 ) -> Interval:
-    """Intervals for shares of the population, if ``count`` of n reports support a choice.
+    """Returns intervals for shares of the population, if ``count`` of n reports support a choice.
 
     The count is exactly Binomial(n, q + (p - q) f), so any binomial interval maps to f. Wilson's,
     widened by ``_half_step``, covers at least 0.927 at a nominal 0.95 for n >= 50 (enumerated for
@@ -108,13 +108,13 @@ def respondents_interval(
         centre = (np.clip(count, 0, n) / n - q) / (p - q)
         middle = centre + scale * tilt / 2
         root = np.sqrt(np.maximum(middle**2 - centre**2 + scale * noise, 0.0))
-        found: Floats = middle + side * root
-        return found
+        root_of_side: Floats = middle + side * root
+        return root_of_side
 
     def ends(count: Floats) -> tuple[Floats, Floats]:
         if exact:
-            found = [_exact(int(c), n, p, q, alpha) for c in np.ravel(count)]
-            low, high = np.reshape(found, (*np.shape(count), 2)).T
+            exact_ends = [_exact(int(c), n, p, q, alpha) for c in np.ravel(count)]
+            low, high = np.reshape(exact_ends, (*np.shape(count), 2)).T
             return low.T, high.T
         own = np.clip((count / n - q) / (p - q), 0, 1)
         half = _half_step(n * (own * p * (1 - p) + (1 - own) * q * (1 - q)))
@@ -170,7 +170,7 @@ _NORMAL = NormalDist()
 def scores_interval(
     mean: float, n: int, score: Floats, own: Floats, others: Floats, alpha: float
 ) -> Interval:
-    """A guaranteed interval for a share of the population, from scores of any values.
+    """Returns a guaranteed interval for a share of the population, from scores of any values.
 
     ``mean`` is that of the ``score`` (outputs,) of n reports. ``own`` (outputs,) is the law of a
     report from the answer, ``others`` (k - 1, outputs) the laws from all other answers, in an

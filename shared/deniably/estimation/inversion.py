@@ -83,11 +83,11 @@ class Uncertain:
     error: float
 
     def margin(self, confidence: float) -> Margin:
-        """The score interval (see ``margin``)."""
-        found = margin(
+        """Returns the score interval around the estimate (see ``margin``)."""
+        interval = margin(
             self.estimate, self.variance, self.variance_at, self.step, self.ends, confidence
         )
-        return replace(found, standard_error=self.error)
+        return replace(interval, standard_error=self.error)
 
     def deviate(self, value: float) -> float:
         """How many standard deviations the estimate lies above ``value``, less the half step.
@@ -103,7 +103,7 @@ class Uncertain:
 
 
 def scores(channel: npt.ArrayLike, target: npt.ArrayLike, reference: npt.ArrayLike = 1) -> Floats:
-    """The scores v, shape (outputs,), with channel @ v = target and the smallest variance.
+    """Returns the scores v, shape (outputs,), with channel @ v = target and the smallest variance.
 
     The variance is that for answers in proportion to ``reference``, shape (inputs,) and positive,
     by default uniform: v = D^-1 Q' (Q D^-1 Q')^-1 t, where D holds the probabilities of the outputs
@@ -114,10 +114,10 @@ def scores(channel: npt.ArrayLike, target: npt.ArrayLike, reference: npt.ArrayLi
 
     Raises ValueError if no such scores exist: the outputs do not tell the inputs apart.
     """
-    found, exact = _solve(np.asarray(channel, float), np.asarray(target, float), reference)
+    solution, exact = _solve(np.asarray(channel, float), np.asarray(target, float), reference)
     if not exact.all():
         raise ValueError("no unbiased estimate exists: the reports do not tell the answers apart")
-    return found
+    return solution
 
 
 def linear(
@@ -162,19 +162,19 @@ def linear_each(
 _Pair = tuple["Uncertain", "Uncertain"]
 
 
-def as_mean(n: int, found: tuple[Uncertain, Uncertain], confidence: float) -> Mean:
+def as_mean(n: int, pair: tuple[Uncertain, Uncertain], confidence: float) -> Mean:
     """Puts the two uncertain means of n reports, for population and sample, into a ``Mean``."""
-    return _as_mean(n, found[0].estimate, lambda: found, confidence)
+    return _as_mean(n, pair[0].estimate, lambda: pair, confidence)
 
 
-def _as_mean(n: int, estimate: float, found: Callable[[], _Pair], confidence: float) -> Mean:
+def _as_mean(n: int, estimate: float, pair: Callable[[], _Pair], confidence: float) -> Mean:
     """A mean whose uncertainty is worked out when a margin is asked for."""
     return Mean(
         n,
         confidence,
         estimate,
-        lambda confidence: found()[0].margin(confidence),
-        lambda confidence: found()[1].margin(confidence),
+        lambda confidence: pair()[0].margin(confidence),
+        lambda confidence: pair()[1].margin(confidence),
     )
 
 
@@ -224,8 +224,8 @@ class _Scored:
 
     @cached_property
     def means(self) -> Floats:
-        found: Floats = self.scores @ self.counts / self.n
-        return found
+        means: Floats = self.scores @ self.counts / self.n
+        return means
 
     @cached_property
     def possible(self) -> _Scored:
@@ -278,7 +278,7 @@ def margin(
     ends: tuple[float, float],
     confidence: float,
 ) -> Margin:
-    """The score interval around a ``mean`` that moves in steps of at least ``step``.
+    """Returns the score interval around a ``mean`` that moves in steps of at least ``step``.
 
     All mu with |mean - mu| <= h + z sqrt(variance_at(mu)). If the standard deviation is below a
     step, h is half a step (Yates 1934); beyond that it falls with the variance. It matters where
@@ -336,8 +336,8 @@ def _last_accepted(
         after = np.minimum(last + 1, len(points) - 1)
         inner, inside = points[last, _ENDS], values[last, _ENDS]
         outer, outside = points[after, _ENDS], values[after, _ENDS]
-    found: list[float] = inner.tolist()
-    return found
+    accepted: list[float] = inner.tolist()
+    return accepted
 
 
 _ENDS = np.arange(2)
@@ -350,7 +350,7 @@ _ROUNDS = 60
 
 
 def half_step(step: float, variance: float) -> float:
-    """A correction for continuity, in the unit of ``step``.
+    """Returns the correction for continuity, in the unit of ``step``.
 
     It is half a step if the standard deviation is below a step; beyond that it falls.
     """
@@ -358,7 +358,7 @@ def half_step(step: float, variance: float) -> float:
 
 
 def is_share(values: Floats) -> bool:
-    """Whether all values are 0 or 1, but for rounding."""
+    """Returns whether all values are 0 or 1, but for rounding."""
     return bool((np.abs(values * (1 - values)) <= _ROUNDING).all())
 
 
@@ -366,7 +366,7 @@ _ROUNDING = 1e-8
 
 
 def least_step(values: Floats) -> float:
-    """The smallest gap between two different values, 0 where all are the same."""
+    """Returns the smallest gap between two different values, 0 where all are the same."""
     gaps = np.diff(np.sort(values))
     apart = gaps[gaps > 1e-9 * np.ptp(values)]
     return float(apart.min()) if len(apart) else 0.0
@@ -375,7 +375,8 @@ def least_step(values: Floats) -> float:
 def tilted(
     weights: npt.ArrayLike, position: npt.ArrayLike, values: npt.ArrayLike
 ) -> Callable[[npt.ArrayLike, int], Floats]:
-    """(mu, kind) -> the mean of ``values[kind]`` under the likeliest law whose mean is mu.
+    """Returns a function (mu, kind): the mean of ``values[kind]`` under the likeliest law of mean
+    mu.
 
     ``values`` has shape (kinds, points). The law is on points at ``position`` that were seen with
     ``weights``: empirical likelihood (Owen 1988, Biometrika 75:237). P is in proportion to weights
@@ -408,7 +409,8 @@ _RESTS = (1 - 1 / (1 + np.exp(np.linspace(14, -14, 141))))[:, None]
 
 
 def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.ArrayLike], Floats]:
-    """(mu, estimate) -> the estimate, clipped to what mixtures of (target, values) allow at mu.
+    """Returns a function (mu, estimate): the estimate, clipped to what mixtures of (target, values)
+    allow at mu.
 
     ``values`` are what each answer contributes. An average over answers with mean mu lies between
     the lower and the upper hull of the points there.
@@ -436,9 +438,9 @@ def _solve(
     if not (weights > 0).all():
         raise ValueError("the reference distribution gives every answer a positive probability")
     inverse = _inverse(channel.shape, channel.tobytes(), weights.tobytes())
-    found: Floats = target @ inverse.T
+    solution: Floats = target @ inverse.T
     size = 1 + np.abs(target).max(axis=-1)
-    return found, np.abs(found @ channel.T - target).max(axis=-1) <= 1e-8 * size
+    return solution, np.abs(solution @ channel.T - target).max(axis=-1) <= 1e-8 * size
 
 
 @lru_cache(maxsize=4)  # a distribution solves for every bucket through the same channel
@@ -448,8 +450,8 @@ def _inverse(shape: tuple[int, int], channel: bytes, weights: bytes) -> Floats:
     likely = np.sqrt(weight / weight.sum() @ q)
     root = np.divide(1, likely, out=np.zeros_like(likely), where=likely > 0)
     inverse = cast(Floats, np.linalg.pinv(q * root))  # numpy's stub leaves it untyped
-    found: Floats = root[:, None] * inverse
-    return found
+    inverse_scores: Floats = root[:, None] * inverse
+    return inverse_scores
 
 
 def _hull(x: Floats, y: Floats, side: int) -> tuple[Floats, Floats]:

@@ -114,8 +114,8 @@ class _Seen:
 
     def likely(self, shares: Floats) -> Floats:
         """(Qf)_y: how likely each output is, from which all others follow."""
-        found: Floats = shares @ self.columns
-        return found
+        likely: Floats = shares @ self.columns
+        return likely
 
     def gradient(self, likely: Floats) -> Floats:
         """sum_y c_y/n Q(y|x)/(Qf)_y: at most 1 everywhere at the maximum, 1 where shares are."""

@@ -72,17 +72,17 @@ def between_ratios(first: Ratio, second: Ratio) -> Difference:
     """
     (low, high), (start, end) = first.ends, second.ends
     grids = np.linspace(low, high, _MEANS), np.linspace(start, end, _MEANS)
-    one, other = (
+    left, right = (
         np.array([ratio.deviate(mu) for mu in grid.tolist()])
         for ratio, grid in zip((first, second), grids, strict=True)
     )
 
     def p_value_at(difference: float) -> float:
         # Between two points of either grid the sum of squares is a parabola: try them all closely.
-        least, most = max(low - difference, start), min(high - difference, end)
-        mu = np.linspace(least, max(least, most), _TRIED)
+        lowest, highest = max(low - difference, start), min(high - difference, end)
+        mu = np.linspace(lowest, max(lowest, highest), _TRIED)
         square = (
-            np.interp(mu + difference, grids[0], one) ** 2 + np.interp(mu, grids[1], other) ** 2
+            np.interp(mu + difference, grids[0], left) ** 2 + np.interp(mu, grids[1], right) ** 2
         )
         return two_sided(float(np.sqrt(square.min())))
 
@@ -102,5 +102,5 @@ def _error(ratio: Ratio) -> float:
 
 
 def two_sided(deviate: float) -> float:
-    """The two-sided p-value of a normal deviate."""
+    """Returns the two-sided p-value of a normal deviate."""
     return 2 * NormalDist().cdf(-abs(deviate))

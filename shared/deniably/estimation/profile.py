@@ -25,7 +25,7 @@ _NOBODY = 1e-300
 def quantile_intervals(
     counts: npt.ArrayLike, channel: npt.ArrayLike, shares: npt.ArrayLike, cutoff: float
 ) -> list[tuple[int, int]]:
-    """The first and the last bucket in which each share may be reached.
+    """Returns the first and the last bucket in which each share may be reached.
 
     Bucket t is the quantile at q if F(t-1) < q <= F(t). It is left out if F(t) is below q or F(t-1)
     above it for certain. Certain means: the likeliest distribution with F = q there has a
@@ -69,9 +69,9 @@ def _first(
         tried = np.minimum(tried, np.maximum(high - 1, low)[:, None])
         inside = tried > low[:, None]
         places = np.where(inside, tried, 0)
-        found = holds(places.ravel(), np.repeat(shares, _AT_ONCE)).reshape(tried.shape)
-        high = np.where(inside & found, tried, high[:, None]).min(axis=1)
-        low = np.where(inside & ~found, tried, low[:, None]).max(axis=1)
+        held = holds(places.ravel(), np.repeat(shares, _AT_ONCE)).reshape(tried.shape)
+        high = np.where(inside & held, tried, high[:, None]).min(axis=1)
+        low = np.where(inside & ~held, tried, low[:, None]).max(axis=1)
     return high
 
 
@@ -118,30 +118,30 @@ class _Profile:
 
         def likely(shares: Floats) -> Floats:
             """How likely each output is, from which all others follow."""
-            found: Floats = shares @ self.columns
-            return found
+            by_output: Floats = shares @ self.columns
+            return by_output
 
         def gradient(likely: Floats) -> Floats:
-            found: Floats = (self.counts / likely) @ self.columns.T / self.n
-            return found
+            slope: Floats = (self.counts / likely) @ self.columns.T / self.n
+            return slope
 
         def step(shares: Floats, slope: Floats) -> Floats:
             return split(np.maximum(shares * slope, _NOBODY))
 
         def log_likelihood(likely: Floats) -> Floats:
-            found: Floats = np.log(likely) @ self.counts
-            return found
+            by_share: Floats = np.log(likely) @ self.counts
+            return by_share
 
         def short(slope: Floats) -> Floats:
             """By concavity; q and 1 - q go to where the gradient is largest."""
-            most = q[:, 0] * np.where(low, slope, 0.0).max(axis=1)
-            most = most + rest[:, 0] * np.where(low, 0.0, slope).max(axis=1)
-            gap: Floats = self.n * np.maximum(most - 1, 0.0)
+            largest = q[:, 0] * np.where(low, slope, 0.0).max(axis=1)
+            largest = largest + rest[:, 0] * np.where(low, 0.0, slope).max(axis=1)
+            gap: Floats = self.n * np.maximum(largest - 1, 0.0)
             return gap
 
         shares = split(np.tile(self._start, (len(q), 1)))
         of_shares = likely(shares)
-        found, slope = log_likelihood(of_shares), gradient(of_shares)
+        value, slope = log_likelihood(of_shares), gradient(of_shares)
         for _ in range(_MOST_STEPS):
             once = step(shares, slope)
             twice = step(once, gradient(likely(once)))
@@ -157,7 +157,7 @@ class _Profile:
             better = (leapt >= plain)[:, None]
             shares = np.where(better, leap, twice)
             slope = gradient(np.where(better, of_leap, of_twice))
-            found = np.where(better[:, 0], leapt, plain)
-            if ((found >= threshold) | (found + short(slope) < threshold)).all():
+            value = np.where(better[:, 0], leapt, plain)
+            if ((value >= threshold) | (value + short(slope) < threshold)).all():
                 break
-        return found + short(slope) < threshold
+        return value + short(slope) < threshold

@@ -76,12 +76,12 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
         values = np.array(question.values, dtype=np.float64)
         if isinstance(law, Supporting) or question.aim == "distribution":
             return _mean_score(question, tally, confidence)
-        found = _mean_position(law, tally, confidence)
-        return _scaled(found, float(values[1] - values[0]), float(values[0]))
+        position = _mean_position(law, tally, confidence)
+        return _scaled(position, float(values[1] - values[0]), float(values[0]))
     if not isinstance(law, Supporting) and by_position(question):
         line = position_line(question)
-        found = _mean_position(law, tally, confidence)
-        return _widened(_scaled(found, line.step, line.start), line)
+        position = _mean_position(law, tally, confidence)
+        return _widened(_scaled(position, line.step, line.start), line)
     middles = np.array([float(value) for value in bucket_middles(question)])
     if isinstance(law, Supporting):
         return weighted_mean(tally, law, middles, confidence)
@@ -102,15 +102,15 @@ def mean_of_part(
     respondents. So both margins are then those for a population.
     """
     law, part = question.law, question.parts[index]
-    one = tally_of_part(question, index, tally)
-    if not one.n:
+    part_tally = tally_of_part(question, index, tally)
+    if not part_tally.n:
         return None
-    mean = _in_unit(_mean_position(law.parts[index], one, confidence), part.range)
+    mean = _in_unit(_mean_position(law.parts[index], part_tally, confidence), part.range)
     return replace(mean, sample_margin_at=mean.margin_at) if law.sampled_fraction < 1 else mean
 
 
 def by_position(question: Number | Scale) -> bool:
-    """Whether the mean is one of positions that count as numbers on a line.
+    """Returns whether the mean is one of positions that count as numbers on a line.
 
     So are those of an even grid, and buckets under noise without an end: their middles are on a
     line or near it (``position_line``). Scores that undo Gaussian noise exactly would grow without
@@ -125,7 +125,7 @@ def by_position(question: Number | Scale) -> bool:
 
 
 def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
-    """The tally of one of several numbers, from the reports that have it."""
+    """Returns the tally of one of several numbers, from the reports that have it."""
     d = len(question.parts)
     own = {cell // d: count for cell, count in tally.cells().items() if cell % d == index}
     return from_cells(sum(own.values()), own, question.law.parts[index].cell_count)
@@ -134,7 +134,7 @@ def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
 def moments_of_mean(
     question: Number | Scale | VectorOfNumbers, tally: Tally, part: int = 0
 ) -> Moments | None:
-    """The moments of the mean that a test of two groups needs, in the unit of the question.
+    """Returns the moments of the mean that a test of two groups needs, in the unit of the question.
 
     ``part`` selects one of several numbers. None where the mean is a ratio: among people with a
     score. Raises ValueError where there is no report.
@@ -244,7 +244,7 @@ class PositionLine:
 
 
 def position_line(question: Number) -> PositionLine:
-    """What positions count as: numbers of an even grid, or the middles of buckets.
+    """Returns what positions count as: numbers of an even grid, or the middles of buckets.
 
     Buckets of unequal width differ by one number, and their middles are less than one step of the
     grid from a line.
@@ -273,7 +273,7 @@ def _unit(grid: Range) -> tuple[float, float]:
 
 
 def has_score(question: Scale) -> list[bool]:
-    """Which choices are a place on the scale."""
+    """Returns which choices are a place on the scale."""
     return [name not in UNSCORED for name in question.names]
 
 
@@ -299,7 +299,7 @@ def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None
     if high - low >= _USELESS * (ratio.ends[1] - ratio.ends[0]):
         return None
     shown = min(max(ratio.estimate, low), high)
-    errors = [one.error / ratio.having for one in ratio.about(shown)]
+    errors = [score.error / ratio.having for score in ratio.about(shown)]
     whole = Margin(errors[0], low, high, missed)
 
     def margin_at(confidence: float) -> Margin:
@@ -330,11 +330,11 @@ class Ratio:
     about: Callable[[float], tuple[Uncertain, Uncertain]]
 
     def deviate(self, mu: float, whose: int = 0) -> float:
-        """How far the mean lies above ``mu``, in standard deviations."""
+        """Returns how far the mean lies above ``mu``, in standard deviations."""
         return self.about(mu)[whose].deviate(0.0)
 
     def interval(self, whose: int, confidence: float) -> tuple[float, float, bool] | None:
-        """The lowest and the highest mean that no test at ``confidence`` rejects.
+        """Returns the lowest and the highest mean that no test at ``confidence`` rejects.
 
         None if these means are not an interval. If all are rejected, the third value is True and
         the nearest mean counts as the estimate.
@@ -376,9 +376,9 @@ def is_ratio(question: Question) -> TypeGuard[Scale]:
 
 
 def scored_range(question: Scale) -> tuple[float, float]:
-    """The least and the largest score."""
+    """Returns the least and the largest score."""
     on_scale = [
-        value for value, one in zip(question.values, has_score(question), strict=True) if one
+        value for value, scored in zip(question.values, has_score(question), strict=True) if scored
     ]
     return float(min(on_scale)), float(max(on_scale))
 
@@ -421,8 +421,8 @@ def _each_share(question: Scale, tally: Tally) -> Floats:
     if isinstance(law, Supporting):
         return supported_shares(law, seen)
     channel = matrix(law)
-    found: Floats = scores(channel, np.eye(len(question.names))) @ seen
-    return found
+    shares: Floats = scores(channel, np.eye(len(question.names))) @ seen
+    return shares
 
 
 def _total(question: Scale, tally: Tally, weights: Floats) -> tuple[Uncertain, Uncertain]:
@@ -472,9 +472,9 @@ def _normal(
 
 
 def _scaled(mean: Mean, factor: float, start: float) -> Mean:
-    def margin(one: Margin) -> Margin:
-        low, high = start + factor * one.low, start + factor * one.high
-        return Margin(factor * one.standard_error, low, high, one.missed)
+    def margin(scaled: Margin) -> Margin:
+        low, high = start + factor * scaled.low, start + factor * scaled.high
+        return Margin(factor * scaled.standard_error, low, high, scaled.missed)
 
     return Mean(
         mean.n,
@@ -490,12 +490,12 @@ def _widened(mean: Mean, line: PositionLine) -> Mean:
     if not line.off:
         return mean
 
-    def margin(one: Margin) -> Margin:
+    def margin(widened: Margin) -> Margin:
         low, high = (
             min(max(end, line.ends[0]), line.ends[1])
-            for end in (one.low - line.off, one.high + line.off)
+            for end in (widened.low - line.off, widened.high + line.off)
         )
-        return replace(one, low=low, high=high)
+        return replace(widened, low=low, high=high)
 
     def margin_at(confidence: float) -> Margin:
         return margin(mean.margin_at(confidence))

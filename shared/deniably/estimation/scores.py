@@ -37,8 +37,8 @@ class Score:
     @property
     def noise(self) -> Floats:
         """The variance of the score, by the true answer; shape (answers,)."""
-        found: Floats = self.square - self.target**2
-        return found
+        variance: Floats = self.square - self.target**2
+        return variance
 
     @property
     def farthest(self) -> float:
@@ -55,8 +55,8 @@ class Score:
     @property
     def peak(self) -> float:
         """The share, from 0 to 1, at which the variance is largest: the top of a parabola."""
-        none, every = self._curve(0.0), self._curve(1.0)
-        return min(max((every - none + 1) / 2, 0.0), 1.0)
+        nobody, everybody = self._curve(0.0), self._curve(1.0)
+        return min(max((everybody - nobody + 1) / 2, 0.0), 1.0)
 
     @property
     def worst(self) -> float:
@@ -79,7 +79,7 @@ def of_choice(mechanism: HasLaw[Supporting]) -> Score:
 
 
 def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Score:
-    """The score of the mean of ``target``, shape (k,), by default the position from 0 to 1.
+    """Returns the score of the mean of ``target``, shape (k,), by default the position from 0 to 1.
 
     Raises ValueError if reports do not determine the target, or are about several things.
     """
@@ -95,7 +95,7 @@ def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Sc
 
 
 def of_number(mechanism: HasLaw[Law], part: int) -> Score:
-    """The score of the mean of one of several numbers, from 0 to 1."""
+    """Returns the score of the mean of one of several numbers, from 0 to 1."""
     law = mechanism.law
     if not isinstance(law, Several):
         return of_target(law)
@@ -110,7 +110,7 @@ def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
     law = mechanism.law
     if (pairs := law.joint.pairs) is None:
         raise ValueError("how often two choices are named together depends on which they are")
-    p, q, own, others = (float(one) for one in (law.p, law.q, *pairs))
+    p, q, own, others = (float(chance) for chance in (law.p, law.q, *pairs))
     scaled = value / (p - q)
     total, squares = scaled.sum(), (scaled**2).sum()
     mean = q * total + (p - q) * scaled

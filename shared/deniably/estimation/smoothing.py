@@ -17,12 +17,12 @@ from deniably.survey.questions import Number
 
 
 def helps(question: Number, n: int) -> bool:
-    """Whether smoothing may help with n reports: for a square wave, up to ``SMALL``."""
+    """Returns whether smoothing may help with n reports: for a square wave, up to ``SMALL``."""
     law = question.mechanism.law
     return isinstance(law, Finite) and law.evenly and n <= SMALL
 
 
-def smoothed(question: Number, tally: Tally, found: Distribution) -> Distribution:
+def smoothed(question: Number, tally: Tally, distribution: Distribution) -> Distribution:
     """Replaces the shares by those of EM with smoothing (EMS), where that helps.
 
     Quantiles move with the new shares, within the intervals that they had.
@@ -30,8 +30,8 @@ def smoothed(question: Number, tally: Tally, found: Distribution) -> Distributio
     privacy"), 5.5.
     """
     if not helps(question, tally.n):
-        return found
+        return distribution
     shares = density(tally.counts, matrix(question.report_mechanism), smooth=True).shares
-    before = found.quantiles
-    again = placed(shares, [q.share for q in before], [(q.low, q.high) for q in before])
-    return replace(found, shares=shares, quantiles=again)
+    previous = distribution.quantiles
+    quantiles = placed(shares, [q.share for q in previous], [(q.low, q.high) for q in previous])
+    return replace(distribution, shares=shares, quantiles=quantiles)

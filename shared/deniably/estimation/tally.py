@@ -57,13 +57,13 @@ class Tally:
             raise ValueError(f"{what} needs at least one report")
 
     def cells(self) -> dict[int, int]:
-        """The counts of the cells that are not empty."""
+        """Returns the counts of the cells that are not empty."""
         filled = np.flatnonzero(self.counts)
         return {self.start + int(v): self.counts[v].item() for v in filled}
 
 
 def from_cells(n: int, cells: Mapping[int, int], cell_count: int | None) -> Tally:
-    """The tally of n reports from the counts of its cells.
+    """Returns the tally of n reports from the counts of its cells.
 
     ``cell_count`` is None where the cells have no end.
     """
@@ -107,19 +107,19 @@ Values = Sequence[Sequence[list[int] | None]]
 
 
 class Repeated(NamedTuple):
-    """Values, and how many reports have each of them."""
+    """The distinct values of reports, and how many reports have each of them."""
 
     values: Values
     counts: Sequence[int]
 
 
 def support_rows(reports: Sequence[Sequence[int]], cell_count: int) -> npt.NDArray[np.bool_]:
-    """Which cells each report names, shape (n, cell_count)."""
-    found = np.zeros((len(reports), cell_count), dtype=np.bool_)
+    """Returns which cells each report names, shape (n, cell_count)."""
+    named = np.zeros((len(reports), cell_count), dtype=np.bool_)
     rows = np.repeat(np.arange(len(reports)), [len(report) for report in reports])
-    found[rows, np.fromiter(chain.from_iterable(reports), dtype=np.intp)] = True
-    return found
+    named[rows, np.fromiter(chain.from_iterable(reports), dtype=np.intp)] = True
+    return named
 
 
-def _merged(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
-    return {cell: one.get(cell, 0) + other.get(cell, 0) for cell in {*one, *other}}
+def _merged(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int]:
+    return {cell: first.get(cell, 0) + second.get(cell, 0) for cell in {*first, *second}}

@@ -12,12 +12,12 @@ from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, Several, Support
 
 
 def share_variance(mechanism: Pure, share: float) -> float:
-    """n times the variance of an estimated share; sampled options have a larger one."""
+    """Returns n times the variance of an estimated share; sampled options have a larger one."""
     return of_choice(mechanism).at(share)
 
 
 def marginal_variance(mechanism: Pure, groups: int, share: float) -> float:
-    """n times the variance of the share of one of ``groups`` equal groups of choices.
+    """Returns n times the variance of the share of one of ``groups`` equal groups of choices.
 
     That is a marginal of a product.
     """
@@ -41,7 +41,7 @@ def mean_variance(mechanism: HasLaw[Law]) -> float:
 
 
 def worst_variance(mechanism: HasLaw[Finite]) -> float:
-    """n times the largest variance of an unbiased mean, over all values on [-1, 1].
+    """Returns n times the largest variance of an unbiased mean, over all values on [-1, 1].
 
     Between two rows the variance is a concave parabola, so its top is at an end or at its vertex.
     If there are no more positions than rows, only the rows count.
@@ -52,7 +52,7 @@ def worst_variance(mechanism: HasLaw[Finite]) -> float:
 
 
 def at_and_between(mechanism: HasLaw[Finite]) -> tuple[float, float]:
-    """The largest variance at the rows, and between them; neither depends on k."""
+    """Returns the largest variance at the rows, and between them; neither depends on k."""
     law = mechanism.law
     score = position_scores(law) * (2 / (law.k - 1)) - 1
     probabilities = rows(law)

@@ -75,31 +75,32 @@ class WeightedTally:
     @cached_property
     def shares(self) -> Floats:
         """The weighted share of each kind, shape (..., c)."""
-        found: Floats = self.totals.sum(axis=0) / self.weight
-        return found
+        shares: Floats = self.totals.sum(axis=0) / self.weight
+        return shares
 
     @property
     def beside(self) -> WeightedTally:
-        """The tally (h, c) of one figure for many scores, (f, c), beside each other."""
+        """The tally of one figure, with an axis of length 1 that broadcasts over many scores (f,
+        c)."""
         return WeightedTally(self.people, self.totals[:, None], self.squares[:, None])
 
     def mean(self, score: Floats) -> Floats:
-        """The weighted mean of a score, shape (...)."""
-        found: Floats = (self.shares * score).sum(axis=-1)
-        return found
+        """Returns the weighted mean of a score, shape (...)."""
+        mean: Floats = (self.shares * score).sum(axis=-1)
+        return mean
 
     def variance(self, score: Floats) -> Floats:
-        """The linearised variance of the mean of a score, shape (...)."""
+        """Returns the linearised variance of the mean of a score, shape (...)."""
         return self.covariance(score, score)
 
-    def covariance(self, one: Floats, other: Floats) -> Floats:
-        """The linearised covariance of the means of two scores, shape (...)."""
-        first, second = (score - self.mean(score)[..., None] for score in (one, other))
+    def covariance(self, score: Floats, other_score: Floats) -> Floats:
+        """Returns the linearised covariance of the means of two scores, shape (...)."""
+        first, second = (each - self.mean(each)[..., None] for each in (score, other_score))
         together = (self.squares * first * second).sum(axis=-1)
         sums = (self.totals * first).sum(axis=-1) * (self.totals * second).sum(axis=-1)
         stretch = self._many / (self._many - 1)
-        found: Floats = (stretch * (together - sums / self._many)).sum(axis=0) / self.weight**2
-        return found
+        covariance: Floats = (stretch * (together - sums / self._many)).sum(axis=0) / self.weight**2
+        return covariance
 
     def effective(self, score: Floats) -> Floats:
         """How many people without weights would know the mean of a score as well, shape (...).
@@ -113,14 +114,14 @@ class WeightedTally:
         spread = self.variance(score) * (self.n - 1) / self.n
         known = (spread > 1e-12 * alone / self.n) & (alone > _ROUNDING * (score**2).max())
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(known, alone / spread, self.kish)
-        result: Floats = np.clip(found, 1.0, self.kish)
+            people = np.where(known, alone / spread, self.kish)
+        result: Floats = np.clip(people, 1.0, self.kish)
         return result
 
     def counts(self, score: Floats) -> Floats:
-        """The counts of the effective people for the mean of a score, shape (..., c)."""
-        found: Floats = self.effective(score)[..., None] * self.shares
-        return found
+        """Returns the counts of the effective people for the mean of a score, shape (..., c)."""
+        counts: Floats = self.effective(score)[..., None] * self.shares
+        return counts
 
     @cached_property
     def _many(self) -> Floats:
@@ -153,11 +154,11 @@ class Weighing:
         if not self.weights.any():
             raise BadModel("all weights are 0")
         w: Floats = self.weights / self.weights.max()
-        found: Floats = w * (w.sum() / (w @ w))
-        return found
+        people: Floats = w * (w.sum() / (w @ w))
+        return people
 
     def among(self, some: npt.NDArray[np.bool_]) -> Weighing:
-        """The weights of some reports."""
+        """Returns the weights, and the strata, of the reports with these indices."""
         strata = None if self.strata is None else self.strata[some]
         return Weighing(self.weights[some], strata)
 
@@ -181,15 +182,15 @@ class Weighing:
         Supports are 0/1, shapes (n, k1) and (n, k2). The kinds are: both are supported, the first
         alone, the second alone, none.
         """
-        one, other = np.asarray(first), np.asarray(second)
+        bits, others = np.asarray(first), np.asarray(second)
 
         def summed(weights: Floats, some: Ints) -> Floats:
-            both = np.zeros((one.shape[1], other.shape[1]))
-            a, b, total = np.zeros(one.shape[1]), np.zeros(other.shape[1]), 0.0
+            both = np.zeros((bits.shape[1], others.shape[1]))
+            a, b, total = np.zeros(bits.shape[1]), np.zeros(others.shape[1]), 0.0
             for start in range(0, len(some), _BLOCK):
                 block = some[start : start + _BLOCK]
                 w = weights[block]
-                left, right = one[block].astype(np.float64), other[block].astype(np.float64)
+                left, right = bits[block].astype(np.float64), others[block].astype(np.float64)
                 both += (left * w[:, None]).T @ right
                 a, b, total = a + w @ left, b + w @ right, total + float(w.sum())
             return pair_kinds(total, a, b, both)
@@ -200,8 +201,8 @@ class Weighing:
         codes = np.zeros(len(self.weights), np.int64)
         if self.strata is not None:
             codes = np.unique(self.strata, return_inverse=True)[1].astype(np.int64)
-        most = float(self.weights.max(initial=0.0))  # so that no square is beyond floats
-        weights = self.weights / most if most else self.weights
+        largest = float(self.weights.max(initial=0.0))  # so that no square is beyond floats
+        weights = self.weights / largest if largest else self.weights
         people = np.bincount(codes)
         parts = [np.flatnonzero(codes == stratum) for stratum in range(len(people))]
         if not parts:
