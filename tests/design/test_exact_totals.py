@@ -72,7 +72,7 @@ def test_waves_from_memos_give_away_the_memos_and_no_more() -> None:
 def test_of_sampled_questions_those_count_that_give_away_most() -> None:
     weak, strong = (SubsetSelection(2, 1, own, 1) for own in (2, 3))
 
-    found = total_of([weak, strong, weak], asked=1)
+    found = total_of([weak, strong, weak], count=1)
 
     assert found.answers == 1
     assert found.exact == pytest.approx(log(3), rel=1e-5)

@@ -15,7 +15,7 @@ from deniably.survey.questions import Number, Question
 
 
 def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
-    """n times the variance of a share of 30 %, or of a mean on 0 to 1.
+    """Returns n times the variance of a share of 30 %, or of a mean on 0 to 1.
 
     ``kind`` is the type of the question that the mechanism asks, such as "select_one".
     """
@@ -32,14 +32,14 @@ def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
 
     ``alone`` is the mechanism that would ask the published ``question`` without waves.
     """
-    one, kept = alone.law, question.mechanism.law
+    single, kept = alone.law, question.mechanism.law
     if (
         isinstance(question, Number)
         and question.aim == "distribution"
-        and _windows_at(one) == _windows_at(kept) != 0
+        and _windows_at(single) == _windows_at(kept) != 0
     ):
-        return cdf_variance(matrix(kept)) / cdf_variance(matrix(one))
-    return accuracy(kept, question.type) / accuracy(one, question.type)
+        return cdf_variance(matrix(kept)) / cdf_variance(matrix(single))
+    return accuracy(kept, question.type) / accuracy(single, question.type)
 
 
 def _windows_at(law: Law) -> int:

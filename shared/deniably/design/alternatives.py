@@ -37,7 +37,7 @@ class Alternative:
 def alternatives(
     question: Question, n: int, share: float | None = None, reports: float = 1.0
 ) -> list[Alternative]:
-    """All mechanisms that an author can name for the question, at its epsilon.
+    """Returns all mechanisms that an author can name for the question, at its epsilon.
 
     The margins are those of ``deniably.design.planning`` for ``n`` respondents, of whom the
     fraction ``reports`` answers. The question's own mechanism is among them where it has a name.
@@ -45,12 +45,12 @@ def alternatives(
     """
     if isinstance(question.mechanism, Memoised):
         return []
-    found = list(_different(question))
-    if not any(mechanism != question.mechanism for _, mechanism in found):
+    named = list(_different(question))
+    if not any(mechanism != question.mechanism for _, mechanism in named):
         return []
     return [
         Alternative(title, mechanism, _margin(question, mechanism, n, share, reports))
-        for title, mechanism in found
+        for title, mechanism in named
     ]
 
 

@@ -36,7 +36,7 @@ from deniably.survey.questions import (
 
 
 def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
-    """The best mechanism, if the question has the best now; else one of the same name.
+    """Returns the best mechanism, if the question has the best now; else one of the same name.
 
     Biased coins become subset selection: their bias is for repeating an old survey. Raises
     ValueError where no mechanism keeps the privacy.
@@ -47,7 +47,7 @@ def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
 
 
 def task_of(question: Question) -> Task:
-    """The task of a published question: what its mechanism has to estimate."""
+    """Returns the task of a published question: what its mechanism has to estimate."""
     match question:
         case YesNo() | SelectOne():
             return choice_task(len(question.choices))
@@ -76,7 +76,7 @@ def _has_the_best(question: Question, task: Task) -> bool:
 
 
 def promised(claim: Claim) -> Privacy:
-    """The privacy that a published claim promises."""
+    """Returns the privacy that a published claim promises."""
     if isinstance(claim.odds, str):
         return Privacy(odds=Fraction(claim.odds))
     assert isinstance(claim.epsilon, str)

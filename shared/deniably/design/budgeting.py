@@ -42,18 +42,18 @@ class Spending:
 
 
 def part(epsilon: Fraction, parts: int) -> Fraction:
-    """epsilon / parts, rounded down to six decimals. Raises ValueError below 0.01."""
-    found = Fraction(int(epsilon / parts * _PLACES), _PLACES)
-    if found < SMALLEST_EPSILON:
+    """Returns epsilon / parts, rounded down to six decimals. Raises ValueError below 0.01."""
+    each = Fraction(int(epsilon / parts * _PLACES), _PLACES)
+    if each < SMALLEST_EPSILON:
         raise ValueError(
-            f"the budget leaves epsilon {to_decimal_text(found)} to each question; 0.01 is the"
+            f"the budget leaves epsilon {to_decimal_text(each)} to each question; 0.01 is the"
             " least: spend more, ask fewer questions, or write spend: sample"
         )
-    return found
+    return each
 
 
 def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -> Spending:
-    """Everybody answers all ``count`` questions. Raises ValueError as ``part`` does."""
+    """Plans that everybody answers all ``count`` questions. Raises ValueError as ``part`` does."""
     each = part(epsilon, count)
     return Spending(
         each,
@@ -69,7 +69,8 @@ def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -
 def sample(
     epsilon: Fraction, count: int, variance: Callable[[Privacy], float], ask: int | None = None
 ) -> Spending:
-    """Everybody answers ``ask`` questions; by default the number with the least variance.
+    """Plans that everybody answers ``ask`` questions; by default the number with the least
+    variance.
 
     Raises ValueError where not even one question can be asked so.
     """
@@ -77,7 +78,7 @@ def sample(
     for s in range(1, count) if ask is None else [ask]:
         try:
             each = part(epsilon, s)
-            asked = variance(Privacy(epsilon=each))
+            each_variance = variance(Privacy(epsilon=each))
         except ValueError:
             if plans:  # more questions leave even less epsilon to each
                 break
@@ -87,7 +88,7 @@ def sample(
                 each,
                 s,
                 False,
-                asked * count / s,
+                each_variance * count / s,
                 f"Everybody answers {s} of the {count} questions, picked by chance on the device,"
                 f" with epsilon {to_decimal_text(each)} each.",
             )
@@ -98,7 +99,7 @@ def sample(
 
 
 def in_one_report(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
-    """One joint report on questions with ``sizes`` choices; None where they are too many."""
+    """Plans one joint report on questions with ``sizes`` choices; None where they are too many."""
     k = prod(sizes)
     if len(sizes) < 2 or len(sizes) > MOST_PARTS or k > MOST_CHOICES:
         return None
@@ -115,7 +116,7 @@ def in_one_report(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
 
 
 def best(plans: Sequence[Spending]) -> Spending:
-    """The plan with the least variance; its note compares it with the others."""
+    """Returns the plan with the least variance; its note compares it with the others."""
     ranked = sorted(plans, key=lambda plan: plan.variance)
     first = ranked[0]
     others = ", ".join(f"{plan.variance:.3g}/n if {_briefly(plan)}" for plan in ranked[1:])

@@ -112,78 +112,79 @@ def one_symmetric(k: int, privacy: Privacy) -> Unary:
 # --- ticks ------------------------------------------------------------------------------------
 
 
-def most_accurate(found: Sequence[_T]) -> _T:
-    """The mechanism with the least variance of an option's share, at a share of 20 %."""
-    return min(found, key=lambda mechanism: share_variance(mechanism, TYPICAL_SHARE))
+def most_accurate(mechanisms: Sequence[_T]) -> _T:
+    """Returns the mechanism with the least variance of an option's share, at a share of 20 %."""
+    return min(mechanisms, key=lambda mechanism: share_variance(mechanism, TYPICAL_SHARE))
 
 
-def set_responses(k: int, most: int, privacy: Privacy) -> list[SetResponse]:
-    """Every size of a report, until two in a row are worse or weights no longer fit."""
-    found: list[SetResponse] = []
+def set_responses(k: int, maximum: int, privacy: Privacy) -> list[SetResponse]:
+    """Returns every size of a report, until two in a row are worse or weights no longer fit."""
+    responses: list[SetResponse] = []
     for size in range(1, k + 1):
-        one = _set_response(k, most, size, privacy)
-        if one is None:
+        response = _set_response(k, maximum, size, privacy)
+        if response is None:
             break
-        found.append(one)
-        if len(found) > 2 and most_accurate(found[-3:]) is found[-3]:
+        responses.append(response)
+        if len(responses) > 2 and most_accurate(responses[-3:]) is responses[-3]:
             break
-    return found
+    return responses
 
 
-def best_set_response(k: int, most: int, privacy: Privacy) -> SetResponse:
+def best_set_response(k: int, maximum: int, privacy: Privacy) -> SetResponse:
     """The set response of the best size. Raises ValueError where there are too many options."""
-    found = set_responses(k, most, privacy)
-    if not found:
+    responses = set_responses(k, maximum, privacy)
+    if not responses:
         raise ValueError(
-            f"there are too many options for a set response: {k}, of which {most} may be ticked"
+            f"there are too many options for a set response: {k}, of which {maximum} may be ticked"
         )
-    return most_accurate(found)
+    return most_accurate(responses)
 
 
-def best_sampled_ticks(k: int, most: int, privacy: Privacy) -> SampledTicks:
-    """The best number of sampled options; ``most`` is not used, any of them may be ticked."""
-    del most
+def best_sampled_ticks(k: int, maximum: int, privacy: Privacy) -> SampledTicks:
+    """The best number of sampled options; ``maximum`` is not used, any of them may be ticked."""
+    del maximum
     return most_accurate(sampled_ticks(k, privacy))
 
 
-def best_of_ticks(k: int, most: int, privacy: Privacy) -> SetResponse | SampledTicks:
-    """The best set response or sampling of options."""
-    both: list[SetResponse | SampledTicks] = [*set_responses(k, most, privacy)]
+def best_of_ticks(k: int, maximum: int, privacy: Privacy) -> SetResponse | SampledTicks:
+    """Returns the best set response or sampling of options."""
+    both: list[SetResponse | SampledTicks] = [*set_responses(k, maximum, privacy)]
     return most_accurate([*both, *sampled_ticks(k, privacy)])
 
 
-def _set_response(k: int, most: int, size: int, privacy: Privacy) -> SetResponse | None:
+def _set_response(k: int, maximum: int, size: int, privacy: Privacy) -> SetResponse | None:
     """A set response with the finest weights within 2**53; None where none fit."""
     for bits in range(BITS, _FEWEST_BITS - 1, -1):
         own, other = privacy.weights(bits=bits)
         if own <= other:
             break
         try:
-            return SetResponse(k, most, size, own, other)
+            return SetResponse(k, maximum, size, own, other)
         except BadMechanism:
             continue
     return None
 
 
 def sampled_ticks(k: int, privacy: Privacy) -> list[SampledTicks]:
-    """Every number of sampled options, until two in a row are worse."""
-    found: list[SampledTicks] = []
+    """Returns every number of sampled options, until two in a row are worse."""
+    ticks: list[SampledTicks] = []
     for s in range(1, k + 1):
         own, other = privacy.weights(parts=s)
         if own <= other:
             break
-        found.append(SampledTicks(k, s, own, other))
-        if len(found) > 2 and most_accurate(found[-3:]) is found[-3]:
+        ticks.append(SampledTicks(k, s, own, other))
+        if len(ticks) > 2 and most_accurate(ticks[-3:]) is ticks[-3]:
             break
-    return found
+    return ticks
 
 
-def optimised(k: int, most: int, privacy: Privacy) -> Unary:
-    """Optimised unary encoding with exact odds, on sets of up to ``most``, within the promise."""
+def optimised(k: int, maximum: int, privacy: Privacy) -> Unary:
+    """Returns optimised unary encoding (OUE) on sets up to ``maximum``, with exact odds within the
+    promise."""
     other = 1 << BITS
 
     def made(own: int) -> Unary:
-        return Unary(k, most, own + other, 2 * other, 2 * (own + other))
+        return Unary(k, maximum, own + other, 2 * other, 2 * (own + other))
 
     return _largest(made, privacy)
 
@@ -221,7 +222,7 @@ def _scale(distance: int | Fraction, privacy: Privacy, what: str) -> str:
 
 
 def laplace(k: int, privacy: Privacy) -> Laplace:
-    """Laplace noise on one number."""
+    """Returns Laplace noise on one number."""
     return Laplace(k, _scale(k - 1, privacy, "laplace"))
 
 
@@ -231,12 +232,13 @@ def bounded_laplace(k: int, privacy: Privacy, beyond: Beyond = "clamp") -> Bound
 
 
 def beyond_of(mechanism: Mechanism) -> Beyond:
-    """What happens to noise beyond the ends of the range: clamp or resample."""
+    """Returns what the mechanism does with noise beyond the ends of the range: clamp or
+    resample."""
     return mechanism.beyond if isinstance(mechanism, BoundedLaplace) else "clamp"
 
 
 def exponential(k: int, privacy: Privacy) -> BoundedLaplace:
-    """The exponential mechanism on a scale, whose utility is the distance."""
+    """Returns the exponential mechanism on a scale, whose utility is the distance."""
     return _bounded(k, privacy, "exponential", "resample")
 
 
@@ -292,44 +294,44 @@ def laplace_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
 
 def sampled_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
     """The best number of sampled parts: every one is tried, until several in a row are worse."""
-    found: list[tuple[float, Vector]] = []
+    rated: list[tuple[float, Vector]] = []
     for s in range(1, len(sizes) + 1):
         own, other = privacy.weights(parts=s)
         if own <= other:
             break
         designs = {k: _design(k, own, other).mechanism for k in dict.fromkeys(sizes)}
         vector = Vector(s, tuple(designs[k] for k in sizes))
-        found.append((mean_variance(vector), vector))
-        if min(found, key=_variance) not in found[-_PATIENCE - 1 :]:
+        rated.append((mean_variance(vector), vector))
+        if min(rated, key=_variance) not in rated[-_PATIENCE - 1 :]:
             break
-    return min(found, key=_variance)[1]
+    return min(rated, key=_variance)[1]
 
 
-def _variance(found: tuple[float, Vector]) -> float:
-    return found[0]
+def _variance(rated: tuple[float, Vector]) -> float:
+    return rated[0]
 
 
 def is_of_noise(mechanism: Vector) -> bool:
-    """Whether all its numbers are reported, each with noise."""
+    """Returns whether the mechanism reports all its numbers, each with noise."""
     return all(isinstance(part, Laplace) for part in mechanism.parts)
 
 
 def window_for_mean(k: int, privacy: Privacy) -> Window:
-    """The window with the smallest worst-case variance of the mean."""
-    found = best_window(k, *privacy.weights()).mechanism
-    assert isinstance(found, Window)
-    return found
+    """Returns the window with the smallest worst-case variance of the mean."""
+    mechanism = best_window(k, *privacy.weights()).mechanism
+    assert isinstance(mechanism, Window)
+    return mechanism
 
 
 def channel_for_mean(k: int, privacy: Privacy) -> Channel:
-    """The channel with the smallest worst-case variance of the mean."""
-    found = best_channel(k, *privacy.weights()).mechanism
-    assert isinstance(found, Channel)
-    return found
+    """Returns the channel with the smallest worst-case variance of the mean."""
+    mechanism = best_channel(k, *privacy.weights()).mechanism
+    assert isinstance(mechanism, Channel)
+    return mechanism
 
 
 def best_for_a_mean(k: int, privacy: Privacy) -> Window | Channel:
-    """The best window or channel for a mean."""
+    """Returns the best window or channel for a mean."""
     return _design(k, *privacy.weights()).mechanism
 
 
@@ -340,12 +342,12 @@ def _design(k: int, own: int, other: int) -> MeanDesign:
     below epsilon 0.02 it loses, because its solver runs out of digits.
     """
     few = min(k, _ALIKE)
-    found = (best_window if 10 * own < 11 * other else best_for_mean)(few, own, other)
-    return MeanDesign(msgspec.structs.replace(found.mechanism, k=k), found.variance)
+    design = (best_window if 10 * own < 11 * other else best_for_mean)(few, own, other)
+    return MeanDesign(msgspec.structs.replace(design.mechanism, k=k), design.variance)
 
 
 def best_square_wave(k: int, privacy: Privacy) -> Window:
-    """The square wave (Li et al. 2020) for the displayed distribution.
+    """Returns the square wave (Li et al. 2020) for the displayed distribution.
 
     Up to epsilon 2 it is ``narrow_square_wave``. Above, that names so few buckets that the fit
     scatters as the reports do, so the width is at least that of Li et al. (2020, SIGMOD, 5.3),
@@ -360,7 +362,8 @@ def best_square_wave(k: int, privacy: Privacy) -> Window:
 
 
 def informative_width(k: int, window: Window) -> int:
-    """The buckets 2 b k of Li et al. (2020), at the odds of the window, rounded; 0 up to epsilon 2.
+    """Returns the width 2 b k in buckets of Li et al. (2020) at the window's odds, rounded; 0 up to
+    epsilon 2.
 
     b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)).
     """
@@ -372,8 +375,8 @@ def informative_width(k: int, window: Window) -> int:
 
 
 def width_price(mechanism: object) -> float:
-    """How many times as wide as with the narrower window the intervals of shares up to a number
-    are: 1 where ``best_square_wave`` would take no narrower one, and for other mechanisms.
+    """Returns how many times as wide as with the narrower window the intervals of shares up to a
+    number are: 1 where ``best_square_wave`` would take no narrower one, and for other mechanisms.
 
     The root of the mean variance of the unbiased distribution function, evenly spread answers.
     """
@@ -388,7 +391,7 @@ def width_price(mechanism: object) -> float:
 
 
 def narrow_square_wave(k: int, privacy: Privacy) -> Window:
-    """The square wave with the smallest ``cdf_variance``.
+    """Returns the square wave with the smallest ``cdf_variance``.
 
     The best width is proportional to k, so with many buckets only the widths near it are tried.
     """
@@ -403,7 +406,7 @@ def narrow_square_wave(k: int, privacy: Privacy) -> Window:
 
 
 def cdf_variance(channel: Floats) -> float:
-    """The sum over all t of n Var F(t), answers evenly spread over the inputs.
+    """Returns the sum over all t of n Var F(t), answers evenly spread over the inputs.
 
     With D the probabilities of the outputs, the least n Var of t'f is t' (Q D^-1 Q')^-1 t less the
     square of t'f (Gauss-Markov), and F(t) adds up the first shares.

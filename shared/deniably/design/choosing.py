@@ -50,7 +50,8 @@ from deniably.survey.questions import Aim
 
 
 def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OneOf:
-    """For one answer out of k. Subset selection is the best for every k and epsilon.
+    """Returns the mechanism for one answer out of k: subset selection, best for every k and
+    epsilon.
 
     >>> for_choice(10, Privacy(odds=3)).omega
     3
@@ -58,15 +59,16 @@ def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OneOf:
     return ONE_ANSWER[name or "subset_selection"].build(k, privacy)
 
 
-def for_ticks(k: int, most: int, privacy: Privacy, name: str | None = None) -> SomeOf:
-    """For up to ``most`` of k options: the smallest variance at a share of one in five."""
+def for_ticks(k: int, maximum: int, privacy: Privacy, name: str | None = None) -> SomeOf:
+    """Returns the mechanism for up to ``maximum`` of k options with the least variance at a share
+    of 1 in 5."""
     if name:
-        return TICKS[name].build(k, most, privacy)
-    return best_of_ticks(k, most, privacy)
+        return TICKS[name].build(k, maximum, privacy)
+    return best_of_ticks(k, maximum, privacy)
 
 
 def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> OneOf | OfMean:
-    """For one of k ordered choices: for their distribution, or for the mean of their places.
+    """Returns the mechanism for one of k ordered choices: for their distribution or their mean.
 
     Raises ValueError where the mechanism is for numbers alone.
     """
@@ -78,7 +80,7 @@ def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> On
 
 
 def for_mean(k: int, privacy: Privacy, name: str | None = None, beyond: Beyond = "clamp") -> OfMean:
-    """For the mean of a position on a grid of k: the smallest worst-case variance."""
+    """Returns the mechanism for a mean on a grid of k with the smallest worst-case variance."""
     if name == "bounded_laplace":
         return bounded_laplace(k, privacy, beyond)
     return MEAN[name].build(k, privacy) if name else best_for_a_mean(k, privacy)
@@ -87,7 +89,7 @@ def for_mean(k: int, privacy: Privacy, name: str | None = None, beyond: Beyond =
 def for_distribution(
     k: int, privacy: Privacy, name: str | None = None, beyond: Beyond = "clamp"
 ) -> OfDistribution:
-    """For the distribution over k ordered buckets: the best square wave.
+    """Returns the mechanism for a distribution over k ordered buckets: the best square wave.
 
     Up to epsilon 2 its width minimises the summed variance of the unbiased distribution function
     with evenly spread answers; above, it is the wider one of Li et al. (2020), for the displayed
@@ -103,23 +105,24 @@ def for_distribution(
 
 
 def for_vector(sizes: Sequence[int], privacy: Privacy, name: str | None = None) -> OfVector:
-    """For the means of several numbers: the smallest mean of their worst-case variances.
+    """Returns the mechanism for means of several numbers with the least mean of worst-case
+    variances.
 
     Gaussian noise takes part where a delta is given; it needs grids of one size.
     """
     if name:
         return VECTOR[name].build(sizes, privacy)
-    found: list[OfVector] = []
+    mechanisms: list[OfVector] = []
     if privacy.delta is not None:
-        found.append(gaussian_vector(sizes, privacy, ", or leave delta out"))
+        mechanisms.append(gaussian_vector(sizes, privacy, ", or leave delta out"))
     if privacy.epsilon is not None:
-        found.append(laplace_vector(sizes, privacy))
-    found.append(sampled_vector(sizes, privacy))
-    return min(found, key=mean_variance)
+        mechanisms.append(laplace_vector(sizes, privacy))
+    mechanisms.append(sampled_vector(sizes, privacy))
+    return min(mechanisms, key=mean_variance)
 
 
 def for_joint(kind: str, k: int, privacy: Privacy, name: str | None = None) -> OneOf:
-    """One of the k areas of a map, or combinations of a product.
+    """Returns the mechanism for one of the k areas of a map, or combinations of a product.
 
     Raises ValueError for any mechanism but subset selection.
     """
@@ -149,14 +152,14 @@ class Named(Generic[P, M_co]):
     title: str | Callable[[Any], str] = ""
 
     def titled(self, name: str, mechanism: Mechanism) -> str:
-        """What people call the ``mechanism`` that it built under this ``name``."""
+        """Returns the name that people use for a ``mechanism`` built under this ``name``."""
         if callable(self.title):
             return self.title(mechanism)
         return self.title or name.replace("_", " ")
 
     @property
     def made(self) -> type[Mechanism]:
-        """The class of what is built."""
+        """The class of the mechanisms that ``build`` returns."""
         made: type[Mechanism] = get_type_hints(self.build)["return"]
         return made
 
@@ -199,12 +202,12 @@ def _parts_a_person(vector: Any) -> str:
 ONE_ANSWER: Names[[int, Privacy], OneOf] = Names(
     "{} is no mechanism for one answer; allowed are {}",
     {
-        "subset_selection": Named(best_subset, is_it=lambda one: one.omega > 1),
+        "subset_selection": Named(best_subset, is_it=lambda made: made.omega > 1),
         "k_ary": Named(k_ary, title="k-ary response"),
         "grr": Named(k_ary, listed=""),
         "warner": Named(warner, title="Warner's coins"),
         "oue": Named(
-            one_optimised, is_it=lambda one: one.own + one.other != one.total, title="OUE"
+            one_optimised, is_it=lambda made: made.own + made.other != made.total, title="OUE"
         ),
         "rappor": Named(one_symmetric, title="RAPPOR"),
     },
@@ -278,7 +281,7 @@ NAMES = tuple(dict.fromkeys(chain(*_OF_ONE, VECTOR)))
 
 
 def made_by(name: str) -> set[type[Mechanism]]:
-    """The classes of the mechanisms with this name, vectors excepted."""
+    """Returns the classes of the mechanisms with this name, vectors excepted."""
     return {names[name].made for names in _OF_ONE if name in names}
 
 
@@ -295,32 +298,33 @@ class Task:
 
 
 def choice_task(k: int) -> Task:
-    """One answer out of k."""
+    """Returns the task of estimating the shares of one answer out of k."""
     return Task(ONE_ANSWER, partial(for_choice, k))
 
 
-def ticks_task(k: int, most: int) -> Task:
-    """Up to ``most`` of k options."""
-    return Task(TICKS, partial(for_ticks, k, most))
+def ticks_task(k: int, maximum: int) -> Task:
+    """Returns the task of estimating the shares of up to ``maximum`` of k options."""
+    return Task(TICKS, partial(for_ticks, k, maximum))
 
 
 def scale_task(k: int, aim: Aim) -> Task:
-    """One of k choices in their order."""
+    """Returns the task of one of k ordered choices."""
     return Task(SCALE_MEAN if aim == "mean" else SCALE, partial(for_scale, k, aim))
 
 
 def number_task(k: int, aim: Aim, beyond: Beyond = "clamp") -> Task:
-    """A position on a grid of k: their mean, or their distribution over as many buckets."""
+    """Returns the task of a position on a grid of k: the mean, or the distribution over k
+    buckets."""
     if aim == "mean":
         return Task(MEAN, partial(for_mean, k, beyond=beyond))
     return Task(DISTRIBUTION, partial(for_distribution, k, beyond=beyond))
 
 
 def vector_task(sizes: Sequence[int]) -> Task:
-    """The means of several numbers."""
+    """Returns the task of estimating the means of several numbers."""
     return Task(VECTOR, partial(for_vector, sizes))
 
 
 def joint_task(kind: str, k: int) -> Task:
-    """One of the k areas of a map, or combinations of a product."""
+    """Returns the task of one of the k areas of a map, or combinations of a product."""
     return Task(JOINT, partial(for_joint, kind, k))

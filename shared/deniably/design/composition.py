@@ -33,7 +33,7 @@ _COARSEST = 20
 
 
 def basic_composition(charges: Iterable[float | Fraction]) -> float:
-    """The sum of epsilons (sequential composition), of deltas or of rhos, rounded up.
+    """Returns the sum of epsilons (sequential composition), of deltas or of rhos, rounded up.
 
     For epsilons the sum is attained where all answers differ; no better "parallel" rule exists for
     questions to one person. Source: Dwork and Roth 2014, theorem 3.16.
@@ -51,7 +51,7 @@ def basic_composition(charges: Iterable[float | Fraction]) -> float:
 
 
 def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
-    """The smallest delta for which k answers of ``epsilon`` each keep (whole, delta).
+    """Returns the smallest delta for which k answers of ``epsilon`` each keep (whole, delta).
 
     The worst randomiser is binary: its loss is +epsilon with probability 1/(1 + e^-epsilon), else
     -epsilon. With j of k positive, delta is the mean of (1 - e^{whole - (2j - k) epsilon})_+.
@@ -165,7 +165,7 @@ class AnswerPair:
 
 
 def composed_delta(pairs: Sequence[AnswerPair], whole: float) -> float:
-    """A delta for which answers to different questions together keep (whole, delta).
+    """Returns a delta for which answers to different questions together keep (whole, delta).
 
     The exact laws of the privacy losses, convolved; before, every epsilon is rounded up to a
     grid of 1/500 of their mean, or of 1/20 for 10,000 answers, which is on the safe side. Exact for
@@ -178,7 +178,7 @@ def composed_delta(pairs: Sequence[AnswerPair], whole: float) -> float:
 
 
 def composed_epsilon(pairs: Sequence[AnswerPair], delta: float) -> float:
-    """The smallest epsilon that all the answers keep together with ``delta``; see above."""
+    """Returns the smallest epsilon that all the answers keep together with ``delta``; see above."""
     everything = basic_composition(pair.epsilon for pair in pairs)
     losses, weights = _law(pairs)
     if not _check_delta(delta):
@@ -216,7 +216,8 @@ def _profile(losses: Floats, weights: Floats, whole: float) -> float:
 
 
 def binomial_window(n: int, share: float, deviations: int = 40) -> tuple[int, Floats]:
-    """The binomial (n, share) law: the first count and the probabilities from there on.
+    """Returns the law of a binomial (n, share): its first likely count and the probabilities from
+    there.
 
     Leaves out only counts less probable than 1e-290, or, within 10 ``deviations``, 1e-20. Each
     probability is the one before times a ratio, outwards from the mode, and their sum is 1: the
@@ -250,7 +251,7 @@ def rho_of_pure(epsilon: float) -> float:
 
 
 def rho_of_gaussian(sensitivity: float, sigma: float) -> float:
-    """The rho of Gaussian noise, discrete or not: Delta^2 / (2 sigma^2).
+    """Returns the rho of Gaussian noise, discrete or not: Delta^2 / (2 sigma^2).
 
     Source: Bun and Steinke 2016, proposition 1.6; Canonne, Kamath and Steinke 2020, theorem 4.
     Raises ValueError unless both numbers are above 0.
@@ -261,7 +262,7 @@ def rho_of_gaussian(sensitivity: float, sigma: float) -> float:
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
-    """A delta for which rho-zCDP keeps (epsilon, delta).
+    """Returns a delta for which rho-zCDP keeps (epsilon, delta).
 
     The minimum over alpha > 1 of e^{(alpha-1)(alpha rho - epsilon)} (1 - 1/alpha)^alpha /
     (alpha - 1); any alpha gives a true bound. Source: Canonne, Kamath and Steinke 2020
@@ -282,7 +283,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The smallest epsilon that rho-zCDP keeps with ``delta > 0``; see ``zcdp_delta``.
+    """Returns the smallest epsilon that rho-zCDP keeps with ``delta > 0``; see ``zcdp_delta``.
 
     Raises ValueError where delta is not between 0 and 1.
     """
@@ -296,7 +297,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """The largest rho whose zCDP keeps (epsilon, delta), rounded down; see ``zcdp_delta``.
+    """Returns the largest rho whose zCDP keeps (epsilon, delta), rounded down; see ``zcdp_delta``.
 
     Raises ValueError where delta is not between 0 and 1.
     """

@@ -64,7 +64,7 @@ class CountsAlone:
 
 
 def chance_left(n: int) -> Fraction:
-    """The delta at which counts of ``n`` reports are judged."""
+    """Returns the delta at which counts of ``n`` reports are judged."""
     return min(DELTA, Fraction(1, 10 ** len(str(_FAR * n - 1))))
 
 
@@ -73,8 +73,8 @@ def _chance(delta: Fraction) -> str:
 
 
 def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | None:
-    """What the counts of ``n`` reports to a question keep; None where that is hardly better than
-    one report.
+    """Returns what the counts of ``n`` reports to a question keep; None where that is hardly better
+    than one report.
 
     Also None for Gaussian noise, for which it is not proved here, and where results are shown while
     the survey is open: a reader who notes them each time can subtract, and sees a few at a time;
@@ -95,13 +95,13 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
 
 
 def counts_notes(survey: Survey, n: int) -> list[str]:
-    """What the counts of ``n`` people's reports keep, in a sentence for each question; one sentence
-    where that is nothing more than each report keeps."""
+    """Returns what the counts of ``n`` people's reports keep, in a sentence for each question; one
+    sentence where that is nothing more than each report keeps."""
     reports = n * survey.asked // len(survey.questions)
-    found = [(one.name, counts_alone(survey, one, reports)) for one in survey.questions]
-    told = [f"{name}: {one.sentence}" for name, one in found if one is not None]
-    if told:
-        return told
+    named = [(each.name, counts_alone(survey, each, reports)) for each in survey.questions]
+    sentences = [f"{name}: {release.sentence}" for name, release in named if release is not None]
+    if sentences:
+        return sentences
     if survey.results.while_open:
         return [
             "Results are shown while the survey is open. A reader who notes them can subtract, and"
@@ -126,7 +126,7 @@ def _amplified(n: int, epsilon0: float, *, of_two: bool) -> tuple[float, bool]:
 
 
 def two_digits_up(value: float) -> str:
-    """A number above 0 with two significant digits, rounded up.
+    """Returns a number above 0 with two significant digits, rounded up.
 
     >>> two_digits_up(0.08381), two_digits_up(1.2)
     ('0.084', '1.2')

@@ -33,20 +33,20 @@ class Curve(Table):
 
 
 def curve_of(goal: Goal, margin: float, confidence: float = 0.95) -> list[Plan]:
-    """The plan at each of ``EPSILONS`` at which some number of people is enough.
+    """Returns the plan at each of ``EPSILONS`` at which some number of people is enough.
 
     Raises ValueError unless the margin is within (0, 1).
     """
-    found = [
+    plans = [
         respondents_for(goal, epsilon, margin, confidence)
         for epsilon in EPSILONS
         if goal.variance(epsilon) < inf
     ]
-    return [plan for plan in found if plan.n <= EVERYBODY]
+    return [plan for plan in plans if plan.n <= EVERYBODY]
 
 
 def survey_goals(survey: Survey, share: float | None = None) -> Iterator[tuple[str, Goal]]:
-    """Each question by its name, with the goal of the figure that needs most respondents.
+    """Yields each question by its name, with the goal of the figure that needs most respondents.
 
     The mechanism is chosen for every epsilon, as if the question had that.
     """
@@ -65,10 +65,10 @@ def _goal(question: Question, share: float | None, reports: float) -> Goal:
 
 
 def curve_table(curves: Sequence[tuple[str, Sequence[Plan]]], margin: float) -> Curve:
-    """The table of some curves by name, with a line for each epsilon."""
+    """Returns the table of some curves by name, with a line for each epsilon."""
     names = [name for name, _ in curves]
     by_epsilon = {
-        epsilon: [next((one for one in plans if one.epsilon == epsilon), None)
+        epsilon: [next((plan for plan in plans if plan.epsilon == epsilon), None)
                   for _, plans in curves]
         for epsilon in EPSILONS
     }  # fmt: skip
@@ -99,12 +99,12 @@ def _cells(name: str, plan: Plan) -> dict[str, Cell]:
 
 
 def _line(epsilon: float, plans: Sequence[Plan | None]) -> list[str]:
-    told = [plan for plan in plans if plan is not None]
+    known = [plan for plan in plans if plan is not None]
     return [
         f"{epsilon:g}",
         odds_text(odds_at(epsilon)),
         str(rate_text(surest(odds_at(epsilon)))),
         *("none" if plan is None else f"{plan.n:,}" for plan in plans),
-        f"{max(plan.direct for plan in told):,}" if told else "",
-        f"{max(plan.curator for plan in told):,}" if told else "",
+        f"{max(plan.direct for plan in known):,}" if known else "",
+        f"{max(plan.curator for plan in known):,}" if known else "",
     ]

@@ -13,7 +13,7 @@ number is this software's own."""
 
 
 def most_delta(n: int) -> Fraction:
-    """1/n**2, and where n is below ``FAR``, 1/(FAR n): above it a delta is warned of.
+    """Returns the largest delta without a warning: 1/n**2, and 1/(FAR n) where n is below ``FAR``.
 
     With 1/n**2, a mechanism that publishes each answer with the probability delta shows anybody's
     with a probability of 1/n at most. Source: Near and Abuah 2021, "Programming Differential
@@ -23,7 +23,7 @@ def most_delta(n: int) -> Fraction:
 
 
 def far_below(n: int) -> Fraction:
-    """The largest power of ten that is not warned of.
+    """Returns the largest power of ten that causes no warning.
 
     >>> far_below(1000), far_below(1001)
     (Fraction(1, 1000000), Fraction(1, 10000000))
@@ -32,7 +32,7 @@ def far_below(n: int) -> Fraction:
 
 
 def delta_warning(delta: Fraction, n: int) -> str:
-    """A sentence where the delta of a person's report is above ``most_delta``; else empty.
+    """Returns a sentence where the delta of a person's report is above ``most_delta``; else empty.
 
     With a delta near 1/n, a mechanism could keep its promise and yet publish the answers of a few
     people. Source: Dwork and Roth 2014, section 2.3, who call such values very dangerous. Gaussian

@@ -49,8 +49,8 @@ class ValueTest:
     true: float
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """The chance that n respondents show the difference: exact up to n = 10^7, where the
-        normal law of a count begins to serve."""
+        """Returns the chance that n respondents show the difference: exact up to n = 10^7, where
+        the normal law of a count begins to serve."""
         if n > _MOST_EXACT:
             return self._normal(n, level)
         low, high = self._kept(n, level)
@@ -96,7 +96,7 @@ class GroupsTest:
     part: float | None = 0.5
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """The chance that n respondents show the difference: a sum over the groups' counts.
+        """Returns the chance that n respondents show the difference: a sum over the groups' counts.
 
         Where more than 20,000 counts are likely (n above some millions), by the normal law of both,
         with the half step.
@@ -116,7 +116,7 @@ class GroupsTest:
         return min(float(_mass(i, n1, a) @ outside), 1.0)
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """The respondents of both groups."""
+        """Returns how many of n respondents are in the first group, and in the second."""
         if self.part is None:
             return n, n
         n1 = min(max(round(n * self.part), 1), n - 1)
@@ -127,8 +127,8 @@ class GroupsTest:
         pool = np.clip((i + j) / (n1 + n2), self.q, self.p)
         beyond = np.abs(i / n1 - j / n2) - 0.5 / min(n1, n2)
         error = np.sqrt(pool * (1 - pool) * (1 / n1 + 1 / n2))
-        found: npt.NDArray[np.bool_] = (beyond > 0) & (beyond > z * error)
-        return found
+        rejected: npt.NDArray[np.bool_] = (beyond > 0) & (beyond > z * error)
+        return rejected
 
     def _kept(self, i: Ints, n1: int, n2: int, z: float) -> tuple[Ints, Ints]:
         """For each i the least and the largest j that are not significant, by bisection.
@@ -159,7 +159,7 @@ class GroupsTest:
 
 
 def least_n(power_at: PowerAt, target: float, near: int, smallest: int = 2) -> int:
-    """The least n with ``power_at(n)`` >= ``target``, and at the next 3 % of n's.
+    """Returns the least n with ``power_at(n)`` >= ``target``, and at the next 3 % of n's.
 
     These are at least 5; beyond n = 20,000, where power hardly goes up and down, the next 30.
     ``near`` is where the search starts. Raises ValueError beyond 10^12.
@@ -175,12 +175,13 @@ def least_n(power_at: PowerAt, target: float, near: int, smallest: int = 2) -> i
 
 
 def window(n: int) -> int:
-    """How many n's after this one must have the power, too."""
+    """Returns for how many further n's the power must hold after n."""
     return _OF_LARGE if n > _LARGE else max(ceil(_WINDOW * n), _LEAST_WINDOW)
 
 
 def floor_of(crossing: int) -> int:
-    """Where to start looking for an n that was bracketed but for the ups and downs of power."""
+    """Returns where to start the search for the least n, since power rises and falls about a
+    crossing."""
     return max(crossing - window(crossing) // 2 - _LEAST_WINDOW, 1)
 
 
@@ -200,8 +201,8 @@ def _crossing(power_at: PowerAt, target: float, near: int, smallest: int) -> int
 
 def _likely(n: int, support: float) -> Ints:
     reach = _REACH * sqrt(n * support * (1 - support)) + 8
-    least, most = max(int(n * support - reach), 0), min(int(n * support + reach) + 1, n)
-    return np.arange(least, most + 1)
+    lowest, highest = max(int(n * support - reach), 0), min(int(n * support + reach) + 1, n)
+    return np.arange(lowest, highest + 1)
 
 
 def _mass(counts: Ints, n: int, support: float) -> Floats:
@@ -213,8 +214,8 @@ def _mass(counts: Ints, n: int, support: float) -> Floats:
         return certain
     log: Any = special.gammaln
     ways = log(n + 1) - log(counts + 1) - log(n - counts + 1)
-    found: Floats = np.exp(ways + counts * np.log(support) + (n - counts) * np.log1p(-support))
-    return found
+    mass: Floats = np.exp(ways + counts * np.log(support) + (n - counts) * np.log1p(-support))
+    return mass
 
 
 def _at_most(counts: npt.ArrayLike, n: int, support: float) -> Floats:
@@ -225,5 +226,5 @@ def _at_most(counts: npt.ArrayLike, n: int, support: float) -> Floats:
     within = np.clip(at, 0, n - 1)
     tail: Any = special.betainc
     inside: Floats = tail(n - within, within + 1, 1 - support)
-    found: Floats = np.where(at < 0, 0.0, np.where(at >= n, 1.0, inside))
-    return found
+    below: Floats = np.where(at < 0, 0.0, np.where(at >= n, 1.0, inside))
+    return below

@@ -49,8 +49,8 @@ class Total:
 
 
 def exact_epsilon(losses: Iterable[Loss], delta: Fraction = DELTA) -> float:
-    """The smallest epsilon that randomisers with these losses always keep, but for ``delta`` and
-    the sum of their own deltas.
+    """Returns the smallest epsilon that randomisers with these losses always keep, but for
+    ``delta`` and the sum of their own deltas.
 
     Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.3; the answers may be adaptive. For
     different epsilons it is an upper bound; see ``composition.composed_epsilon``.
@@ -61,15 +61,15 @@ def exact_epsilon(losses: Iterable[Loss], delta: Fraction = DELTA) -> float:
     return composed_epsilon([AnswerPair(_up(loss)) for loss in each], float(delta))
 
 
-def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], asked: int, times: int = 1) -> Total:
-    """The total of one person who answers ``asked`` of the questions, ``times`` times each.
+def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], count: int, times: int = 1) -> Total:
+    """Returns the total of one person who answers ``count`` of the questions, ``times`` times each.
 
     Of several questions those count that give away most.
     """
     losses = [mechanism.loss for mechanism in mechanisms]
-    some = sorted(losses, reverse=True)[:asked] * times
-    loss = largest(losses * times, asked * times)
-    rhos = sorted(map(rho, mechanisms), reverse=True)[:asked]
+    some = sorted(losses, reverse=True)[:count] * times
+    loss = largest(losses * times, count * times)
+    rhos = sorted(map(rho, mechanisms), reverse=True)[:count]
     return Total(
         len(some),
         loss,
@@ -80,7 +80,7 @@ def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], asked: int, times:
 
 
 def rho(mechanism: Mechanism | Memoised[Any]) -> float:
-    """The zCDP of one answer.
+    """Returns the rho of one answer's zero-concentrated privacy (zCDP).
 
     Only Gaussian noise has a delta. It is on one number or several. One person changes each by
     its whole range at most.
@@ -98,21 +98,21 @@ def _sigma(law: Law) -> float:
 
 
 def exact_totals(survey: Survey) -> Table:
-    """A table with a row for one wave and one for all waves.
+    """Returns a table with a row for one wave and one for all waves.
 
     Each row has ``answers``, and the epsilons ``sum``, ``exact`` and ``zcdp`` with their deltas.
     """
     mechanisms = [question.mechanism for question in survey.questions]
-    found = [(_together(survey), total_of(mechanisms, survey.asked))]
+    totals = [(_together(survey), total_of(mechanisms, survey.asked))]
     if isinstance(survey.waves, Waves):
-        memos = [one.memo if isinstance(one, Memoised) else one for one in mechanisms]
-        found.append(("all waves", total_of(memos, survey.asked, survey.count or 1)))
+        memos = [each.memo if isinstance(each, Memoised) else each for each in mechanisms]
+        totals.append(("all waves", total_of(memos, survey.asked, survey.count or 1)))
     return Table(
         f"{survey.name}: {survey.title}",
-        [_cells(*one) for one in found],
-        [_HEADING, *(_line(*one) for one in found)],
+        [_cells(*row) for row in totals],
+        [_HEADING, *(_line(*row) for row in totals)],
         1,
-        list(_notes([total for _, total in found])),
+        list(_notes([total for _, total in totals])),
     )
 
 
@@ -165,7 +165,8 @@ _WORTH = 0.9
 
 
 def rounded_up(epsilon: float) -> str:
-    """Two decimals, rounded up; what was added for the rounding of floats is not."""
+    """Returns a text with two decimals, rounded up, without the margin added for the rounding of
+    floats."""
     return f"{ceil(epsilon * 100 - 1e-6) / 100:.2f}"
 
 

@@ -42,23 +42,23 @@ class Suggestion:
 
 
 def suggested(question: Point, n: int) -> Suggestion:
-    """The best grid for n reports at the map's odds, no finer than its parts."""
+    """Returns the best grid for n reports at the map's odds, no finer than its parts."""
     own, other = question.report_mechanism.own, question.report_mechanism.other
-    most = min(LARGEST_GRID, *(part.range.positions for part in question.parts))
-    best = best_grid(own, other, n, most)
+    finest = min(LARGEST_GRID, *(part.range.positions for part in question.parts))
+    best = best_grid(own, other, n, finest)
     times = map_error(own, other, question.grid, n) / map_error(own, other, best, n)
     return Suggestion(n, best, times)
 
 
 @lru_cache(maxsize=256)
-def best_grid(own: int, other: int, n: int, most: int = LARGEST_GRID) -> int:
-    """The grid up to ``most`` with the smallest ``map_error`` at odds ``own / other``."""
-    return min(range(2, most + 1), key=lambda grid: map_error(own, other, grid, n))
+def best_grid(own: int, other: int, n: int, finest: int = LARGEST_GRID) -> int:
+    """Returns the grid up to ``finest`` with the smallest ``map_error`` at odds ``own / other``."""
+    return min(range(2, finest + 1), key=lambda grid: map_error(own, other, grid, n))
 
 
 @lru_cache(maxsize=4096)
 def map_error(own: int, other: int, grid: int, n: int) -> float:
-    """The integrated squared error of the density that a map of n reports shows.
+    """Returns the integrated squared error of the density that a map of n reports shows.
 
     It is relative to the integral of the squared density, and the geometric mean over a town and a
     region.
@@ -153,15 +153,15 @@ def grid_support(question: Point, n: int, answered: float = 1.0) -> str:
 
     The fraction ``answered`` of them is asked.
     """
-    one = suggested(question, max(1, round(n * answered)))
-    said = f"with {n:,} respondents grid: {one.grid} errs least"
-    if one.grid == question.grid:
-        return f"{said}, as here"
-    return f"{said}, and grid: {question.grid} {one.times:.1f} times as much"
+    suggestion = suggested(question, max(1, round(n * answered)))
+    best = f"with {n:,} respondents grid: {suggestion.grid} errs least"
+    if suggestion.grid == question.grid:
+        return f"{best}, as here"
+    return f"{best}, and grid: {question.grid} {suggestion.times:.1f} times as much"
 
 
 def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0) -> str:
-    """A sentence where a map's grid errs clearly more than the best; else empty.
+    """Returns a sentence where a map's grid errs clearly more than the best; else empty.
 
     ``respondents`` are the numbers of people to check; the fraction ``answered`` is asked.
     """
@@ -176,8 +176,8 @@ def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0
 
 
 def even_grid(usual: int, positions: Sequence[int]) -> int:
-    """The finest grid from 3/4 of ``usual`` to it whose areas all hold as many numbers of the
-    sides, which have so many ``positions``; else ``usual``."""
+    """Returns the finest grid from 3/4 of ``usual`` up to it whose areas all hold as many of the
+    ``positions`` of each side; else ``usual``."""
     return max((grid for grid in _even(positions) if 0.75 * usual <= grid <= usual), default=usual)
 
 
@@ -190,15 +190,15 @@ def uneven_note(question: Point) -> str:
     ranges = {part.name: part.range for part in question.parts}
     uneven = [
         name
-        for name, one in ranges.items()
-        if one.positions % grid and one.positions < _MANY * grid
+        for name, values in ranges.items()
+        if values.positions % grid and values.positions < _MANY * grid
     ]
     if not uneven:
         return ""
     few = ranges[uneven[0]].positions // grid
-    counts = [one.positions for one in ranges.values()]
-    near = [one for one in _even(counts) if 0.75 * grid <= one <= grid / 0.75]
-    mends = [f"grid: {one}" for one in near[:1]]
+    counts = [values.positions for values in ranges.values()]
+    near = [grid_size for grid_size in _even(counts) if 0.75 * grid <= grid_size <= grid / 0.75]
+    mends = [f"grid: {grid_size}" for grid_size in near[:1]]
     mends.append(
         " and ".join(
             f"{name} up to {ranges[name].written((ranges[name].positions // grid + 1) * grid - 1)}"
@@ -212,4 +212,4 @@ def uneven_note(question: Point) -> str:
 
 
 def _even(positions: Sequence[int]) -> list[int]:
-    return [grid for grid in range(2, LARGEST_GRID + 1) if not any(one % grid for one in positions)]
+    return [grid for grid in range(2, LARGEST_GRID + 1) if not any(n % grid for n in positions)]

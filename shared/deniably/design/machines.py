@@ -73,22 +73,22 @@ class Machines:
 
     @property
     def reports(self) -> int:
-        """Over all waves."""
+        """The number of reports over all waves."""
         return self.people * self.fieldwork.waves
 
     @property
     def average(self) -> float:
-        """Reports a second."""
+        """The average number of reports a second."""
         return self.people / (self.fieldwork.days * _DAY)
 
     @property
     def peak(self) -> float:
-        """Reports a second at the busiest hour."""
+        """The number of reports a second at the busiest hour."""
         return self.average * self.fieldwork.peak
 
     @property
     def cores(self) -> float:
-        """For proxies and servers at the peak, half of them in use."""
+        """The number of cores for proxies and servers at the peak, half of them in use."""
         costs = self.costs
         read = costs.form if self.fieldwork.form else costs.device
         each = costs.connection.value + read.value + costs.report.value
@@ -96,17 +96,17 @@ class Machines:
 
     @property
     def collectors(self) -> int:
-        """Servers with a database each, and two cores."""
+        """The number of servers, each with a database and two cores."""
         return ceil(max(self.strain.values()))
 
     @property
     def sent(self) -> float:
-        """Gigabytes that are read, over all waves."""
+        """The gigabytes that are read over all waves."""
         return self.reports * self._read((self.fieldwork.waves + 1) / 2) / 1e9
 
     @property
     def line(self) -> float:
-        """Megabits a second that are sent at the peak of the last wave."""
+        """The megabits a second that are sent at the peak of the last wave."""
         return self.peak * self._read(self.fieldwork.waves) * 8 / 1e6
 
     def _read(self, surveys: float) -> float:
@@ -118,33 +118,33 @@ class Machines:
 
     @property
     def database(self) -> float:
-        """Gigabytes of one wave, in all collectors."""
+        """The gigabytes of one wave, in all collectors."""
         return self.people * self.costs.stored.value / 1e9
 
     @property
     def disks(self) -> float:
-        """Gigabytes for a wave: the databases, twice that free for the closing, two backups."""
+        """The gigabytes for a wave: databases, twice that free for the closing, and two backups."""
         return 5 * self.database
 
     @property
     def parquet(self) -> float:
-        """Gigabytes of report sets, over all waves, at most."""
+        """The most gigabytes that the report sets of all waves can take."""
         return self.reports * QUESTIONS * self.costs.parquet.value / 1e9
 
     @property
     def closing(self) -> float:
-        """Seconds until a collector has closed a wave and exported its reports."""
+        """The seconds until a collector has closed a wave and exported its reports."""
         each = self.costs.closing.value + self.costs.export.value
         return self.people / self.collectors * each / 1e6
 
     @property
     def tally(self) -> float:
-        """Seconds in which DuckDB counts a wave on two cores."""
+        """The seconds in which DuckDB counts a wave on two cores."""
         return self.people * QUESTIONS * self.costs.duckdb.value / 1e9 / CORES
 
     @property
     def money(self) -> tuple[float, float, float]:
-        """Dollars for cores, for disks and for what is sent."""
+        """The dollars for cores, for disks and for what is sent."""
         work, prices = self.fieldwork, self.prices
         hours = work.waves * work.days * 24
         months = work.waves * work.days / _MONTH + 1
@@ -154,7 +154,7 @@ class Machines:
 
     @property
     def strain(self) -> dict[str, float]:
-        """How many times what one collector has it would need, if it were alone."""
+        """The needs as multiples of one collector's cores, line and memory, if it were alone."""
         return {
             "cores": self.cores / CORES,
             "line": self.line / LINE / HALF,
@@ -168,7 +168,7 @@ def plan_machines(
     prices: Prices = Prices(),
     costs: UnitCosts = MEASURED,
 ) -> Table:
-    """The machines for each number of ``people``, in a column of its own.
+    """Returns the machines for each number of ``people``, in a column of its own.
 
     Each row has ``people``, ``reports`` over all waves, reports a second on ``average`` and at the
     ``peak``, ``cores``, ``collectors``, gigabytes ``sent``, of a wave in a ``database``, on
@@ -181,11 +181,11 @@ def plan_machines(
     1
     """
     plans = [Machines(n, fieldwork, costs, prices) for n in people]
-    columns = [list(_texts(one).values()) for one in plans]
+    columns = [list(_texts(plan).values()) for plan in plans]
     names = list(_texts(plans[0]))
     return Table(
         f"{fieldwork.name}, three questions",
-        [_cells(one) for one in plans],
+        [_cells(plan) for plan in plans],
         list(zip(names, *columns, strict=True)),
         1,
         [
@@ -245,7 +245,7 @@ def _texts(plan: Machines) -> dict[str, str]:
 
 
 def two_digits(value: float) -> str:
-    """A number with two digits that say something.
+    """Returns the number with two significant digits.
 
     >>> two_digits(1653.4), two_digits(0.01653), two_digits(0)
     ('1,700', '0.017', '0')
@@ -257,7 +257,7 @@ def two_digits(value: float) -> str:
 
 
 def _lasting(seconds: float) -> str:
-    size, unit = next((one for one in _TIMES if seconds >= one[0]), _TIMES[-1])
+    size, unit = next((each for each in _TIMES if seconds >= each[0]), _TIMES[-1])
     return f"{two_digits(seconds / size)} {unit}"
 
 

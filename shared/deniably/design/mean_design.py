@@ -43,7 +43,7 @@ class MeanDesign:
 
 @lru_cache(maxsize=128)
 def best_for_mean(k: int, own: int, other: int) -> MeanDesign:
-    """The more accurate of the best window and the best channel at odds ``own / other``."""
+    """Returns the more accurate of the best window and the best channel at odds ``own / other``."""
     window = best_window(k, own, other)
     try:
         channel = best_channel(k, own, other)
@@ -53,7 +53,7 @@ def best_for_mean(k: int, own: int, other: int) -> MeanDesign:
 
 
 def best_window(k: int, own: int, other: int) -> MeanDesign:
-    """The window (m, w) with the smallest worst variance, for k positions."""
+    """Returns the window (m, w) with the smallest worst variance, for k positions."""
     best: tuple[float, int, int] | None = None
     for m, w, at_rows, between in _windows(own, other):
         variance = at_rows if k <= m - w + 1 else max(at_rows, between)
@@ -141,9 +141,9 @@ def _least_variance(odds: Fraction, r: int) -> float:
 @lru_cache(maxsize=256)
 def _weights(odds: Fraction, r: int, *, between: bool) -> npt.NDArray[np.int64]:
     for margin in _MARGINS:
-        found = _whole(_programme(float(odds) * (1 - margin), r, between=between))
-        if max(Fraction(int(column.max()), int(column.min())) for column in found.T) <= odds:
-            return found
+        channel = _whole(_programme(float(odds) * (1 - margin), r, between=between))
+        if max(Fraction(int(column.max()), int(column.min())) for column in channel.T) <= odds:
+            return channel
     raise ValueError(f"no channel could be rounded within odds of {odds}")
 
 
@@ -197,7 +197,7 @@ def _solved(limit: float, r: int, *, between: bool) -> tuple[Floats, float]:
         ),
         (count + len(variances), worst + 1),
     )
-    found: Any = linprog(
+    solution: Any = linprog(
         (np.arange(worst + 1) == worst).astype(np.float64),
         A_ub=limits,
         b_ub=np.concatenate([np.zeros(count), place[:half] ** 2, inside**2]),
@@ -205,9 +205,9 @@ def _solved(limit: float, r: int, *, between: bool) -> tuple[Floats, float]:
         b_eq=np.stack([np.ones(half), place[:half]], axis=1).ravel(),
         method="highs",
     )
-    if not found.success:
-        raise ValueError(f"no channel was found for odds of {limit:.4g}: {found.message}")
-    x = cast(Floats, found.x)
+    if not solution.success:
+        raise ValueError(f"no channel was found for odds of {limit:.4g}: {solution.message}")
+    x = cast(Floats, solution.x)
     return x[above] + x[least], float(x[worst])
 
 

@@ -80,7 +80,7 @@ def plan_survey(
 def planned(
     rows: Sequence[PlanRow], confidence: float, caption: str = "", more: Sequence[str] = ()
 ) -> Planned:
-    """The table of these plans; ``more`` are notes that come first."""
+    """Returns the table of these plans; ``more`` are notes that come first."""
     notes = [*more, *_notes(rows, confidence)]
     return Planned(caption, list(map(_cells, rows)), _shown(rows), _TEXTS, notes)
 
@@ -123,8 +123,8 @@ def _texts(row: PlanRow) -> tuple[str, ...]:
 
 
 def _notes(rows: Sequence[PlanRow], confidence: float) -> list[str]:
-    asked = [row for row in rows if row.question != TOGETHER]
-    worst = max(asked, key=lambda row: (row.plan.n, row.plan.design_effect)).plan
+    rest = [row for row in rows if row.question != TOGETHER]
+    worst = max(rest, key=lambda row: (row.plan.n, row.plan.design_effect)).plan
     return [
         *(f"{row.question}, {row.figure}: {row.note}" for row in rows if row.note),
         *filter(None, [delta_warning(rows[-1].delta, rows[-1].plan.n)]),
@@ -133,5 +133,5 @@ def _notes(rows: Sequence[PlanRow], confidence: float) -> list[str]:
         f"Margins hold in {100 * confidence:g} of 100 surveys. The same margin would take"
         f" {people(worst.direct)} asked directly, and {worst.curator:,} if a trusted curator"
         " collected true answers and published at the same epsilon: protection costs"
-        f" {'up to ' if len(asked) > 1 else ''}{worst.design_effect:.1f} times the respondents.",
+        f" {'up to ' if len(rest) > 1 else ''}{worst.design_effect:.1f} times the respondents.",
     ]

@@ -70,9 +70,9 @@ class Goal:
 
 
 def share_goal(
-    k: int, share: float | None = None, most: int | None = None, reports: float = 1.0
+    k: int, share: float | None = None, maximum: int | None = None, reports: float = 1.0
 ) -> Goal:
-    """A share of one of k choices, or of k options where up to ``most`` apply.
+    """Returns a share of one of k choices, or of k options where up to ``maximum`` apply.
 
     ``share`` None stands for the worst share. Raises ValueError unless the share is within [0, 1].
     """
@@ -81,7 +81,7 @@ def share_goal(
 
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
-        mechanism = for_choice(k, privacy) if most is None else for_ticks(k, most, privacy)
+        mechanism = for_choice(k, privacy) if maximum is None else for_ticks(k, maximum, privacy)
         score = of_choice(mechanism)
         return score.at(score.peak if share is None else share)
 
@@ -90,7 +90,7 @@ def share_goal(
 
 
 def mean_goal(positions: int, reports: float = 1.0) -> Goal:
-    """A mean on a grid, as a fraction of its range, for the worst spread of answers."""
+    """Returns a mean on a grid, as a fraction of its range, for the worst spread of answers."""
 
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
@@ -115,7 +115,7 @@ def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float
 
 
 def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan:
-    """The margin that n respondents give. Raises ValueError unless n is at least 1."""
+    """Returns the margin that n respondents give. Raises ValueError unless n is at least 1."""
     if n < 1:
         raise ValueError(f"n is {n:,} respondents; give at least 1")
     z = _z(confidence)
@@ -148,7 +148,7 @@ def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> 
 
 
 def direct_respondents(spread: float, margin: float, z: float) -> int:
-    """The number of people who give this margin if they are asked directly."""
+    """Returns the number of people who give this margin if they are asked directly."""
     return max(1, ceil(z * z * spread / (margin * margin) - 1e-9))
 
 
@@ -165,7 +165,7 @@ def curator_respondents(spread: float, epsilon: float, margin: float, z: float) 
 
 
 def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal:
-    """The goal of a question with a given mechanism, whose epsilon is fixed."""
+    """Returns the goal of a question with a given mechanism, whose epsilon is fixed."""
     score = of_choice(mechanism)
     at = score.peak if share is None else share
     spread = 0.25 if share is None else share * (1 - share)
@@ -266,18 +266,18 @@ def _among(
     other figures. People are 0 where another epsilon is planned."""
     if follow_up is None or not isinstance(group, Shares):
         return ""
-    said = "margins are of shares of everybody, of whom those who are not asked are a part"
+    base = "margins are of shares of everybody, of whom those who are not asked are a part"
     if not people:
-        return said
+        return base
     worst = 0.5 if share is None else share
     try:
         margin = expected_margin(follow_up, people, asked, worst, confidence)
     except ValueError:
-        return f"{said}; shares of those who are asked cannot be told"
+        return f"{base}; shares of those who are asked cannot be told"
     of_these = f"of those who are asked, if {100 * asked:g} % of all are (say how many with asked)"
     if 2 * margin >= WIDEST:
-        return f"{said}; {of_these}, {people:,} people are too few to tell a share"
-    return f"{said}; {of_these}, {people:,} people tell a share to within {100 * margin:.1f} points"
+        return f"{base}; {of_these}, {people:,} people are too few to tell a share"
+    return f"{base}; {of_these}, {people:,} people tell a share to within {100 * margin:.1f} points"
 
 
 def _check_asked(asked: float) -> None:
@@ -286,7 +286,7 @@ def _check_asked(asked: float) -> None:
 
 
 def price_of_width(question: Question) -> str:
-    """What the width of a number's window costs, in words; empty where it costs nothing."""
+    """Returns what the width of a number's window costs, in words; empty where it costs nothing."""
     price = width_price(question.report_mechanism)
     if price < _WORTH_SAYING:
         return ""
@@ -298,7 +298,7 @@ def price_of_width(question: Question) -> str:
 
 
 def estimable_groups(question: Question) -> list[Group]:
-    """The groups of figures that the results can show.
+    """Returns the groups of figures that the results can show.
 
     A mechanism with fewer places than buckets cannot estimate the distribution of numbers.
     """
@@ -306,7 +306,7 @@ def estimable_groups(question: Question) -> list[Group]:
 
 
 def combined_plan(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
-    """One plan for all figures: the most respondents, and the widest margin with its price.
+    """Returns one plan for all figures: the most respondents, the widest margin and its price.
 
     Its epsilon is that of a person's whole report: the sum over the questions that are asked.
     """
@@ -325,7 +325,7 @@ def combined_plan(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
 
 
 def variance_at(question: Question, group: Group, share: float | None, epsilon: float) -> float:
-    """The variance if the question had this epsilon; inf where no mechanism fits."""
+    """Returns the variance if the question had this epsilon; inf where no mechanism fits."""
     claim = question.claim
     delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None
     try:

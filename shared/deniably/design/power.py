@@ -48,14 +48,14 @@ class NormalTest:
     alternative: float
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """The chance to see the difference with n respondents."""
+        """Returns the chance that n respondents show the difference."""
         z = NormalDist().inv_cdf(1 - level / 2)
         shift = abs(self.difference) * sqrt(n)
         sides = ((shift - z * self.null), (-shift - z * self.null))
         return sum(NormalDist().cdf(side / self.alternative) for side in sides)
 
     def respondents(self, power: float, level: float = 0.05) -> int:
-        """The fewest respondents for this power. Raises ValueError beyond 10^12."""
+        """Returns the fewest respondents for this power. Raises ValueError beyond 10^12."""
         z, more = NormalDist().inv_cdf(1 - level / 2), NormalDist().inv_cdf(power)
         root = max(z * self.null + more * self.alternative, 0.0) / abs(self.difference)
         if not root**2 < MOST:
@@ -73,8 +73,8 @@ def share_test(
     of: TestOf,
     first: float = 0.5,
 ) -> NormalTest:
-    """A test of a share that is ``share``, or ``share + difference``; ``variance`` is that of one
-    report at a share. Of two groups the ``first`` is this part of the respondents. Raises
+    """Returns a test of a share that is ``share``, or ``share + difference``; ``variance`` is that
+    of one report at a share. Of two groups the ``first`` is this part of the respondents. Raises
     ValueError unless both shares are within 0 and 1."""
     other = share + difference
     if not (0 <= share <= 1 and 0 <= other <= 1):
@@ -88,7 +88,7 @@ def share_test(
 
 
 def mean_test(variance: float, difference: float, of: TestOf, first: float = 0.5) -> NormalTest:
-    """A test of a mean whose reports have the same ``variance`` everywhere."""
+    """Returns a test of a mean whose reports have the same ``variance`` everywhere."""
     groups = 1 / first + 1 / (1 - first)
     sd = sqrt(variance * {"value": 1.0, "groups": groups, "waves": 2.0}[of])
     return NormalTest(difference, sd, sd)
@@ -108,8 +108,8 @@ def slope_test(p: float, q: float, share: float, slope: float) -> NormalTest:
     def sd(b: float) -> float:
         yes = 1 / (1 + np.exp(-(log(share / (1 - share)) + b * points)))
         mean = q + (p - q) * yes
-        told = weights * ((p - q) * yes * (1 - yes)) ** 2 / (mean * (1 - mean))
-        moments = [float((told * points**power).sum()) for power in (0, 1, 2)]
+        information = weights * ((p - q) * yes * (1 - yes)) ** 2 / (mean * (1 - mean))
+        moments = [float((information * points**power).sum()) for power in (0, 1, 2)]
         return sqrt(moments[0] / (moments[0] * moments[2] - moments[1] ** 2))
 
     return NormalTest(slope, sd(0.0), sd(slope))
@@ -149,14 +149,14 @@ def plan_power(
     nothing can be tested.
     """
     _check(difference, power, n, test, level, first)
-    asked = [one for one in survey.questions if question in (None, one.name)]
-    if not asked:
-        names = ", ".join(one.name for one in survey.questions)
+    questions = [each for each in survey.questions if question in (None, each.name)]
+    if not questions:
+        names = ", ".join(each.name for each in survey.questions)
         raise ValueError(f"there is no question {question}; there are {names}")
     part = float(survey.asked / len(survey.questions))
     rows: list[dict[str, str | float | None]] = []
-    for one in asked:
-        for figure, at, planned in _tests(one, difference, test, share, first):
+    for planned_question in questions:
+        for figure, at, planned in _tests(planned_question, difference, test, share, first):
             reports = part * planned.reports
             people = n
             if people is None:
@@ -165,7 +165,7 @@ def plan_power(
             direct = planned.direct(chance, level)
             rows.append(
                 {
-                    "question": one.name,
+                    "question": planned_question.name,
                     "figure": figure,
                     "test": test,
                     "share": at,
@@ -255,7 +255,7 @@ def _tests(
     for group in estimable_groups(question):
         if isinstance(group, SingleMean):
             variance, spread = group.variance(question.report_mechanism), group.spread()
-            noisy, plain = (mean_test(one, difference, test, first) for one in (variance, spread))
+            noisy, plain = (mean_test(v, difference, test, first) for v in (variance, spread))
             yield group.name, None, _Planned(noisy, noisy, plain, plain)
         elif isinstance(group, Shares):
             yield _of_share(question, group, difference, test, share, first)
@@ -308,8 +308,8 @@ def _of_share(
     at = share
     if at is None:  # the two shares around the worst, one half
         at = min(max(0.5 - difference / 2, 0.0), 1.0)
-    near, plain = (share_test(one, at, difference, test, first) for one in (variance, spread))
-    law, single = question.report_mechanism.law, all(len(one.answers) == 1 for one in group.figures)
+    near, plain = (share_test(v, at, difference, test, first) for v in (variance, spread))
+    law, single = question.report_mechanism.law, all(len(f.answers) == 1 for f in group.figures)
     if not (isinstance(law, Supporting) and single):
         return group.name, at, _Planned(near, near, plain, plain)
     fraction = float(law.sampled_fraction)
@@ -352,8 +352,8 @@ def _check(
         raise ValueError(f"first is {first:g}; give the part of the first group, such as 0.3")
     if first != 0.5 and test != "groups":
         raise ValueError(f"first is {first:g}, and only a test of groups has a first group")
-    most = inf if test == "slope" else 1
-    if not 0 < abs(difference) < most:
+    largest = inf if test == "slope" else 1
+    if not 0 < abs(difference) < largest:
         raise ValueError(
             f"difference is {difference:g}; give a slope other than 0, or a difference between 0"
             " and 1: 0.1 is ten points"
@@ -380,9 +380,9 @@ def _notes(
 ) -> list[str]:
     uneven = f"two groups of {100 * first:.3g} and {100 * (1 - first):.3g} %"
     groups = "two halves" if first == 0.5 else uneven
-    said = _SAID[test].format(groups=groups)
+    what = _SAID[test].format(groups=groups)
     notes = [
-        f"The test is whether a figure {said}: two-sided, level {level:g}. Asked directly: so many"
+        f"The test is whether a figure {what}: two-sided, level {level:g}. Asked directly: so many"
         " people would have the same power without protection."
     ]
     methods = {row["method"] for row in rows}

@@ -68,7 +68,8 @@ class Recognition:
 
     @property
     def grave(self) -> bool:
-        """Whether authors must ask for it: from 1 in 10 on, and three times what guessing gives."""
+        """Whether an author must confirm it: from 1 in 10 on, and three times what guessing
+        gives."""
         return self.share >= max(_GRAVE, 3 / self.people)
 
     def agrees(self, stated: int | None) -> bool:
@@ -82,15 +83,15 @@ _NEAR = 0.75
 
 
 def recognition(survey: Survey) -> Recognition:
-    """How many people of this panel can be recognised. The survey is a wave of one."""
+    """Simulates how many people of this panel can be recognised. The survey is a wave of one."""
     assert isinstance(survey.waves, Waves)
     people, waves = survey.waves.smallest_group, survey.waves.number
-    asked = (cast(Asked, question.mechanism) for question in survey.questions)
-    return Recognition(recognised(asked, people, waves), people, waves)
+    mechanisms = (cast(Asked, question.mechanism) for question in survey.questions)
+    return Recognition(recognised(mechanisms, people, waves), people, waves)
 
 
 def recognised(
-    asked: Iterable[Asked],
+    mechanisms: Iterable[Asked],
     people: int,
     waves: int = 2,
     *,
@@ -99,24 +100,24 @@ def recognised(
 ) -> float:
     """The share of ``people`` whose report of the last of ``waves`` is attributed to them rightly.
 
-    ``asked`` holds the mechanism of each question. The attacker knows all earlier reports of
+    ``mechanisms`` holds the mechanism of each question. The attacker knows all earlier reports of
     everybody, and with ``known`` the true answers of everybody too. Then ``waves`` may be 1. The
     share is that of the worst of the ``spreads``; simulated, its standard deviation is some percent
     of it. Ties are broken at random. The same arguments give the same share.
     """
     if people < 2 or waves < 2 - known:
         raise ValueError(f"{people} people and {waves} waves; give at least 2 of each")
-    questions = tuple(asked)
+    questions = tuple(mechanisms)
     return max(_share(questions, people, waves, known, spread) for spread in spreads)
 
 
 @lru_cache(maxsize=1024)
-def _share(asked: Sequence[Asked], people: int, waves: int, known: bool, spread: float) -> float:
+def _share(senders: Sequence[Asked], people: int, waves: int, known: bool, spread: float) -> float:
     coins = np.random.default_rng(20_261_101)
-    width = sum(_sender(mechanism).reports.cells for mechanism in asked)
+    width = sum(_sender(mechanism).reports.cells for mechanism in senders)
     draws = min(_LAST_REPORTS, max(_MOST_DRAWN // (_HISTORIES * width), _FEWEST_LAST_REPORTS))
     ratios = np.zeros((_HISTORIES, draws))
-    for mechanism in asked:
+    for mechanism in senders:
         ratios += _log_ratios(mechanism, waves, known, spread, draws, coins)
     return _right_guesses(ratios, people)
 
@@ -316,12 +317,12 @@ def _ticks(mechanism: Asked, once: SetResponse) -> _Ticks:
     return _Ticks(np.eye(len(ticked)), reports, ticked)
 
 
-def _sets_of_ticks(k: int, most: int) -> _Whole:
-    """All answers with ``most`` ticks, or some, where there are very many."""
-    if comb(k, most) <= _MOST_SETS:
-        return np.array(list(combinations(range(k), most)), dtype=np.int64)
-    coins = np.random.default_rng(k * 1024 + most)
-    return np.sort(np.argsort(coins.random((_MOST_SETS, k)), axis=1)[:, :most], axis=1)
+def _sets_of_ticks(k: int, ticks: int) -> _Whole:
+    """All answers with ``ticks`` ticks, or some, where there are very many."""
+    if comb(k, ticks) <= _MOST_SETS:
+        return np.array(list(combinations(range(k), ticks)), dtype=np.int64)
+    coins = np.random.default_rng(k * 1024 + ticks)
+    return np.sort(np.argsort(coins.random((_MOST_SETS, k)), axis=1)[:, :ticks], axis=1)
 
 
 def _one_choice(law: Supporting) -> _Sets:
@@ -337,9 +338,9 @@ def _two_levels(mechanism: Memoised[Any], k: int) -> Floats:
     return cast(Floats, states / states.sum(axis=1, keepdims=True))
 
 
-def _sent_rows(asked: Memoised[Any]) -> Floats:
+def _sent_rows(kept: Memoised[Any]) -> Floats:
     """P(output | memo)."""
-    weights = np.array([asked.row(memo) for memo in range(asked.memo.law.cell_count)], dtype=float)
+    weights = np.array([kept.row(memo) for memo in range(kept.memo.law.cell_count)], dtype=float)
     return cast(Floats, weights / weights.sum(axis=1, keepdims=True))
 
 
@@ -347,7 +348,7 @@ def _sent_rows(asked: Memoised[Any]) -> Floats:
 
 
 def overlap_law(mechanism: HasLaw[Supporting]) -> list[Fraction]:
-    """P(two reports of one memo share i choices), for i from 0 to omega."""
+    """Returns P(two reports of one memo share i choices), for i from 0 to omega."""
     law = mechanism.law
     k, omega, inside = law.k, law.most, law.p
 

@@ -113,7 +113,7 @@ class Clones:
 
     @classmethod
     def of(cls, pair: AnswerPair) -> Clones:
-        """The clones of two answers; ``AnswerPair(epsilon0)`` is for any randomiser.
+        """Returns the clones of two answers; ``AnswerPair(epsilon0)`` is for any randomiser.
 
         A report that speaks for either of two answers has at least probability q under every
         third answer, so r = q.
@@ -122,7 +122,7 @@ class Clones:
 
 
 def shuffled_delta(clones: Clones, n: int, epsilon: float) -> float:
-    """A delta for which the multiset of n reports keeps (epsilon, delta).
+    """Returns a delta for which the multiset of n reports keeps (epsilon, delta).
 
     With E = e^epsilon, and (n0, n1, m) multinomial with n trials and (r, r, neither), it is
 
@@ -151,15 +151,15 @@ def shuffled_delta(clones: Clones, n: int, epsilon: float) -> float:
 
 
 def shuffled_epsilon(clones: Clones, n: int, delta: float) -> float:
-    """The smallest epsilon that the multiset of n reports keeps with ``delta``, rounded up.
+    """Returns the smallest epsilon that the multiset of n reports keeps with ``delta``, rounded up.
 
     Takes less than a second for a million reports, and seconds for ten thousand million.
     """
-    most = (1 + _RELATIVE) * math.log(clones.p / clones.q)
-    _check(n, most, delta)
-    guess = most / math.sqrt(n)
-    found = smallest_within(lambda one: shuffled_delta(clones, n, one), delta, guess, _PRECISION)
-    return min(found, most)
+    top = (1 + _RELATIVE) * math.log(clones.p / clones.q)
+    _check(n, top, delta)
+    guess = top / math.sqrt(n)
+    least = smallest_within(lambda eps: shuffled_delta(clones, n, eps), delta, guess, _PRECISION)
+    return min(least, top)
 
 
 def _crowd_delta(clones: Clones, n: int, epsilon: float) -> tuple[float, float]:
@@ -273,7 +273,7 @@ _STIRLING: Floats = np.array(
 
 
 def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
-    """A delta for the number of "yes" among n reports of binary randomised response.
+    """Returns a delta for the number of "yes" among n reports of binary randomised response.
 
     That number hides how many reports are pure noise, so this delta is smaller than
     ``shuffled_delta``. N is the number of "yes" among the others, p and q are the probabilities of
@@ -297,7 +297,7 @@ def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
 
 
 def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
-    """The smallest epsilon that the number of "yes" keeps with ``delta``; see above."""
+    """Returns the smallest epsilon that the number of "yes" keeps with ``delta``; see above."""
     _check(n, epsilon0, delta)
     pair = AnswerPair(epsilon0)
     if _too_coarse(n, pair):
@@ -305,16 +305,16 @@ def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
     others = min(n, EVERYBODY) - 1
     tried = _tried(others)
     # The worst answers are nearly always among few, which come first. One law is held at a time.
-    found = 0.0
+    smallest = 0.0
     for no in (*tried[:: max(1, len(tried) // _TRY)], *tried):
         law = _yes_law(others - no, no, pair)
 
         def spent(epsilon: float, law: tuple[Floats, Floats] = law) -> float:
             return _binary_profile(law, pair, epsilon)
 
-        if not found or spent(found) > delta:
-            found = smallest_within(spent, delta, found or epsilon0, _PRECISION)
-    return found
+        if not smallest or spent(smallest) > delta:
+            smallest = smallest_within(spent, delta, smallest or epsilon0, _PRECISION)
+    return smallest
 
 
 def _too_coarse(n: int, pair: AnswerPair) -> bool:

@@ -45,12 +45,12 @@ class SlopeTest:
     slope: float
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """The part of 2,000 simulated surveys of n respondents that show the slope."""
+        """Returns the part of 2,000 simulated surveys of n respondents that show the slope."""
         z = NormalDist().inv_cdf(1 - level / 2)
         return float((_deviates(self, n) > z).mean())
 
     def respondents(self, power: float, level: float, near: int) -> int:
-        """The n of this power, from ``near``: by secants, until it is within .006.
+        """Returns the n of this power, from ``near``: by secants, until it is within .006.
 
         The probit of power is nearly a line in the root of n. Raises ValueError beyond 10^12.
         """
@@ -67,7 +67,7 @@ class SlopeTest:
                 raise ValueError(BEYOND)
             if n in tried:
                 break
-        return min(tried, key=lambda one: (abs(tried[one] - wanted), one))
+        return min(tried, key=lambda people: (abs(tried[people] - wanted), people))
 
 
 def _next(tried: dict[int, float], n: int, wanted: float, at_none: float) -> int:
@@ -112,7 +112,7 @@ class _Batch:
     def deviates(self) -> Floats:
         """As ``_deviates``: the ascent of all surveys at once, each until its own end."""
         surveys = len(self.x)
-        found, point = np.zeros(surveys), np.zeros((surveys, 2))
+        deviates, point = np.zeros(surveys), np.zeros((surveys, 2))
         share = np.clip(self.rate, 0.05, 0.95)
         point[:, 0] = np.log(share / (1 - share))
         going = np.arange(surveys)
@@ -125,13 +125,13 @@ class _Batch:
             sane = certain & (np.abs(point).max(axis=1) <= _SEPARATED)
             ended = sane & (np.abs(step).max(axis=1) < _SMALL)
             done = tuple(part[ended] for part in there)
-            found[going[ended]] = _wald(done, point[ended])
+            deviates[going[ended]] = _wald(done, point[ended])
             left = sane & ~ended
             going, point = going[left], point[left]
             here = tuple(part[left] for part in there)
             if not len(going):
                 break
-        return found
+        return deviates
 
     def _climbed(
         self, going: np.typing.NDArray[np.int64], point: Floats, step: Floats, height: Floats
@@ -176,10 +176,10 @@ def _wald(here: tuple[Floats, ...], point: Floats) -> Floats:
     a, b, c, *_ = here
     size = np.maximum(a * c - b * b, 1e-300)
     vague = np.maximum(a, c) / size >= _VAGUE**2
-    found: Floats = np.where(vague, 0.0, np.abs(point[:, 1]) / np.sqrt(a / size))
-    return found
+    deviates: Floats = np.where(vague, 0.0, np.abs(point[:, 1]) / np.sqrt(a / size))
+    return deviates
 
 
 def _share(logits: Floats) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-np.clip(logits, -40, 40)))
-    return found
+    shares: Floats = 1 / (1 + np.exp(-np.clip(logits, -40, 40)))
+    return shares

@@ -44,7 +44,7 @@ class UnitCosts:
 
     @property
     def each(self) -> list[UnitCost]:
-        """All costs."""
+        """All unit costs, in the order of the fields."""
         return [getattr(self, field.name) for field in fields(self)]
 
 
