@@ -83,7 +83,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
     >>> checked.rows[0]["epsilon"], round(checked.rows[0]["margin"], 3), checked.refused
     ('1.10', 0.061, [])
     """
-    survey, said = compile_with_notes(read_document(source))
+    survey, compiling_notes = compile_with_notes(read_document(source))
     rows = list(_rows(survey))
     refused = refusals(survey)
     shown = [
@@ -98,7 +98,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
         rows=rows,
         lines=shown,
         texts=_TEXTS,
-        notes=[*said, *_notes(survey), *refused],
+        notes=[*compiling_notes, *_notes(survey), *refused],
         survey=survey,
         refused=refused,
         first_page=first_page(survey).paragraphs,
@@ -111,14 +111,16 @@ def refusals(survey: Survey) -> list[str]:
     limit, of_author = Fraction(EPSILON_LIMIT), Limits().author
     at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance
     if not at_once.at_most_epsilon(limit):
-        above = [one for one in survey.questions if not one.mechanism.loss.at_most_epsilon(limit)]
-        found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
-        found.append(f"{_together(survey)} {survey.total.epsilon_text()}")
+        above = [
+            each for each in survey.questions if not each.mechanism.loss.at_most_epsilon(limit)
+        ]
+        parts = [f"{each.name} alone {each.mechanism.loss.epsilon_text()}" for each in above]
+        parts.append(f"{_together(survey)} {survey.total.epsilon_text()}")
         if survey.history != survey.total:
-            found.append(f"all waves {survey.history.epsilon_text()}")
+            parts.append(f"all waves {survey.history.epsilon_text()}")
         devices = "answer a part of it at most" if survey.part else "refuse this survey"
         refused.append(
-            f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. Devices {devices}; in a terminal"
+            f"epsilon above {EPSILON_LIMIT}: {', '.join(parts)}. Devices {devices}; in a terminal"
             " and in Python a respondent can set a higher limit, in a browser nobody can. The mend:"
             f" “budget: {{epsilon: {EPSILON_LIMIT}}}” in place of what the file says of epsilon,"
             " odds or budget."
@@ -138,8 +140,8 @@ def refusals(survey: Survey) -> list[str]:
 
 
 def dearest(survey: Survey) -> Question:
-    """The question that gives away most; of equal ones the first."""
-    return max(survey.questions, key=lambda one: one.mechanism.loss)
+    """Returns the question that gives away most; of equal ones the first."""
+    return max(survey.questions, key=lambda question: question.mechanism.loss)
 
 
 def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
@@ -162,10 +164,10 @@ def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
 
 
 def _alternatives(question: Question, reports: float) -> str:
-    found = alternatives(question, MARGIN_AT, SHARE, reports)
-    if not found:
+    others = alternatives(question, MARGIN_AT, SHARE, reports)
+    if not others:
         return ""
-    return ", ".join(f"{one.title} {_margin_text(one.margin)}" for one in found)
+    return ", ".join(f"{each.title} {_margin_text(each.margin)}" for each in others)
 
 
 def _totals(survey: Survey) -> Iterator[list[str]]:
@@ -193,7 +195,7 @@ def _margin_text(margin: Cell) -> str:
 
 
 def fake_text(row: Mapping[str, Cell]) -> str:
-    """What fake reports can do to a question, from its row in a check."""
+    """Returns what fake reports can do to a question, from its row in a check."""
     weight, shift = row["fake_report"], row["fake_shift"]
     if not isinstance(weight, float) or not isinstance(shift, float):
         return "not bounded: its reports have no largest score"
@@ -273,9 +275,9 @@ def _grid_notes(survey: Survey) -> list[str]:
     """A sentence for each map whose grid is not the best for some number of respondents."""
     answered = survey.asked / len(survey.questions)
     maps = [question for question in survey.questions if isinstance(question, Point)]
-    found = [(one.name, grid_note(one, _CROWDS, answered)) for one in maps]
-    uneven = [(one.name, uneven_note(one)) for one in maps]
+    notes = [(question.name, grid_note(question, _CROWDS, answered)) for question in maps]
+    uneven = [(question.name, uneven_note(question)) for question in maps]
     return [
-        *(f"{name}: how fine the map may be depends on n: {note}" for name, note in found if note),
+        *(f"{name}: how fine the map may be depends on n: {note}" for name, note in notes if note),
         *(f"{name}: {note}" for name, note in uneven if note),
     ]

@@ -30,7 +30,7 @@ def published(
     history: Fraction | None = None,
     words: Words = ENGLISH,
 ) -> Mapping[str, object]:
-    """The published question, with its claim and the mechanism that keeps it.
+    """Returns the published question, with its claim and the mechanism that keeps it.
 
     In a survey with waves, ``history`` is the epsilon of all waves as a multiple of one wave's.
     ``words`` label the choices that an author adds by name, in the survey's language. Raises
@@ -64,7 +64,7 @@ def _claim(mechanism: Mechanism, privacy: Privacy) -> dict[str, object]:
 
 
 def sizes_together(questions: Sequence[WrittenQuestion]) -> list[int]:
-    """Each question's number of choices if all could be one product question; else empty."""
+    """Returns each question's number of choices if all fit one product question; else empty."""
     sizes: list[int] = []
     for question in questions:
         if not isinstance(question, WrittenYesNo | WrittenSelectOne):
@@ -78,7 +78,7 @@ def sizes_together(questions: Sequence[WrittenQuestion]) -> list[int]:
 def together_question(
     questions: Sequence[WrittenQuestion], words: Words = ENGLISH
 ) -> WrittenProduct:
-    """Several small questions as one product question."""
+    """Returns several small questions as one product question."""
     return WrittenProduct(
         name="together",
         label=words("choice.together"),

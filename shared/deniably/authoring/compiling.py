@@ -119,9 +119,9 @@ def _checked(document: object) -> WrittenSurvey:
     """Read and check a document. Raises BadSurvey with every problem found."""
     written, misplaced = read(document)
     problems: list[Problem] = []
-    for index, (question, found) in enumerate(zip(written.questions, misplaced, strict=True)):
+    for index, (question, wrong) in enumerate(zip(written.questions, misplaced, strict=True)):
         path, budgeted = f"$.questions[{index}]", written.budget is not None
-        problems += [*found, *problems_in(question, path, budgeted=budgeted)]
+        problems += [*wrong, *problems_in(question, path, budgeted=budgeted)]
     problems += [*problems_between(written.questions), *problems_of_strata(written)]
     if written.waves:
         problems += dict.fromkeys(wave_problems(written))
@@ -151,15 +151,15 @@ class _Plan:
 def _plan(written: WrittenSurvey) -> _Plan:
     """Raises BadSurvey where the budget is not enough."""
     waves, questions = written.waves, written.questions
-    asked = [remembering(one, afresh=waves.afresh) for one in questions] if waves else questions
+    sent = [remembering(each, afresh=waves.afresh) for each in questions] if waves else questions
     if written.budget is None:
-        return _Plan(questions, asked, [question.privacy for question in asked], None, [])
-    spent = _spend(written.budget, asked, everybody=waves is not None)
+        return _Plan(questions, sent, [question.privacy for question in sent], None, [])
+    spent = _spend(written.budget, sent, everybody=waves is not None)
     if spent.product:
         words = Words(written.language)
-        questions, asked = ((together_question(each, words),) for each in (questions, asked))
-    privacies = [question.within(spent.epsilon) for question in asked]
-    return _Plan(questions, asked, privacies, spent.ask, [spent.note])
+        questions, sent = ((together_question(each, words),) for each in (questions, sent))
+    privacies = [question.within(spent.epsilon) for question in sent]
+    return _Plan(questions, sent, privacies, spent.ask, [spent.note])
 
 
 def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -> dict[str, object]:
@@ -202,10 +202,10 @@ a part of it, and its signature is on them."""
 def _intro(written: WrittenSurvey, words: Words) -> str | None:
     """The intro with what the author says about the study, a paragraph each."""
     facts = [(key, getattr(written, key)) for key in STUDY_FACTS]
-    said = [words(f"study.{key}", text=text.strip()) for key, text in facts if text]
-    if not said:
+    facts_said = [words(f"study.{key}", text=text.strip()) for key, text in facts if text]
+    if not facts_said:
         return written.intro
-    return "\n\n".join([*([written.intro.rstrip()] if written.intro else []), *said])
+    return "\n\n".join([*([written.intro.rstrip()] if written.intro else []), *facts_said])
 
 
 def _offers_part(written: WrittenSurvey, plan: _Plan) -> bool:
@@ -218,11 +218,11 @@ def _offers_part(written: WrittenSurvey, plan: _Plan) -> bool:
 
 
 def _hides(questions: Iterable[WrittenQuestion]) -> bool:
-    return any(isinstance(one, Choosing) and one.show_if for one in questions)
+    return any(isinstance(question, Choosing) and question.show_if for question in questions)
 
 
 def language_note(language: str) -> list[str]:
-    """A note where the form has no texts in the survey's language."""
+    """Returns a note where the form has no texts in the survey's language."""
     if language.lower().split("-")[0] in LANGUAGES:
         return []
     near = [code for code in LANGUAGES if language.lower().startswith(code)]
@@ -272,7 +272,7 @@ def _panel(written: WrittenSurvey, waves: WrittenWaves) -> _Panel:
     """Compile with memos, or with fresh chance in each wave, as ``waves`` says."""
     written = replace(written, waves=waves)
     plan = _plan(written)
-    history, said = (None, []) if waves.afresh else _history(waves, plan)
+    history, history_notes = (None, []) if waves.afresh else _history(waves, plan)
     stated = {
         "panel": waves.panel,
         "count": waves.count if waves.afresh else None,
@@ -282,7 +282,7 @@ def _panel(written: WrittenSurvey, waves: WrittenWaves) -> _Panel:
     definition = _definition(written, plan, history)
     definition["waves"] = {key: value for key, value in stated.items() if value is not None}
     survey = as_survey(definition)
-    notes = [*plan.notes, *said, *_costs(plan, survey)]
+    notes = [*plan.notes, *history_notes, *_costs(plan, survey)]
     return _Panel(survey, plan, history, recognition(survey), notes)
 
 
@@ -350,11 +350,11 @@ def _history(waves: WrittenWaves, plan: _Plan) -> tuple[Fraction, list[str]]:
     """All waves' epsilon as a multiple of one wave's; with a note where the author gave none."""
     if waves.history is not None:
         return waves.history.exact, []
-    asked: list[tuple[Mechanism, Privacy]] = []
+    promises: list[tuple[Mechanism, Privacy]] = []
     for question, privacy in zip(plan.questions, plan.privacies, strict=True):
         with suppress(ValueError):  # is refused, with its path, when the question is published
-            asked.append((question.mechanism_for(privacy), privacy))
-    history, note = usual_history(asked)
+            promises.append((question.mechanism_for(privacy), privacy))
+    history, note = usual_history(promises)
     return history, [note]
 
 
@@ -427,7 +427,7 @@ def _check_spending(budget: WrittenBudget, how: str, count: int, *, can_sample: 
 
 
 def measure(question: WrittenQuestion, privacy: Privacy) -> float:
-    """n times the variance of a share of 30 %, or of a mean on 0 to 1, at this privacy.
+    """Returns n times the variance of a share of 30 %, or of a mean on 0 to 1, at this privacy.
 
     Raises ValueError where no mechanism fits.
     """

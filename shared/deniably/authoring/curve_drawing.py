@@ -15,7 +15,7 @@ from deniably.survey.readable import cut
 
 
 def curve_svg(curve: Curve) -> Svg:
-    """The curve over epsilon; both axes are logarithmic.
+    """Returns the curve over epsilon; both axes are logarithmic.
 
     Of several questions it draws those that need most and fewest respondents at the smallest
     epsilon, and a trusted curator (dashed) and direct questions for the former. Raises ValueError
@@ -24,7 +24,7 @@ def curve_svg(curve: Curve) -> Svg:
     drawn = [(name, plans) for name, plans in curve.curves if plans]
     if not drawn:
         raise ValueError("no question of this survey can be estimated; there is nothing to draw")
-    lines = list(_lines(sorted(drawn, key=lambda one: -one[1][0].n)))
+    lines = list(_lines(sorted(drawn, key=lambda curve_plans: -curve_plans[1][0].n)))
     values = [point for line in lines for point in line.points]
     drawing = Graph(
         of_ratios(epsilon for epsilon, _ in values),
@@ -37,22 +37,22 @@ def curve_svg(curve: Curve) -> Svg:
 
 
 def _lines(ranked: Sequence[tuple[str, Sequence[Plan]]]) -> Iterator[Line]:
-    name, most = ranked[0]
-    yield _line(name, [(one.epsilon, one.n) for one in most], "mark")
+    name, dearest = ranked[0]
+    yield _line(name, [(plan.epsilon, plan.n) for plan in dearest], "mark")
     if len(ranked) > 1:
         other, fewest = ranked[-1]
-        yield _line(other, [(one.epsilon, one.n) for one in fewest], "second")
-    curator = [(one.epsilon, one.curator) for one in most]
+        yield _line(other, [(plan.epsilon, plan.n) for plan in fewest], "second")
+    curator = [(plan.epsilon, plan.curator) for plan in dearest]
     yield _line("a trusted curator", curator, "mute", dashed=True)
-    direct = [(one.epsilon, one.direct) for one in most]
+    direct = [(plan.epsilon, plan.direct) for plan in dearest]
     yield _line("asked directly", direct, "mute")
 
 
 def _line(
     label: str, points: Sequence[tuple[float, int]], tone: Tone, *, dashed: bool = False
 ) -> Line:
-    found = tuple((epsilon, float(people)) for epsilon, people in points)
-    return Line(cut(label, LONGEST), found, ("epsilon", "n"), tone, dashed)
+    floats = tuple((epsilon, float(people)) for epsilon, people in points)
+    return Line(cut(label, LONGEST), floats, ("epsilon", "n"), tone, dashed)
 
 
 def _about(lines: Sequence[Line]) -> str:

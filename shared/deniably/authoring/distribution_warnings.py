@@ -54,7 +54,7 @@ def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
 
 
 def distribution_warnings(survey: Survey) -> Iterator[str]:
-    """A sentence for each question whose noise hides the distribution that it asks for."""
+    """Yields a sentence for each question whose noise hides the distribution that it asks for."""
     for question in survey.questions:
         mechanism = question.report_mechanism
         if not isinstance(question, Number) or question.aim != "distribution":
@@ -65,7 +65,7 @@ def distribution_warnings(survey: Survey) -> Iterator[str]:
 
 
 def width_notes(survey: Survey) -> Iterator[str]:
-    """What the window of each number costs that is wider than best for shares up to a number."""
+    """Returns what each window costs that is wider than the best for shares up to a number."""
     for question in survey.questions:
         if isinstance(question, Number) and (price := price_of_width(question)):
             yield f"{question.name}: {price}."

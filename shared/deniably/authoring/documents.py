@@ -29,7 +29,7 @@ LONGEST_YAML = 1 << 19
 
 
 def load(text: str | bytes) -> object:
-    """The value of a YAML or JSON text; numbers with a point become exact Decimals.
+    """Returns the value of a YAML or JSON text; numbers with a point become exact Decimals.
 
     YAML follows version 1.2: Yes, No, dates and octal numbers are texts, and only true and false
     are booleans. Raises BadSurvey where the text is neither YAML nor JSON, repeats a key, or uses
@@ -90,7 +90,7 @@ def _explained(error: yaml.MarkedYAMLError) -> str:
     if error.context_mark and any(each in problem for each in _FROM_THERE):
         mark = error.context_mark  # an unclosed quote or bracket is mended where it begins
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    hint = next((f"; {hint}" for found, hint in _HINTS if found in problem), "")
+    hint = next((f"; {hint}" for marker, hint in _HINTS if marker in problem), "")
     return f"{where}{problem}{hint}"
 
 
@@ -143,8 +143,8 @@ class _Loader(yaml.SafeLoader):
         scanner = cast(Any, super())
 
         def peek(index: int = 0) -> str:
-            found: str = scanner.peek(index)
-            return "-" if found == "?" else found
+            character: str = scanner.peek(index)
+            return "-" if character == "?" else character
 
         vars(self)["peek"] = peek  # the text itself is read by ``prefix``
         try:

@@ -43,20 +43,20 @@ _NONE = {
 
 
 def problems_in(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iterator[Problem]:
-    """The problems within one question whose keys are those of its type."""
+    """Yields the problems within one question whose keys are those of its type."""
     yield from _privacy_problems(question, path, budgeted=budgeted)
     for check in _CHECKS:
         yield from check(question, path)
 
 
 def problems_between(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
-    """The problems between questions: repeated names, and conditions that cannot decide."""
+    """Yields the problems between questions: repeated names, and conditions that cannot decide."""
     yield from _repeated(questions, "$.questions", "question")
     yield from _condition_problems(questions)
 
 
 def problems_of_strata(survey: WrittenSurvey) -> Iterator[Problem]:
-    """The problems of a survey's strata: too many, and keys that mean something else."""
+    """Yields the problems of a survey's strata: too many, and keys that mean something else."""
     strata = survey.strata or {}
     try:
         check_strata(strata)
@@ -75,15 +75,15 @@ def problems_of_strata(survey: WrittenSurvey) -> Iterator[Problem]:
 
 
 def _privacy_problems(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iterator[Problem]:
-    given = list(question.promised)
+    promised = list(question.promised)
     if budgeted:
-        for key in given[:1]:
+        for key in promised[:1]:
             yield Problem(f"{path}.{key}", "the survey's budget is spent already; leave this out")
-    elif len(given) != 1:
-        found = "none is given" if not given else "given are " + " and ".join(given)
-        yield Problem(path, f"state the privacy once, as epsilon, odds or coins; {found}")
+    elif len(promised) != 1:
+        listed = "none is given" if not promised else "given are " + " and ".join(promised)
+        yield Problem(path, f"state the privacy once, as epsilon, odds or coins; {listed}")
     else:
-        yield from _promise_problems(question, given[0], path)
+        yield from _promise_problems(question, promised[0], path)
 
 
 def _promise_problems(question: WrittenQuestion, key: str, path: str) -> Iterator[Problem]:
@@ -91,8 +91,8 @@ def _promise_problems(question: WrittenQuestion, key: str, path: str) -> Iterato
     if any(len(number) > LONGEST_NUMBER for number in question.promised[key]):
         yield Problem(place, f"write the number with at most {LONGEST_NUMBER} characters")
         return
-    if found := _coin_problem(question, path):
-        yield found
+    if problem := _coin_problem(question, path):
+        yield problem
         return
     try:
         odds = question.privacy.odds
@@ -192,7 +192,7 @@ def _scale(question: WrittenQuestion, path: str) -> Iterator[Problem]:
             f"scores has {len(scores)} integers for {len(choices)} choices; it needs one for each"
             " (what also adds has none)",
         )
-    unplaced = [one.label for one in question.offered() if one.name in ALSO]
+    unplaced = [choice.label for choice in question.offered() if choice.name in ALSO]
     if not unplaced:
         return
     these = f"{', '.join(unplaced)}: no place on a scale"
@@ -225,9 +225,9 @@ def _condition_problems(questions: Sequence[WrittenQuestion]) -> Iterator[Proble
             continue
         path = f"$.questions[{index}].show_if"
         earlier = [
-            one
-            for one in questions[:index]
-            if one.name == condition.question and isinstance(one, Deciding)
+            deciding
+            for deciding in questions[:index]
+            if deciding.name == condition.question and isinstance(deciding, Deciding)
         ]
         if not earlier:
             why = "names no earlier yes_no, select_one or scale question"

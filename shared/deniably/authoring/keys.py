@@ -41,13 +41,13 @@ class Numeral(str):
 
     @property
     def exact(self) -> Fraction:
-        """The value. Raises ValueError or ZeroDivisionError where the text is none."""
+        """The exact value. Raises ValueError or ZeroDivisionError where the text is no number."""
         return Fraction(self)
 
 
 def says(description: str, needs: str = "", type: Any = None, **keywords: Any) -> Meta:  # noqa: A002  # the keyword of JSON Schema
-    """What a key may hold. ``needs`` is the error of a question that lacks it. ``keywords`` are
-    those of JSON Schema, for what Python's type does not say."""
+    """Describes what a key may hold. ``needs`` is the error of a question that lacks it.
+    ``keywords`` are those of JSON Schema, for what Python's type does not say."""
     schema = keywords | ({"type": type} if type else {})
     extra = {"needs": needs} if needs else None
     return Meta(description=description, extra_json_schema=schema or None, extra=extra)
@@ -153,14 +153,15 @@ SecondCoin = Annotated[
 
 
 class WrittenCoins(Value, frozen=True):
-    """The two-coin design."""
+    """The two-coin design: the chance of telling the truth, and of yes otherwise."""
 
     truth: FirstCoin
     yes: SecondCoin = None
 
     @property
     def unfair(self) -> Fraction | None:
-        """The chance of yes of a second coin that is no fair one. Raises ValueError."""
+        """Returns the chance of yes where the second coin is not fair, else None. Raises
+        ValueError."""
         yes = Fraction(1, 2) if self.yes is None else self.yes.exact
         return None if yes == Fraction(1, 2) else yes
 
@@ -441,7 +442,7 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
 
     @property
     def open_choice(self) -> bool:
-        """Whether the author said how many waves there are, and nothing of how they are drawn."""
+        """Whether the author gave the number of waves but not whether devices keep memos."""
         return self.waves is not None and self.count is None and self.history is None
 
     @property
@@ -454,7 +455,7 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
 
 
 class WrittenBudget(Value, frozen=True, kw_only=True):
-    """One epsilon for the whole survey."""
+    """The epsilon that all questions of a survey share."""
 
     epsilon: WholeEpsilon
     spend: Annotated[

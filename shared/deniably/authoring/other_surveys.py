@@ -53,22 +53,23 @@ class LeftToLoyal:
 
 
 def published_by(author: str, fetch: Fetch, today: str) -> list[Published]:
-    """An author's surveys of the last 365 days that a server lists, oldest first.
+    """Returns an author's surveys of the last 365 days that a server lists, oldest first.
 
     ``author`` is the public key. Raises BadRegister where the server has no register, or a survey
     in it cannot be fetched as it was published.
     """
     since = first_counted_day(today, [today])
-    found: list[Published] = []
+    surveys: list[Published] = []
     for entry in read_register(fetch("/register")).entries:
         day = str(entry.get("day"))
         if entry.get("event") == "published" and entry.get("author") == author and day >= since:
-            found.append(Published(day, _definition(entry, fetch)))
-    return sorted(found, key=lambda one: one.day)
+            surveys.append(Published(day, _definition(entry, fetch)))
+    return sorted(surveys, key=lambda published: published.day)
 
 
 def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> LeftToLoyal:
-    """What somebody who answered all ``others`` has left for ``survey``, with the usual limits.
+    """Returns what somebody who answered all ``others`` has left for ``survey`` at the usual
+    limits.
 
     Of a survey that asks some of its questions the worst draw counts.
     """
@@ -95,7 +96,7 @@ def sentences(survey: Survey, author: str, fetch: Fetch, today: str) -> list[str
     Raises what ``published_by`` raises.
     """
     others = [
-        one for one in published_by(author, fetch, today) if one.survey.digest != survey.digest
+        each for each in published_by(author, fetch, today) if each.survey.digest != survey.digest
     ]
     return [_sentence(survey, left_to_loyal(survey, others, today))] if others else []
 
@@ -103,25 +104,25 @@ def sentences(survey: Survey, author: str, fetch: Fetch, today: str) -> list[str
 def _sentence(survey: Survey, left: LeftToLoyal) -> str:
     limit = Limits().author
     others = "the other one" if left.others == 1 else f"the {left.others} others"
-    found = (
+    start = (
         f"This is your survey number {left.others + 1} on this server in 365 days. Somebody who"
         f" answered {others} has used epsilon {left.spent.epsilon_text()} of the {limit} that a"
         " device gives away to one author in that time"
     )
     if left.answered < left.others:
-        found += f" (only {left.answered} of them fit below it)"
+        start += f" (only {left.answered} of them fit below it)"
     if not left.refused:
-        return f"{found}, and {(left.spent + left.asked).epsilon_text()} with this one."
+        return f"{start}, and {(left.spent + left.asked).epsilon_text()} with this one."
     until = f" before {left.until}" if left.until else ""
     if left.part:
         everything = "the other one" if left.others == 1 else "all others"
         return (
-            f"{found}, and this one asks {left.asked.epsilon_text()} more: people who answered"
+            f"{start}, and this one asks {left.asked.epsilon_text()} more: people who answered"
             f" {everything} will be offered about {left.part} of {survey.asked} questions{until}."
             " So each question has fewer reports than the survey has, and an n of its own."
         )
     return (
-        f"{found}, and this one asks {left.asked.epsilon_text()} more: their devices refuse"
+        f"{start}, and this one asks {left.asked.epsilon_text()} more: their devices refuse"
         f" it{until}. Those who take part in everything will be missing from its results, and the"
         " intervals do not show that. Lower its epsilon, ask fewer questions, or wait."
     )
@@ -139,7 +140,7 @@ def _part(memory: Memory, survey: Survey, today: str) -> int:
     """About how many questions of the survey fit; 0 where it allows no part."""
     if not survey.part:
         return 0
-    names, sizes = [one.name for one in survey.questions], list[int]()
+    names, sizes = [question.name for question in survey.questions], list[int]()
     for start in range(len(names)):
         order = (names * 2)[start : start + survey.asked]
         held = replace(memory, orders={survey.digest: order})
@@ -159,8 +160,8 @@ def _dearest(survey: Survey) -> list[Question]:
         mechanism = question.mechanism
         return mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
 
-    names = [one.name for one in sorted(survey.questions, key=cost, reverse=True)][: survey.asked]
-    return [one for one in survey.questions if one.name in names]
+    names = [each.name for each in sorted(survey.questions, key=cost, reverse=True)][: survey.asked]
+    return [each for each in survey.questions if each.name in names]
 
 
 def _definition(entry: dict[str, object], fetch: Fetch) -> Survey:

@@ -17,12 +17,13 @@ MANY = 0.05
 
 
 def drawn_afresh(waves: int, kept: Recognition) -> bool:
-    """Whether so few waves, of which memos would show so many people, are better drawn afresh."""
+    """Returns whether fresh noise in each wave is better, since memos would expose too many
+    people."""
     return waves <= FEW_WAVES and kept.share >= MANY
 
 
 def recognition_problem(risk: Recognition) -> Problem:
-    """The problem of a survey where so many people could be recognised in its waves."""
+    """Returns the problem of a survey whose waves make too many people recognisable; else None."""
     return Problem(
         "$.waves",
         f"{_recognised(risk)}, and that is 1 in 10 or more. Ask fewer questions, raise history, or"
@@ -53,7 +54,7 @@ def recognition_note(risk: Recognition, survey: Survey) -> str:
 
 def choice_note(kept: Recognition, fresh: Recognition, *, totals: tuple[float, float],
                 error: float, chosen: str) -> str:  # fmt: skip
-    """Both ways to ask a stated number of waves, and which one was taken.
+    """Returns a note on both ways to ask a stated number of waves, and which one was taken.
 
     ``totals`` are the epsilons of all waves, and ``error`` is the standard error of a wave that is
     drawn afresh within the memo's total, as a multiple of the memo's.

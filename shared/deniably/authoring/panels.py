@@ -46,7 +46,7 @@ _SHOWN_ALL = "in waves everybody is asked everything: leave {} out, or ask in a 
 
 
 def wave_problems(written: WrittenSurvey) -> Iterator[Problem]:
-    """The problems of a survey whose keys contradict its waves."""
+    """Yields the problems of a survey whose keys contradict its waves."""
     assert written.waves is not None
     budget, history = written.budget, written.waves.history
     if written.waves.count is not None and written.waves.waves is not None:
@@ -85,7 +85,7 @@ def _keeps_no_memo(name: str) -> bool:
 
 
 def remembering(question: WrittenQuestion, *, afresh: bool = False) -> WrittenQuestion:
-    """The question with a mechanism that memoisation supports.
+    """Returns the question with a mechanism that memoisation supports.
 
     A question that is asked ``afresh`` in each wave gets one for which the risk of recognition is
     known. The best channel for a mean has at most a sixth less variance than a window, but its
@@ -100,17 +100,17 @@ def remembering(question: WrittenQuestion, *, afresh: bool = False) -> WrittenQu
     return question
 
 
-def usual_history(asked: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction, str]:
-    """The default epsilon of all waves, as a multiple of one report's, and a note on it.
+def usual_history(mechanisms: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction, str]:
+    """Returns the default epsilon of all waves, as a multiple of one report's, and a note on it.
 
     Twice is enough where a report has one choice. Where it has several, three times keep their
     accuracy and make far fewer people recognisable; it stays at twice where three times would
     exceed the largest epsilon.
     """
-    found = list(asked)
-    if all(width(one) == 1 for one, _ in found):
+    promised = list(mechanisms)
+    if all(width(mechanism) == 1 for mechanism, _ in promised):
         return _HISTORY, _SAID.format("twice", "2")
-    if not all(_allowed(privacy.times(_WIDER)) for _, privacy in found):
+    if not all(_allowed(privacy.times(_WIDER)) for _, privacy in promised):
         return _HISTORY, _SAID.format("twice", "2")
     return _WIDER, f"{_SAID.format('three times', '3')} {_WHY_WIDER}"
 
@@ -153,6 +153,6 @@ def _with_room(once: Family, privacy: Privacy, history: Fraction) -> Family:
     room = LARGEST // max(ceil(history), _FINE)
     for bits in range(BITS, _FEWEST_BITS, -1):
         own, other = privacy.weights(bits=bits)
-        if own > other and total_weight(found := reweighed(once, own, other)) <= room:
-            return found
+        if own > other and total_weight(mechanism := reweighed(once, own, other)) <= room:
+            return mechanism
     return once

@@ -33,14 +33,14 @@ _LONGEST_TEXT = 1000  # characters; far more than any key allows, and quick to c
 
 
 def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
-    """The document as typed values, and for each question its misplaced and missing keys.
+    """Returns the document as typed values, and for each question its misplaced and missing keys.
 
     Raises BadSurvey with the problems found, at most ``MOST_PROBLEMS``, where the document breaks
     the schema.
     """
-    found = chain(schema_problems(document), steering_problems(document))
-    if broken := list(dict.fromkeys(islice(found, MOST_PROBLEMS))):
-        if next(found, None):
+    problems = chain(schema_problems(document), steering_problems(document))
+    if broken := list(dict.fromkeys(islice(problems, MOST_PROBLEMS))):
+        if next(problems, None):
             broken.append(Problem("$", "there are more problems; mend these first"))
         raise BadSurvey(broken)
     # The schema has vouched for the shape of every part.

@@ -24,7 +24,7 @@ _Schema = dict[str, Any]
 
 @cache
 def schema() -> _Schema:
-    """The published JSON Schema (draft 2020-12) of what an author writes."""
+    """Returns the published JSON Schema (draft 2020-12) of what an author writes."""
     return _HEAD | _of(inspect.type_info(WrittenSurvey))
 
 
@@ -33,7 +33,9 @@ def _of(kind: inspect.Type) -> _Schema:
         case inspect.Metadata():
             return _described(kind)
         case inspect.UnionType():
-            return _of_union([one for one in kind.types if not isinstance(one, inspect.NoneType)])
+            return _of_union(
+                [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+            )
         case inspect.StructType():
             return _of_struct(kind)
         case inspect.VarTupleType():
@@ -63,23 +65,23 @@ def _of(kind: inspect.Type) -> _Schema:
 
 
 def _bounds(kind: inspect.Type, **keys: str) -> _Schema:
-    found = {keyword: getattr(kind, name) for name, keyword in keys.items()}
-    return {keyword: bound for keyword, bound in found.items() if bound is not None}
+    bounds = {keyword: getattr(kind, name) for name, keyword in keys.items()}
+    return {keyword: bound for keyword, bound in bounds.items() if bound is not None}
 
 
 def beside(kind: inspect.Type) -> dict[str, Any]:
-    """The extra facts about a type for which JSON Schema has no keyword."""
+    """Returns the extra facts about a type for which JSON Schema has no keyword."""
     extra = kind.extra if isinstance(kind, inspect.Metadata) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # msgspec says dict alone
     return cast("dict[str, Any]", extra or {})
 
 
 def _described(kind: inspect.Metadata) -> _Schema:
     more = cast(_Schema, kind.extra_json_schema or {})  # pyright: ignore[reportUnknownMemberType]  # msgspec says dict alone
-    found: _Schema = {"enum": more["enum"]} if "enum" in more else _of(kind.type)
+    described: _Schema = {"enum": more["enum"]} if "enum" in more else _of(kind.type)
     if note := beside(kind).get("type"):  # of questions
-        *others, last = cast(list[str], found["properties"]["type"]["enum"])
-        found["properties"]["type"]["description"] = f"{', '.join(others)} or {last} {note}"
-    return found | more
+        *others, last = cast(list[str], described["properties"]["type"]["enum"])
+        described["properties"]["type"]["description"] = f"{', '.join(others)} or {last} {note}"
+    return described | more
 
 
 def _of_struct(kind: inspect.StructType) -> _Schema:
@@ -105,29 +107,29 @@ def _of_union(kinds: list[inspect.Type]) -> _Schema:
     return reduce(_merged, map(_of, kinds))
 
 
-def _merged(one: _Schema, other: _Schema) -> _Schema:
-    return one | {
-        keyword: _either(keyword, one[keyword], value) if keyword in one else value
-        for keyword, value in other.items()
+def _merged(first: _Schema, second: _Schema) -> _Schema:
+    return first | {
+        keyword: _either(keyword, first[keyword], value) if keyword in first else value
+        for keyword, value in second.items()
     }
 
 
-def _either(keyword: str, one: Any, other: Any) -> Any:
-    if one == other:
-        return one
+def _either(keyword: str, first: Any, second: Any) -> Any:
+    if first == second:
+        return first
     match keyword:
         case "type":
-            return [*(one if isinstance(one, list) else [one]), other]
+            return [*(first if isinstance(first, list) else [first]), second]
         case "enum":
-            return [*one, *other]
+            return [*first, *second]
         case "required":
-            return [name for name in one if name in other]
+            return [name for name in first if name in second]
         case "properties":
-            return one | {
-                name: _merged(one[name], found) if name in one else found
-                for name, found in other.items()
+            return first | {
+                name: _merged(first[name], value) if name in first else value
+                for name, value in second.items()
             }
         case "items":
-            return _merged(one, other)
+            return _merged(first, second)
         case _:
-            raise TypeError(f"{keyword} is {one} here and {other} there")
+            raise TypeError(f"{keyword} is {first} here and {second} there")

@@ -25,7 +25,7 @@ _MOST_KEYS = 20  # unknown ones that one problem names
 
 
 def schema_problems(document: object) -> Iterator[Problem]:
-    """Every problem that the schema finds in a document, each with its path."""
+    """Yields every problem that the schema finds in a document, each with its path."""
     errors: Iterator[_Error] = _Validator(schema()).iter_errors(document)
     for error in errors:
         yield Problem(_path(error.absolute_path), _sentence(error))
@@ -36,15 +36,15 @@ def _path(parts: Iterable[str | int]) -> str:
 
 
 def _sentence(error: _Error) -> str:
-    said = _SENTENCES.get(str(error.validator), _beyond_what_is_allowed)
-    return said(error)
+    sentence = _SENTENCES.get(str(error.validator), _beyond_what_is_allowed)
+    return sentence(error)
 
 
 def _unknown_key(error: _Error) -> str:
     group = cast(dict[str, Any], error.instance)
     allowed = cast(dict[str, Any], error.schema)["properties"]
-    every = [str(key) for key in group if key not in allowed]
-    unknown, more = every[:_MOST_KEYS], len(every) - _MOST_KEYS
+    names = [str(key) for key in group if key not in allowed]
+    unknown, more = names[:_MOST_KEYS], len(names) - _MOST_KEYS
     meant = " ".join(_meant(key, allowed) for key in unknown).strip()
     if any(" " in key and group[key] is None for key in unknown):
         meant = "within { } a text with a comma stands in quotes"
@@ -60,10 +60,10 @@ def _none_of(error: _Error) -> str:
         return f"{WHY}; {MEND}"
     names = [str(name) for name in cast(list[object], error.validator_value)]
     meant = _meant(str(error.instance), names)
-    said = f"{_shown(error.instance)}{meant and f' ({meant})'}"
+    refused = f"{_shown(error.instance)}{meant and f' ({meant})'}"
     allowed = _allowed(error)
     listed = "" if all(name in allowed for name in names) else f": {', '.join(names)}"
-    return f"{said}; allowed is {allowed}{listed}"
+    return f"{refused}; allowed is {allowed}{listed}"
 
 
 def _missing(error: _Error) -> str:
@@ -95,11 +95,11 @@ def _meant(written: str, names: Iterable[str]) -> str:
 def _allowed(error: _Error) -> str:
     """The description of the innermost schema with one: it says what is allowed there."""
     described = ""
-    found: Any = schema()
+    at: Any = schema()
     for part in error.absolute_schema_path:
         if isinstance(part, str):  # a key of a group, not a place of a list
-            described = str(found.get("description", described))
-        found = found[part]
+            described = str(at.get("description", described))
+        at = at[part]
     return described
 
 
@@ -133,8 +133,8 @@ def _bound(outside: Callable[[Decimal, Decimal], bool]) -> Callable[..., Iterato
 
     def check(validator: Any, bound: object, value: object, _: object) -> Iterator[Any]:
         if validator.is_type(value, "number"):
-            given = Decimal(str(value))
-            if given.is_nan() or outside(given, Decimal(str(bound))):
+            number = Decimal(str(value))
+            if number.is_nan() or outside(number, Decimal(str(bound))):
                 yield _Error(f"{value} is beyond {bound}")
 
     return check
@@ -145,8 +145,8 @@ def _items(validator: Any, items: object, value: object, group: Any) -> Iterator
     if validator.is_type(value, "array") and len(cast(list[object], value)) <= group.get(
         "maxItems", inf
     ):
-        every = jsonschema.Draft202012Validator.VALIDATORS["items"]
-        yield from every(validator, items, value, group)
+        check_items = jsonschema.Draft202012Validator.VALIDATORS["items"]
+        yield from check_items(validator, items, value, group)
 
 
 _Validator: Any = jsonschema.validators.extend(  # type: ignore[no-untyped-call]

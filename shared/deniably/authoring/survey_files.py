@@ -20,7 +20,7 @@ from deniably.survey.survey import Survey, as_survey
 
 
 def load_survey(source: str | Path | Mapping[str, object]) -> Survey:
-    """The survey in a file: YAML or JSON as authors write it, or a published definition.
+    """Returns the survey in a file: YAML or JSON as authors write it, or a published definition.
 
     ``source`` is a path, or the document itself. Raises OSError where the file cannot be read,
     BadInput where it is larger than 16 MiB or no regular file, and BadSurvey with everything that
@@ -45,7 +45,7 @@ def _is_published(document: object) -> bool:
 
 
 def read_document(source: str | Path | Mapping[str, object]) -> object:
-    """The document in a file, or a mapping made in Python. Raises OSError and BadSurvey."""
+    """Returns the document in a file, or a mapping made in Python. Raises OSError and BadSurvey."""
     if isinstance(source, Mapping):
         return _written(source)
     return load(with_outlines(read_file(source, SMALL), Path(source).parent))
@@ -122,10 +122,10 @@ def _written(value: object) -> object:
     """The value as a file would give it: a float becomes the decimal that Python prints."""
     match value:
         case Mapping():
-            given = cast("Mapping[Any, object]", value)
-            return {str(key): _written(one) for key, one in given.items()}
+            mapping = cast("Mapping[Any, object]", value)
+            return {str(key): _written(item) for key, item in mapping.items()}
         case list() | tuple():
-            return [_written(one) for one in cast("list[object]", value)]
+            return [_written(item) for item in cast("list[object]", value)]
         case float():
             return Decimal(repr(value))
         case _:

@@ -87,8 +87,10 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
             "odds": [self.odds],
             "coins": [self.coins.truth, self.coins.yes] if self.coins else [],
         }
-        found = {key: [one for one in given if one is not None] for key, given in numbers.items()}
-        return {key: given for key, given in found.items() if given}
+        stated = {
+            key: [text for text in texts if text is not None] for key, texts in numbers.items()
+        }
+        return {key: texts for key, texts in stated.items() if texts}
 
     @property
     def privacy(self) -> Privacy:
@@ -133,12 +135,12 @@ class _WithChoices(_Written, frozen=True, kw_only=True):
 
     def offered(self, words: Words = ENGLISH) -> list[Choice]:
         """All choices, with those that ``also`` and ``show_if`` add."""
-        given = self.given(words)
-        names = {choice.name for choice in given}
+        listed = self.given(words)
+        names = {choice.name for choice in listed}
         wanted: list[str] = list(self.also or ())
         if self.show_if and NOT_APPLICABLE not in wanted:
             wanted.append(NOT_APPLICABLE)
-        return given + [Choice(one, words(ALSO[one])) for one in wanted if one not in names]
+        return listed + [Choice(name, words(ALSO[name])) for name in wanted if name not in names]
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """The choices, and the condition."""
@@ -167,73 +169,75 @@ class _OneAnswer(_WithChoices, frozen=True, kw_only=True):
 
 
 class WrittenYesNo(_OneAnswer, frozen=True, kw_only=True, tag="yes_no"):
-    """Yes or no."""
+    """A question with the answers yes and no."""
 
     refused: ClassVar[Mapping[str, str]] = {
         "choices": "yes_no has the choices Yes and No; leave choices out"
     }
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
-        """Yes and no."""
+        """Returns the two choices, yes and no."""
         labels = (words("choice.yes"), words("choice.no"))
         return [Choice(*each) for each in zip(YES_NO, labels, strict=True)]
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """With more choices than the two it is a choice like any other."""
+        """Returns no fields of its own; with more choices than the two, those of any choice."""
         more = {"type": "select_one"} if len(self.offered()) > len(YES_NO) else {}
         return super().published_fields(privacy, words) | more
 
 
 class WrittenSelectOne(_OneAnswer, frozen=True, kw_only=True, tag="select_one"):
-    """One answer out of several."""
+    """A question with one answer out of several."""
 
     choices: keys.Choices = ()
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
-        """The choices that are written."""
+        """Returns the choices that the author wrote."""
         return named(self.choices)
 
 
 class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multiple"):
-    """Any of several answers."""
+    """A question with any of several answers."""
 
     choices: keys.Choices = ()
     most: keys.Most = None
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
-        """The choices that are written."""
+        """Returns the choices that the author wrote."""
         return named(self.choices)
 
     def task(self, privacy: Privacy) -> Task:
-        """Several ticks. Raises ValueError where ``most`` is above the number of choices."""
+        """Returns the task of several ticks. Raises ValueError where ``most`` is above the number
+        of choices."""
         k = len(self.offered())
-        most = self.most or k
-        if most > k:
-            raise ValueError(f"most is {most} but the question has {k} choices")
-        return ticks_task(k, most)
+        maximum = self.most or k
+        if maximum > k:
+            raise ValueError(f"most is {maximum} but the question has {k} choices")
+        return ticks_task(k, maximum)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The choices, and how many may be ticked."""
+        """Returns the published choices, and how many may be ticked."""
         return super().published_fields(privacy, words) | {"most": self.most or len(self.offered())}
 
 
 class WrittenScale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
-    """One answer out of several that have an order."""
+    """A question with one answer out of several that have an order."""
 
     choices: keys.ChoicesInOrder = ()
     aim: keys.AimOf = "distribution"
     scores: keys.Scores = None
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
-        """The choices that are written."""
+        """Returns the choices that the author wrote."""
         return named(self.choices)
 
     def task(self, privacy: Privacy) -> Task:
-        """One of the choices, or the mean of their places."""
+        """Returns the task: one of the choices, or the mean of their places."""
         return scale_task(len(self.offered()), self.aim)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The choices and their scores; choices added by name get scores that no mean uses."""
+        """Returns the published choices and scores; choices added by name get scores that no mean
+        uses."""
         shown = super().published_fields(privacy, words) | {"aim": self.aim}
         if self.scores:
             added = len(self.offered()) - len(self.choices)
@@ -256,11 +260,11 @@ class WrittenNumber(_Written, frozen=True, kw_only=True, tag="number"):
     delta: keys.Delta = None
 
     def within(self, epsilon: Fraction) -> Privacy:
-        """With the delta of its own."""
+        """Returns the privacy of ``epsilon`` with the question's own delta."""
         return Privacy(epsilon=epsilon, delta=_exact(self.delta))
 
     def task(self, privacy: Privacy) -> Task:
-        """The mean of its positions, or how they are distributed.
+        """Returns the task: the mean of its positions, or their distribution.
 
         Raises ValueError for buckets of a mean.
         """
@@ -272,7 +276,7 @@ class WrittenNumber(_Written, frozen=True, kw_only=True, tag="number"):
         return number_task(k, self.aim, self.beyond or "clamp")
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The numbers that can be given, and what they are asked for."""
+        """Returns the published range of the numbers, and the aim."""
         return {"range": published_range(self), "aim": self.aim}
 
 
@@ -285,15 +289,15 @@ class WrittenVector(_Written, frozen=True, kw_only=True, tag="vector"):
     delta: keys.Delta = None
 
     def within(self, epsilon: Fraction) -> Privacy:
-        """With the delta of its own."""
+        """Returns the privacy of ``epsilon`` with the question's own delta."""
         return Privacy(epsilon=epsilon, delta=_exact(self.delta))
 
     def task(self, privacy: Privacy) -> Task:
-        """The means of the positions."""
+        """Returns the task: the means of the positions."""
         return vector_task([positions(part) for part in self.parts])
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The numbers."""
+        """Returns the published parts."""
         return {"parts": [_number_part(part) for part in self.parts]}
 
 
@@ -311,7 +315,8 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
     outline: keys.Outline = None
 
     def task(self, privacy: Privacy) -> Task:
-        """One of the areas. Raises ValueError where a part has fewer steps than the grid."""
+        """Returns the task: one of the areas. Raises ValueError where a part has fewer steps than
+        the grid."""
         grid, least = self._grid(privacy), min(positions(part) for part in self.parts)
         if least < grid:
             raise ValueError(
@@ -365,7 +370,7 @@ class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
     parts: keys.SmallQuestions = ()
 
     def task(self, privacy: Privacy) -> Task:
-        """One of the combinations. Raises ValueError where there are too many."""
+        """Returns the task: one of the combinations. Raises ValueError where there are too many."""
         k = prod(len(named(part.choices)) for part in self.parts)
         if k > MOST_CHOICES:
             raise ValueError(
@@ -374,7 +379,7 @@ class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
         return joint_task("product", k)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The small questions."""
+        """Returns the published parts."""
         return {
             "parts": [
                 {
@@ -400,7 +405,7 @@ EVERY_KEY = frozenset(_Written.__struct_fields__)
 
 
 class WrittenSurvey(Value, frozen=True, kw_only=True):
-    """The whole of it."""
+    """A survey as its author writes it, before it is compiled."""
 
     name: keys.SurveyName
     title: keys.Title
@@ -440,22 +445,22 @@ class WrittenSurvey(Value, frozen=True, kw_only=True):
 
 
 def slug(label: str) -> str:
-    """The name of a choice that is written as a label alone. Letters lose their accents.
+    """Returns the name of a choice that is written as a label alone. Letters lose their accents.
 
     >>> slug("Very happy"), slug("Très heureux"), slug("Große Freude")
     ('very_happy', 'tres_heureux', 'grosse_freude')
     """
     letters = unicodedata.normalize("NFKD", label.casefold())
-    plain = "".join(one for one in letters if not unicodedata.combining(one))
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:64]
     return f"_{name}" if name[:1].isdigit() else name
 
 
 def named(choices: Iterable[str | WrittenChoice]) -> list[Choice]:
-    """The choices, each with a name."""
+    """Returns the choices, each with a name."""
     return [
-        Choice(slug(one), one) if isinstance(one, str) else Choice(one.name, one.label)
-        for one in choices
+        Choice(slug(each), each) if isinstance(each, str) else Choice(each.name, each.label)
+        for each in choices
     ]
 
 
@@ -465,7 +470,7 @@ def positions(written: WrittenNumber | WrittenNumberPart) -> int:
 
 
 def published_range(written: WrittenNumber | WrittenNumberPart) -> dict[str, str]:
-    """The range as canonical decimals."""
+    """Returns the range as canonical decimals."""
     step = Fraction(1) if written.step is None else written.step.exact
     numbers = {"minimum": written.minimum.exact, "maximum": written.maximum.exact, "step": step}
     texts = {key: to_decimal_text(value) for key, value in numbers.items()}
