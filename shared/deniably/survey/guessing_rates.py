@@ -72,7 +72,7 @@ class Guessing:
 
 
 def guessing(survey: Survey) -> Guessing:
-    """The guessing rates of a survey, computed from its mechanisms.
+    """Returns the guessing rates of a survey, computed from its mechanisms.
 
     Where only some questions are asked, those count that give away most. Answers from memos give
     away, over all waves, at most the memo itself.
@@ -80,7 +80,7 @@ def guessing(survey: Survey) -> Guessing:
     mechanisms = tuple(question.mechanism for question in survey.questions)
     all_waves, ever = None, _pairs(mechanisms, survey.asked, 1)
     if isinstance(survey.waves, Waves):
-        memos = tuple(one.memo if isinstance(one, Memoised) else one for one in mechanisms)
+        memos = tuple(each.memo if isinstance(each, Memoised) else each for each in mechanisms)
         ever = _pairs(memos, survey.asked, survey.count or 1)
         all_waves = _together(memos, survey.asked, survey.count or 1)
     at_once = _together(mechanisms, survey.asked, 1)
@@ -95,7 +95,7 @@ def guessing(survey: Survey) -> Guessing:
 
 
 def rate_text(rate: Fraction) -> int | Decimal:
-    """A rate out of 100 for people: rounded up, so that it never flatters.
+    """Returns a rate out of 100 for people: rounded up, so that it never flatters.
 
     From 99 on it has decimals, as 100 would be an ordinary survey, unless two do not tell them
     apart.
@@ -113,13 +113,13 @@ def rate_text(rate: Fraction) -> int | Decimal:
 
 
 @lru_cache(maxsize=256)
-def _together(mechanisms: tuple[Any, ...], asked: int, times: int) -> Distance:
-    return together(_pairs(mechanisms, asked, times))
+def _together(mechanisms: tuple[Any, ...], count: int, times: int) -> Distance:
+    return together(_pairs(mechanisms, count, times))
 
 
-def _pairs(mechanisms: tuple[Any, ...], asked: int, times: int) -> dict[LikelihoodPair, int]:
-    each: list[Counter[LikelihoodPair]] = [pairs_of(one) for one in mechanisms]
-    if asked < len(each):
-        each = [worst_sample(each, [bounded_odds(one.loss) for one in mechanisms], asked)]
+def _pairs(mechanisms: tuple[Any, ...], count: int, times: int) -> dict[LikelihoodPair, int]:
+    each: list[Counter[LikelihoodPair]] = [pairs_of(part) for part in mechanisms]
+    if count < len(each):
+        each = [worst_sample(each, [bounded_odds(part.loss) for part in mechanisms], count)]
     pairs = sum(each, Counter[LikelihoodPair]())
-    return {pair: count * times for pair, count in pairs.items()}
+    return {pair: number * times for pair, number in pairs.items()}

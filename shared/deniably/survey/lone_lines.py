@@ -70,8 +70,8 @@ def _alike(mechanism: HasLaw[Law]) -> float:
 def _of_law(law: Law) -> float:
     match law:
         case Supporting(joint=CoinEach(cells=cells)):
-            most = 1 if isinstance(law.domain, One) else law.domain.most
-            ticked = Fraction(min(2 * most, law.k), 2 * law.k)
+            limit = 1 if isinstance(law.domain, One) else law.domain.most
+            ticked = Fraction(min(2 * limit, law.k), 2 * law.k)
             return _same_coin(law.q + (law.p - law.q) * ticked) ** cells
         case Supporting(joint=CoinForSome(p=p, q=q, ways=ways)):
             return _same_coin((p + q) / 2) ** law.most / ways

@@ -86,7 +86,7 @@ class Claim(Value, frozen=True):
                 raise ValueError("a history cannot have a delta or a history of its own")
 
     def text(self) -> str:
-        """The claim as JSON."""
+        """Returns the claim as JSON."""
         return msgspec.json.encode(self).decode()
 
     def covers(self, loss: Loss | Fraction) -> bool:
@@ -106,7 +106,7 @@ class Claim(Value, frozen=True):
         )
 
     def covers_history(self, loss: Loss | None) -> bool:
-        """Whether all reports of a panel together keep the promise; decided exactly.
+        """Returns whether all reports of a panel together keep the promise; decided exactly.
 
         ``loss`` is None where the mechanism keeps no memo; then there may be no promise.
         """
@@ -160,41 +160,41 @@ class Range(Value, frozen=True):
         return _positions(self.minimum, self.maximum, self.step)
 
     def value(self, position: Fraction | int) -> Fraction:
-        """The number at a position, which may be a fraction between two positions."""
+        """Returns the number at a position, which may be a fraction between two positions."""
         return number(self.minimum) + position * number(self.step)
 
-    def position(self, given: object) -> int:
+    def position(self, answer: object) -> int:
         """The position nearest to a number (int, Decimal, float or text), clamped to the range.
 
         Raises BadAnswer where it is not a number.
         """
-        steps = (_given(given) - number(self.minimum)) / number(self.step)
+        steps = (_given(answer) - number(self.minimum)) / number(self.step)
         nearest = (steps + Fraction(1, 2)).__floor__()
         return min(max(nearest, 0), self.positions - 1)
 
-    def nearest(self, given: str) -> str | None:
+    def nearest(self, answer: str) -> str | None:
         """The number on the grid that a given one counts as; None where it is on the grid itself.
 
         Raises BadAnswer where it is not a number.
         """
-        position = self.position(given)
-        return None if self.value(position) == _given(given) else self.written(position)
+        position = self.position(answer)
+        return None if self.value(position) == _given(answer) else self.written(position)
 
     def written(self, position: int) -> str:
-        """The number at a position, as a decimal."""
+        """Returns the number at a position, as a decimal."""
         value = self.value(position)
         decimal = Decimal(value.numerator) / value.denominator  # finite, as all on the grid
         return f"{decimal.normalize():f}"
 
-    def cell(self, given: object, cells: int) -> int:
+    def cell(self, answer: object, cells: int) -> int:
         """The index of a number's cell, where positions are cut into ``cells`` equal groups.
 
         Raises BadAnswer where it is not a number.
         """
-        return self.position(given) * cells // self.positions
+        return self.position(answer) * cells // self.positions
 
     def first(self, cell: int, cells: int) -> str:
-        """The first number of a cell, where positions are cut into ``cells`` groups."""
+        """Returns the first number of a cell, where positions are cut into ``cells`` groups."""
         return self.written(-(-cell * self.positions // cells))
 
 
@@ -246,7 +246,7 @@ def _positions(minimum: str, maximum: str, step: str) -> int:
 
 @lru_cache(maxsize=1024)
 def number(text: str) -> Fraction:
-    """The value of a decimal that may be negative, in its one spelling; else ValueError."""
+    """Returns the value of a decimal that may be negative, in its one spelling; else ValueError."""
     spelt = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII)
     if len(text) > 40 or not spelt or text == "-0":
         raise ValueError(f"write {text[:40]!r} in the range as a plain decimal, such as -1.5")
@@ -266,23 +266,23 @@ def odds_fraction(text: str) -> Fraction:
 
 
 def odds_allowed(odds: Fraction) -> bool:
-    """Whether odds are from e**0.01 to e**10, as surveys may have them; decided exactly."""
+    """Returns whether odds are from e**0.01 to e**10, as surveys may have them; decided exactly."""
     return not at_most_exp(odds, SMALLEST_EPSILON) and at_most_exp(odds, LARGEST_EPSILON)
 
 
-def _given(given: object) -> Fraction:
+def _given(answer: object) -> Fraction:
     """The exact value of a respondent's number; of 0.1 one tenth, not the nearest double."""
     try:
-        text = str(given).strip()
+        text = str(answer).strip()
     except ValueError:  # an integer of thousands of digits
         raise BadAnswer("needs a number") from None
-    if isinstance(given, str):
+    if isinstance(answer, str):
         # What people write: SPEC 4.1 knows no exponents.
         plain = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text, re.ASCII)
-        if len(given) > 40 or not plain:
+        if len(answer) > 40 or not plain:
             raise BadAnswer("needs a number")
     try:
-        value = None if isinstance(given, bool) else Decimal(text)
+        value = None if isinstance(answer, bool) else Decimal(text)
     except InvalidOperation:
         value = None
     if value is None or not value.is_finite() or value.adjusted() > 40:

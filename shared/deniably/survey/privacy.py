@@ -57,7 +57,7 @@ class Privacy:
         return self.odds
 
     def covers(self, loss: Loss) -> bool:
-        """Whether a loss without delta keeps the promise; decided exactly."""
+        """Returns whether a loss without delta keeps the promise; decided exactly."""
         if self.epsilon is not None:
             return loss.at_most_epsilon(self.epsilon)
         return not loss.exponent and loss.odds <= self._odds
@@ -79,7 +79,7 @@ class Privacy:
 
 
 def to_decimal_text(value: Fraction) -> str:
-    """A decimal in its one spelling: no exponent, no trailing zeros.
+    """Returns a decimal in its one spelling: no exponent, no trailing zeros.
 
     >>> to_decimal_text(Fraction(3, 2))
     '1.5'

@@ -111,10 +111,10 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
         """The index of the choice with this name, or else this label. Raises BadAnswer."""
         return _place(self.choices, answer, self.name)
 
-    def decode(self, given: MechanismInput) -> object:
+    def decode(self, encoded: MechanismInput) -> object:
         """The name of the choice with this input."""
         # A unary encoding takes the list of the one index.
-        return self.names[given if isinstance(given, int) else given[0]]
+        return self.names[encoded if isinstance(encoded, int) else encoded[0]]
 
 
 class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
@@ -124,13 +124,13 @@ class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         self._choices_fit(self.mechanism)
-        _one_answer(self.mechanism.law, every=True)
+        _one_answer(self.mechanism.law, all_shares=True)
 
     @property
     def report_mechanism(self) -> SubsetSelection | Channel | Unary:
         """The mechanism that a single report follows, and is estimated by."""
-        one = self.mechanism
-        return one.single_report_mechanism if isinstance(one, Memoised) else one
+        mechanism = self.mechanism
+        return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
         """The index of the chosen choice, by its name or label. Raises BadAnswer."""
@@ -185,8 +185,8 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
     @property
     def report_mechanism(self) -> SetResponse | SampledTicks | Unary:
         """The mechanism that a single report follows, and is estimated by."""
-        one = self.mechanism
-        return one.single_report_mechanism if isinstance(one, Memoised) else one
+        mechanism = self.mechanism
+        return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
         """The indices of the chosen choices, by name or label, ascending. Raises BadAnswer."""
@@ -197,9 +197,9 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
             raise BadAnswer(f"at most {self.most} of the choices may be ticked", self.name)
         return tuple(ticks)
 
-    def decode(self, given: MechanismInput) -> object:
-        """The names of the choices with this input."""
-        return [self.names[tick] for tick in cast(Sequence[int], given)]
+    def decode(self, encoded: MechanismInput) -> object:
+        """Returns the names of the choices with this input."""
+        return [self.names[tick] for tick in cast(Sequence[int], encoded)]
 
 
 class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
@@ -222,7 +222,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
 
     def __post_init__(self) -> None:
         self._choices_fit(self.mechanism)
-        _one_answer(self.mechanism.law, every=self.aim == "distribution")
+        _one_answer(self.mechanism.law, all_shares=self.aim == "distribution")
         _can_hide(self.show_if, self.names)
         if isinstance(self.scores, list):
             if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) > LARGEST_SCORE:
@@ -241,8 +241,8 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
     @property
     def report_mechanism(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
         """The mechanism that a single report follows, and is estimated by."""
-        one = self.mechanism
-        return one.single_report_mechanism if isinstance(one, Memoised) else one
+        mechanism = self.mechanism
+        return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     @property
     def values(self) -> list[int]:
@@ -252,7 +252,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         return list(range(1, len(self.choices) + 1))
 
     def encode(self, answer: object) -> MechanismInput:
-        """The index of the chosen choice, by its name or label. Raises BadAnswer."""
+        """Returns the index of the chosen choice, by its name or label. Raises BadAnswer."""
         index = self.index(answer)
         return (index,) if isinstance(self.mechanism.law.domain, Ticks) else index
 
@@ -285,16 +285,16 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
         self,
     ) -> Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection:
         """The mechanism that a single report follows, and is estimated by."""
-        one = self.mechanism
-        return one.single_report_mechanism if isinstance(one, Memoised) else one
+        mechanism = self.mechanism
+        return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
-        """The cell of the number's position on the grid. Raises BadAnswer."""
+        """Returns the cell of the number's position on the grid. Raises BadAnswer."""
         return _cell(self.range, answer, self.mechanism.law.domain.count, self.name)
 
-    def decode(self, given: MechanismInput) -> object:
-        """The first number of a cell."""
-        return self.range.first(cast(int, given), self.mechanism.law.domain.count)
+    def decode(self, encoded: MechanismInput) -> object:
+        """Returns the first number of a cell."""
+        return self.range.first(cast(int, encoded), self.mechanism.law.domain.count)
 
 
 class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
@@ -336,13 +336,13 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
         """The positions of the numbers of all parts (part name -> number). Raises BadAnswer."""
         return tuple(_by_part(self, answer))
 
-    def encode_part(self, index: int, given: object) -> int:
-        """The position of the number of one part. Raises BadAnswer."""
-        return _cell(self.parts[index].range, given, self.sizes[index], self.name)
+    def encode_part(self, index: int, answer: object) -> int:
+        """Returns the position of the number of one part. Raises BadAnswer."""
+        return _cell(self.parts[index].range, answer, self.sizes[index], self.name)
 
-    def decode(self, given: MechanismInput) -> object:
-        """The numbers at these positions, by part."""
-        return _firsts(self.parts, cast(Sequence[int], given), self.sizes)
+    def decode(self, encoded: MechanismInput) -> object:
+        """Returns the numbers at these positions, by part."""
+        return _firsts(self.parts, cast(Sequence[int], encoded), self.sizes)
 
 
 class Point(_Asked, frozen=True, kw_only=True, tag="point"):
@@ -367,8 +367,8 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
     @property
     def report_mechanism(self) -> SubsetSelection:
         """The mechanism that a single report follows, and is estimated by."""
-        one = self.mechanism
-        return one.single_report_mechanism if isinstance(one, Memoised) else one
+        mechanism = self.mechanism
+        return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -376,16 +376,16 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
         return (self.grid, self.grid)
 
     def encode(self, answer: object) -> MechanismInput:
-        """The cell of the map (part name -> number). Raises BadAnswer."""
+        """Returns the cell of the map (part name -> number). Raises BadAnswer."""
         return _joined(_by_part(self, answer), self.shape)
 
-    def encode_part(self, index: int, given: object) -> int:
-        """The row (index 0) or the column (1) of the cell. Raises BadAnswer."""
-        return _cell(self.parts[index].range, given, self.grid, self.name)
+    def encode_part(self, index: int, answer: object) -> int:
+        """Returns the row (index 0) or the column (1) of the cell. Raises BadAnswer."""
+        return _cell(self.parts[index].range, answer, self.grid, self.name)
 
-    def decode(self, given: MechanismInput) -> object:
-        """The first place of a cell of the map, by part."""
-        return _firsts(self.parts, _apart(cast(int, given), self.shape), self.shape)
+    def decode(self, encoded: MechanismInput) -> object:
+        """Returns the first place of a cell of the map, by part."""
+        return _firsts(self.parts, _apart(cast(int, encoded), self.shape), self.shape)
 
 
 class Product(_Asked, frozen=True, kw_only=True, tag="product"):
@@ -403,8 +403,8 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
     @property
     def report_mechanism(self) -> SubsetSelection:
         """The mechanism that a single report follows, and is estimated by."""
-        one = self.mechanism
-        return one.single_report_mechanism if isinstance(one, Memoised) else one
+        mechanism = self.mechanism
+        return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -412,16 +412,16 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
         return tuple(len(part.choices) for part in self.parts)
 
     def encode(self, answer: object) -> MechanismInput:
-        """The index of the combination (part name -> choice name). Raises BadAnswer."""
+        """Returns the index of the combination (part name -> choice name). Raises BadAnswer."""
         return _joined(_by_part(self, answer), self.shape)
 
-    def encode_part(self, index: int, given: object) -> int:
-        """The index of the choice of one part. Raises BadAnswer."""
-        return _place(self.parts[index].choices, given, self.name)
+    def encode_part(self, index: int, answer: object) -> int:
+        """Returns the index of the choice of one part. Raises BadAnswer."""
+        return _place(self.parts[index].choices, answer, self.name)
 
-    def decode(self, given: MechanismInput) -> object:
-        """The names of the choices of a combination, by part."""
-        places = zip(self.parts, _apart(cast(int, given), self.shape), strict=True)
+    def decode(self, encoded: MechanismInput) -> object:
+        """Returns the names of the choices of a combination, by part."""
+        places = zip(self.parts, _apart(cast(int, encoded), self.shape), strict=True)
         return {part.name: part.choices[place].name for part, place in places}
 
 
@@ -437,17 +437,17 @@ Condition = YesNo | SelectOne | Scale
 
 
 def by_name(question: Question, answer: object) -> object:
-    """The answer, with the label of a choice replaced by its name."""
+    """Returns the answer, with the label of a choice replaced by its name."""
     if isinstance(question, Condition) and answer not in question.names:
-        found = [choice.name for choice in question.choices if choice.label == answer]
-        return found[0] if len(found) == 1 else answer
+        names = [choice.name for choice in question.choices if choice.label == answer]
+        return names[0] if len(names) == 1 else answer
     return answer
 
 
 def listed(choices: Sequence[Choice]) -> str:
-    """The choices for a message: each label, with the name where it differs."""
+    """Returns the choices for a message: each label, with the name where it differs."""
     return ", ".join(
-        one.label if one.label == one.name else f"{one.label} ({one.name})" for one in choices
+        each.label if each.label == each.name else f"{each.label} ({each.name})" for each in choices
     )
 
 
@@ -462,9 +462,9 @@ def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
     return labelled[0]
 
 
-def _one_answer(law: Law, *, every: bool) -> None:
-    """Raise ValueError unless the mechanism takes one answer; ``every`` wants all shares."""
-    if every and isinstance(law, Finite) and not law.evenly and law.rows != law.k:
+def _one_answer(law: Law, *, all_shares: bool) -> None:
+    """Raise ValueError unless the mechanism takes one answer; ``all_shares`` wants all shares."""
+    if all_shares and isinstance(law, Finite) and not law.evenly and law.rows != law.k:
         raise ValueError(
             f"mechanism.weights has {law.rows} rows; it must have one for each of {law.k} choices"
         )
@@ -473,7 +473,7 @@ def _one_answer(law: Law, *, every: bool) -> None:
 
 
 def offered(question: OfChoices) -> list[Choice]:
-    """The choices of somebody who is shown the question: all but "not applicable" if it has
+    """Returns the choices of somebody who is shown the question: all but "not applicable" if it has
     ``show_if``."""
     if isinstance(getattr(question, "show_if", None), ShowIf):
         return [choice for choice in question.choices if choice.name != NOT_APPLICABLE]
@@ -492,9 +492,9 @@ def _fits(grid: Range, k: int, *, exactly: bool) -> None:
         raise ValueError(f"mechanism.k is {k} but the range has {grid.positions} positions")
 
 
-def _cell(grid: Range, given: object, cells: int, name: str) -> int:
+def _cell(grid: Range, answer: object, cells: int, name: str) -> int:
     try:
-        return grid.cell(given, cells)
+        return grid.cell(answer, cells)
     except BadAnswer as error:
         raise BadAnswer(str(error), name) from None
 
@@ -503,8 +503,8 @@ def _by_part(question: InParts, answer: object) -> list[int]:
     names = [part.name for part in question.parts]
     if not isinstance(answer, Mapping) or set(cast(Mapping[str, object], answer)) != set(names):
         raise BadAnswer("needs an answer for each of " + ", ".join(names), question.name)
-    given = cast(Mapping[str, object], answer)
-    return [question.encode_part(index, given[name]) for index, name in enumerate(names)]
+    answers = cast(Mapping[str, object], answer)
+    return [question.encode_part(index, answers[name]) for index, name in enumerate(names)]
 
 
 def _joined(places: Sequence[int], shape: Sequence[int]) -> int:

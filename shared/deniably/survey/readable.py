@@ -13,13 +13,13 @@ _ELLIPSIS = "\u2026"
 
 
 def number_text(value: Fraction | float) -> str:
-    """A number with at most 7 digits, no exponent and no trailing zeros."""
+    """Returns a number with at most 7 digits, no exponent and no trailing zeros."""
     digits = f"{float(value):.7g}"
     return f"{float(digits):f}".rstrip("0").rstrip(".") if "e" in digits else digits
 
 
 def short_label(question: Question) -> str:
-    """What tables, figures and titles call a question, in at most 32 characters.
+    """Returns what tables, figures and titles call a question, in at most 32 characters.
 
     The author's ``short``, or else the label, cut at a word.
     """
@@ -34,24 +34,24 @@ def listed_label(question: Question) -> str:
     return question.label if question.short is UNSET else question.short
 
 
-def cut(label: str, most: int = MOST_SHORT) -> str:
-    """A text of at most ``most`` characters, cut at a word where there is one to cut at.
+def cut(label: str, longest: int = MOST_SHORT) -> str:
+    """A text of at most ``longest`` characters, cut at a word where there is one to cut at.
 
     >>> cut("Have you ever stolen from work?"), cut("Have you ever stolen anything from work?")
     ('Have you ever stolen from work?', 'Have you ever stolen anything\u2026')
     """
     text = " ".join(label.split())
-    if len(text) <= most:
+    if len(text) <= longest:
         return text
-    room = most - 1
-    words = text[:most].rpartition(" ")[0]
+    room = longest - 1
+    words = text[:longest].rpartition(" ")[0]
     if len(words) < room / 2:  # one long word, or a language that writes no spaces
         words = text[:room]
     return words.rstrip(" ,;:.-(\u2013\u2014\u3001\uff0c\u3002") + _ELLIPSIS
 
 
 def area_text(grid: Range, cell: int, cells: int) -> str:
-    """The numbers of one cell, "0 to 9", where a range is cut into ``cells`` areas."""
+    """Returns the numbers of one cell, "0 to 9", where a range is cut into ``cells`` areas."""
     n = grid.positions
     first, beyond = -(-cell * n // cells), -(-(cell + 1) * n // cells)
     return _span(number_text(grid.value(first)), number_text(grid.value(beyond - 1)))

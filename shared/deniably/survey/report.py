@@ -98,8 +98,8 @@ def read_report(body: bytes) -> Report:
     try:
         report = _DECODER.decode(body)
     except msgspec.ValidationError as error:
-        found = what_is_wrong(error)
-        raise BadReport(found.why, found.path) from None
+        problem = what_is_wrong(error)
+        raise BadReport(problem.why, problem.path) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise MalformedReport("the body is not JSON") from None
     if report.canonical != body:  # other spacing or order is fine, a repeated key is not
@@ -134,7 +134,7 @@ def check_names(survey: Survey, answers: Iterable[str]) -> None:
 
 
 def is_shown(question: Question, answers: Mapping[str, object], hidden: Container[str]) -> bool:
-    """Whether a respondent with these answers sees a question.
+    """Returns whether a respondent with these answers sees a question.
 
     ``hidden`` are earlier questions that were not shown; their answer is "not applicable".
     """
@@ -212,7 +212,7 @@ def make_report(
     coins = coins or Coins()
     questions = draw_questions(survey, coins) if questions is None else questions
     answers = {
-        one.name: by_name(one, answers[one.name]) for one in questions if one.name in answers
+        each.name: by_name(each, answers[each.name]) for each in questions if each.name in answers
     }
     kept = _checked_memos(questions, memos or {})
     inputs: list[MechanismInput | None] = []
@@ -228,30 +228,30 @@ def make_report(
             hidden.add(question.name)
             inputs.append(_not_applicable(question))
     values: dict[str, list[int]] = {}
-    for question, given in zip(questions, inputs, strict=True):
+    for question, encoded in zip(questions, inputs, strict=True):
         mechanism: Any = question.mechanism
         if isinstance(mechanism, Memoised):
             if question.name not in kept:
-                kept[question.name] = mechanism.draw_memo(given, coins)
+                kept[question.name] = mechanism.draw_memo(encoded, coins)
             values[question.name] = list(mechanism.report_from_memo(kept[question.name], coins))
         else:
-            values[question.name] = list(mechanism.randomise(given, coins))
+            values[question.name] = list(mechanism.randomise(encoded, coins))
     report = Report(id or coins.draw_id(), survey.digest, values, strata_of(survey, strata))
     return ReportAndMemos(report, kept)
 
 
 def strata_of(survey: Survey, stratum: Stratum | None) -> dict[str, str] | msgspec.UnsetType:
-    """A report's ``strata``. Raises BadReport unless the stratum is one of the survey's."""
-    found = dict(stratum) if stratum else msgspec.UNSET
-    _check_strata(survey, found)
-    return found
+    """Returns a report's ``strata``. Raises BadReport unless the stratum is one of the survey's."""
+    strata = dict(stratum) if stratum else msgspec.UNSET
+    _check_strata(survey, strata)
+    return strata
 
 
-def _check_strata(survey: Survey, found: Stratum | msgspec.UnsetType) -> None:
+def _check_strata(survey: Survey, strata: Stratum | msgspec.UnsetType) -> None:
     if not survey.strata:
-        if found is not msgspec.UNSET:
+        if strata is not msgspec.UNSET:
             raise BadReport("the survey has no strata, so a report has none", "$.strata")
-    elif found not in survey.every_stratum:
+    elif strata not in survey.every_stratum:
         known = "; ".join(map(stratum_text, survey.every_stratum))
         raise BadReport(f"a report has one of the survey's strata: {known}", "$.strata")
 
@@ -273,15 +273,15 @@ def _not_applicable(question: Question) -> MechanismInput:
     return question.encode([NOT_APPLICABLE] if several else NOT_APPLICABLE)
 
 
-def _offered(survey: Survey, question: Question, given: MechanismInput) -> MechanismInput:
+def _offered(survey: Survey, question: Question, encoded: MechanismInput) -> MechanismInput:
     """An input of somebody who saw the question. Raises BadAnswer for "not applicable", which is
     for those who did not."""
-    conditional = any(show_if(one) for one in survey.questions if one.name == question.name)
+    conditional = any(show_if(each) for each in survey.questions if each.name == question.name)
     if conditional:
         hidden = _not_applicable(question)
-        if given == hidden or (isinstance(given, tuple) and {*cast(Any, hidden)} & {*given}):
+        if encoded == hidden or (isinstance(encoded, tuple) and {*cast(Any, hidden)} & {*encoded}):
             raise BadAnswer(f"was shown, and needs an answer{_among(question)}", question.name)
-    return given
+    return encoded
 
 
 def _among(question: Question) -> str:

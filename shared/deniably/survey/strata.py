@@ -53,17 +53,17 @@ def check_strata(strata: Mapping[str, Sequence[str]]) -> None:
 
 
 def every_stratum(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    """All strata: by the keys in alphabetical order, and the values in the definition's.
+    """Returns all strata: by the keys in alphabetical order, and the values in the definition's.
 
     >>> every_stratum({"site": ["north", "south"]})
     [{'site': 'north'}, {'site': 'south'}]
     """
     keys = sorted(strata)
-    return [dict(zip(keys, found, strict=True)) for found in product(*map(strata.get, keys))]  # type: ignore[arg-type]
+    return [dict(zip(keys, values, strict=True)) for values in product(*map(strata.get, keys))]  # type: ignore[arg-type]
 
 
 def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]:
-    """The numbers of the strata in a subgroup, which fixes some keys, or none.
+    """Returns the numbers of the strata in a subgroup, which fixes some keys, or none.
 
     Raises ValueError for a key or a value that there is not.
 
@@ -77,27 +77,27 @@ def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]
         if value not in strata[key]:
             raise ValueError(f"{key} is one of {', '.join(strata[key])}, and not {value}")
     wanted = subgroup.items()
-    return [i for i, one in enumerate(every_stratum(strata)) if wanted <= one.items()]
+    return [i for i, member_of in enumerate(every_stratum(strata)) if wanted <= member_of.items()]
 
 
 def stratum_in(query: str, strata: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The stratum that a link names, from what stands behind its question mark.
+    """Returns the stratum that a link names, from what stands behind its question mark.
 
     Other parameters are ignored. Raises BadLink unless each key is there once, with one of its
     values.
     """
-    given = parse_qsl(query, keep_blank_values=True)
-    found: dict[str, str] = {}
+    parameters = parse_qsl(query, keep_blank_values=True)
+    stratum: dict[str, str] = {}
     for key, values in strata.items():
-        said = [value for name, value in given if name == key]
-        if len(said) != 1 or said[0] not in values:
+        named = [value for name, value in parameters if name == key]
+        if len(named) != 1 or named[0] not in values:
             raise BadLink(key)
-        found[key] = said[0]
-    return found
+        stratum[key] = named[0]
+    return stratum
 
 
 def query_of(stratum: Stratum) -> str:
-    """The end of a stratum's link, with its question mark; empty without strata.
+    """Returns the end of a stratum's link, with its question mark; empty without strata.
 
     >>> query_of({"site": "north"})
     '?site=north'
@@ -106,7 +106,7 @@ def query_of(stratum: Stratum) -> str:
 
 
 def stratum_text(stratum: Stratum, comma: str = ", ") -> str:
-    """A stratum as people read it.
+    """Returns a stratum as people read it.
 
     >>> stratum_text({"site": "north", "shift": "day"})
     'shift day, site north'
@@ -115,7 +115,7 @@ def stratum_text(stratum: Stratum, comma: str = ", ") -> str:
 
 
 def titled(title: str, stratum: Stratum | None) -> str:
-    """The title of a survey or, with a stratum or a subgroup in brackets, of its part.
+    """Returns the title of a survey or, with a stratum or a subgroup in brackets, of its part.
 
     >>> titled("Honesty", {"site": "north"})
     'Honesty (site north)'

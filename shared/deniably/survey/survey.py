@@ -151,7 +151,7 @@ class Survey(Value, frozen=True, dict=True):
     def _check_waves(self, hides: bool) -> None:
         panel = isinstance(self.waves, Waves)
         keeps = panel and not self.count
-        if any(isinstance(one.mechanism, Memoised) != keeps for one in self.questions):
+        if any(isinstance(question.mechanism, Memoised) != keeps for question in self.questions):
             raise ValueError("every mechanism must be memoised in waves without a count, else none")
         if panel and (hides or isinstance(self.ask, int)):
             raise ValueError("with waves everybody answers everything: leave out ask and show_if")
@@ -217,8 +217,8 @@ class Survey(Value, frozen=True, dict=True):
     @property
     def count(self) -> int | None:
         """The largest number of waves; None without waves, and where devices keep memos."""
-        found = self.waves.count if isinstance(self.waves, Waves) else None
-        return found if isinstance(found, int) else None
+        count = self.waves.count if isinstance(self.waves, Waves) else None
+        return count if isinstance(count, int) else None
 
     @property
     def recognised(self) -> int | None:
@@ -248,17 +248,17 @@ class Survey(Value, frozen=True, dict=True):
     def history(self) -> Loss:
         """Privacy loss of one person over all waves of the panel; without waves, ``total``."""
         losses = [
-            one.history if isinstance(one, Memoised) else one.loss
-            for one in (question.mechanism for question in self.questions)
+            mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
+            for mechanism in (question.mechanism for question in self.questions)
         ]
         times = self.count or 1
         return largest(losses * times, self.asked * times)
 
 
 def show_if(question: Question) -> ShowIf | None:
-    """The condition under which a question is shown; None where it is always shown."""
-    found = question.show_if if isinstance(question, Conditional) else None
-    return found if isinstance(found, ShowIf) else None
+    """Returns the condition under which a question is shown; None where it is always shown."""
+    condition = question.show_if if isinstance(question, Conditional) else None
+    return condition if isinstance(condition, ShowIf) else None
 
 
 # Built once, at import: msgspec completes a type at its first use, and two threads that do so at
@@ -280,14 +280,14 @@ def read_survey(text: str | bytes) -> Survey:
 
 
 def as_survey(value: Any) -> Survey:
-    """The survey of a parsed JSON definition, verified. Raises BadSurvey."""
+    """Returns the survey of a parsed JSON definition, verified. Raises BadSurvey."""
     if problems := list(refused_texts(value)):
         raise BadSurvey(problems)
     return stored_survey(value)
 
 
 def stored_survey(value: Any) -> Survey:
-    """The survey of a definition whose texts were verified when it was published.
+    """Returns the survey of a definition whose texts were verified when it was published.
 
     A server goes on showing a survey whose texts a later release would refuse. Raises BadSurvey.
     """
@@ -297,16 +297,16 @@ def stored_survey(value: Any) -> Survey:
         if canonical(value) != survey.canonical:
             raise ValueError("a key of the definition or of a mechanism is missing")
     except msgspec.ValidationError as error:
-        found = what_is_wrong(error)
-        why = _unknown(value, found.path) or found.why
-        raise BadSurvey([Problem(found.path, why + _found(value, found))]) from None
+        problem = what_is_wrong(error)
+        why = _unknown(value, problem.path) or problem.why
+        raise BadSurvey([Problem(problem.path, why + _found(value, problem))]) from None
     except ValueError as error:
         raise BadSurvey([Problem("$", str(error))]) from None
     return survey
 
 
 def what_is_wrong(error: msgspec.ValidationError) -> Problem:
-    """The problem that msgspec found, with its path."""
+    """Returns the problem that msgspec found, with its path."""
     why, _, path = str(error).partition(" - at `")
     path = path.rpartition("` in `")[2]  # where a key is wrong
     return Problem(path.rstrip("`") or "$", why)
@@ -330,10 +330,10 @@ def _found(value: Any, problem: Problem) -> str:
 
 def _unknown(value: Any, path: str) -> str | None:
     """The reason where a question's type or mechanism is unknown; None for other faults."""
-    found = re.fullmatch(r"\$\.questions\[(\d+)\](?:\.(type)|\.mechanism(?:\..+)?\.name)", path)
-    if not found:
+    place = re.fullmatch(r"\$\.questions\[(\d+)\](?:\.(type)|\.mechanism(?:\..+)?\.name)", path)
+    if not place:
         return None
-    if not found[2]:
+    if not place[2]:
         return "there is no such mechanism for a question of this type"
-    free = is_free_text(value["questions"][int(found[1])]["type"])
+    free = is_free_text(value["questions"][int(place[1])]["type"])
     return WHY if free else "there is no such type of question"
