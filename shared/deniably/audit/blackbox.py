@@ -52,7 +52,7 @@ def certify(
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> Certified:
-    """The certified epsilon of two answers, from ``trials`` fresh reports of each.
+    """Returns the certified epsilon of two answers, from ``trials`` fresh reports of each.
 
     A fifth as many reports decide first what is counted: the ``event``, or the reports that favour
     the first answer, whichever promises more. Raises ValueError unless there are at least 10
@@ -95,7 +95,8 @@ def smallest_visible(
 
 
 def trials_to_see(catastrophe: float, epsilon: float, alpha: float = ALPHA) -> int:
-    """How many reports of each answer show a catastrophe of this probability; see above.
+    """Returns how many reports of each answer show a catastrophe of this probability; see
+    ``smallest_visible``.
 
     Raises ValueError unless it is above 0 and at most 1.
     """
@@ -144,11 +145,11 @@ def chosen(
     return lambda report: report in among
 
 
-def _sizes(most: int) -> list[int]:
-    """1, 2, 3 ... up to ``most``, in steps of at most a tenth."""
+def _sizes(largest: int) -> list[int]:
+    """1, 2, 3 ... up to ``largest``, in steps of at most a tenth."""
     sizes: list[int] = []
     size = 1
-    while size <= most:
+    while size <= largest:
         sizes.append(size)
         size += max(size // 10, 1)
     return sizes

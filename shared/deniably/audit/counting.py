@@ -70,31 +70,31 @@ def _made(survey: Survey, answers: Mapping[str, object]) -> Report:
 
 
 def reports_for(survey: Survey) -> int:
-    """How many reports are counted: ``REPORTS``, or fewer where their lists are long."""
+    """Returns how many reports are counted: ``REPORTS``, or fewer where their lists are long."""
     cells = sum(_size(question.mechanism.law) for question in survey.questions)
     return max(_FEWEST, min(REPORTS, _CELLS_IN_ALL // max(cells, 1)))
 
 
 def count_reports(survey: Survey, n: int | None = None, make: Make = _made) -> Counted:
-    """Make ``n`` reports of made-up answers, by default ``reports_for``, and look at them."""
+    """Makes ``n`` reports of made-up answers, by default ``reports_for``, and tests their sums."""
     n = n or reports_for(survey)
     random = Random(n)  # noqa: S311  # of made-up answers
-    given: list[dict[str, Any]] = []
+    encoded_answers: list[dict[str, Any]] = []
     reports: list[Report] = []
     offered: list[list[Any]] = [list(_inputs(question)) for question in survey.questions]
     for _ in range(n):
         chosen: list[MechanismInput] = [random.choice(some) for some in offered]
-        said = {
+        answers = {
             question.name: question.decode(meant)
             for question, meant in zip(survey.questions, chosen, strict=True)
         }
-        given.append(inputs(survey, chosen))
-        reports.append(make(survey, said))
-    seen = _features(survey, given, reports)
-    found = list(_sums(seen, len(survey.questions)))
-    tests = sum(one.sums.size for one in found)
+        encoded_answers.append(inputs(survey, chosen))
+        reports.append(make(survey, answers))
+    seen = _features(survey, encoded_answers, reports)
+    sums = list(_sums(seen, len(survey.questions)))
+    tests = sum(each.sums.size for each in sums)
     ids = len({report.id for report in reports})
-    fault = f"{n - ids} of {n:,} ids came before" if ids < n else _worst(found, seen, n)
+    fault = f"{n - ids} of {n:,} ids came before" if ids < n else _worst(sums, seen, n)
     return Counted(n, tests, fault)
 
 
@@ -112,7 +112,7 @@ def _inputs(question: Question) -> Iterator[Any]:
 
 
 def _features(
-    survey: Survey, given: Sequence[Mapping[str, Any]], reports: Sequence[Report]
+    survey: Survey, encoded_answers: Sequence[Mapping[str, Any]], reports: Sequence[Report]
 ) -> _Features:
     """The likeliest cell of each question first, then some cells, then the bits of ids."""
     columns = [_Column(at, question) for at, question in enumerate(survey.questions)]
@@ -123,7 +123,7 @@ def _features(
     ]
     made = [
         [column.of(answers, report) for column in columns]
-        for answers, report in zip(given, reports, strict=True)
+        for answers, report in zip(encoded_answers, reports, strict=True)
     ]
     values, variances = np.moveaxis(np.array(made, np.float64), 2, 0)
     ids = np.array([[int(digit, 16) for digit in report.id] for report in reports])
@@ -165,12 +165,12 @@ class _Column:
         self.name = f"{question.name}, {'the likeliest cell' if cell is None else f'cell {cell}'}"
         self._chances: dict[Any, tuple[int, float]] = {}
 
-    def of(self, given: Mapping[str, Any], report: Report) -> tuple[float, float]:
+    def of(self, encoded_answers: Mapping[str, Any], report: Report) -> tuple[float, float]:
         """The feature of a report and its variance; 0 where it does not answer the question."""
         reported = report.values.get(self.question)
         if reported is None:
             return 0.0, 0.0
-        cell, chance = self._chance(given[self.question])
+        cell, chance = self._chance(encoded_answers[self.question])
         return (cell in reported) - chance, chance * (1 - chance)
 
     def _chance(self, answer: Any) -> tuple[int, float]:
@@ -198,8 +198,8 @@ class _Sums(NamedTuple):
     def said(self, at: int, names: Sequence[str]) -> str:
         """What a sum is of."""
         places: list[int] = self.of[at].tolist()
-        said = ", with ".join([names[place] for place in places])
-        return f"{said} of the report before" if self.before else said
+        terms = ", with ".join([names[place] for place in places])
+        return f"{terms} of the report before" if self.before else terms
 
 
 def _apart(question: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -222,28 +222,28 @@ def _sums(seen: _Features, questions: int) -> Iterator[_Sums]:
         earlier = now - 1
         yield _Sums((x[now].T @ x[earlier]).ravel(), (v[now].T @ v[earlier]).ravel(), both,
                     before=True)  # fmt: skip
-    triples = [list(one) for one in combinations(range(min(questions, _TRIPLES)), 3)]
+    triples = [list(triple) for triple in combinations(range(min(questions, _TRIPLES)), 3)]
     if triples:
         terms, spread = (
-            np.array([part[:, one].prod(axis=1).sum() for one in triples]) for part in (x, v)
+            np.array([part[:, triple].prod(axis=1).sum() for triple in triples]) for part in (x, v)
         )
         yield _Sums(terms, spread, np.array(triples))
 
 
-def _worst(found: Sequence[_Sums], seen: _Features, n: int) -> str | None:
+def _worst(sums: Sequence[_Sums], seen: _Features, n: int) -> str | None:
     """The sum with the least likely value, if a right device seldom has it; else None. Each kind of
     sums has an equal part of ``ALPHA``, and within it each sum."""
-    told, least = None, 0.0
-    for each in found:
+    fault, least_tail = None, 0.0
+    for each in sums:
         # Of terms of at most 1; rounding adds less than a millionth to any of them.
         size = np.maximum(np.abs(each.sums) - 1e-6 * n, 0.0)
         tails = -(size**2) / (2 * (each.variances + size / 3) + 1e-300)
-        tails -= log(ALPHA / (2 * size.size * len(found)))
+        tails -= log(ALPHA / (2 * size.size * len(sums)))
         at = int(tails.argmin())
-        if tails[at] < least:
-            least = float(tails[at])
-            told = (
+        if tails[at] < least_tail:
+            least_tail = float(tails[at])
+            fault = (
                 f"of {n:,} reports: {each.said(at, seen.names)}: {each.sums[at]:+,.1f} from what"
                 f" the law expects, where {each.variances[at] ** 0.5:,.1f} is a standard error"
             )
-    return told
+    return fault

@@ -154,13 +154,13 @@ class _Stem(Coins):
         if at < self.given:
             self.draws = at + 1
             return self.path[at]
-        total, most = sum(weights), max(weights)
-        likeliest = weights.index(most)
+        total, heaviest = sum(weights), max(weights)
+        likeliest = weights.index(heaviest)
         self._take(likeliest)
-        if most < total:
+        if heaviest < total:
             turn = at, likeliest, self.share, self.whole, total, tuple(weights)
             self.turns.append(turn)
-        self.share *= most
+        self.share *= heaviest
         self.whole *= total
         return likeliest
 
@@ -191,9 +191,9 @@ def _chance(n: int, d: int) -> tuple[int, int]:
     """
     if not n:
         return 0, 1
-    one = 1 << _BITS
-    happens = one * one // exp_bounds(Fraction(n, d), _BITS)[1]
-    return one - happens, happens
+    unit = 1 << _BITS
+    happens = unit * unit // exp_bounds(Fraction(n, d), _BITS)[1]
+    return unit - happens, happens
 
 
 PathShares = defaultdict[R, defaultdict[int, int]]
@@ -274,13 +274,13 @@ class Exploration(Generic[R]):
 
 
 def drawn_ids(coins: Coins) -> tuple[str, ...]:
-    """The ids that a run under ``explore`` has drawn so far."""
+    """Returns the ids that a run under ``explore`` has drawn so far."""
     assert isinstance(coins, _Stem)
     return tuple(coins.drawn)
 
 
-def explore(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:]) -> Exploration[R]:
-    """Explore up to ``most`` paths of ``run(coins)``, the likeliest branches first.
+def explore(run: Callable[[Coins], R], limit: int, ids: Sequence[str] = IDS[-1:]) -> Exploration[R]:
+    """Explore up to ``limit`` paths of ``run(coins)``, the likeliest branches first.
 
     Every draw, also one of ``choose`` or ``chance``, has its stated weights. No branch left out is
     likelier than one that was taken. An id is drawn from ``ids``, equally likely.
@@ -288,7 +288,7 @@ def explore(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:])
     shares: PathShares[R] = _shares()
     waiting: list[_Waiting] = [(-1.0, (), 1, 1, 1)]
     paths, draws = 0, _MOST_DRAWS
-    while waiting and paths < most:
+    while waiting and paths < limit:
         place, path, share, whole, alike = heappop(waiting)
         if alike > 1:
             # Equally likely branches wait one at a time, for there may be 2**53.
@@ -325,7 +325,7 @@ def _wait(waiting: list[_Waiting], path: list[int], turn: Turn) -> None:
 
 
 def worst_odds(laws: Iterable[Mapping[R, Fraction]]) -> Fraction | None:
-    """The largest ratio between two answers' probabilities of one report.
+    """Returns the largest ratio between two answers' probabilities of one report.
 
     ``laws`` holds the law of every answer. Returns INFINITE (None) where some report is
     possible under one answer and impossible under another. ln of the result is the epsilon.

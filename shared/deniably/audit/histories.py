@@ -31,7 +31,7 @@ PATHS = 1 << 12
 
 
 def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Fraction:
-    """P(report | memo), derived from the law that a single report must have.
+    """Returns P(report | memo), derived from the law that a single report must have.
 
     The shipped weights are not used. A memo is right with the odds ``odds`` against each other one,
     so the single report's law is a mixture: ``odds - 1`` times the law given its own memo, and once
@@ -42,19 +42,19 @@ def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Frac
     odds = Fraction(mechanism.own, mechanism.other)
     if isinstance(law, Finite):
         alone = law.output(memo, report[0])
-        every = sum((law.output(row, report[0]) for row in range(law.rows)), Fraction(0))
-        return ((odds + law.rows - 1) * alone - every) / (odds - 1)
+        of_all_sets = sum((law.output(row, report[0]) for row in range(law.rows)), Fraction(0))
+        return ((odds + law.rows - 1) * alone - of_all_sets) / (odds - 1)
     if held := law.blanks:
         supported, other = (law.joint(frozenset((cell,)), (0,)) for cell in (0, 1))
         step = (supported - other) / (odds - 1)
         return other - step + (held * odds + law.k) * step * (memo in report)
     alone = law.probability(memo, report)
-    every = Fraction(law.k, comb(law.k, len(report)))  # all sets are alike
-    return ((odds + law.k - 1) * alone - every) / (odds - 1)
+    of_all_sets = Fraction(law.k, comb(law.k, len(report)))  # all sets are alike
+    return ((odds + law.k - 1) * alone - of_all_sets) / (odds - 1)
 
 
 def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[Cells]) -> Fraction:
-    """P(reports of all waves | answer); given the memo they are independent."""
+    """Returns P(reports of all waves | answer); given the memo they are independent."""
     keeping = mechanism.memo.law
     return sum(
         (
@@ -73,7 +73,7 @@ def fault_in_waves(
     alpha: float,
     coins: Callable[[], Coins] = Coins,
 ) -> str | None:
-    """The first fault of two waves together, in words; None where there is none.
+    """Returns the first fault of two waves together, in words; None where there is none.
 
     Their branches are walked, all or the likeliest. Where some are left over, ``trials`` pairs of
     reports are drawn and their common numbers counted; a correct device is then accused with
@@ -84,20 +84,20 @@ def fault_in_waves(
         if left <= 0:
             unexplored = True
             break
-        found = explore(lambda c, a=answer: tuple(send(a, 2, c)), left)  # type: ignore[misc]
-        left -= found.paths
-        unexplored = unexplored or bool(found.unexplored_mass)
-        for reports, share in found.law.items():
+        explored = explore(lambda c, a=answer: tuple(send(a, 2, c)), left)  # type: ignore[misc]
+        left -= explored.paths
+        unexplored = unexplored or bool(explored.unexplored_mass)
+        for reports, share in explored.law.items():
             try:
                 for report in reports:
                     checked(mechanism.single_report_mechanism, report)
             except BadReport as error:
                 return f"in two waves it makes a report that none can make: {error.why}"
-            most = joint_probability(mechanism, answer, reports)
-            if share > most:
+            lawful = joint_probability(mechanism, answer, reports)
+            if share > lawful:
                 return (
                     f"in two waves it gives {answer} the reports {reports} with probability"
-                    f" {float(share):.6g}, not {float(most):.6g}"
+                    f" {float(share):.6g}, not {float(lawful):.6g}"
                 )
     return _repeats(mechanism, send, trials, alpha, coins) if unexplored else None
 
@@ -113,7 +113,7 @@ def _repeats(
     for answer in mechanism.memo.law.extremes:
         law = np.array([float(share) for share in common_law(mechanism, answer)])
         runs = (send(answer, 2, coins()) for _ in range(trials))
-        seen = np.bincount([len({*one} & {*two}) for one, two in runs], minlength=len(law))
+        seen = np.bincount([len({*a} & {*b}) for a, b in runs], minlength=len(law))
         counts = np.concatenate([seen, trials - seen])
         tails = upper_tail(counts, trials, np.concatenate([law, 1 - law]))
         if tails.min() < alpha / 2 / len(counts):
@@ -126,7 +126,7 @@ def _repeats(
 
 
 def common_law(mechanism: Memoised[Any], answer: Any) -> list[Fraction]:
-    """P(the reports of two waves have i numbers in common | answer), for i from 0 on."""
+    """Returns P(the reports of two waves have i numbers in common | answer), for i from 0 on."""
     if sent := mechanism.fresh:
         return overlap_law(sent)
     outputs = range(mechanism.law.cell_count)

@@ -43,16 +43,16 @@ SURE = 13.8
 
 
 def worst(rungs: Iterable[Rung]) -> Rung:
-    """The lowest of some verdicts; of none it is proved."""
-    found: Rung = "proved"
+    """Returns the lowest of some verdicts, "proved" where there are none."""
+    lowest: Rung = "proved"
     for rung in rungs:
-        if RUNGS.index(rung) > RUNGS.index(found):
-            found = rung
-    return found
+        if RUNGS.index(rung) > RUNGS.index(lowest):
+            lowest = rung
+    return lowest
 
 
 def one_in(replays: int) -> int:
-    """A departure in 1 of so many reports would have been seen."""
+    """Returns m such that a departure in 1 of m reports would have been seen by so many replays."""
     return max(1, int(replays / SURE))
 
 
@@ -71,7 +71,7 @@ class Judged:
 
     @property
     def rung(self) -> Rung:
-        """The worst of both languages."""
+        """The lower verdict of the two languages."""
         return worst(self.rungs.values())
 
 
@@ -79,8 +79,8 @@ class Judged:
 
 
 def judge_question(question: Question, walked: Verdict, replays: Replays) -> Judged:
-    """The verdict on one question, by its walk, its counted reports and its replays."""
-    definition = next(one for one in replays.study.questions if one["name"] == question.name)
+    """Returns the verdict on one question, by its walk, its counted reports and its replays."""
+    definition = next(each for each in replays.study.questions if each["name"] == question.name)
     if walked.fault:
         return Judged(question.name, {"Python": "failed"}, f"FAILED: {walked.fault}")
     rungs: dict[str, Rung] = {}
@@ -90,8 +90,8 @@ def judge_question(question: Question, walked: Verdict, replays: Replays) -> Jud
         rung, why = _of_question(definition, proved, replays, tally)
         rungs[tally.language] = rung
         missing += why
-    said = _question_said(definition, walked, rungs, replays, missing)
-    return Judged(question.name, rungs, said, missing)
+    sentence = _question_said(definition, walked, rungs, replays, missing)
+    return Judged(question.name, rungs, sentence, missing)
 
 
 def _of_question(
@@ -152,13 +152,13 @@ def _question_said(
         if least := tally.least(question):
             leasts.append(least)
             parts.append(f"each answer replayed {least:,} times or more in {tally.language}")
-    said = f"{rung}: {'; '.join(parts)}." if parts else f"{rung}."
+    sentence = f"{rung}: {'; '.join(parts)}." if parts else f"{rung}."
     if leasts and rung == "replayed":
-        said += (
+        sentence += (
             f" A departure in 1 of {one_in(min(leasts)):,} reports of one answer would have been"
             " seen."
         )
-    return " ".join([said, *(f"{_capital(one)}." for one in missing)])
+    return " ".join([sentence, *(f"{_capital(reason)}." for reason in missing)])
 
 
 def _capital(text: str) -> str:
@@ -171,7 +171,7 @@ WHOLE = "whole reports"
 
 
 def judge_whole(whole: ReportAudit, replays: Replays) -> Judged:
-    """The verdict on whole reports and on what devices keep."""
+    """Returns the verdict on whole reports and on what devices keep."""
     if whole.fault:
         return Judged(WHOLE, {"Python": "failed"}, f"FAILED: {whole.fault}")
     rungs: dict[str, Rung] = {}
@@ -188,12 +188,12 @@ def judge_whole(whole: ReportAudit, replays: Replays) -> Judged:
         fault = replays.fault
         coins = replays.python.coins or replays.javascript.coins
         return Judged(WHOLE, rungs, f"FAILED: {fault.why if fault else coins}")
-    said = f"{rung}: replayed {counts}: {_what(replays)}." if counts else f"{rung}."
+    sentence = f"{rung}: replayed {counts}: {_what(replays)}." if counts else f"{rung}."
     if visits := replays.python.visits:
-        said += f" {_visits(visits)}"
-    said = f"{said} {_walked_together(whole)}"
+        sentence += f" {_visits(visits)}"
+    sentence = f"{sentence} {_walked_together(whole)}"
     return Judged(
-        WHOLE, rungs, " ".join([said, *(f"{_capital(one)}." for one in missing)]), missing
+        WHOLE, rungs, " ".join([sentence, *(f"{_capital(reason)}." for reason in missing)]), missing
     )
 
 
@@ -210,22 +210,22 @@ def _walked_together(whole: ReportAudit) -> str:
     together, pairs = whole.together, whole.pairs
     number = len(together.questions)
     if together.complete:
-        asked = "question" if number == 1 else f"{number} questions together"
-        return f"Every branch of all {together.of:,} answers to the {asked} walked in Python."
-    said = (
+        what = "question" if number == 1 else f"{number} questions together"
+        return f"Every branch of all {together.of:,} answers to the {what} walked in Python."
+    sentence = (
         f"Walked in Python: likeliest branches ({part_of(1 - together.unexplored_mass)}) of"
         f" {together.answers:,} of {together.of:,} answers to all {number} questions"
     )
     if not pairs:
-        return f"{said}."
-    every, to_the_end = comb(number, 2), whole.complete_pairs
+        return f"{sentence}."
+    all_pairs, to_the_end = comb(number, 2), whole.complete_pairs
     some = f", {len(pairs) - to_the_end:,} in part" if len(pairs) > to_the_end else ""
-    none = f", {every - len(pairs):,} not at all" if every > len(pairs) else ""
-    return f"{said}; of {every:,} pairs of questions {to_the_end:,} to the end{some}{none}."
+    none = f", {all_pairs - len(pairs):,} not at all" if all_pairs > len(pairs) else ""
+    return f"{sentence}; of {all_pairs:,} pairs of questions {to_the_end:,} to the end{some}{none}."
 
 
 def part_of(share: float) -> str:
-    """A share in words that claim no 0.0 %."""
+    """Returns a share as text that never rounds to 0.0 %."""
     return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
 
 
@@ -254,24 +254,24 @@ def _of_whole(replays: Replays, tally: Tally, missing: list[str]) -> Rung:
 
 def _what(replays: Replays) -> str:
     """What a replay compares, for this survey."""
-    found = ["id", "order of draws", "receipt", "ledger"]
+    parts = ["id", "order of draws", "receipt", "ledger"]
     survey, waves = replays.study.survey, len(replays.study.waves)
     if "ask" in survey:
-        found.append("which questions are asked")
+        parts.append("which questions are asked")
     if "invited" in survey:
-        found.append("ticket and trade of an invitation")
+        parts.append("ticket and trade of an invitation")
     if "strata" in survey:
-        found.append("strata")
+        parts.append("strata")
     if waves > 1:
-        found.append(f"{waves} waves" if "count" in survey["waves"] else f"memos of {waves} waves")
-    return ", ".join([*found, "a second sending"])
+        parts.append(f"{waves} waves" if "count" in survey["waves"] else f"memos of {waves} waves")
+    return ", ".join([*parts, "a second sending"])
 
 
 # --- the whole survey -----------------------------------------------------------------------------
 
 
 def conclusion(rung: Rung, replays: Replays, browser: Judged | None = None) -> str:
-    """The last sentences: what was earned, and what was not looked at.
+    """Returns the last sentences: what was earned, and what was not looked at.
 
     ``browser`` is the verdict on the form in a browser, if it was asked for.
     """
@@ -312,7 +312,7 @@ def _in_part(replays: Replays) -> str:
 
 
 def witness_said(fault: Fault) -> str:
-    """A fault in words, with what was sent and what had to be."""
+    """Returns a fault in words, with what was sent and what had to be."""
     steps: Sequence[Mapping[str, Any]] = fault.scenario["steps"]
     typed: Any = steps[fault.difference.step].get("typed", {}) if steps else {}
     where = f"{fault.question}, {fault.language}" if fault.question else fault.language

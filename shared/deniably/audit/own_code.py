@@ -58,7 +58,8 @@ class Shift:
 
     @property
     def epsilon(self) -> float:
-        """ln of the ratio; infinite where ``second`` cannot make them."""
+        """The ln of the ratio of both probabilities; infinite where ``second`` cannot make the
+        reports."""
         return log(self.seen / self.against) if self.against else inf
 
 
@@ -77,7 +78,7 @@ class CountedBound:
 
 @dataclass(frozen=True)
 class CodeAudit:
-    """The audit of a function.
+    """The audit of a function: what its walk and its counted reports prove.
 
     ``laws`` are the exact laws of the answers, where every branch was walked, and ``worst`` is the
     report with the largest ratio. ``broken`` shows that the ``claim`` does not hold. ``counted`` is
@@ -113,7 +114,7 @@ class CodeAudit:
 
 
 def claimed_epsilon(claim: Privacy | None) -> float:
-    """The epsilon of a claim; infinite without one."""
+    """Returns the epsilon of a claim; infinite without one."""
     return claim.ln if claim else inf
 
 
@@ -145,20 +146,20 @@ def audit_code(
     if trials < 10:
         raise ValueError(f"trials is {trials}; an audit needs at least 10 trials")
     code = _Code(function, None if outputs is None else frozenset(outputs))
-    found: list[Exploration[Hashable]] = []
+    explored: list[Exploration[Hashable]] = []
     not_walked = not_walked or code.why_not_walked(answers, coins)
     if not not_walked:
-        found = [_explored(code, one) for one in answers]
-    rest = max((one.unexplored_mass for one in found), default=Fraction(1))
-    laws = tuple(dict(one.law) for one in found)
-    walked = bool(found) and not rest
+        explored = [_explored(code, answer) for answer in answers]
+    rest = max((exploration.unexplored_mass for exploration in explored), default=Fraction(1))
+    laws = tuple(dict(exploration.law) for exploration in explored)
+    walked = bool(explored) and not rest
     if not walked and not not_walked:
         not_walked = (
             f"it has too many branches, and {_part(1 - rest)} of them were walked. Draw a rare case"
             " by coins.choose([1, 999999]), which has two branches; coins.below(1000000) has a"
             " million"
         )
-    broken = _broken(answers, found, claim) if found else None
+    broken = _broken(answers, explored, claim) if explored else None
     counted = None
     if not walked and not broken:
         delta = float(claim.delta or 0) if claim else 0.0
@@ -167,7 +168,7 @@ def audit_code(
         tuple(answers),
         claim,
         laws if walked else None,
-        sum(one.paths for one in found),
+        sum(exploration.paths for exploration in explored),
         float(rest),
         _worst(answers, laws) if walked else None,
         broken,
@@ -177,9 +178,9 @@ def audit_code(
 
 
 def _explored(code: _Code, answer: Answer) -> Exploration[Hashable]:
-    found = explore(lambda door: code(answer, door), _FIRST)
-    if found.unexplored_mass < _LITTLE:
-        return found
+    explored = explore(lambda door: code(answer, door), _FIRST)
+    if explored.unexplored_mass < _LITTLE:
+        return explored
     return explore(lambda door: code(answer, door), PATHS)
 
 
@@ -285,12 +286,12 @@ def _beats(seen: Fraction, against: Fraction, than: Shift) -> bool:
 
 
 def _broken(
-    answers: Sequence[Answer], found: Sequence[Exploration[Hashable]], claim: Privacy | None
+    answers: Sequence[Answer], explored: Sequence[Exploration[Hashable]], claim: Privacy | None
 ) -> Shift | None:
     """Reports that are surely likelier than the claim allows: a > e^epsilon b + delta."""
     if claim is None:
         return None
-    for (first, ours), (second, theirs) in permutations(zip(answers, found, strict=True), 2):
+    for (first, ours), (second, theirs) in permutations(zip(answers, explored, strict=True), 2):
         bits = _BITS
         while True:
             low, high = _odds(claim, bits)
@@ -313,13 +314,13 @@ def _likelier(
 ) -> Shift:
     """All reports that are more than ``odds`` times as likely under the first answer."""
     none = Fraction(0)
-    reports = [one for one, seen in ours.law.items() if seen > odds * theirs.law.get(one, none)]
+    reports = [r for r, seen in ours.law.items() if seen > odds * theirs.law.get(r, none)]
     return Shift(
         first,
         second,
         tuple(reports),
-        sum((ours.law[one] for one in reports), none),
-        sum((theirs.law.get(one, none) for one in reports), theirs.unexplored_mass),
+        sum((ours.law[report] for report in reports), none),
+        sum((theirs.law.get(report, none) for report in reports), theirs.unexplored_mass),
     )
 
 
@@ -344,16 +345,16 @@ def _count(
     A first fifth of the reports chooses what is counted in the others; see ``blackbox.certify``.
     """
     few = max(trials // 5, 2)
-    learnt = {one: _reports(code, one, few, coins, progress) for one in answers}
-    counts = {one: Counter(_reports(code, one, trials, coins, progress)) for one in answers}
+    learnt = {a: _reports(code, a, few, coins, progress) for a in answers}
+    counts = {a: Counter(_reports(code, a, trials, coins, progress)) for a in answers}
     pairs = list(permutations(answers, 2))
     best = CountedBound(0.0, *pairs[0], trials)
     for first, second in pairs:
         each = alpha / len(pairs)
         event = chosen(learnt[first], learnt[second], trials, None, delta, each)
         seen, against = (
-            sum(number for report, number in counts[one].items() if event(report))
-            for one in (first, second)
+            sum(number for report, number in counts[answer].items() if event(report))
+            for answer in (first, second)
         )
         proved = lower_bound(seen, against, trials, delta, each)
         if proved > best.epsilon:
@@ -362,7 +363,7 @@ def _count(
 
 
 def reports_made(answers: int, trials: int) -> int:
-    """How many reports are made where all is counted, for a progress bar."""
+    """Returns how many reports are made where all answers are counted, for a progress bar."""
     return answers * (trials + max(trials // 5, 2))
 
 
@@ -373,17 +374,17 @@ def _reports(
     code: _Code, answer: Answer, count: int, coins: Callable[[], Coins],
     progress: Callable[[int], object],
 ) -> list[Hashable]:  # fmt: skip
-    found: list[Hashable] = []
+    reports: list[Hashable] = []
     for start in range(0, count, _STEP):
         some = min(_STEP, count - start)
-        found += [code(answer, coins()) for _ in range(some)]
+        reports += [code(answer, coins()) for _ in range(some)]
         progress(some)
-    return found
+    return reports
 
 
-def law_lines(found: CodeAudit) -> Iterator[tuple[str, ...]]:
-    """The exact laws as lines of a table, with a heading: reports down, answers across."""
-    assert found.laws is not None
-    yield ("report", *map(str, found.answers))
-    for report in dict.fromkeys(report for law in found.laws for report in law):
-        yield (str(report), *(str(law.get(report, Fraction(0))) for law in found.laws))
+def law_lines(audit: CodeAudit) -> Iterator[tuple[str, ...]]:
+    """Yields the exact laws as lines of a table, with a heading: reports down, answers across."""
+    assert audit.laws is not None
+    yield ("report", *map(str, audit.answers))
+    for report in dict.fromkeys(report for law in audit.laws for report in law):
+        yield (str(report), *(str(law.get(report, Fraction(0))) for law in audit.laws))

@@ -104,7 +104,7 @@ def audit_question(
     first, second = (
         ReportChecker(mechanism, randomise, answer) for answer in mechanism.law.extremes
     )
-    found = certify(
+    certified = certify(
         first,
         second,
         trials,
@@ -120,12 +120,12 @@ def audit_question(
         fault = fault_in_waves(
             keeping, reports_over_waves or keeping.reports_over_waves, trials, alpha, coins
         )
-    if not fault and found.epsilon > claimed:
+    if not fault and certified.epsilon > claimed:
         fault = "its reports prove a larger epsilon than is claimed"
     if not fault and not claim.covers(exact):
         fault = "its weights give a larger epsilon than is claimed"
     history = keeping.history if keeping else None
-    return Verdict(question.name, claimed, exact, walked, found, fault, history)
+    return Verdict(question.name, claimed, exact, walked, certified, fault, history)
 
 
 def _epsilon(claim: Claim) -> float:

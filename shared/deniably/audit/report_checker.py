@@ -22,7 +22,7 @@ Randomise = Callable[..., Hashable]
 
 
 def checked(mechanism: Randomiser[Law], report: Hashable) -> Cells:
-    """The report, typed. Raises BadReport where the mechanism cannot make it."""
+    """Returns the report, typed. Raises BadReport where the mechanism cannot make it."""
     made = cast(tuple[object, ...], report)
     if not isinstance(report, tuple) or any(type(cell) is not int for cell in made):
         raise BadReport("a report is a tuple of integers")
@@ -67,7 +67,7 @@ class _Repeated(Coins):
 
 
 def made_twice(run: Callable[[Coins], Hashable], coins: Coins) -> tuple[Hashable, int, bool]:
-    """A report, the number of its draws, and whether the same draws make the same report."""
+    """Makes a report twice; returns it, its number of draws, and whether both are the same."""
     recorded = _Recorded(coins)
     report = run(recorded)
     try:
@@ -103,7 +103,7 @@ class ReportChecker:
         return report
 
     def misfit(self, alpha: float) -> str | None:
-        """The cell with the least likely count, in words, if that is a fault; else None.
+        """Returns the cell with the least likely count, in words, if that is a fault; else None.
 
         Exact binomial tails with a Bonferroni correction over cells and sides: a correct randomiser
         is accused with probability at most ``alpha``.

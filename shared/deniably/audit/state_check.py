@@ -35,7 +35,7 @@ Call = tuple[int, Any, int]
 
 @dataclass(frozen=True)
 class StateCheck:
-    """How many of ``CALLS`` calls made another report.
+    """The outcome of a check for hidden state: how many of ``CALLS`` calls made another report.
 
     ``departed`` in another order or in a process of their own, ``unlike`` in the same order again.
     """
@@ -45,7 +45,7 @@ class StateCheck:
 
 
 def largest_period(calls: int = CALLS) -> int:
-    """The rarest regular departure that so many calls show almost surely."""
+    """Returns the largest period of a regular departure that the calls show almost surely."""
     return calls // _OFTEN
 
 
@@ -61,7 +61,7 @@ def state_check(
         return StateCheck(unlike=unlike)
     others = [_in_a_process(place, name, order) for order in (mixed, made[::-1])]
     alone = made[:: max(1, -(-calls // ALONE))]
-    others += [_in_a_process(place, name, [one]) for one in alone]
+    others += [_in_a_process(place, name, [call]) for call in alone]
     return StateCheck(departed=_differing(first, others))
 
 
@@ -74,14 +74,14 @@ def _in_a_process(place: str, name: str, calls: Sequence[Call]) -> dict[str, str
         [sys.executable, "-m", __name__, place, name],
         input=json.dumps(calls), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    reports: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return reports
 
 
 def unlisted(
     function: Callable[..., Hashable], answers: Sequence[Hashable], takes_coins: bool
 ) -> tuple[Hashable, Hashable] | None:
-    """An answer that nobody listed and that the function takes, with a report; None of none.
+    """Returns an unlisted answer that the function takes, with its report; None if there is none.
 
     Tried are the constants that its code compares with, other cases, spaces, and nothing.
     """
@@ -98,11 +98,11 @@ def unlisted(
 def _odd_answers(
     function: Callable[..., Hashable], answers: Sequence[Hashable]
 ) -> Iterator[Hashable]:
-    listed = {str(one) for one in answers}
-    texts = [one for one in answers if isinstance(one, str)]
+    listed = {str(answer) for answer in answers}
+    texts = [answer for answer in answers if isinstance(answer, str)]
     odd: list[Hashable] = [*_constants(function), "maybe", "", None, -1, 10**9]
-    odd += [changed for one in texts[:1] for changed in (one.swapcase(), one + " ")]
-    return (one for one in dict.fromkeys(odd) if str(one) not in listed)
+    odd += [changed for text in texts[:1] for changed in (text.swapcase(), text + " ")]
+    return (changed for changed in dict.fromkeys(odd) if str(changed) not in listed)
 
 
 def _constants(function: Callable[..., Hashable]) -> Iterator[Hashable]:
@@ -112,21 +112,21 @@ def _constants(function: Callable[..., Hashable]) -> Iterator[Hashable]:
     except (OSError, TypeError, SyntaxError):
         return
     for node in ast.walk(tree):
-        for one in [node.left, *node.comparators] if isinstance(node, ast.Compare) else ():
-            if isinstance(one, ast.Constant) and isinstance(one.value, str | int):
-                yield one.value
+        for side in [node.left, *node.comparators] if isinstance(node, ast.Compare) else ():
+            if isinstance(side, ast.Constant) and isinstance(side.value, str | int):
+                yield side.value
 
 
 def _made(place: str, name: str, calls: Sequence[Call]) -> dict[str, str]:
     """The report of each call, or the name of what it raises."""
     function = getattr(_module(place), name)
-    found: dict[str, str] = {}
+    reports: dict[str, str] = {}
     for number, answer, seed in calls:
         try:
-            found[str(number)] = repr(function(answer, Coins(Random(seed).randbytes)))  # noqa: S311
+            reports[str(number)] = repr(function(answer, Coins(Random(seed).randbytes)))  # noqa: S311
         except Exception as error:
-            found[str(number)] = f"raises {type(error).__name__}"
-    return found
+            reports[str(number)] = f"raises {type(error).__name__}"
+    return reports
 
 
 def _module(place: str) -> Any:

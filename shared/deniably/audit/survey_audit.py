@@ -71,9 +71,9 @@ class Audited(Table):
         counts = self.counted and self.counted.fault
         faults = (self.whole.fault, self.recognition, self.replays.fault, counts)
         coins = (self.replays.python.coins, self.replays.javascript.coins)
-        if any((*faults, *coins, *(one.fault for one in self.verdicts))):
+        if any((*faults, *coins, *(verdict.fault for verdict in self.verdicts))):
             return "failed"
-        return worst(one.rung for one in [*self.judged, *([self.browser] if self.browser else [])])
+        return worst(j.rung for j in [*self.judged, *([self.browser] if self.browser else [])])
 
     @property
     def passed(self) -> bool:
@@ -82,12 +82,12 @@ class Audited(Table):
 
     @property
     def exit_code(self) -> int:
-        """That of the command: 0, 1, 3 or 4."""
+        """The exit code of the command: 0, 1, 3 or 4."""
         return EXIT[self.outcome]
 
     @property
     def witness(self) -> Witness | None:
-        """What it takes to see the difference of a replay again; None where there was none."""
+        """What is needed to see a replay's difference again; None where there was none."""
         fault = self.replays.fault
         return witness_of(self.replays.study, fault) if fault else None
 
@@ -154,31 +154,31 @@ def audit_survey(
         done.append(verdict)
         walked(verdict)
     definition, walks = json.loads(survey.canonical), list(_walks(survey, done))
-    given, until_enough = SECONDS if seconds is None else seconds, seconds is None
+    limit, until_enough = SECONDS if seconds is None else seconds, seconds is None
     with ExitStack() as stack:
-        beside = None
-        if scenarios is None and given >= _WORTHWHILE:
-            beside = stack.enter_context(
-                Beside(definition, given, until_enough=until_enough, modules=modules, walks=walks)
+        in_node = None
+        if scenarios is None and limit >= _WORTHWHILE:
+            in_node = stack.enter_context(
+                Beside(definition, limit, until_enough=until_enough, modules=modules, walks=walks)
             )
         whole = _walk_together(survey, progress)
         progress("counting whole reports")
         counts = count_reports(survey)
         replays = replay(
             definition,
-            given,
+            limit,
             until_enough=until_enough,
             scenarios=scenarios,
             modules=modules,
-            languages=["Python"] if beside else ["Python", "JavaScript"],
+            languages=["Python"] if in_node else ["Python", "JavaScript"],
             visits=VISITS,
             walked=_walked_questions(survey, done),
             walks=walks,
             progress=progress,
         )
-        if beside:
+        if in_node:
             progress("replaying, in JavaScript")
-            replays = beside.joined(replays)
+            replays = in_node.joined(replays)
     if browser:
         progress("filling in the form in a browser")
     in_browser = browser(survey) if browser else None
@@ -193,7 +193,7 @@ def audit_survey(
         lines=[HEADING, *(line(*pair) for pair in zip(done, judged, strict=False))],
         texts=1,
         notes=[
-            *(f"{one.name}: {one.said}" for one in judged),
+            *(f"{each.name}: {each.said}" for each in judged),
             *([f"{in_browser.name}: {in_browser.said}"] if in_browser else []),
             *([f"recognition: FAILED: {recognition}"] if recognition else []),
             *([f"counts: FAILED: {counts.fault}"] if counts.fault else []),
@@ -221,11 +221,11 @@ def _with_progress(
 
 def _walk_together(survey: Survey, progress: Callable[[str], object]) -> ReportAudit:
     progress("walking whole reports")
-    found: list[ReportWalk] = []
-    for one in whole_reports(survey):
-        found.append(one)
-        progress(f"walking whole reports, {len(found)} pairs")
-    together, *pairs = found
+    walks: list[ReportWalk] = []
+    for each in whole_reports(survey):
+        walks.append(each)
+        progress(f"walking whole reports, {len(walks)} pairs")
+    together, *pairs = walks
     return ReportAudit(together, tuple(pairs))
 
 
@@ -245,38 +245,38 @@ def _walks(survey: Survey, done: Sequence[Verdict]) -> Iterator[tuple[str, list[
     for question, verdict in zip(survey.questions, done, strict=True):
         if question.name in walked and verdict.walk.paths <= _NODE_PATHS:
             inputs = inputs_of(question.mechanism.law)
-            yield question.name, [_as_json(one) for one in inputs]
+            yield question.name, [_as_json(each) for each in inputs]
 
 
-def _as_json(given: Any) -> Any:
-    return list(cast(tuple[int, ...], given)) if isinstance(given, tuple) else given
+def _as_json(value: Any) -> Any:
+    return list(cast(tuple[int, ...], value)) if isinstance(value, tuple) else value
 
 
-def _cells(one: Verdict, judged: Judged) -> dict[str, Cell]:
+def _cells(verdict: Verdict, judged: Judged) -> dict[str, Cell]:
     return {
-        "question": one.question,
-        "claimed": one.claimed,
-        "exact": one.exact.epsilon,
-        "delta": float(one.exact.delta),
-        "certified": one.certified.epsilon,
-        "walked": one.walk.complete,
+        "question": verdict.question,
+        "claimed": verdict.claimed,
+        "exact": verdict.exact.epsilon,
+        "delta": float(verdict.exact.delta),
+        "certified": verdict.certified.epsilon,
+        "walked": verdict.walk.complete,
         "outcome": judged.rung,
-        "fault": one.fault,
+        "fault": verdict.fault,
     }
 
 
-def line(one: Verdict, judged: Judged | None = None) -> tuple[str, ...]:
+def line(verdict: Verdict, judged: Judged | None = None) -> tuple[str, ...]:
     """One verdict as texts for the columns of ``HEADING``: judged, or as far as it was walked."""
-    claimed, exact = f"{one.claimed:.4f}", f"{one.exact.epsilon:.4f}"
-    least = one.certified.epsilon
-    said: str = judged.rung if judged else _walked(one.walk)
-    if one.fault or said == "failed":
-        said = f"FAILED: {one.fault}" if one.fault and not judged else "FAILED"
-    if one.history:
-        said += f"; waves from one memo, in all {one.history.epsilon:.4f}"
-    if one.exact.delta:
-        said += f", delta {float(one.exact.delta):g}"
-    return (one.question, claimed, exact, f">= {least:.4f}" if least else "nothing", said)
+    claimed, exact = f"{verdict.claimed:.4f}", f"{verdict.exact.epsilon:.4f}"
+    least = verdict.certified.epsilon
+    outcome: str = judged.rung if judged else _walked(verdict.walk)
+    if verdict.fault or outcome == "failed":
+        outcome = f"FAILED: {verdict.fault}" if verdict.fault and not judged else "FAILED"
+    if verdict.history:
+        outcome += f"; waves from one memo, in all {verdict.history.epsilon:.4f}"
+    if verdict.exact.delta:
+        outcome += f", delta {float(verdict.exact.delta):g}"
+    return (verdict.question, claimed, exact, f">= {least:.4f}" if least else "nothing", outcome)
 
 
 def _walked(walk: Walk) -> str:
@@ -290,7 +290,7 @@ def _walked(walk: Walk) -> str:
 
 def explained(done: Sequence[Verdict], trials: int) -> Iterator[str]:
     """Sentences that explain the column of certified epsilons."""
-    proved = [one for one in done if one.certified.epsilon]
+    proved = [verdict for verdict in done if verdict.certified.epsilon]
     each = f"{trials:,} reports of each of two answers"
     if proved:
         yield (

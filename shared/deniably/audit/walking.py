@@ -61,17 +61,17 @@ def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -
         # Once a fault is found, a few more paths show the realised epsilon.
         if followed >= (_EACH if fault else paths) or unfinished == _UNFINISHED:
             break
-        found = explore(lambda coins, a=answer: randomise(a, coins), each)  # type: ignore[misc]
+        explored = explore(lambda coins, a=answer: randomise(a, coins), each)  # type: ignore[misc]
         followed, walked, unexplored = (
-            followed + found.paths,
+            followed + explored.paths,
             walked + 1,
-            max(unexplored, found.unexplored_mass),
+            max(unexplored, explored.unexplored_mass),
         )
-        if found.unexplored_mass:
+        if explored.unexplored_mass:
             unfinished += 1
         else:
-            laws.append(dict(found.law))
-        fault = fault or fault_of(mechanism, answer, found, law)
+            laws.append(dict(explored.law))
+        fault = fault or fault_of(mechanism, answer, explored, law)
     odds = worst_odds(laws)
     if odds is None or odds > mechanism.loss.odds_bound:
         fault = fault or "one report shifts the odds by more than the mechanism's weights say"
@@ -80,25 +80,25 @@ def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -
 
 
 def fault_of(
-    mechanism: Randomiser[Law], answer: Any, found: Exploration[Hashable], law: Law | None = None
+    mechanism: Randomiser[Law], answer: Any, explored: Exploration[Hashable], law: Law | None = None
 ) -> str | None:
     """The first fault in the explored paths of one answer, in words; None where there is none.
 
     ``law`` is the mechanism's law, if the caller has it.
     """
     law = law or mechanism.law
-    if not found.draws:
+    if not explored.draws:
         return "it draws no coin"
-    for report, share in found.law.items():
+    for report, share in explored.law.items():
         try:
-            most = law.probability(answer, checked(mechanism, report))
+            lawful = law.probability(answer, checked(mechanism, report))
         except BadReport as error:
             return f"it makes a report that its mechanism cannot make: {error.why}"
-        if share > most:
-            sure = "" if not found.unexplored_mass else "at least "
+        if share > lawful:
+            sure = "" if not explored.unexplored_mass else "at least "
             return (
                 f"it gives {answer} the report {report} with probability {sure}{float(share):.6g},"
-                f" not {float(most):.6g}"
+                f" not {float(lawful):.6g}"
             )
     return None
 

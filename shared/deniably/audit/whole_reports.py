@@ -59,13 +59,14 @@ _BOTH = 3  # the first questions, whose combinations of extremes are all walked 
 
 
 def reports(make: Callable[..., Any] = make_report) -> Send:
-    """Each survey's report by ``make_report``, with the memos of the one before."""
+    """Returns a function that sends each survey's report by ``make``, with the memos of the one
+    before."""
 
-    def send(surveys: Sequence[Survey], said: AnswersByName, coins: Coins) -> list[bytes]:
+    def send(surveys: Sequence[Survey], answers: AnswersByName, coins: Coins) -> list[bytes]:
         sent: list[bytes] = []
         memos: Mapping[str, Sequence[int]] | None = None
         for survey in surveys:
-            made = make(survey, said, coins, None, memos, **of_link(survey))
+            made = make(survey, answers, coins, None, memos, **of_link(survey))
             memos = made.memos
             sent.append(made.report.canonical)
         return sent
@@ -74,7 +75,8 @@ def reports(make: Callable[..., Any] = make_report) -> Send:
 
 
 def of_link(survey: Survey) -> dict[str, Stratum]:
-    """The stratum of the link that this device opened, where the survey has strata."""
+    """Returns the stratum of this device's link as a keyword argument, where the survey has
+    strata."""
     return {"strata": survey.every_stratum[-1]} if survey.strata else {}
 
 
@@ -83,73 +85,73 @@ def of_link(survey: Survey) -> dict[str, Stratum]:
 
 def law(
     surveys: Sequence[Survey],
-    given: Mapping[str, MechanismInput],
+    encoded: Mapping[str, MechanismInput],
     sent: Sequence[bytes],
     drawn: Sequence[str],
     ids: int = len(IDS),
 ) -> Fraction:
-    """P(``sent``, with the ids ``drawn`` | ``given``), as it must be.
+    """Returns P(``sent``, with the ids ``drawn`` | ``encoded``), as it must be.
 
-    ``given`` are the mechanisms' inputs by question; each id is one of ``ids``, equally likely.
+    ``encoded`` are the mechanisms' inputs by question; each id is one of ``ids``, equally likely.
 
     Raises BadReport where no device may send it.
     """
-    found = _apart(surveys, sent)
-    if [report.id for report in found] != list(drawn):
+    received = _apart(surveys, sent)
+    if [report.id for report in received] != list(drawn):
         raise BadReport("the id of a report is the one that was drawn, and one alone is", "$.id")
-    said = [one.every_stratum[-1] for one in surveys]
-    if [report.stratum for report in found] != said:
+    links = [each.every_stratum[-1] for each in surveys]
+    if [report.stratum for report in received] != links:
         raise BadReport("the stratum of a report is what the link said", "$.strata")
-    survey, asked = surveys[0], found[0].values.keys()
-    chance = Fraction(1, comb(len(survey.questions), survey.asked) * ids ** len(found))
+    survey, answered = surveys[0], received[0].values.keys()
+    chance = Fraction(1, comb(len(survey.questions), survey.asked) * ids ** len(received))
     for question in survey.questions:
-        if question.name in asked:
-            values = tuple(tuple(report.values[question.name]) for report in found)
-            chance *= _of_values(question.mechanism, given[question.name], values)
+        if question.name in answered:
+            values = tuple(tuple(report.values[question.name]) for report in received)
+            chance *= _of_values(question.mechanism, encoded[question.name], values)
     return chance
 
 
 @lru_cache(maxsize=1 << 16)
 def _of_values(
-    mechanism: Mechanism | Memoised[Any], given: Any, values: tuple[tuple[int, ...], ...]
+    mechanism: Mechanism | Memoised[Any], encoded: Any, values: tuple[tuple[int, ...], ...]
 ) -> Fraction:
     if isinstance(mechanism, Memoised):
-        return joint_probability(mechanism, given, values)
+        return joint_probability(mechanism, encoded, values)
     law = mechanism.law
-    return prod((law.probability(given, value) for value in values), start=Fraction(1))
+    return prod((law.probability(encoded, value) for value in values), start=Fraction(1))
 
 
 def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
     """The report of each survey. Raises BadReport."""
-    found: dict[str, Report] = {}
+    by_digest: dict[str, Report] = {}
     for body in sent:
         report = read_report(body)
         if canonical(msgspec.to_builtins(report)) != body:
             raise BadReport("the report is not canonical JSON: what is free could carry an answer")
-        if found.setdefault(report.survey, report) != report:
+        if by_digest.setdefault(report.survey, report) != report:
             raise BadReport("what is sent again is another report")
-    if list(found) != [survey.digest for survey in surveys]:
+    if list(by_digest) != [survey.digest for survey in surveys]:
         raise BadReport("the reports are not those of the survey", "$.survey")
-    for survey, report in zip(surveys, found.values(), strict=True):
+    for survey, report in zip(surveys, by_digest.values(), strict=True):
         report.check(survey)
-    return list(found.values())
+    return list(by_digest.values())
 
 
 def inputs(survey: Survey, chosen: Sequence[MechanismInput]) -> dict[str, MechanismInput]:
-    """The mechanisms' inputs, by question, of a respondent who means ``chosen``.
+    """Returns the mechanisms' inputs, by question, of a respondent who means ``chosen``.
 
     A question that an earlier answer hides gets "not applicable" (SPEC 4.2).
     """
-    given: dict[str, MechanismInput] = {}
-    said: dict[str, object] = {}
+    encoded: dict[str, MechanismInput] = {}
+    answers: dict[str, object] = {}
     for question, meant in zip(survey.questions, chosen, strict=True):
         condition = show_if(question)
-        hidden = condition is not None and said[condition.question] not in condition.among
+        hidden = condition is not None and answers[condition.question] not in condition.among
         several = isinstance(question, SelectMultiple)
         true = ([NOT_APPLICABLE] if several else NOT_APPLICABLE) if hidden else None
-        said[question.name] = question.decode(meant) if true is None else true
-        given[question.name] = meant if true is None else question.encode(true)
-    return given
+        answers[question.name] = question.decode(meant) if true is None else true
+        encoded[question.name] = meant if true is None else question.encode(true)
+    return encoded
 
 
 # --- the walk -------------------------------------------------------------------------------------
@@ -195,62 +197,62 @@ def walk_reports(
     for chosen in combinations_of(survey, every=each > _FEW):
         if followed >= paths or fault:
             break
-        said = {
+        answers = {
             question.name: question.decode(meant)
             for question, meant in zip(survey.questions, chosen, strict=True)
         }
 
-        def run(coins: Coins, said: AnswersByName = said) -> Sent:
-            return tuple(send(surveys, said, coins)), drawn_ids(coins)
+        def run(coins: Coins, answers: AnswersByName = answers) -> Sent:
+            return tuple(send(surveys, answers, coins)), drawn_ids(coins)
 
         try:
-            found = explore(run, each, ids)
+            explored = explore(run, each, ids)
         except (DeniablyError, ValueError) as error:
-            fault = f"it makes no report for {_shown(said)}: {error}"
+            fault = f"it makes no report for {_shown(answers)}: {error}"
             break
         followed, walked, unexplored = (
-            followed + found.paths,
+            followed + explored.paths,
             walked + 1,
-            max(unexplored, found.unexplored_mass),
+            max(unexplored, explored.unexplored_mass),
         )
-        fault = _fault(surveys, said, inputs(survey, chosen), found, len(ids))
+        fault = _fault(surveys, answers, inputs(survey, chosen), explored, len(ids))
     names = tuple(question.name for question in survey.questions)
     return ReportWalk(names, walked, _number(survey), followed, float(unexplored), fault)
 
 
 def _fault(
     surveys: Sequence[Survey],
-    said: AnswersByName,
-    given: Mapping[str, MechanismInput],
-    found: Exploration[Sent],
+    answers: AnswersByName,
+    encoded: Mapping[str, MechanismInput],
+    explored: Exploration[Sent],
     ids: int,
 ) -> str | None:
     """The first fault in the explored paths of one combination of answers, in words."""
-    for (sent, drawn), share in found.law.items():
+    for (sent, drawn), share in explored.law.items():
         shown = " and ".join(body.decode() for body in dict.fromkeys(sent))
         try:
-            most = law(surveys, given, sent, drawn, ids)
+            lawful = law(surveys, encoded, sent, drawn, ids)
         except BadReport as error:
-            return f"for {_shown(said)} it sends what no device may send, {shown}: {error}"
-        if share > most:
+            return f"for {_shown(answers)} it sends what no device may send, {shown}: {error}"
+        if share > lawful:
             return (
-                f"for {_shown(said)} it sends {shown} with a probability of"
-                f" {'at least ' if found.unexplored_mass else ''}{float(share):.6g},"
-                f" not {float(most):.6g}"
+                f"for {_shown(answers)} it sends {shown} with a probability of"
+                f" {'at least ' if explored.unexplored_mass else ''}{float(share):.6g},"
+                f" not {float(lawful):.6g}"
             )
     return None
 
 
-def _shown(said: AnswersByName) -> str:
-    return ", ".join(f"{name}: {text}" for name, text in said.items())
+def _shown(answers: AnswersByName) -> str:
+    return ", ".join(f"{name}: {text}" for name, text in answers.items())
 
 
 def _room(
-    surveys: Sequence[Survey], choice: Sequence[Sequence[str]], most: int
+    surveys: Sequence[Survey], choice: Sequence[Sequence[str]], limit: int
 ) -> tuple[int, Sequence[str]]:
     """How many paths of each answer to explore, and which ids stand for all.
 
-    Every branch with as many ids as fit into ``most`` paths, or else the likeliest branches.
+    Every branch with as many ids as fit into ``limit`` paths, or else the likeliest branches.
     """
     survey = surveys[0]
     first = next(combinations_of(survey, every=False))
@@ -259,22 +261,22 @@ def _room(
         alone = _paths(question.mechanism, meant, len(surveys))
         number *= alone.paths if not alone.unexplored_mass else _EACH + 1
     for ids in choice:
-        if number * len(ids) ** len(surveys) <= most:
-            return most, ids
-    return min(_FEW, most), choice[-1]
+        if number * len(ids) ** len(surveys) <= limit:
+            return limit, ids
+    return min(_FEW, limit), choice[-1]
 
 
 @lru_cache(maxsize=1 << 10)
 def _paths(
     mechanism: Mechanism | Memoised[Any], meant: MechanismInput, waves: int
 ) -> Exploration[Any]:
-    given: Any = meant
+    encoded: Any = meant
     if isinstance(mechanism, Memoised):
         return explore(
-            lambda coins: tuple(mechanism.reports_over_waves(given, waves, coins)), _EACH
+            lambda coins: tuple(mechanism.reports_over_waves(encoded, waves, coins)), _EACH
         )
     return explore(
-        lambda coins: tuple(mechanism.randomise(given, coins) for _ in range(waves)), _EACH
+        lambda coins: tuple(mechanism.randomise(encoded, coins) for _ in range(waves)), _EACH
     )
 
 
@@ -308,15 +310,15 @@ def _answers(question: Question) -> int:
 def _meant(question: Question) -> Iterator[MechanismInput]:
     """The inputs that an answer to the question can be; of one choice by ticks there is one."""
     ticks = isinstance(question.mechanism.law.domain, Ticks)
-    least, most = (0, question.most) if isinstance(question, SelectMultiple) else (1, 1)
+    minimum, maximum = (0, question.most) if isinstance(question, SelectMultiple) else (1, 1)
     # Who is shown a question is not offered this one; who is not, gives it whatever they mean.
     hidden: int | None = None
     if show_if(question) is not None:
         hidden = cast(Any, question).names.index(NOT_APPLICABLE)
-    for one in inputs_of(question.mechanism.law):
-        fits = not ticks or least <= len(one) <= most
-        if fits and (hidden is None or not _gives(one, hidden)):
-            yield one
+    for encoded in inputs_of(question.mechanism.law):
+        fits = not ticks or minimum <= len(encoded) <= maximum
+        if fits and (hidden is None or not _gives(encoded, hidden)):
+            yield encoded
 
 
 def _gives(meant: MechanismInput, choice: int) -> bool:
@@ -329,9 +331,9 @@ def _gives(meant: MechanismInput, choice: int) -> bool:
 def whole_reports(
     survey: Survey, send: Send | None = None, paths: int = PATHS
 ) -> Iterator[ReportWalk]:
-    """The walk of all questions together; where their branches are too many, after it that of every
-    two questions (with those that decide whether they are shown), neighbours first, which share out
-    ``paths``. ``send`` is by default the shipped ``make_report``."""
+    """Yields the walk of all questions together; where their branches are too many, after it that
+    of every two questions (with those that decide whether they are shown), neighbours first, which
+    share out ``paths``. ``send`` is by default the shipped ``make_report``."""
     send = send or reports()
     together = walk_reports(waves_of(survey), send, paths)
     yield together
@@ -345,9 +347,9 @@ def whole_reports(
         share = min(left // behind, _PAIR)
         if share < _LEAST:
             return
-        found = walk_reports(waves_of(reduced(survey, pair)), send, share)
-        left -= found.paths
-        yield found
+        walk = walk_reports(waves_of(reduced(survey, pair)), send, share)
+        left -= walk.paths
+        yield walk
 
 
 @dataclass(frozen=True)
@@ -359,8 +361,8 @@ class ReportAudit:
 
     @property
     def fault(self) -> str | None:
-        """The first fault of all."""
-        return next((one.fault for one in (self.together, *self.pairs) if one.fault), None)
+        """The first fault of any walk; None without one."""
+        return next((walk.fault for walk in (self.together, *self.pairs) if walk.fault), None)
 
     @property
     def outcome(self) -> Literal["failed", "passed", "in part"]:
@@ -376,14 +378,14 @@ class ReportAudit:
 
 
 def waves_of(survey: Survey) -> list[Survey]:
-    """What one person answers: the survey, and of a panel a second wave."""
+    """Returns what one person answers: the survey, and a second wave in a panel."""
     if not isinstance(survey.waves, Waves):
         return [survey]
     return [survey, replace(survey, name="wave-2" if survey.name != "wave-2" else "wave-3")]
 
 
 def reduced(survey: Survey, places: Sequence[int]) -> Survey:
-    """The survey with these questions alone, and those that they are hidden by."""
+    """Returns the survey with these questions and those that decide whether they are shown."""
     names = {survey.questions[place].name for place in places}
     for question in reversed(survey.questions):
         condition = show_if(question)

@@ -19,7 +19,7 @@ from deniably.audit.replay.scenarios import Definition
 
 
 class Beside:
-    """A process that replays JavaScript from when it is made, and ends with its block."""
+    """A process that replays JavaScript from its creation on, and ends with its block."""
 
     def __init__(
         self,
@@ -35,8 +35,8 @@ class Beside:
         )
         assert self._process.stdin is not None
         # Where it has ended already, ``joined`` says so.
-        with suppress(BrokenPipeError), self._process.stdin as told:
-            pickle.dump((definition, seconds, until_enough, modules, walks), told)
+        with suppress(BrokenPipeError), self._process.stdin as stdin:
+            pickle.dump((definition, seconds, until_enough, modules, walks), stdin)
 
     def __enter__(self) -> Self:
         return self
@@ -48,24 +48,24 @@ class Beside:
         self._process.stdout.close()
 
     def joined(self, replays: Replays) -> Replays:
-        """These replays of Python with those of JavaScript, for which it waits."""
+        """Waits for JavaScript; returns the replays of Python with those of JavaScript."""
         assert self._process.stdout is not None
-        said = self._process.stdout.read()
+        output = self._process.stdout.read()
         if status := self._process.wait():
             why = f"its process ended with status {status}"
             return replace(replays, javascript=Tally("JavaScript", not_run=why))
         # What this very package wrote a moment ago.
-        return replace(replays, javascript=cast(Tally, pickle.loads(said)))  # noqa: S301
+        return replace(replays, javascript=cast(Tally, pickle.loads(output)))  # noqa: S301
 
 
 def _main() -> None:
-    given = pickle.load(sys.stdin.buffer)  # noqa: S301  # from the process that started this one
-    definition, seconds, until_enough, modules, walks = given
-    found = replay(
+    task = pickle.load(sys.stdin.buffer)  # noqa: S301  # from the process that started this one
+    definition, seconds, until_enough, modules, walks = task
+    replays = replay(
         definition, seconds, until_enough=until_enough, modules=modules,
         languages=["JavaScript"], walks=walks,
     )  # fmt: skip
-    pickle.dump(found.javascript, sys.stdout.buffer)
+    pickle.dump(replays.javascript, sys.stdout.buffer)
 
 
 if __name__ == "__main__":

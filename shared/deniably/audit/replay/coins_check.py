@@ -23,20 +23,20 @@ Stream = Callable[[Sequence[int]], tuple[Sequence[int], Sequence[bytes]]]
 
 
 def edge_draws() -> list[tuple[int, bytes]]:
-    """(bound, tape) with words at the edges of each bound, and behind them one that is taken."""
-    found: list[tuple[int, bytes]] = []
+    """Returns (bound, tape) pairs: words at the edges of each bound, then one that is accepted."""
+    draws: list[tuple[int, bytes]] = []
     for n in BOUNDS:
         limit = _LARGEST - _LARGEST % n
         for word in {0, 1, n - 1, n, limit - 1, limit, limit + 1, _LARGEST - 1}:
             if 0 <= word < _LARGEST:
                 for top in (0, 0b10100000):  # three bits that are dropped
                     first = (word | top << 48).to_bytes(7, "big")
-                    found.append((n, first + (1).to_bytes(7, "big") * 2))
-    return found
+                    draws.append((n, first + (1).to_bytes(7, "big") * 2))
+    return draws
 
 
 def fault_of_coins(below: Below, stream: Stream) -> str | None:
-    """What is wrong with the coins of a device, in words; None where nothing is.
+    """Returns what is wrong with the coins of a device, in words; None where nothing is.
 
     ``below`` draws from given bytes and tells how many it took; ``stream`` is one object's draws.
     """
@@ -85,8 +85,8 @@ def fault_of_draws_at_once() -> str | None:
 
 
 def below_in_python(draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]:
-    """``Below`` of the Python device."""
-    found: list[tuple[int, int]] = []
+    """Draws with ``below`` of the Python device; returns each number and the bytes it took."""
+    drawn: list[tuple[int, int]] = []
     for n, tape in draws:
         place = 0
 
@@ -95,5 +95,5 @@ def below_in_python(draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]
             place += count
             return tape[place - count : place]
 
-        found.append((Coins(take).below(n), place))
-    return found
+        drawn.append((Coins(take).below(n), place))
+    return drawn

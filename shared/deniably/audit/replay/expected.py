@@ -73,12 +73,12 @@ class Reference:
     def __init__(self, study: Study) -> None:
         self.study = study
         self._surveys = [published(dict(survey)) for survey in study.waves]
-        self._by_name = {one["name"]: one for one in self._surveys[0]["questions"]}
+        self._by_name = {question["name"]: question for question in self._surveys[0]["questions"]}
 
     def compare(
         self, scenario: Scenario, observed: Sequence[Observed]
     ) -> tuple[Difference | None, Reached]:
-        """The first difference, or None, and what was reached up to there."""
+        """Returns the first difference, or None, and what was reached up to there."""
         document: Document = scenario["document"] or EMPTY
         reached = Reached()
         for number, (step, seen) in enumerate(zip(scenario["steps"], observed, strict=True)):
@@ -100,8 +100,8 @@ class Reference:
             else:
                 if seen.refused:
                     return Difference(number, "it refuses what it must answer"), reached
-            if found := _difference(number, seen, document, after):
-                return found, reached
+            if difference := _difference(number, seen, document, after):
+                return difference, reached
             document = after
         return None, reached
 
@@ -144,7 +144,7 @@ class Reference:
             self._note(noted, drawn, reached)
             if step is scenario["steps"][0] or step["plain"] == scenario["steps"][0].get("plain"):
                 shown = set(noted["given"]) - set(noted["hidden"])
-                reached.kinds |= {one for one in scenario["kinds"].items() if one[0] in shown}
+                reached.kinds |= {kind for kind in scenario["kinds"].items() if kind[0] in shown}
         return after
 
     def _drawn_first(self, step: Mapping[str, Any], seen: Observed) -> int:
@@ -159,8 +159,8 @@ class Reference:
         """Which answers this report was made of."""
         reached.reports += 1
         reached.states |= {"hidden questions"} if noted["hidden"] else set()
-        for name, given in noted["given"].items():
-            reached.answers += [(name, one) for one in answers_in(self._by_name[name], given)]
+        for name, value in noted["given"].items():
+            reached.answers += [(name, cell) for cell in answers_in(self._by_name[name], value)]
         if len(drawn) < len(self._by_name):
             reached.states |= {f"asked: {name}" for name in drawn}
         if not noted["given"]:
@@ -214,7 +214,7 @@ def _difference(
     if kept != right:
         return Difference(number, *_first_difference(kept, right, before, after))
     if seen.digest is not None:
-        texts = [one["text"] for one in after["reports"].values()]
+        texts = [report["text"] for report in after["reports"].values()]
         if seen.digest not in map(receipt, texts):
             return Difference(number, "the receipt is not the digest of what is sent")
     return None
@@ -225,18 +225,18 @@ def _first_difference(
 ) -> tuple[str, str, str]:
     """(why, what is kept, what is right)"""
     try:
-        found = parse(kept)
+        parsed = parse(kept)
     except ValueError:
         return "what it keeps is not JSON", kept, right
     for version, report in after["reports"].items():
-        other: Any = found.get("reports", {}).get(version)
+        other: Any = parsed.get("reports", {}).get(version)
         if other != report:
             return "", str(other["text"]) if other else "no report", str(report["text"])
-    for part in sorted({*found, *after}):
-        if found.get(part) != after.get(part):
+    for part in sorted({*parsed, *after}):
+        if parsed.get(part) != after.get(part):
             return (
                 f"what it keeps as {part} is not what the specification says",
-                canonical(found.get(part, "nothing")),
+                canonical(parsed.get(part, "nothing")),
                 canonical(after.get(part, "nothing")),
             )
     return "what it keeps is not canonical", kept, right
@@ -248,5 +248,5 @@ def _sent(text: str, before: Document) -> str:
         reports = parse(text)["reports"]
     except (ValueError, KeyError, TypeError):
         return ""
-    new = [one["text"] for v, one in reports.items() if before["reports"].get(v) != one]
+    new = [report["text"] for v, report in reports.items() if before["reports"].get(v) != report]
     return str(new[0]) if new else ""

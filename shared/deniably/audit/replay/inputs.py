@@ -47,25 +47,25 @@ def inputs_of(question: Mapping[str, Json], random: Random) -> list[Input]:
     """One or more inputs of each kind, for a question of any type."""
     match question["type"]:
         case "yes_no" | "select_one" | "scale":
-            found = list(_of_choices(question))
+            kinds = list(_of_choices(question))
         case "select_multiple":
-            found = list(_of_ticks(question, random))
+            kinds = list(_of_ticks(question, random))
         case "number":
-            found = list(_of_range(question["range"], cells_of(question), random))
+            kinds = list(_of_range(question["range"], cells_of(question), random))
         case "vector" | "point":
-            found = list(_of_number_parts(question, random))
+            kinds = list(_of_number_parts(question, random))
         case _:
-            found = list(_of_choice_parts(question, random))
-    return found
+            kinds = list(_of_choice_parts(question, random))
+    return kinds
 
 
 def any_input(question: Mapping[str, Json], random: Random) -> Json:
-    """A plain answer, such that every cell is about equally likely."""
+    """Returns a plain answer, such that every cell is about equally likely."""
     match question["type"]:
         case "yes_no" | "select_one" | "scale":
             return random.choice(_offered(question))["name"]
         case "select_multiple":
-            names = [one["name"] for one in _offered(question)]
+            names = [choice["name"] for choice in _offered(question)]
             return random.sample(names, random.randint(0, min(question["most"], len(names))))
         case "number":
             return _any_number(question["range"], cells_of(question), random)
@@ -79,7 +79,7 @@ def any_input(question: Mapping[str, Json], random: Random) -> Json:
 
 
 def place(question: Mapping[str, Json], index: int) -> Json:
-    """The plain answer at a place: of choices the one with this index, and round and round."""
+    """Returns the plain answer at a place; the index of a choice wraps around."""
     match question["type"]:
         case "yes_no" | "select_one" | "scale":
             offered = _offered(question)
@@ -95,15 +95,15 @@ def place(question: Mapping[str, Json], index: int) -> Json:
                 for part, cells in _parts_with_cells(question)
             }
         case _:
-            found: dict[str, Json] = {}
+            combination: dict[str, Json] = {}
             for part in reversed(question["parts"]):
                 index, at = divmod(index, len(part["choices"]))
-                found[part["name"]] = part["choices"][at]["name"]
-            return found
+                combination[part["name"]] = part["choices"][at]["name"]
+            return combination
 
 
 def places(question: Mapping[str, Json]) -> int:
-    """How many places there are; of numbers their cells."""
+    """Returns how many places ``place`` tells apart; of numbers their cells."""
     match question["type"]:
         case "yes_no" | "select_one" | "scale" | "select_multiple":
             return len(_offered(question))
@@ -119,14 +119,14 @@ def places(question: Mapping[str, Json]) -> int:
 
 
 def cells_of(question: Mapping[str, Json]) -> int:
-    """Into how many cells the mechanism of a number cuts its range."""
+    """Returns into how many cells the mechanism of a number cuts its range."""
     return int(_once(question)["k"])
 
 
 def _once(question: Mapping[str, Json]) -> Mapping[str, Json]:
     mechanism: Mapping[str, Json] = question["mechanism"]
-    found: Mapping[str, Json] = mechanism.get("once", mechanism)
-    return found
+    mechanism_once: Mapping[str, Json] = mechanism.get("once", mechanism)
+    return mechanism_once
 
 
 def _parts_with_cells(question: Mapping[str, Json]) -> Iterator[tuple[Mapping[str, Json], int]]:
@@ -150,18 +150,18 @@ _NO_CHOICES: Sequence[Json] = ("no such choice", "", None, 0, True, ["yes"], {"y
 def _offered(question: Mapping[str, Json]) -> list[Mapping[str, str]]:
     """The choices of somebody who sees the question."""
     hides = "show_if" in question
-    return [one for one in question["choices"] if not hides or one["name"] != "not_applicable"]
+    return [each for each in question["choices"] if not hides or each["name"] != "not_applicable"]
 
 
 def _of_choices(question: Mapping[str, Json]) -> Iterator[Input]:
-    names = [one["name"] for one in question["choices"]]
-    labels = [one["label"] for one in question["choices"]]
+    names = [choice["name"] for choice in question["choices"]]
+    labels = [choice["label"] for choice in question["choices"]]
     if "show_if" in question:
         yield Input("no choice", "not_applicable", REFUSED)
-    for one in _offered(question):
-        yield Input("each choice", one["name"], one["name"])
-        if labels.count(one["label"]) == 1 and one["label"] not in names:
-            yield Input("each label", one["label"], one["name"], anywhere=False)
+    for choice in _offered(question):
+        yield Input("each choice", choice["name"], choice["name"])
+        if labels.count(choice["label"]) == 1 and choice["label"] not in names:
+            yield Input("each label", choice["label"], choice["name"], anywhere=False)
     odd = [*_NO_CHOICES, names[0] + " ", names[0].swapcase(), names[-1] + "\n"]
     for typed in odd:
         if typed not in names and typed not in labels:
@@ -169,25 +169,27 @@ def _of_choices(question: Mapping[str, Json]) -> Iterator[Input]:
 
 
 def _of_ticks(question: Mapping[str, Json], random: Random) -> Iterator[Input]:
-    every, names = question["choices"], [one["name"] for one in _offered(question)]
-    most = min(question["most"], len(names))
+    all_, names = question["choices"], [choice["name"] for choice in _offered(question)]
+    maximum = min(question["most"], len(names))
     if "show_if" in question:
         yield Input("no ticks", ["not_applicable"], REFUSED)
     yield Input("no tick", [], [])
     for name in names:
         yield Input("one tick", [name], [name])
     for several in combinations(names, 2) if len(names) <= 23 else ():
-        if most > 1:
+        if maximum > 1:
             yield Input("two ticks", list(several), list(several))
     for _ in range(8):
-        full = random.sample(names, most)
+        full = random.sample(names, maximum)
         yield Input("the most ticks", full, full)
         yield Input("ticks in another order", full[::-1], full)
     yield Input("a tick twice", [names[0], names[0]], [names[0]])
-    labels = [one["label"] for one in question["choices"]]
-    for one in _offered(question):
-        if labels.count(one["label"]) == 1 and one["label"] not in [each["name"] for each in every]:
-            yield Input("each label", [one["label"]], [one["name"]], anywhere=False)
+    labels = [choice["label"] for choice in question["choices"]]
+    for tick in _offered(question):
+        if labels.count(tick["label"]) == 1 and tick["label"] not in [
+            each["name"] for each in all_
+        ]:
+            yield Input("each label", [tick["label"]], [tick["name"]], anywhere=False)
     refused: list[Json] = ["", None, 0, ["no such choice"], [None], [names]]
     for typed in (*refused, names[0], *([names] if question["most"] < len(names) else [])):
         yield Input("no ticks", typed, REFUSED)
@@ -195,7 +197,7 @@ def _of_ticks(question: Mapping[str, Json], random: Random) -> Iterator[Input]:
 
 def _of_choice_parts(question: Mapping[str, Json], random: Random) -> Iterator[Input]:
     parts = question["parts"]
-    lists = [[one["name"] for one in part["choices"]] for part in parts]
+    lists = [[choice["name"] for choice in part["choices"]] for part in parts]
     number = places(question)
     combined: Iterator[Sequence[str]] = (
         iter(product(*lists))
@@ -203,8 +205,8 @@ def _of_choice_parts(question: Mapping[str, Json], random: Random) -> Iterator[I
         else ([random.choice(names) for names in lists] for _ in range(_MANY))
     )
     for chosen in combined:
-        said = {part["name"]: name for part, name in zip(parts, chosen, strict=True)}
-        yield Input("each combination", said, said)
+        combination = {part["name"]: name for part, name in zip(parts, chosen, strict=True)}
+        yield Input("each combination", combination, combination)
     first = {part["name"]: names[0] for part, names in zip(parts, lists, strict=True)}
     for typed in _wrong_parts(first, "no such choice"):
         yield Input("no combination", typed, REFUSED)
@@ -224,7 +226,7 @@ def _wrong_parts(right: Mapping[str, Json], wrong: Json) -> Iterator[Json]:
 
 
 def decimal_text(value: Fraction) -> str:
-    """A finite decimal, plainly written.
+    """Returns a finite decimal in plain digits, without an exponent.
 
     >>> decimal_text(Fraction(-15, 2)), decimal_text(Fraction(40))
     ('-7.5', '40')
@@ -253,7 +255,7 @@ def _first(limits: Mapping[str, str], cell: int, cells: int) -> str:
 def _any_number(limits: Mapping[str, str], cells: int, random: Random) -> str:
     low, step, count = _grid(limits)
     cell = random.randrange(cells)
-    first, behind = (-(-one * count // cells) for one in (cell, cell + 1))
+    first, behind = (-(-cell_at * count // cells) for cell_at in (cell, cell + 1))
     value = low + step * random.randrange(first, behind)
     odd = random.randrange(6)
     if odd == 0:
@@ -272,7 +274,7 @@ _NO_NUMBERS: Sequence[Json] = (
 
 def _of_range(limits: Mapping[str, str], cells: int, random: Random) -> Iterator[Input]:
     texts = {(kind, decimal_text(value)) for kind, value in _values(limits, cells, random)}
-    fitting = sorted(one for one in texts if len(one[1]) <= _LONGEST)
+    fitting = sorted(kind_and_text for kind_and_text in texts if len(kind_and_text[1]) <= _LONGEST)
     for kind, text in fitting:
         yield Input(kind, text, text)
     for _, text in random.sample(fitting, min(_TYPED, len(fitting))):
@@ -341,41 +343,41 @@ def _of_number_parts(question: Mapping[str, Json], random: Random) -> Iterator[I
     """The kinds of each part's numbers, beside any numbers of the others."""
     parts = list(_parts_with_cells(question))
     for part, cells in parts:
-        every = list(_of_range(part["range"], cells, random))
-        kept = _few_of_each(every, 40 if len(parts) <= 2 else 4, random)
-        for one in kept:
+        every_input = list(_of_range(part["range"], cells, random))
+        kept = _few_of_each(every_input, 40 if len(parts) <= 2 else 4, random)
+        for chosen in kept:
             rest = {
                 other["name"]: _any_number(other["range"], count, random) for other, count in parts
             }
-            typed = rest | {part["name"]: one.typed}
-            plain = REFUSED if one.refused else rest | {part["name"]: one.plain}
-            yield Input(one.kind, typed, plain, one.anywhere)
+            typed = rest | {part["name"]: chosen.typed}
+            plain = REFUSED if chosen.refused else rest | {part["name"]: chosen.plain}
+            yield Input(chosen.kind, typed, plain, chosen.anywhere)
     right = {part["name"]: _first(part["range"], 0, cells) for part, cells in parts}
     for typed in _wrong_parts(right, "seven"):
         yield Input("no numbers", typed, REFUSED)
 
 
-def _few_of_each(every: Sequence[Input], most: int, random: Random) -> list[Input]:
+def _few_of_each(every_input: Sequence[Input], limit: int, random: Random) -> list[Input]:
     kinds: dict[str, list[Input]] = {}
-    for one in every:
-        kinds.setdefault(one.kind, []).append(one)
-    return [one for those in kinds.values() for one in random.sample(those, min(most, len(those)))]
+    for each in every_input:
+        kinds.setdefault(each.kind, []).append(each)
+    return [x for those in kinds.values() for x in random.sample(those, min(limit, len(those)))]
 
 
 # --- what counts as an answer ---------------------------------------------------------------------
 
 
-def answers_in(question: Mapping[str, Json], given: int | list[int]) -> list[str]:
+def answers_in(question: Mapping[str, Json], encoded: int | list[int]) -> list[str]:
     """What an input of the mechanism counts as: a cell, ticks, or the position of each part."""
-    if isinstance(given, int):
-        return [str(given)]
+    if isinstance(encoded, int):
+        return [str(encoded)]
     if question["type"] == "vector" or (question["type"] == "number"):
-        return [f"{part}.{position}" for part, position in enumerate(given)]
-    return [str(tick) for tick in given] or ["none"]
+        return [f"{part}.{position}" for part, position in enumerate(encoded)]
+    return [str(tick) for tick in encoded] or ["none"]
 
 
 def answers_to(question: Mapping[str, Json]) -> int:
-    """How many of these there are."""
+    """Returns how many different values ``answers_in`` has for a question."""
     match question["type"]:
         case "select_multiple":
             return len(question["choices"]) + 1

@@ -33,22 +33,22 @@ class NodeFailed(Exception):
 
 def shipped_modules() -> Path | None:
     """The folder of the modules that this installation serves to browsers, if it has one."""
-    found = find_spec("deniably_client")  # by name: it is a package of its own
-    if found is None or not found.submodule_search_locations:
+    package = find_spec("deniably_client")  # by name: it is a package of its own
+    if package is None or not package.submodule_search_locations:
         return None
-    folder = Path(found.submodule_search_locations[0]) / "web"
+    folder = Path(package.submodule_search_locations[0]) / "web"
     return folder if folder.is_dir() else None
 
 
 def find_node() -> str:
-    """The path of a Node that is new enough. Raises NoNode."""
+    """Returns the path of a Node that is new enough. Raises NoNode."""
     path = shutil.which("node")
     if path is None:
         raise NoNode("there is no node here")
-    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
-    version = re.match(r"v([0-9]+)\.", said)
+    text = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"v([0-9]+)\.", text)
     if version is None or int(version[1]) < LEAST_NODE:
-        raise NoNode(f"node here is {said.strip() or 'broken'}, and {LEAST_NODE} is the least")
+        raise NoNode(f"node here is {text.strip() or 'broken'}, and {LEAST_NODE} is the least")
     return path
 
 
@@ -72,7 +72,7 @@ class Node:
         self._process.communicate()
 
     def send(self, **task: Any) -> None:
-        """Give it a task. Raises NodeFailed."""
+        """Sends a task to Node. Raises NodeFailed."""
         assert self._process.stdin
         try:
             self._process.stdin.write(json.dumps(task) + "\n")
@@ -81,7 +81,7 @@ class Node:
             raise NodeFailed(self._last_words()) from None
 
     def receive(self) -> Any:
-        """What it found. Raises NodeFailed."""
+        """Returns Node's answer to the last task. Raises NodeFailed."""
         assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:
@@ -93,15 +93,15 @@ class Node:
         return answered["found"]
 
     def is_ready(self) -> bool:
-        """Whether ``receive`` would not wait."""
+        """Returns whether ``receive`` would not wait."""
         assert self._process.stdout
         return bool(select.select([self._process.stdout], [], [], 0)[0])
 
     def _last_words(self) -> str:
         self._process.kill()
         _, errors = self._process.communicate()
-        found = re.search(r"^\w*Error.*$", errors or "", re.MULTILINE)
-        return found[0][:300] if found else "it ends without a word"
+        error_line = re.search(r"^\w*Error.*$", errors or "", re.MULTILINE)
+        return error_line[0][:300] if error_line else "it ends without a word"
 
 
 class JavaScriptDevice:
@@ -141,7 +141,7 @@ class JavaScriptDevice:
         return self._node.used
 
     def verify(self) -> None:
-        """Let the modules verify the surveys. Raises NodeFailed where they refuse or break."""
+        """Lets the modules verify the surveys. Raises NodeFailed where they refuse or break."""
         surveys = [
             {"definition": definition, "digest": digest}
             for definition, digest in zip(self.study.waves, self.study.digests, strict=True)
@@ -164,43 +164,43 @@ class JavaScriptDevice:
         return self.end()
 
     def begin(self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()) -> None:
-        """Give it scenarios; ``end`` waits for what it did."""
+        """Sends scenarios to Node; ``end`` waits for what the devices did."""
         texts = [[block.hex() for block in blocks] for blocks in fed]
-        given: list[dict[str, Any]] = []
-        for one in scenarios:
-            document = one["document"]
+        prepared: list[dict[str, Any]] = []
+        for scenario in scenarios:
+            document = scenario["document"]
             steps = [
                 {key: value for key, value in step.items() if key != "plain"}
-                for step in one["steps"]
+                for step in scenario["steps"]
             ]
             text = canonical(document) if document else None
-            given.append({"document": text, "steps": steps, "fed": texts})
-        self._node.send(task="replay", scenarios=given)
+            prepared.append({"document": text, "steps": steps, "fed": texts})
+        self._node.send(task="replay", scenarios=prepared)
 
     def is_ready(self) -> bool:
-        """Whether ``end`` would not wait."""
+        """Returns whether ``end`` would not wait."""
         return self._node.is_ready()
 
     def end(self) -> list[list[Observed]]:
-        """What devices did in the scenarios that ``begin`` gave."""
+        """Returns what devices did in the scenarios that ``begin`` gave."""
         return [[_observed(step) for step in steps] for steps in self._node.receive()]
 
     def walk(self, mechanism: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, str]]:
-        """The law of each input: {cells of a report, joined by commas: probability}."""
+        """Returns the law of each input: {cells of a report, joined by commas: probability}."""
         self._node.send(task="walk", mechanism=mechanism, inputs=inputs)
         return [dict(law) for law in self._node.receive()]
 
     def below(self, draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]:
-        """For each bound and tape, what ``below`` draws, and how many bytes it takes."""
-        given = [{"n": n, "bytes": tape.hex()} for n, tape in draws]
-        self._node.send(task="below", draws=given)
-        return [(one["value"], one["at"]) for one in self._node.receive()]
+        """Returns, for each bound and tape, the number ``below`` draws and the bytes it takes."""
+        bounds_and_tapes = [{"n": n, "bytes": tape.hex()} for n, tape in draws]
+        self._node.send(task="below", draws=bounds_and_tapes)
+        return [(drawn["value"], drawn["at"]) for drawn in self._node.receive()]
 
     def stream(self, bounds: Sequence[int]) -> tuple[list[int], list[bytes]]:
-        """The draws of one object of coins, and the blocks of random bytes that it took."""
+        """Returns the draws of one object of coins, and the blocks of random bytes that it took."""
         self._node.send(task="stream", bounds=bounds)
-        found = self._node.receive()
-        return found["values"], [bytes.fromhex(one) for one in found["blocks"]]
+        received = self._node.receive()
+        return received["values"], [bytes.fromhex(block) for block in received["blocks"]]
 
 
 def _observed(step: Mapping[str, Any]) -> Observed:

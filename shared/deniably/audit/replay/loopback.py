@@ -27,7 +27,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reply:
-    """What is answered."""
+    """An answer of the loopback server: status, body and headers."""
 
     status: int
     body: bytes = b""
@@ -35,7 +35,7 @@ class Reply:
 
 
 def read_request(head: bytes, body: bytes) -> Asked:
-    """The request of these bytes; each is one character, so that none is lost."""
+    """Parses a request from its bytes, as Latin-1, so that no byte is lost."""
     first, *lines = head.decode("latin-1").split("\r\n")
     method, _, rest = first.partition(" ")
     target, _, version = rest.rpartition(" ")
@@ -83,10 +83,10 @@ class Loopback:
                     if not (piece := connection.recv(_PIECE)):
                         return
                     come += piece
-                asked = read_request(head, come[:size])
+                request = read_request(head, come[:size])
                 come = come[size:]
-                self.asked.append(asked)
-                connection.sendall(_bytes(self._reply(asked)))
+                self.asked.append(request)
+                connection.sendall(_bytes(self._reply(request)))
 
 
 def _size(head: bytes) -> int:

@@ -38,7 +38,7 @@ class PythonDevice:
 
     def __init__(self, study: Study) -> None:
         self.study = study
-        self._surveys = [as_survey(dict(one)) for one in study.waves]
+        self._surveys = [as_survey(dict(survey)) for survey in study.waves]
 
     def __enter__(self) -> PythonDevice:
         self._tapping = tapped()
@@ -57,10 +57,10 @@ class PythonDevice:
         self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()
     ) -> list[list[Observed]]:
         """What a device did in each step of each scenario. ``fed`` are the bytes of each step."""
-        return [self._run(one, fed) for one in scenarios]
+        return [self._run(scenario, fed) for scenario in scenarios]
 
     def stream(self, bounds: Sequence[int]) -> tuple[list[int], list[bytes]]:
-        """The draws of one object of coins, and the blocks of random bytes that it took."""
+        """Returns the draws of one object of coins, and the blocks of random bytes that it took."""
         self._tap.begin()
         coins = Coins()
         values = [coins.below(n) for n in bounds]
@@ -69,12 +69,12 @@ class PythonDevice:
     def _run(self, scenario: Scenario, fed: Sequence[Sequence[bytes]]) -> list[Observed]:
         text = scenario["document"]
         memory = device.read_memory(canonical(text).encode()) if text else Memory()
-        found: list[Observed] = []
+        observed: list[Observed] = []
         for number, step in enumerate(scenario["steps"]):
             after, seen = self._step(memory, step, fed[number] if number < len(fed) else ())
             memory = after
-            found.append(seen)
-        return found
+            observed.append(seen)
+        return observed
 
     def _step(
         self, memory: Memory, step: Mapping[str, Any], fed: Sequence[bytes]
@@ -104,8 +104,8 @@ class PythonDevice:
         return after, Observed(document, blocks, digest, refused, broken, trade)
 
     def _answer(self, memory: Memory, survey: Survey, step: Mapping[str, Any]) -> Memory:
-        given = step["limits"] or self.study.limits
-        limits = Limits(*(Fraction(given[one]) for one in ("survey", "author", "overall")))
+        limit_texts = step["limits"] or self.study.limits
+        limits = Limits(*(Fraction(limit_texts[name]) for name in ("survey", "author", "overall")))
         if step.get("part"):
             part = part_of(memory, survey, step["author"], step["day"], limits)
             drawn = part or ordered_questions(memory, survey)
@@ -114,7 +114,7 @@ class PythonDevice:
         return device.answer(
             memory,
             survey,
-            {name: of_python(one) for name, one in step["typed"].items()},
+            {name: of_python(answer) for name, answer in step["typed"].items()},
             day=step["day"],
             limits=limits,
             author=step["author"],
@@ -137,15 +137,15 @@ def _trade(memory: Memory, survey: Survey, code: str) -> tuple[Memory, Mapping[s
 
 
 def of_python(typed: Json) -> object:
-    """An answer as a program gives it: of Decimals, too."""
+    """Returns an answer as a Python program would give it, with Decimals for numbers."""
     if isinstance(typed, dict):
         parts = cast(dict[str, Json], typed)
         if set(parts) == {"$decimal"}:
             return Decimal(parts["$decimal"])
-        return {name: of_python(one) for name, one in parts.items()}
+        return {name: of_python(part) for name, part in parts.items()}
     if isinstance(typed, list):
         several = cast(Sequence[Json], typed)
-        return [of_python(one) for one in several]
+        return [of_python(item) for item in several]
     return cast(object, typed)
 
 

@@ -96,13 +96,13 @@ class Tally:
     """Questions whose every branch was walked in this language, and is right."""
 
     def least(self, question: Mapping[str, Any]) -> int:
-        """How often the rarest answer to a question was replayed; 0 where one was not."""
+        """Returns how often the rarest answer to a question was replayed; 0 where one was not."""
         name = question["name"]
         counts = [count for (of, _), count in self.answers.items() if of == name]
         return min(counts) if len(counts) >= answers_to(question) else 0
 
     def reached(self, question: Mapping[str, Any]) -> int:
-        """How many of a question's answers were replayed at all."""
+        """Returns how many of a question's answers were replayed at all."""
         return sum(of == question["name"] for of, _ in self.answers)
 
 
@@ -121,24 +121,24 @@ class Replays:
 
     @property
     def fault(self) -> Fault | None:
-        """The first fault of all."""
+        """The fault of Python if there is one, else that of JavaScript; None without a fault."""
         return self.python.fault or self.javascript.fault
 
     def missing_kinds(self, tally: Tally, question: str) -> list[str]:
-        """The classes of inputs that were not reached."""
+        """Returns the classes of inputs that were not reached."""
         wanted = (self.kinds if tally is self.python else self.node_kinds)[question]
         return [kind for kind in wanted if (question, kind) not in tally.kinds]
 
     def missing_states(self, tally: Tally) -> list[str]:
-        """The states of devices that were not reached."""
+        """Returns the states of devices that were not reached."""
         return [state for state in self.states if state not in tally.states]
 
 
 def study_of(definition: Definition) -> Study:
-    """The surveys of one person, of a published definition as JSON."""
+    """Returns the surveys of one person, of a published definition as JSON."""
     waves = waves_of(definition)
     limits: dict[str, str] = dict.fromkeys(("survey", "author", "overall"), _LIMIT)
-    return Study(waves, [digest(one) for one in waves], limits)
+    return Study(waves, [digest(wave) for wave in waves], limits)
 
 
 def replay(
@@ -168,8 +168,8 @@ def replay(
     study = study_of(definition)
     # Of made-up answers, which are no secret: coins are never drawn from a seed.
     schedule, in_node = (
-        Schedule(study, Random(seed), anywhere=one)  # noqa: S311
-        for one in (False, True)
+        Schedule(study, Random(seed), anywhere=anywhere)  # noqa: S311
+        for anywhere in (False, True)
     )
     replays = Replays(
         study,
@@ -230,8 +230,8 @@ def _visit(replays: Replays, schedule: Schedule, visits: int, seconds: float) ->
 def fault_of(
     language: str, difference: Difference, scenario: Scenario, observed: Sequence[Observed]
 ) -> Fault:
-    """A difference with what it takes to see it again."""
-    blocks = [one.blocks for one in observed]
+    """Returns a difference with the scenario and bytes that show it again."""
+    blocks = [step.blocks for step in observed]
     why = difference.why or "it sends another report"
     return Fault(language, _question_of(difference), why, scenario, blocks, difference)
 
@@ -270,10 +270,10 @@ def _walk(
             laws = node.walk(mechanism, inputs)
         except NodeFailed:
             return  # what is wrong, a replay shows
-        for given, walked in zip(inputs, laws, strict=True):
-            right = law_of(mechanism, given)
-            found = {_cells(cells): Fraction(share) for cells, share in walked.items()}
-            if found != {report: share for report, share in right.items() if share}:
+        for encoded, walked in zip(inputs, laws, strict=True):
+            right = law_of(mechanism, encoded)
+            seen = {_cells(cells): Fraction(share) for cells, share in walked.items()}
+            if seen != {report: share for report, share in right.items() if share}:
                 why = f"walked in JavaScript, {name} has another law than the published integers"
                 tally.fault = Fault(tally.language, name, why, NOTHING, (), Difference(0, why))
                 return
@@ -346,24 +346,24 @@ class _Run:
         questions = self.replays.study.questions
         walked = self.tally.walked
         # What was walked takes no number of replays beside those of its classes.
-        counted = [one for one in questions if one["name"] not in walked]
+        counted = [q for q in questions if q["name"] not in walked]
         return (
             self.tally.classes_done
             and self.tally.reports >= needed(self.tally)
             and all(self.tally.least(question) >= EACH for question in counted)
-            and all(self.tally.questions[one["name"]] >= needed(self.tally) for one in counted)
+            and all(self.tally.questions[q["name"]] >= needed(self.tally) for q in counted)
             and not self.replays.missing_states(self.tally)
-            and not any(self.replays.missing_kinds(self.tally, one["name"]) for one in questions)
+            and not any(self.replays.missing_kinds(self.tally, q["name"]) for q in questions)
         )
 
     def batch(self) -> list[Scenario]:
         """The next scenarios: first those of the classes, then any."""
-        found = list(islice(self._classes, _BATCH))
-        if len(found) < _BATCH:
+        batch = list(islice(self._classes, _BATCH))
+        if len(batch) < _BATCH:
             self.tally.classes_done = True
-        while len(found) < _BATCH:
-            found.append(self._schedule.any())
-        return found
+        while len(batch) < _BATCH:
+            batch.append(self._schedule.any())
+        return batch
 
     def turn(self, *, patient: bool) -> None:
         """Run and compare a batch."""
@@ -386,7 +386,7 @@ class _Run:
 
 
 def needed(tally: Tally) -> int:
-    """How many reports a verdict needs in a language."""
+    """Returns how many reports a verdict needs in a language."""
     return ALL_IN_NODE if tally.language == "JavaScript" else ALL
 
 
@@ -401,13 +401,13 @@ class _NodeRun(_Run):
             self._given = self.batch()
             self.device.begin(self._given)
         if patient or self.device.is_ready():
-            given, self._given = self._given, None
+            begun, self._given = self._given, None
             try:
-                self.compare(given, self.device.end())
+                self.compare(begun, self.device.end())
             except NodeFailed as error:
                 why = f"the modules end in an error: {error}"
                 self.tally.fault = Fault(
-                    self.tally.language, None, why, given[0], (), Difference(0, why)
+                    self.tally.language, None, why, begun[0], (), Difference(0, why)
                 )
 
 
@@ -421,29 +421,29 @@ def _question_of(difference: Difference) -> str | None:
 
 
 def _kinds(schedule: Schedule) -> dict[str, list[str]]:
-    return {name: sorted({one.kind for one in those}) for name, those in schedule.inputs.items()}
+    return {name: sorted({each.kind for each in those}) for name, those in schedule.inputs.items()}
 
 
 def _states(study: Study, schedule: Schedule) -> list[str]:
-    found = {"an empty device", "a second sending", "every input", "answers to refuse", "no answer"}
-    found |= {"a limit that refuses", *schedule.odd_states}
+    names = {"an empty device", "a second sending", "every input", "answers to refuse", "no answer"}
+    names |= {"a limit that refuses", *schedule.odd_states}
     survey = study.survey
     if "invited" in survey:
-        found |= {"the trade of an invitation", "no ticket"}
+        names |= {"the trade of an invitation", "no ticket"}
     else:
-        found.add(CHANGED)
+        names.add(CHANGED)
     if "strata" in survey:
-        found |= {"no stratum", *(f"stratum {json.dumps(one)}" for one in study.strata)}
+        names |= {"no stratum", *(f"stratum {json.dumps(stratum)}" for stratum in study.strata)}
     if "part" in survey:
-        found |= {"little budget left", PART}
+        names |= {"little budget left", PART}
     if "ask" in survey:
-        found |= {f"asked: {question['name']}" for question in study.questions}
+        names |= {f"asked: {question['name']}" for question in study.questions}
     if any("show_if" in question for question in study.questions):
-        found.add("hidden questions")
+        names.add("hidden questions")
     if len(study.waves) > 1:
-        found.add(f"{len(study.waves)} waves")
+        names.add(f"{len(study.waves)} waves")
     if "waves" in survey and "count" not in survey["waves"]:
-        found.add("a report from memos alone")
+        names.add("a report from memos alone")
     if "waves" in survey and "invited" not in survey:
-        found.add("a changed answer in a later wave")
-    return sorted(found)
+        names.add("a changed answer in a later wave")
+    return sorted(names)

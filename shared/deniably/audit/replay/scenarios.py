@@ -53,21 +53,22 @@ class Study:
 
     @property
     def questions(self) -> Sequence[Mapping[str, Json]]:
-        """Its questions."""
+        """The questions of the audited survey."""
         questions: Sequence[Mapping[str, Json]] = self.survey["questions"]
         return questions
 
     @property
     def strata(self) -> list[Mapping[str, str] | None]:
-        """Every stratum that a link can have; that of no stratum in a survey without."""
-        found: list[dict[str, str]] = [{}]
+        """Every stratum that a link can have; one None in a survey without strata."""
+        strata: list[dict[str, str]] = [{}]
         for key, values in self.survey.get("strata", {}).items():
-            found = [one | {key: value} for one in found for value in values]
-        return [one or None for one in found]
+            strata = [stratum | {key: value} for stratum in strata for value in values]
+        return [stratum or None for stratum in strata]
 
 
 def waves_of(survey: Definition) -> list[Definition]:
-    """A person's surveys. A study that states its waves has one more, which devices refuse."""
+    """Returns a person's surveys. A study that states its waves has one more, which devices
+    refuse."""
     if "waves" not in survey:
         return [survey]
     number = min(survey["waves"].get("count", WAVES), WAVES)
@@ -91,18 +92,18 @@ class Schedule:
             for question in self.study.questions
         }
         self._valid = {
-            n: [one for one in all_ if not one.refused] for n, all_ in self.inputs.items()
+            n: [each for each in all_ if not each.refused] for n, all_ in self.inputs.items()
         }
         self._any: dict[str, list[Input]] = {}
         for question in self.study.questions:
             plain = [any_input(question, self.random) for _ in range(_ANY)]
-            self._any[question["name"]] = [Input("any", one, one) for one in plain]
+            self._any[question["name"]] = [Input("any", answer, answer) for answer in plain]
         self._refusing = {
-            n: [one for one in all_ if one.refused] for n, all_ in self.inputs.items()
+            n: [each for each in all_ if each.refused] for n, all_ in self.inputs.items()
         }
 
     def classes(self) -> Iterator[Scenario]:
-        """Each input of each question, each state of a device, and pairs of answers."""
+        """Yields each input of each question, each state of a device, and pairs of answers."""
         yield from self._states()
         yield from self._every_input()
         yield from self._refused()
@@ -125,7 +126,7 @@ class Schedule:
         questions = self.study.questions
         for at in range(max(map(places, questions))):
             plain = {question["name"]: place(question, at) for question in questions}
-            yield self._visit({name: Input("any", one, one) for name, one in plain.items()})
+            yield self._visit({name: Input("any", a, a) for name, a in plain.items()})
         while True:
             yield self._visit(self._somebody())
 
@@ -146,15 +147,15 @@ class Schedule:
             "state": VISIT, "kinds": {}, "also": [], "document": None, "steps": steps
         }  # fmt: skip
 
-    def _kinds_in_turn(self, every: Sequence[Input]) -> list[Input]:
+    def _kinds_in_turn(self, inputs: Sequence[Input]) -> list[Input]:
         """First one of each kind, then the second of each, and so on."""
         seen: Counter[str] = Counter()
         order: list[tuple[int, Input]] = []
-        for one in every:
-            if one.anywhere or not self.anywhere:
-                order.append((seen[one.kind], one))
-                seen[one.kind] += 1
-        return [one for _, one in sorted(order, key=lambda pair: pair[0])]
+        for each in inputs:
+            if each.anywhere or not self.anywhere:
+                order.append((seen[each.kind], each))
+                seen[each.kind] += 1
+        return [each for _, each in sorted(order, key=lambda pair: pair[0])]
 
     # --- answers ---
 
@@ -171,25 +172,25 @@ class Schedule:
             yield self._scenario(chosen, "every input")
         for question in self.study.questions:
             name = question["name"]
-            for one in valid[name] if "show_if" in question else ():
-                yield self._scenario(self._shown(question) | {name: one}, "every input")
+            for each in valid[name] if "show_if" in question else ():
+                yield self._scenario(self._shown(question) | {name: each}, "every input")
 
     def _shown(self, question: Mapping[str, Json]) -> dict[str, Input]:
         """Answers of somebody who sees this question."""
-        found = self._somebody()
-        by_name = {one["name"]: one for one in self.study.questions}
+        answers = self._somebody()
+        by_name = {other["name"]: other for other in self.study.questions}
         while "show_if" in question:
             condition = question["show_if"]
             plain = self.random.choice(condition["is"])
-            found[condition["question"]] = Input("any", plain, plain)
+            answers[condition["question"]] = Input("any", plain, plain)
             question = by_name[condition["question"]]
-        return found
+        return answers
 
     def _refused(self) -> Iterator[Scenario]:
         for name, those in self._refusing.items():
-            question = next(one for one in self.study.questions if one["name"] == name)
-            for one in those * (3 if "ask" in self.study.survey else 1):
-                yield self._scenario(self._shown(question) | {name: one}, "answers to refuse")
+            question = next(each for each in self.study.questions if each["name"] == name)
+            for refused in those * (3 if "ask" in self.study.survey else 1):
+                yield self._scenario(self._shown(question) | {name: refused}, "answers to refuse")
 
     def _pairs(self) -> Iterator[Scenario]:
         """All questions at one place, for each place; then every two questions at any two places.
@@ -197,36 +198,36 @@ class Schedule:
         With a prime number of places, ``start + shift * question`` meets every pair once.
         """
         questions = self.study.questions
-        most = max(map(places, questions))
-        for at in range(most):
+        most_places = max(map(places, questions))
+        for at in range(most_places):
             yield self._at([at] * len(questions), "all questions at one place")
-        prime = _prime_from(max(most, len(questions)))
+        prime = _prime_from(max(most_places, len(questions)))
         if len(questions) > 1 and prime**2 <= _PAIRS:
             for shift in range(prime):
                 for start in range(prime):
                     at_ = [(start + shift * i) % prime for i in range(len(questions))]
                     yield self._at(at_, "all pairs of answers")
         else:
-            for _ in range(min(_PAIRS, 4 * most)):
+            for _ in range(min(_PAIRS, 4 * most_places)):
                 at_ = [self.random.randrange(places(question)) for question in questions]
                 yield self._at(at_, "pairs of answers")
 
     def _at(self, at: Sequence[int], state: str) -> Scenario:
-        found: dict[str, Input] = {}
+        answers: dict[str, Input] = {}
         for question, index in zip(self.study.questions, at, strict=True):
             plain = place(question, index)
-            found[question["name"]] = Input("any", plain, plain)
-        return self._scenario(found, state)
+            answers[question["name"]] = Input("any", plain, plain)
+        return self._scenario(answers, state)
 
     # --- states ---
 
     @property
     def odd_states(self) -> list[str]:
-        """States that a device can have beside any answers."""
-        found = ["entries of others in the ledger", "a report that was sent"]
+        """Names the unusual states that a device can be in, whatever the answers."""
+        states = ["entries of others in the ledger", "a report that was sent"]
         if "invited" not in self.study.survey:
-            found.append(CHANGED)
-        return found
+            states.append(CHANGED)
+        return states
 
     def _odd_state(self) -> str:
         return self.random.choice(self.odd_states)
@@ -238,20 +239,20 @@ class Schedule:
             yield self._scenario(self._somebody(), state, [state])
         if "invited" not in self.study.survey:
             for question in self.study.questions:
-                found = self._scenario(self._somebody(), CHANGED)
-                self._change(found, 0, question["name"])
-                yield found
+                scenario = self._scenario(self._somebody(), CHANGED)
+                self._change(scenario, 0, question["name"])
+                yield scenario
                 if len(self.study.waves) > 1:
-                    found = self._scenario(self._somebody(), "a changed answer in a later wave")
-                    second = next(step for step in found["steps"] if step["survey"] == 1)
+                    scenario = self._scenario(self._somebody(), "a changed answer in a later wave")
+                    second = next(step for step in scenario["steps"] if step["survey"] == 1)
                     second["changed"] = [question["name"]]
-                    yield found
+                    yield scenario
         else:
             for _ in range(2):
                 yield self._scenario(self._somebody(), "the trade of an invitation", traded=True)
-            found = self._scenario(self._somebody(), "no ticket")
-            found["document"] = None
-            yield found
+            scenario = self._scenario(self._somebody(), "no ticket")
+            scenario["document"] = None
+            yield scenario
         yield self._scenario(self._somebody(), "a limit that refuses", limits="0.001")
         for limits in _LITTLE if "part" in self.study.survey else ():
             yield self._divided(limits)
@@ -263,11 +264,11 @@ class Schedule:
 
     def _divided(self, limits: str) -> Scenario:
         """A device with so much left, which draws an order and answers what fits of it."""
-        found = self._scenario(self._somebody(), "little budget left", limits=limits)
-        for number, step in enumerate(found["steps"]):
+        scenario = self._scenario(self._somebody(), "little budget left", limits=limits)
+        for number, step in enumerate(scenario["steps"]):
             step["part"] = number == 0  # what comes then sends the same again
-        found["steps"].insert(0, found["steps"][0] | {"do": "order"})
-        return found
+        scenario["steps"].insert(0, scenario["steps"][0] | {"do": "order"})
+        return scenario
 
     def _missing(self) -> Scenario:
         """No answer at all."""
@@ -309,17 +310,17 @@ class Schedule:
                 steps.append({"do": "answer", "survey": wave, **again, **common})
             if wave and CHANGED not in odd and not self.random.randrange(3):
                 answers = self._somebody()
-        found: Scenario = {
+        scenario: Scenario = {
             "state": state,
             "also": [*odd, f"{len(self.study.waves)} waves", f"stratum {json.dumps(stratum)}"],
-            "kinds": {name: one.kind for name, one in answers.items() if one.kind != "any"},
+            "kinds": {name: each.kind for name, each in answers.items() if each.kind != "any"},
             "document": self._document(odd, traded=traded),
             "steps": steps,
         }
         if CHANGED in odd:
             some = self.random.choice(self.study.questions)["name"]
-            self._change(found, self.random.randrange(len(self.study.waves)), some)
-        return found
+            self._change(scenario, self.random.randrange(len(self.study.waves)), some)
+        return scenario
 
     def _change(self, scenario: Scenario, wave: int, name: str) -> None:
         """Ask one question again behind the answer of a wave."""
@@ -349,8 +350,8 @@ class Schedule:
 
 def _said(answers: Mapping[str, Input]) -> dict[str, Json]:
     return {
-        "typed": {name: one.typed for name, one in answers.items()},
-        "plain": {name: one.plain for name, one in answers.items()},
+        "typed": {name: each.typed for name, each in answers.items()},
+        "plain": {name: each.plain for name, each in answers.items()},
     }
 
 

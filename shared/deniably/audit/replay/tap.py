@@ -29,11 +29,11 @@ class Tap:
         self.fed: list[bytes] = []
 
     def begin(self, fed: Sequence[bytes] = ()) -> None:
-        """Forget what was given so far. The next blocks are those that are ``fed``, if any."""
+        """Forgets the recorded blocks. The next blocks are those that are ``fed``, if any."""
         self.blocks, self.fed = [], list(fed)
 
     def give(self, real: Callable[..., bytes], size: int, *more: int) -> bytes:
-        """The next block."""
+        """Returns the next block of random bytes, fed or real, and records it."""
         block = real(size, *more)
         if self.fed and len(self.fed[0]) == size:
             block = self.fed.pop(0)

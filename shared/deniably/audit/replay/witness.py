@@ -34,14 +34,14 @@ class Witness:
     @property
     def text(self) -> str:
         """The witness as a file of JSON."""
-        found = {
+        document = {
             "language": self.language,
             "question": self.question,
             "survey": self.survey,
             "scenario": self.scenario,
             "bytes": [[block.hex() for block in blocks] for blocks in self.blocks],
         }
-        return json.dumps(found, indent=1) + "\n"
+        return json.dumps(document, indent=1) + "\n"
 
 
 class BadWitness(ValueError):
@@ -49,29 +49,29 @@ class BadWitness(ValueError):
 
 
 def witness_of(study: Study, fault: Fault) -> Witness | None:
-    """What it takes to see a fault again; None of one that no scenario shows."""
+    """Returns what is needed to see a fault again; None where no scenario shows it."""
     if not fault.scenario["steps"]:
         return None
     return Witness(fault.language, fault.question, study.survey, fault.scenario, fault.blocks)
 
 
 def read_witness(text: str) -> Witness:
-    """A witness from its file. Raises BadWitness."""
+    """Returns a witness from its file. Raises BadWitness."""
     try:
         read: Any = json.loads(text)
         if not isinstance(read, dict) or set(cast(dict[str, Any], read)) != _KEYS:
             raise BadWitness("it has other keys than a witness of an audit")
-        found = cast(dict[str, Any], read)
-        blocks = [[bytes.fromhex(one) for one in step] for step in found["bytes"]]
+        parts = cast(dict[str, Any], read)
+        blocks = [[bytes.fromhex(block) for block in step] for step in parts["bytes"]]
     except (ValueError, TypeError, RecursionError) as error:
         raise BadWitness(f"it is no witness of an audit: {error}") from None
-    if found["language"] not in ("Python", "JavaScript"):
-        raise BadWitness(f"no language here is {found['language']!r}")
-    return Witness(found["language"], found["question"], found["survey"], found["scenario"], blocks)
+    if parts["language"] not in ("Python", "JavaScript"):
+        raise BadWitness(f"no language here is {parts['language']!r}")
+    return Witness(parts["language"], parts["question"], parts["survey"], parts["scenario"], blocks)
 
 
 def again(witness: Witness, modules: Path | None = None) -> Fault | None:
-    """The fault of a witness, if its replay shows one today. Raises BadWitness and NoNode."""
+    """Replays a witness; returns its fault if it still shows. Raises BadWitness and NoNode."""
     try:
         study = study_of(dict(witness.survey))
         if witness.scenario["state"] == VISIT:
