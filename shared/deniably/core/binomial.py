@@ -14,7 +14,7 @@ _Complexes = npt.NDArray[np.complex128]
 
 
 def upper_tail(count: npt.ArrayLike, n: float, share: npt.ArrayLike) -> Floats:
-    """P(X >= count) of X ~ Binomial(n, share), for arrays that broadcast.
+    """Returns P(X >= count) of X ~ Binomial(n, share), for arrays that broadcast.
 
     Sums the side away from the mean. The terms there are positive and falling, so nothing
     cancels. The relative error is that of the first term, about 1e-15 n.
@@ -59,9 +59,9 @@ def clopper_pearson(
 
     count, n = np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
     quantile: Any = special.betaincinv  # pyright: ignore[reportUnknownMemberType]
-    none, every = count == 0, count == n
-    low = np.where(none, 0.0, quantile(count + none, n - count + 1, alpha / 2))
-    high = np.where(every, 1.0, quantile(count + 1, n - count + every, 1 - alpha / 2))
+    none_of_n, all_of_n = count == 0, count == n
+    low = np.where(none_of_n, 0.0, quantile(count + none_of_n, n - count + 1, alpha / 2))
+    high = np.where(all_of_n, 1.0, quantile(count + 1, n - count + all_of_n, 1 - alpha / 2))
     return low, high
 
 
@@ -80,25 +80,25 @@ def sum_law(first: tuple[int, float], second: tuple[int, float]) -> Floats:
 
 
 def sum_at_most(law: Floats, n: int, total: int) -> float:
-    """P(X_1 + ... + X_n <= total) of independent counts with P(X = j) = ``law[j]``.
+    """Returns P(X_1 + ... + X_n <= total) of independent counts with P(X = j) = ``law[j]``.
 
     Inverts the characteristic function as ``sum_law`` does, on 40 standard deviations around the
     mean. For large n it takes only the frequencies that matter, so the cost does not grow with n.
     The absolute error is about 1e-16 n.
     """
-    values, most = np.arange(len(law)), n * (len(law) - 1)
+    values, largest = np.arange(len(law)), n * (len(law) - 1)
     mean = float(law @ values)
     spread = (n * float(law @ (values - mean) ** 2)) ** 0.5
-    size = min(math.ceil(40 * spread) + 2 * len(law), most + 1)
-    first = min(max(round(n * mean) - size // 2, 0), most + 1 - size)
+    size = min(math.ceil(40 * spread) + 2 * len(law), largest + 1)
+    first = min(max(round(n * mean) - size // 2, 0), largest + 1 - size)
     terms = min(max(total - first + 1, 0), size)
     # In a normal law, frequency j weighs exp(-(2 pi j / 40)^2 / 2): 0 in floats beyond 128.
     half = size // 2 if size < _LONG else 128
     frequency = np.arange(1, half + 1)
     turn = np.exp(-2j * np.pi * frequency / size)
     alone = cast(_Complexes, np.polyval(law[::-1], turn))
-    found = alone**n * _power(turn, -first, size)
-    waves = found * (_power(turn, -terms, size) - 1) / (1 / turn - 1)
+    transformed = alone**n * _power(turn, -first, size)
+    waves = transformed * (_power(turn, -terms, size) - 1) / (1 / turn - 1)
     twice = np.where(2 * frequency == size, 1.0, 2.0)  # of a frequency and its mirror image
     return float(min(max((terms + (twice * waves.real).sum()) / size, 0.0), 1.0))
 

@@ -36,7 +36,7 @@ def smallest(accepts: Callable[[float], bool], high: float, precision: float = 1
 def smallest_within(
     falling: Callable[[float], float], most: float, high: float, precision: float = 1e-12
 ) -> float:
-    """What ``smallest`` finds where ``falling`` is at most ``most``, with fewer looks at it.
+    """Returns what ``smallest`` does for ``falling(x) <= most``, with fewer evaluations.
 
     Where its logarithm falls smoothly it takes half of them or less: places that lines through two
     values tell come first, and a place beyond one that is known is not looked at. ``falling`` never

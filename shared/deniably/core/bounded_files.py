@@ -56,7 +56,7 @@ def open_file(path: str | Path) -> BinaryIO:
 
 
 def check_file(path: str | Path) -> Path:
-    """The path, for a library that opens it by itself. Raises as ``open_file`` does."""
+    """Returns the path of a regular file, for a library that opens it. Raises as ``open_file``."""
     with open_file(path):
         return Path(path)
 
@@ -69,34 +69,34 @@ def _check_regular(path: str | Path, mode: int) -> None:
     raise BadInput(f"this is {kind}, and only regular files are read: {mend}", path)
 
 
-def read_file(path: str | Path, most: int = DOCUMENT) -> bytes:
-    """The bytes of a document of at most ``most`` bytes.
+def read_file(path: str | Path, limit: int = DOCUMENT) -> bytes:
+    """Returns the bytes of a document of at most ``limit`` bytes.
 
     Raises BadInput for a larger one and as ``open_file`` does, and OSError.
     """
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
-        found = b"" if size > most else file.read(most + 1)
-    if max(size, len(found)) > most:
+        content = b"" if size > limit else file.read(limit + 1)
+    if max(size, len(content)) > limit:
         raise BadInput(
-            f"this has more than {megabytes(most)}, and such a document is read up to there: look"
+            f"this has more than {megabytes(limit)}, and such a document is read up to there: look"
             " whether it is the right file",
             path,
         )
-    return found
+    return content
 
 
-def read_json(path: str | Path, most: int = SMALL) -> object:
+def read_json(path: str | Path, limit: int = SMALL) -> object:
     """The value in a JSON document. Raises as ``read_file``, and ValueError where it is none."""
     try:
-        found: object = json.loads(read_file(path, most))
+        value: object = json.loads(read_file(path, limit))
     except RecursionError:
         raise ValueError(f"{path} has lists within lists, deeper than any such file") from None
-    return found
+    return value
 
 
 def file_lines(path: str | Path, longest: int = LINE) -> Iterator[bytes]:
-    """The lines of a file, each with its end.
+    """Yields the lines of a file, each with its end.
 
     Raises BadInput for a line of more than ``longest`` bytes and as ``open_file`` does; OSError.
     """
@@ -114,7 +114,7 @@ def file_lines(path: str | Path, longest: int = LINE) -> Iterator[bytes]:
 
 
 def text_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
-    """The lines of a text, without a byte order mark. Raises as ``file_lines``, and
+    """Yields the lines of a text, without a byte order mark. Raises as ``file_lines``, and
     UnicodeDecodeError."""
     for number, line in enumerate(file_lines(path)):
         yield line.decode(f"{encoding}-sig" if number == 0 else encoding)
@@ -127,23 +127,23 @@ def unpack(archive: ZipFile, member: ZipInfo, to: Path) -> None:
     Raises BadInput where it becomes larger, whatever its header says; FileExistsError; and what
     zipfile raises for a damaged one.
     """
-    most = min(UNPACKED, max(DOCUMENT, RATIO * member.compress_size))
-    why = f"{Path(member.filename).name} in it unpacks to more than {megabytes(most)}: "
-    why += f"that is more than {RATIO} times its size. " if most < UNPACKED else ""
+    limit = min(UNPACKED, max(DOCUMENT, RATIO * member.compress_size))
+    why = f"{Path(member.filename).name} in it unpacks to more than {megabytes(limit)}: "
+    why += f"that is more than {RATIO} times its size. " if limit < UNPACKED else ""
     size, too_large = 0, BadInput(f"{why}Unpack it yourself if you trust it, and open the folder",
                                   archive.filename or "the .zip")  # fmt: skip
-    if member.file_size > most:
+    if member.file_size > limit:
         raise too_large
     with archive.open(member) as packed, to.open("xb") as plain:
         while piece := packed.read(_PIECE):
             size += len(piece)
-            if size > most:
+            if size > limit:
                 raise too_large
             plain.write(piece)
 
 
 def check_zip(path: str | Path) -> Path:
-    """The path of a .zip, such as a workbook, for a library that unpacks it in memory.
+    """Returns the path of a .zip, such as a workbook, for a library that unpacks it in memory.
 
     Raises BadInput where all of it would take more than ``DOCUMENT`` bytes and ``RATIO`` times its
     size, or more than ``UNPACKED``, and as ``open_file``; BadZipFile where it is none.
@@ -162,7 +162,7 @@ def check_zip(path: str | Path) -> Path:
 
 
 def megabytes(size: int) -> str:
-    """A number of bytes as people read it.
+    """Returns a number of bytes as text for people.
 
     >>> megabytes(64 << 20), megabytes(1 << 16), megabytes(5 << 30)
     ('64 MiB', '64 KiB', '5,120 MiB')

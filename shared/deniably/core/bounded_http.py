@@ -141,9 +141,9 @@ class _Timed:
         cast(Any, super()).connect()
         self._begin()
 
-    def request(self, *given: Any, **more: Any) -> None:
+    def request(self, *arguments: Any, **options: Any) -> None:
         self._begin()  # on a connection that was kept
-        cast(Any, super()).request(*given, **more)
+        cast(Any, super()).request(*arguments, **options)
 
     def _begin(self) -> None:
         timeout = getattr(self, "timeout", None)
@@ -152,14 +152,14 @@ class _Timed:
 
     def getresponse(self) -> Any:
         request, self._answering = self._request, True
-        found: Any = None
+        answer: Any = None
         try:
-            found = cast(Any, super()).getresponse()
+            answer = cast(Any, super()).getresponse()
             if request is not None and request.late:
                 raise TimeoutError(_SLOW)  # what came of the header may look like all of it
         except BaseException:
-            if found is not None:
-                found.close()
+            if answer is not None:
+                answer.close()
             if request is not None:
                 request.close()
                 if request.late:
@@ -169,10 +169,10 @@ class _Timed:
             self._answering = False
         if request is not None and self._request is None:
             request.owned = True  # http.client has left the connection to the answer
-            weakref.finalize(found, request.close)
-            found.close = _both(found.close, request.close)
-        found.watched = request
-        return found
+            weakref.finalize(answer, request.close)
+            answer.close = _both(answer.close, request.close)
+        answer.watched = request
+        return answer
 
     def close(self) -> None:
         cast(Any, super()).close()
@@ -211,14 +211,14 @@ class BoundedAdapter(HTTPAdapter):
     That time is the request's timeout, and a second more for each ``RATE`` bytes that came.
     """
 
-    def init_poolmanager(self, *given: Any, **more: Any) -> None:
-        """Make connections that are watched."""
-        super().init_poolmanager(*given, **more)
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        """Makes a pool whose connections are watched."""
+        super().init_poolmanager(*arguments, **options)
         self.poolmanager.pool_classes_by_scheme = _POOLS
 
-    def proxy_manager_for(self, *given: Any, **more: Any) -> Any:
-        """So do proxies."""
-        manager = super().proxy_manager_for(*given, **more)
+    def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
+        """Makes a pool for a proxy, whose connections are watched, too."""
+        manager = super().proxy_manager_for(*arguments, **options)
         manager.pool_classes_by_scheme = _POOLS
         return manager
 
@@ -238,11 +238,11 @@ class BoundedSession(requests.Session):
             self.mount(scheme, BoundedAdapter())
 
     def get_redirect_target(self, resp: requests.Response) -> None:
-        """None: a token, and what a device sends, go to the address that was named."""
+        """Returns None, so that a token and a device's report go to no other address."""
 
 
 def bounded_session(*, trust_env: bool = True) -> requests.Session:
-    """A session whose requests end in time, and whose answers are for ``read_answer``."""
+    """Returns a session whose requests end in time, and whose answers are for ``read_answer``."""
     session = BoundedSession()
     session.headers["Accept-Encoding"] = "gzip"
     session.trust_env = trust_env
@@ -252,28 +252,28 @@ def bounded_session(*, trust_env: bool = True) -> requests.Session:
 # --- size -----------------------------------------------------------------------------------------
 
 
-def read_answer(response: requests.Response, most: int) -> bytes:
-    """The body of a streamed answer, of at most ``most`` bytes after decompression.
+def read_answer(response: requests.Response, limit: int) -> bytes:
+    """Returns the body of a streamed answer, of at most ``limit`` bytes after decompression.
 
     Raises BadInput for a longer one and as ``answer_pieces`` does, and requests' errors:
     ReadTimeout where it takes too long, others where the connection breaks.
     """
-    found = bytearray()  # a list of pieces takes many times as much where each has a byte or two
+    body = bytearray()  # a list of pieces takes many times as much where each has a byte or two
     for piece in answer_pieces(response):
-        found += piece
-        if len(found) > most:
+        body += piece
+        if len(body) > limit:
             response.close()
             raise BadInput(
-                f"the server sends more than {megabytes(most)}, and this is read no further: look"
+                f"the server sends more than {megabytes(limit)}, and this is read no further: look"
                 " whether the address is right",
                 host_of(response),
             )
-    return bytes(found)
+    return bytes(body)
 
 
 def answer_lines(response: requests.Response, longest: int = LINE) -> Iterator[bytes]:
-    """The lines of a streamed answer, without their ends. Raises as ``read_answer`` does, and
-    BadInput for a line of more than ``longest`` bytes."""
+    """Yields the lines of a streamed answer, without their ends. Raises as ``read_answer`` does,
+    and BadInput for a line of more than ``longest`` bytes."""
     rest = bytearray()
     for piece in answer_pieces(response):
         first, *lines = piece.split(b"\n")
@@ -292,7 +292,7 @@ def answer_lines(response: requests.Response, longest: int = LINE) -> Iterator[b
 
 
 def answer_pieces(response: requests.Response) -> Iterator[bytes]:
-    """The pieces of a streamed answer, decompressed, each of at most 64 KiB.
+    """Yields the pieces of a streamed answer, decompressed, each of at most 64 KiB.
 
     Raises BadInput where they become too many times as large, or have an encoding that was not
     asked for; and requests' errors as ``read_answer`` does.
@@ -364,7 +364,7 @@ def _decoded(decoder: Any, piece: bytes, response: requests.Response) -> Iterato
 
 
 def check_no_redirect(response: requests.Response) -> None:
-    """Raise BadInput for an answer that sends us on: a token goes to the address that was named."""
+    """Raises BadInput for a redirect: a token must only go to the address that was named."""
     if response.is_redirect or 300 <= response.status_code < 400:
         to = printable(response.headers.get("Location", ""))[:200]
         response.close()
@@ -375,5 +375,5 @@ def check_no_redirect(response: requests.Response) -> None:
 
 
 def host_of(response: requests.Response) -> str:
-    """The server's name, with its port."""
+    """Returns the server's name, with its port."""
     return urlsplit(response.url).netloc.rpartition("@")[2]

@@ -18,7 +18,7 @@ _OF_TWO_UNITS = re.compile(b"[\xf0-\xf4]")
 
 
 def canonical(value: object) -> bytes:
-    """The canonical JSON of ``value``; equal values have equal bytes.
+    """Returns the canonical JSON of ``value``; equal values have equal bytes.
 
     Raises ValueError for what SPEC 3 refuses: fractions, null, integers beyond 2**53 - 1 and lone
     surrogates.
@@ -29,9 +29,9 @@ def canonical(value: object) -> bytes:
     _refuse(value)
     try:
         # At a tenth of the time the same, but for the order of keys with such characters.
-        found = _BY_CODE_POINTS.encode(value).encode()
-        if not _OF_TWO_UNITS.search(found):
-            return found
+        encoded = _BY_CODE_POINTS.encode(value).encode()
+        if not _OF_TWO_UNITS.search(encoded):
+            return encoded
         return rfc8785.dumps(value)  # type: ignore[arg-type]  # checked by _refuse
     except (rfc8785.CanonicalizationError, UnicodeEncodeError):
         raise ValueError("a text holds a lone surrogate, which is no character") from None
@@ -56,10 +56,10 @@ def parse(text: str | bytes) -> Any:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ValueError("a key is given twice in one object")
-    return found
+    return mapping
 
 
 def _no_constant(name: str) -> object:

@@ -6,17 +6,17 @@ EVERYBODY = 10**10
 """More people than there are."""
 
 
-def counted(n: int, one: str, many: str = "") -> str:
-    """A number of things; ``many`` is the plural if more than an s is added.
+def counted(n: int, singular: str, many: str = "") -> str:
+    """Returns a number of things as text; ``many`` is the plural if more than an s is added.
 
     >>> counted(1, "report"), counted(1234, "person", "people")
     ('1 report', '1,234 people')
     """
-    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+    return f"{n:,} {singular if n == 1 else many or f'{singular}s'}"
 
 
 def people(n: int) -> str:
-    """A number of people.
+    """Returns a number of people as text.
 
     >>> people(1), people(2)
     ('1 person', '2 people')

@@ -35,7 +35,7 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
 
 
 def floor_exp(x: Fraction, bits: int) -> int:
-    """The exact floor of ``2**bits * e**x``.
+    """Returns the exact floor of ``2**bits * e**x``.
 
     The loop ends for every rational x: e**x is irrational unless x = 0 (Lindemann 1882), so some
     precision separates it from every integer.
@@ -51,7 +51,7 @@ def floor_exp(x: Fraction, bits: int) -> int:
 
 
 def at_most_exp(ratio: Fraction, x: Fraction) -> bool:
-    """Whether ``ratio <= e**x``, decided exactly, for 0 <= x <= 64."""
+    """Returns whether ``ratio <= e**x``, decided exactly, for 0 <= x <= 64."""
     if x == 0:
         return ratio <= 1
     bits = 64

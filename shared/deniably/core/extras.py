@@ -7,7 +7,7 @@ import sys
 
 
 def install_command(extra: str) -> str:
-    """The command that adds an extra's libraries to the environment that runs this.
+    """Returns the command that adds an extra's libraries to the environment that runs this.
 
     Its pip finds Deniably installed there, from a checkout or a wheel. So it asks the package index
     for the libraries alone: Deniably itself is on none.

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_here(url: str) -> bool:
-    """Whether the URL's host is localhost or a loopback address; no name is resolved."""
+    """Returns whether the URL's host is localhost or a loopback address; resolves no name."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback

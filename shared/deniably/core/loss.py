@@ -46,7 +46,7 @@ class Loss:
         return self._ln() < other._ln()
 
     def at_most_epsilon(self, epsilon: Fraction) -> bool:
-        """Whether ``odds * e**exponent <= e**epsilon``, decided exactly."""
+        """Returns whether ``odds * e**exponent <= e**epsilon``, decided exactly."""
         return epsilon >= self.exponent and at_most_exp(self.odds, epsilon - self.exponent)
 
     @property

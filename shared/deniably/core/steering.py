@@ -28,7 +28,7 @@ _SEVERAL_LINES = ("$.intro", "$.contact")
 
 
 def printable(text: str) -> str:
-    """An untrusted text without the characters that control a terminal."""
+    """Returns an untrusted text without the characters that control a terminal."""
     return _STEERING.sub("", text).encode(errors="ignore").decode()
 
 
@@ -44,7 +44,7 @@ def one_line(text: str) -> str:
 
 
 def steering_problems(value: object) -> Iterator[Problem]:
-    """A problem for every text of a definition that has such a character.
+    """Yields a problem for every text of a definition that has such a character.
 
     Line breaks are allowed in ``intro`` and ``contact`` alone.
     """
@@ -54,7 +54,7 @@ def steering_problems(value: object) -> Iterator[Problem]:
 
 
 def refused_texts(value: object) -> Iterator[Problem]:
-    """The same problems, each with the first characters of the text, in ASCII."""
+    """Yields the same problems, each with the first characters of the text, in ASCII."""
     for path, text in _texts(value, "$"):
         if why := _what_steers(path, text):
             yield Problem(path, f"{why}; found {json.dumps(text)[:LONGEST_FOUND]}")
@@ -77,10 +77,10 @@ def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
 
 def _what_steers(path: str, text: str) -> str:
     """What is wrong with a text, and how to mend it; empty where nothing is."""
-    if found := _STEERING.search(text):
-        return _why(found[0], found.start() + 1)
-    if path not in _SEVERAL_LINES and (found := _LINE_BREAK.search(text)):
-        return _why_one_line(text, found)
+    if match := _STEERING.search(text):
+        return _why(match[0], match.start() + 1)
+    if path not in _SEVERAL_LINES and (match := _LINE_BREAK.search(text)):
+        return _why_one_line(text, match)
     return ""
 
 
@@ -92,9 +92,9 @@ def _why(char: str, place: int) -> str:
     )
 
 
-def _why_one_line(text: str, found: re.Match[str]) -> str:
-    mend = "leave it out" if not text[found.end() :].strip() else "put a space there"
+def _why_one_line(text: str, match: re.Match[str]) -> str:
+    mend = "leave it out" if not text[match.end() :].strip() else "put a space there"
     return (
-        f"character {found.start() + 1} is a line break (U+{ord(found[0][0]):04X}); this text is"
+        f"character {match.start() + 1} is a line break (U+{ord(match[0][0]):04X}); this text is"
         f" on one line: {mend} (in YAML, begin a long text with >- instead of > or |)"
     )

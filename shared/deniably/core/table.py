@@ -68,14 +68,14 @@ class Table:
         }
 
     def to_markdown(self) -> str:
-        """The table as Markdown, with its caption above and its notes below."""
+        """Returns the table as Markdown, with its caption above and its notes below."""
         caption = Markdown.filled("**{caption}**", caption=Markdown.text(self.caption))
         table = Markdown.table(self.lines, self.texts)
         notes = map(Markdown.text, self.notes)
         return Markdown.joined("\n\n", [caption, table, *notes]).source + "\n"
 
     def to_latex(self) -> str:
-        """The table as LaTeX, which needs no package: caption, ``tabular`` and notes."""
+        """Returns the table as LaTeX, which needs no package: caption, ``tabular`` and notes."""
         notes = [
             Latex.filled("\n\n\\smallskip\\footnotesize {note}", note=Latex.text(note))
             for note in self.notes

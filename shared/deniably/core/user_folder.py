@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """The folder DENIABLY_HOME if it is set, else the user's settings folder."""
-    return Path(found) if (found := os.environ.get("DENIABLY_HOME")) else settings()
+    """Returns the folder DENIABLY_HOME if it is set, else the user's settings folder."""
+    return Path(folder) if (folder := os.environ.get("DENIABLY_HOME")) else settings()
 
 
 def settings() -> Path:
-    """The user's settings folder; ignores DENIABLY_HOME."""
+    """Returns the user's settings folder; ignores DENIABLY_HOME."""
     import click
 
     return Path(click.get_app_dir("deniably"))

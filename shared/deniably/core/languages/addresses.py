@@ -12,7 +12,7 @@ _PLAIN = "/:?#@!$&()*+,;=%~"
 
 
 def web_address(text: str) -> str:
-    """An address with whatever ends one in some language percent-encoded.
+    """Returns an address with whatever ends one in some language percent-encoded.
 
     Empty unless it begins with http:// or https://.
 

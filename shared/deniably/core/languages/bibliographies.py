@@ -46,6 +46,6 @@ class Yaml(Code):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """A text in single quotes, on one line."""
+        """Returns a text in single quotes, on one line."""
         allowed = re.sub("[\ufeff\ufffe\uffff]", "\ufffd", one_line(text))  # YAML 1.2, 5.1
         return cls._made("'" + allowed.replace("'", "''") + "'")

@@ -29,7 +29,7 @@ class Code:
 
     @classmethod
     def filled(cls, template: LiteralString, **parts: Self) -> Self:
-        """The template with the part of this name in place of each ``{name}``.
+        """Returns the template with the part of this name in place of each ``{name}``.
 
         ``{{`` and ``}}`` are braces.
         """
@@ -38,7 +38,7 @@ class Code:
 
     @classmethod
     def joined(cls, separator: LiteralString, pieces: Iterable[Self]) -> Self:
-        """The pieces, with the separator between any two."""
+        """Returns the pieces, with the separator between any two."""
         return cls._made(separator.join(piece.source for piece in pieces))
 
     @classmethod
@@ -74,9 +74,9 @@ class ScriptCode(Code):
     @classmethod
     @abstractmethod
     def text(cls, text: str) -> Self:
-        """A string, with its quotes, in which nothing is expanded."""
+        """Returns a string, with its quotes, in which nothing is expanded."""
 
     @classmethod
     @abstractmethod
     def comment(cls, text: str) -> Self:
-        """A line that is a comment."""
+        """Returns a line that is a comment."""

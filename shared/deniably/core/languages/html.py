@@ -18,19 +18,19 @@ class Html(Code):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """A text, in an element or between the quotes of an attribute."""
+        """Returns a text, in an element or between the quotes of an attribute."""
         return cls._made(escape(printable(text)))
 
     @classmethod
     def style(cls, sheet: str) -> Self:
-        """A style sheet within its element. Raises ValueError for one that would end it."""
+        """Returns a style sheet within its element. Raises ValueError for one that would end it."""
         if "<" in sheet:
             raise ValueError("a style sheet within a page has no <")
         return cls._made(sheet)
 
     @classmethod
     def filled(cls, template: LiteralString, **parts: Self | float) -> Self:
-        """The template with these parts; a number is written as ``{name:.2f}`` says.
+        """Returns the template with these parts; a number is written as ``{name:.2f}`` says.
 
         >>> Html.filled('<line y1="{y:.1f}"/>', y=1 / 3)
         Html('<line y1="0.3"/>')

@@ -16,9 +16,9 @@ def json_text(value: object, indent: int | None = None) -> str:
     '{"title": "\\\\u009b2J é"}'
     """
     written = json.dumps(value, ensure_ascii=False, indent=indent)
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 
 
 def json_file(value: object) -> str:
-    """A JSON file for people, with an indent and a last line break."""
+    """Returns a JSON file for people, with an indent and a last line break."""
     return json_text(value, indent=1) + "\n"

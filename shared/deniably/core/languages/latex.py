@@ -33,7 +33,7 @@ class Latex(Code):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """A text on one line."""
+        """Returns a text on one line."""
         return cls._made("".join(_MARKS.get(char, char) for char in one_line(text)))
 
     @classmethod
@@ -56,7 +56,7 @@ class Latex(Code):
 
     @classmethod
     def table(cls, lines: Sequence[Sequence[str]], texts: int) -> Self:
-        """A ``tabular``, which needs no package. Its first line has the headings.
+        """Returns a ``tabular``, which needs no package. Its first line has the headings.
 
         Its first ``texts`` columns are words, the others figures, which stand on the right.
         """
@@ -70,8 +70,8 @@ class Latex(Code):
         )
 
 
-def _accented(found: re.Match[str]) -> str:
-    return f"{{\\{_ACCENTS[found[2]]}{found[1]}}}"
+def _accented(match: re.Match[str]) -> str:
+    return f"{{\\{_ACCENTS[match[2]]}{match[1]}}}"
 
 
 def _cell(text: str) -> str:

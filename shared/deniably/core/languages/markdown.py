@@ -29,12 +29,12 @@ class Markdown(Code):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """A text on one line, which has no marks, no links and no HTML."""
+        """Returns a text on one line, which has no marks, no links and no HTML."""
         return cls._made(_escaped(one_line(text).strip()))
 
     @classmethod
     def address(cls, address: str) -> Self:
-        """A link that shows its address; only its text where it is none of the web."""
+        """Returns a link that shows its address; only its text where it is none of the web."""
         web = web_address(address)
         return cls._made(f"<{web}>") if web else cls.text(address)
 
@@ -47,7 +47,7 @@ class Markdown(Code):
 
     @classmethod
     def table(cls, lines: Sequence[Sequence[str]], texts: int) -> Self:
-        """A table whose first line has the headings.
+        """Returns a table whose first line has the headings.
 
         Its first ``texts`` columns are words, the others figures, which stand on the right.
         """
@@ -58,4 +58,4 @@ class Markdown(Code):
 
 def _escaped(text: str) -> str:
     # A backtick is an entity: knitr runs code between backticks, backslash or not.
-    return _MARKS.sub(lambda found: f"\\{found[0]}", text).replace("`", "&#96;")
+    return _MARKS.sub(lambda match: f"\\{match[0]}", text).replace("`", "&#96;")

@@ -14,17 +14,17 @@ class Python(ScriptCode):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """A string in ASCII."""
+        """Returns a string in ASCII."""
         return cls._made(ascii(one_line(text)))
 
     @classmethod
     def texts(cls, texts: Iterable[str]) -> Self:
-        """A list of strings."""
+        """Returns a list of strings."""
         return cls.filled("[{each}]", each=cls.joined(", ", map(cls.text, texts)))
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """A line that is a comment.
+        """Returns a line that is a comment.
 
         In one of a file's first two lines it could name an encoding: those belong to the template.
         """

@@ -18,8 +18,8 @@ class R(ScriptCode):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """A string in ASCII, which reads the same in every locale."""
-        parts = (_character(one) for one in one_line(text))
+        """Returns a string in ASCII, which reads the same in every locale."""
+        parts = (_character(character) for character in one_line(text))
         return cls._made(f'"{"".join(parts)}"')
 
     @classmethod
@@ -31,11 +31,11 @@ class R(ScriptCode):
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """A line that is a comment."""
+        """Returns a line that is a comment."""
         return cls._made(f"# {one_line(text)}".rstrip())
 
 
-def _character(one: str) -> str:
-    if one in '"\\':
-        return f"\\{one}"
-    return one if " " <= one <= "~" else f"\\U{{{ord(one):x}}}"
+def _character(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if " " <= character <= "~" else f"\\U{{{ord(character):x}}}"

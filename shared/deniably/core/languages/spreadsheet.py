@@ -29,7 +29,7 @@ def csv_table(
 
 
 def spreadsheet_cell(cell: Cell) -> Cell:
-    """A cell that a spreadsheet takes for what it is: text never for a formula."""
+    """Returns a cell that a spreadsheet takes for what it is: text never for a formula."""
     return spreadsheet_text(cell) if isinstance(cell, str) else cell
 
 

@@ -25,14 +25,14 @@ class Stata(ScriptCode):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """A string, with an apostrophe for each mark that Stata would heed in it."""
+        """Returns a string, with an apostrophe for each mark that Stata would heed in it."""
         return cls._made(f'"{_plain(text)}"')
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """A line that is a comment."""
+        """Returns a line that is a comment."""
         return cls._made(f"* {_plain(text)}".rstrip())
 
 
 def _plain(text: str) -> str:
-    return _COMMENTS.sub(lambda found: f"{found[0]} ", _MARKS.sub("'", one_line(text)))
+    return _COMMENTS.sub(lambda match: f"{match[0]} ", _MARKS.sub("'", one_line(text)))

@@ -13,8 +13,8 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def element(parent: Element, tag: LiteralString, text: str = "", /, **attributes: str) -> Element:
-    """A new element within ``parent``, with its text and attributes."""
-    made = SubElement(parent, tag, {name: _allowed(one) for name, one in attributes.items()})
+    """Adds an element to ``parent``, with its text and attributes, and returns it."""
+    made = SubElement(parent, tag, {name: _allowed(value) for name, value in attributes.items()})
     made.text = _allowed(text) or None
     return made
 
