@@ -51,7 +51,7 @@ def analytic_delta(sensitivity: float, sigma: float, epsilon: float) -> float:
 
 
 def analytic_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
-    """The smallest sigma with which N(0, sigma^2) noise keeps (epsilon, delta), rounded up.
+    """Returns the smallest sigma with which N(0, sigma^2) noise keeps (epsilon, delta), rounded up.
 
     Source: Balle and Wang 2018 (ICML), the analytic Gaussian mechanism. Raises ValueError unless
     ``epsilon > 0`` and ``0 < delta < 1``.
@@ -81,7 +81,7 @@ def _scaled_tail(x: float) -> float:
 
 @lru_cache(maxsize=256)  # some milliseconds, and asked again whenever a definition is read
 def discrete_gaussian_delta_upper(sigma2: Fraction, shift: int, epsilon: Fraction) -> Fraction:
-    """An upper bound of the exact delta of discrete Gaussian noise, for one whole number.
+    """Returns an upper bound of the exact delta of discrete Gaussian noise, for one whole number.
 
     It holds for any two integers at most ``shift`` apart. The noise is log-concave, so the best
     distinguishing event is {y >= t} for some t, and P[Y >= t - s] - e^epsilon P[Y >= t] grows
@@ -138,8 +138,8 @@ def discrete_gaussian_vector_delta_upper(
         return discrete_gaussian_delta_upper(sigma2, shift, epsilon)
     if sigma2 < 9:
         raise ValueError(f"sigma2 is {float(sigma2):g}; with {d} coordinates it must be at least 9")
-    one = discrete_gaussian_delta_upper(d * sigma2, d * shift, epsilon)
-    return min(Fraction(1), one + Fraction(40 * d, 1 << 128))
+    within_theorem = discrete_gaussian_delta_upper(d * sigma2, d * shift, epsilon)
+    return min(Fraction(1), within_theorem + Fraction(40 * d, 1 << 128))
 
 
 @lru_cache(maxsize=256)

@@ -70,7 +70,7 @@ class LikelihoodPair:
 
     @classmethod
     def of(cls, chances: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> LikelihoodPair:
-        """The pair with one kind for all reports of one likelihood ratio."""
+        """Returns the pair with one kind for all reports of one likelihood ratio."""
         kinds: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
         for first, second in chances:
             ratio = first / second if second else None
@@ -95,7 +95,7 @@ class LikelihoodPair:
 
     @property
     def either_way(self) -> LikelihoodPair:
-        """A symmetric pair that is told apart at least as well, whichever way round."""
+        """A symmetric pair that is told apart at least as well as this one and its mirror image."""
         odds = max(max(kind) / min(kind) for kind in self.kinds)
         return LikelihoodPair.three_kinds(odds, self.distance)
 
@@ -128,7 +128,7 @@ class Distance:
 
 
 def together(pairs: LikelihoodPairs) -> Distance:
-    """The distance between two stories that differ in every one of the pairs.
+    """Returns the distance between two stories that differ in every one of the pairs.
 
     Either story may have the first answer of some pairs and the second of others. That matters
     where several pairs are not symmetric.
@@ -149,7 +149,7 @@ def together(pairs: LikelihoodPairs) -> Distance:
 
 
 def luck(pairs: LikelihoodPairs) -> Fraction:
-    """How often every one of the pairs sends what speaks most for the answer that is true.
+    """Returns how often every pair sends the report that speaks most for the true answer.
 
     Of the two directions the more frequent one; an upper bound where a pair is not exact.
 
@@ -175,7 +175,7 @@ def _bound(value: Fraction) -> Distance:
 
 @lru_cache(maxsize=1024)
 def distance(mechanism: HasLaw[Law]) -> Distance:
-    """The distance between the two answers that reports of a mechanism tell apart best.
+    """Returns the distance between the two answers that reports of a mechanism tell apart best.
 
     >>> from deniably.mechanisms import SubsetSelection
     >>> distance(SubsetSelection(k=3, omega=1, own=11, other=5)).rate
@@ -186,7 +186,7 @@ def distance(mechanism: HasLaw[Law]) -> Distance:
 
 @lru_cache(maxsize=1024)
 def pairs_of(mechanism: HasLaw[Law]) -> Counter[LikelihoodPair]:
-    """What is sent for the two answers that are told apart best, in independent parts."""
+    """Returns what is sent for the two answers that are told apart best, in independent parts."""
     law = mechanism.law
     match law:
         case Supporting():
@@ -205,7 +205,7 @@ def pairs_of(mechanism: HasLaw[Law]) -> Counter[LikelihoodPair]:
 def worst_sample(
     each: list[Counter[LikelihoodPair]], odds: list[Fraction], count: int
 ) -> Counter[LikelihoodPair]:
-    """The parts of the ``count`` of ``each`` that give away most; all parts where count is all.
+    """Returns the ``count`` parts of ``each`` that give away most; all parts where count is all.
 
     ``odds`` bounds the likelihood ratio of each. Where the parts differ, no sample of them is told
     apart better than the result, which has the largest odds and the largest distances.
@@ -215,7 +215,7 @@ def worst_sample(
     if all(pairs == each[0] for pairs in each):
         return Counter({pair: times * count for pair, times in each[0].items()})
     distances = sorted((together(pairs).value for pairs in each), reverse=True)
-    return Counter(LikelihoodPair.three_kinds(max(odds), one) for one in distances[:count])
+    return Counter(LikelihoodPair.three_kinds(max(odds), each) for each in distances[:count])
 
 
 def bounded_odds(loss: Loss) -> Fraction:
@@ -226,7 +226,7 @@ def bounded_odds(loss: Loss) -> Fraction:
 def _largest_odds(pairs: LikelihoodPairs) -> Fraction:
     whole = Fraction(1)
     for pair, times in pairs.items():
-        whole *= max(one / other for one, other in pair.kinds) ** times
+        whole *= max(chance / other_chance for chance, other_chance in pair.kinds) ** times
     return min(whole, Fraction(_CERTAIN))
 
 
@@ -264,14 +264,14 @@ def _of_coins(p: Fraction, q: Fraction, ticks: Domain) -> Counter[LikelihoodPair
     """
     assert isinstance(ticks, Ticks)
     differ = min(ticks.k, 2 * ticks.most)
-    one, other = _coin(p, q), _coin(q, p)
-    if one.symmetric or differ > _FEW:
-        return Counter({one if one.symmetric else one.either_way: differ})
+    own_way, other_way = _coin(p, q), _coin(q, p)
+    if own_way.symmetric or differ > _FEW:
+        return Counter({own_way if own_way.symmetric else own_way.either_way: differ})
     ways = range(max(differ - ticks.most, 0), differ // 2 + 1)
-    joint = [_multiplied({one: differ - way, other: way}) for way in ways]
+    joint = [_multiplied({own_way: differ - way, other_way: way}) for way in ways]
     tried = [pair for pair in joint if pair]
     best = max(tried, key=lambda pair: pair.distance)
-    return Counter([_above(best, ((one[None], two[None]) for one, two in map(_arrays, tried)))])
+    return Counter([_above(best, ((a[None], b[None]) for a, b in map(_arrays, tried)))])
 
 
 def _coin(first: Fraction, second: Fraction) -> LikelihoodPair:
@@ -299,7 +299,7 @@ def _of_outputs(law: Finite) -> LikelihoodPair:
 def _of_positions(law: Finite, first: int, second: int) -> LikelihoodPair:
     outputs = range(law.outputs)
     return LikelihoodPair.of(
-        (law.probability(first, (one,)), law.probability(second, (one,))) for one in outputs
+        (law.probability(first, (y,)), law.probability(second, (y,))) for y in outputs
     )
 
 
@@ -321,13 +321,11 @@ def _binned(chunks: Callable[[], Iterator[tuple[Floats, Floats]]]) -> Likelihood
     step = max(reach * (1 + 1e-9) / _BINS, 1e-12)
     first, second = np.zeros(2 * _BINS + 3), np.zeros(2 * _BINS + 3)
     for chunk in chunks():
-        for place, one, other in _between_dots(*chunk, step):
-            np.add.at(first, place + _BINS + 1, one)
-            np.add.at(second, place + _BINS + 1, other)
+        for place, first_mass, second_mass in _between_dots(*chunk, step):
+            np.add.at(first, place + _BINS + 1, first_mass)
+            np.add.at(second, place + _BINS + 1, second_mass)
     kinds = zip(first / first.sum(), second / second.sum(), strict=True)
-    return LikelihoodPair(
-        tuple((Fraction(one), Fraction(other)) for one, other in kinds if one > 0), False
-    )
+    return LikelihoodPair(tuple((Fraction(a), Fraction(b)) for a, b in kinds if a > 0), False)
 
 
 # --- the pair that is told apart best beside other reports ------------------------------------
@@ -341,34 +339,34 @@ def _above(best: LikelihoodPair, others: Iterable[tuple[Floats, Floats]]) -> Lik
     """
     mine = _arrays(best)
     at = mine[0] / mine[1]
-    most = _told(*mine, at)
+    limit = _told(*mine, at)
     beyond = [mine]
-    for one, other in others:
+    for a, b in others:
         # A pair the other way round tells as much beside reports that are symmetric.
-        forth, back = (_told(one, other, at) - most).max(-1), (_told(other, one, at) - most).max(-1)
+        forth, back = (_told(a, b, at) - limit).max(-1), (_told(b, a, at) - limit).max(-1)
         beyond += [
-            (one[i], other[i]) if forth[i] <= back[i] else (other[i], one[i])
+            (a[i], b[i]) if forth[i] <= back[i] else (b[i], a[i])
             for i in np.flatnonzero(np.minimum(forth, back) > _SAME)
         ]
     if len(beyond) == 1:
         return best
     if best.symmetric:
-        beyond += [(other, one) for one, other in beyond]
+        beyond += [(b, a) for a, b in beyond]
     # Between its dots the curve of the pair is straight, so it is nowhere below the others.
-    logs = np.concatenate([np.log(one / other) for one, other in beyond])
+    logs = np.concatenate([np.log(a / b) for a, b in beyond])
     step = float(abs(logs).max()) / _BINS
     grid = np.unique(np.append(np.copysign(np.ceil(abs(logs) / step - _SAME), logs), 0.0))
     dots = np.append(0.0, np.exp(grid * step))
-    height = np.max([_told(one, other, dots) for one, other in beyond], axis=0)
+    height = np.max([_told(a, b, dots) for a, b in beyond], axis=0)
     slopes = np.append(np.diff(height) / np.diff(dots), 0.0)
     mass = np.maximum(np.diff(slopes), 0)
     ratios = map(Fraction, dots[1:].tolist())
-    kinds = [(r * one, one) for r, one in zip(ratios, map(Fraction, mass.tolist()), strict=True)]
+    kinds = [(r * m, m) for r, m in zip(ratios, map(Fraction, mass.tolist()), strict=True)]
     if best.symmetric:  # but for rounding, so is this
         above = [kind for kind in kinds if kind[0] > kind[1]]
-        rest = 1 - sum((one + other for one, other in above), Fraction(0))
+        rest = 1 - sum((a + b for a, b in above), Fraction(0))
         rest = max(rest, Fraction(0))
-        kinds = [*above, *((other, one) for one, other in above), (rest, rest)]
+        kinds = [*above, *((b, a) for a, b in above), (rest, rest)]
     return replace(LikelihoodPair.of(kinds, exact=False), alone=best.distance)
 
 
@@ -396,14 +394,14 @@ def _multiplied(pairs: LikelihoodPairs) -> LikelihoodPair | None:
 def _on_a_grid(pairs: LikelihoodPairs) -> float:
     """The distance, from the laws of the privacy loss, convolved on a grid."""
     laws = [(*_arrays(pair), times) for pair, times in pairs.items()]
-    reach = sum(float(np.abs(_log_ratio(one, two)).max()) * times for one, two, times in laws)
+    reach = sum(float(np.abs(_log_ratio(left, right)).max()) * times for left, right, times in laws)
     step = max(_FINEST, 2 * reach / _LENGTH)
-    most = math.ceil(reach / step) + sum(pairs.values()) + 1
-    length = 1 << (2 * most).bit_length()
+    last_place = math.ceil(reach / step) + sum(pairs.values()) + 1
+    length = 1 << (2 * last_place).bit_length()
     spectrum = np.ones(length // 2 + 1, complex)
-    for one, two, times in laws:
+    for left, right, times in laws:
         law = np.zeros(length)
-        for place, mass, _ in _between_dots(one, two, step):
+        for place, mass, _ in _between_dots(left, right, step):
             np.add.at(law, place % length, mass)
         spectrum *= np.fft.rfft(law) ** times
     joint = np.fft.irfft(spectrum, length)[1 : length // 2]  # the reports that speak for the first

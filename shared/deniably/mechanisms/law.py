@@ -60,11 +60,11 @@ class One:
         """Two answers that differ as much as any two do."""
         return 0, self.k - 1
 
-    def some(self, most: int) -> Iterable[int]:
-        """All answers, or ``most`` evenly spread ones where there are more."""
-        if self.k <= most:
+    def some(self, max_count: int) -> Iterable[int]:
+        """Returns all answers, or ``max_count`` evenly spread ones where there are more."""
+        if self.k <= max_count:
             return range(self.k)
-        return [i * (self.k - 1) // (most - 1) for i in range(most)]
+        return [i * (self.k - 1) // (max_count - 1) for i in range(max_count)]
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class Ticks:
             tuple(range(self.most, self.most + min(self.most, self.k - self.most))),
         )
 
-    def some(self, most: int) -> Iterator[tuple[int, ...]]:
-        """All answers one by one, those with few ticks first: too many for a list."""
-        del most
+    def some(self, max_count: int) -> Iterator[tuple[int, ...]]:
+        """Returns all answers one by one, those with few ticks first: too many for a list."""
+        del max_count
         return chain.from_iterable(
             combinations(range(self.k), ticks) for ticks in range(self.most + 1)
         )
@@ -116,9 +116,9 @@ class Each:
         """All numbers at their lower end, and all at their upper end."""
         return (0,) * len(self.sizes), tuple(k - 1 for k in self.sizes)
 
-    def some(self, most: int) -> Iterator[tuple[int, ...]]:
-        """All answers, or some that are spread out where there are more than ``most``."""
-        if self.count <= most:
+    def some(self, max_count: int) -> Iterator[tuple[int, ...]]:
+        """All answers, or some that are spread out where there are more than ``max_count``."""
+        if self.count <= max_count:
             return product(*map(range, self.sizes))
         return zip(*(One(k).some(_SPREAD) for k in self.sizes), strict=False)
 
@@ -137,7 +137,8 @@ class Joint(Protocol):
         ...
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Whether no other report favours the answer of ``ours`` over ``theirs`` more."""
+        """Returns whether no report favours the answer of ``ours`` over ``theirs`` more than this
+        one."""
         ...
 
     @property
@@ -182,7 +183,7 @@ class TwoLevel:
         return Fraction(self.other if own.isdisjoint(report) else self.own, self.total)
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Whether the report meets the cells of ``ours`` and none of ``theirs``."""
+        """Returns whether the report meets the cells of ``ours`` and none of ``theirs``."""
         return not ours.isdisjoint(report) and theirs.isdisjoint(report)
 
     @property
@@ -194,9 +195,9 @@ class TwoLevel:
         if self.held > 1:
             return None
         cells, size = self.cells, self.size
-        one = self.own * _sets(cells - 2, size - 2)
+        own_pair = self.own * _sets(cells - 2, size - 2)
         neither = self.own * _sets(cells - 3, size - 3) + self.other * _sets(cells - 3, size - 2)
-        return Fraction(one, self.total), Fraction(neither, self.total)
+        return Fraction(own_pair, self.total), Fraction(neither, self.total)
 
     @property
     def with_own(self) -> tuple[Fraction, Fraction]:
@@ -225,12 +226,13 @@ class CoinEach:
         named = set(report)
         chances = (self.p if cell in own else self.q for cell in range(self.cells))
         return prod(
-            (one if cell in named else 1 - one for cell, one in enumerate(chances)),
+            (chance if cell in named else 1 - chance for cell, chance in enumerate(chances)),
             start=Fraction(1),
         )
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Whether no other report favours the answer of ``ours`` over ``theirs`` more."""
+        """Returns whether no report favours the answer of ``ours`` over ``theirs`` more than this
+        one."""
         return (ours - theirs).issubset(report) and (theirs - ours).isdisjoint(report)
 
     @property
@@ -255,21 +257,22 @@ class CoinForSome:
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
         """P(report | answer): a product over the sampled options."""
-        said = (self.p if cell in own else self.q for cell in report)
-        return prod(said, start=Fraction(1, self.ways))
+        chances = (self.p if cell in own else self.q for cell in report)
+        return prod(chances, start=Fraction(1, self.ways))
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Whether no other report favours the answer of ``ours`` over ``theirs`` more."""
+        """Returns whether no report favours the answer of ``ours`` over ``theirs`` more than this
+        one."""
         return ours.issuperset(report) and theirs.isdisjoint(report)
 
     @property
     def pairs(self) -> None:
-        """None: a pair of cells has a probability of its own if both are of one option."""
+        """None, since a pair of cells of one option has a probability of its own."""
         return None
 
     @property
     def with_own(self) -> None:
-        """None, for the same reason."""
+        """None, since a pair of cells of one option has a probability of its own."""
         return None
 
 
@@ -356,7 +359,7 @@ class Supporting(_Itself):
         return (first, second) if self.p + self.q <= 1 else (second, first)
 
     def own(self, answer: Any) -> frozenset[int]:
-        """The cells that support an answer."""
+        """Returns the cells that support an answer."""
         if self.single:
             return frozenset((answer,))
         ticks = frozenset(answer)
@@ -365,15 +368,15 @@ class Supporting(_Itself):
         return ticks.union(range(self.k, self.k + self.blanks - len(ticks)))
 
     def probability(self, answer: Any, report: Cells) -> Fraction:
-        """P(report | answer); ``report`` must be one that the mechanism can make."""
+        """Returns P(report | answer); ``report`` must be one that the mechanism can make."""
         return self.joint(self.own(answer), report)
 
     def cell_probability(self, answer: Any, cell: int) -> Fraction:
-        """P(the report counts in this cell of the tally | answer)."""
+        """Returns P(the report counts in this cell of the tally | answer)."""
         return self.sampled_fraction * (self.p if cell in self.own(answer) else self.q)
 
     def cells(self, answer: Any) -> Iterable[int]:
-        """The cells of the tally to be counted."""
+        """Returns the cells of the tally to be counted."""
         del answer
         return range(self.cell_count)
 
@@ -422,21 +425,21 @@ class Finite(_OfPosition):
         return sorted(near | {-(-i * last // knots) for i in range(knots + 1)})
 
     def output(self, row: int, output: int) -> Fraction:
-        """P(output | row)."""
+        """Returns P(output | row)."""
         weights, total = self._weighed(row)
         if self.exact:
             return Fraction(weights[output]) / Fraction(total)
         return Fraction(weights[output] / total) * ROUNDED_UP
 
     def probability(self, answer: int, report: Cells) -> Fraction:
-        """P(report | answer); ``report`` must be one that the mechanism can make."""
+        """Returns P(report | answer); ``report`` must be one that the mechanism can make."""
         low, rest = divmod(answer * (self.rows - 1), self.k - 1)
         up = Fraction(rest, self.k - 1)
         below = self.output(low, report[0])
         return below if not up else (1 - up) * below + up * self.output(low + 1, report[0])
 
     def cell_probability(self, answer: int, cell: int) -> Fraction:
-        """P(the report counts in this cell of the tally | answer)."""
+        """Returns P(the report counts in this cell of the tally | answer)."""
         return self.probability(answer, (cell,))
 
     def cells(self, answer: int) -> Iterable[int]:
@@ -486,7 +489,7 @@ class Noise(_OfPosition):
 
     @property
     def cell_count(self) -> None:
-        """None: far too many numbers can be reported to count each in a cell."""
+        """None, since far too many numbers can be reported to count each in a cell."""
         return None
 
     @property
@@ -500,7 +503,7 @@ class Noise(_OfPosition):
         return self.domain.extremes
 
     def probability(self, answer: int, report: Cells) -> Fraction:
-        """P(report | answer); ``report`` must be one that the mechanism can make."""
+        """Returns P(report | answer); ``report`` must be one that the mechanism can make."""
         away = abs(report[0] - answer)
         if report[0] in (-self.reach, self.k - 1 + self.reach):  # the whole tail beyond this end
             chance = fsum(self.mass(away + far) for far in range(self.reach))
@@ -509,11 +512,11 @@ class Noise(_OfPosition):
         return Fraction(chance) * ROUNDED_UP
 
     def cell_probability(self, answer: int, cell: int) -> Fraction:
-        """P(the report counts in this cell of the tally | answer)."""
+        """Returns P(the report counts in this cell of the tally | answer)."""
         return self.probability(answer, (cell,))
 
     def cells(self, answer: int) -> Iterable[int]:
-        """The cells to be counted: those near the answer."""
+        """Returns the cells to be counted: those near the answer."""
         return range(answer - _NEAR, answer + _NEAR + 1)
 
 
@@ -556,20 +559,20 @@ class Several(_Itself):
         return tuple(first for first, _ in pairs), tuple(second for _, second in pairs)
 
     def probability(self, answer: Sequence[int], report: Cells) -> Fraction:
-        """P(report | answer); ``report`` must be one that the mechanism can make."""
+        """Returns P(report | answer); ``report`` must be one that the mechanism can make."""
         d = len(self.parts)
-        said = (self.parts[c % d].probability(answer[c % d], (c // d,)) for c in report)
-        return prod(said, start=Fraction(1, comb(d, self.s)))
+        chances = (self.parts[c % d].probability(answer[c % d], (c // d,)) for c in report)
+        return prod(chances, start=Fraction(1, comb(d, self.s)))
 
     def cell_probability(self, answer: Sequence[int], cell: int) -> Fraction:
-        """P(the report counts in this cell of the tally | answer)."""
+        """Returns P(the report counts in this cell of the tally | answer)."""
         number, index = divmod(cell, len(self.parts))
         return self.sampled_fraction * self.parts[index].probability(answer[index], (number,))
 
     def cells(self, answer: Sequence[int]) -> Iterable[int]:
-        """The cells of the tally to be counted."""
+        """Returns the cells of the tally to be counted."""
         d = len(self.parts)
-        return [c * d + i for i, one in enumerate(answer) for c in self.parts[i].cells(one)]
+        return [c * d + i for i, value in enumerate(answer) for c in self.parts[i].cells(value)]
 
 
 Law = Supporting | Finite | Noise | Several
@@ -604,7 +607,7 @@ class Randomiser(HasLaw[L_co], Protocol[L_co]):
         ...
 
     def randomise(self, answer: Any, coins: Coins) -> Cells:
-        """A report for ``answer``. Raises BadAnswer before any draw."""
+        """Returns a report for ``answer``. Raises BadAnswer before any draw."""
         ...
 
     def check(self, report: Sequence[int], path: str = "$") -> None:

@@ -77,8 +77,8 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
                 return SubsetSelection(k, 1, self.own, self.other)
             case Window(k=k) | Channel(k=k):
                 return Window(k, _rows(single), 1, self.own, self.other)
-            case SetResponse(k=k, most=most):
-                return SetResponse(k, most, 1, self.own, self.other)
+            case SetResponse(k=k, most=max_ticks):
+                return SetResponse(k, max_ticks, 1, self.own, self.other)
 
     @kept
     def fresh(self) -> SubsetSelection | None:
@@ -87,18 +87,18 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         if isinstance(single, Window | Channel):
             return None
         least = self._least
-        most = least + (single.own - single.other) * self.memo.total
+        largest = least + (single.own - single.other) * self.memo.total
         if isinstance(single, SetResponse):
-            return SubsetSelection(single.domain, 1, most, least)
-        return SubsetSelection(single.k, single.omega, most, least)
+            return SubsetSelection(single.domain, 1, largest, least)
+        return SubsetSelection(single.k, single.omega, largest, least)
 
     def row(self, memo: int) -> tuple[int, ...]:
-        """The weights of the outputs of a window or a channel, given the memo."""
+        """Returns the weights of the outputs of a window or a channel, given the memo."""
         single, whole = self.single_report_mechanism, self.memo.total
         if isinstance(single, Channel):
             sums = (sum(column) for column in zip(*single.weights, strict=True))
             weights = zip(single.weights[memo], sums, strict=True)
-            return tuple(whole * weight - self.other * every for weight, every in weights)
+            return tuple(whole * weight - self.other * column_sum for weight, column_sum in weights)
         assert isinstance(single, Window)
         last, w, step = single.m - single.w, single.w, single.own - single.other
         rest = single.other * (self.own - self.other)
@@ -204,7 +204,7 @@ def memoised(single: F, history: Fraction) -> Memoised[F]:
 
 
 def widest(odds: Fraction, history: Fraction) -> int:
-    """The largest omega (subset selection) or width (window) that a memo can make reports of.
+    """Returns the largest omega (subset selection) or width (window) that a memo can support.
 
     With F the ``odds`` of one report and H those of the ``history``: omega (F - 1) < H - 1.
     """
@@ -225,12 +225,12 @@ def width(single: object) -> int:
 
 def narrowed(single: Family, history: Fraction) -> Family:
     """The mechanism with at most as many choices, neighbours or ticks a report as a memo allows."""
-    most = widest(single.loss.odds, history) if history > single.loss.odds else 1
+    widest_memo = widest(single.loss.odds, history) if history > single.loss.odds else 1
     match single:
         case SubsetSelection(omega=omega):
-            return replace(single, omega=min(omega, most))
-        case Window(m=m, w=w) if min(w, m - w) > most:
-            return replace(single, m=m - w + most, w=most)
+            return replace(single, omega=min(omega, widest_memo))
+        case Window(m=m, w=w) if min(w, m - w) > widest_memo:
+            return replace(single, m=m - w + widest_memo, w=widest_memo)
         case SetResponse():
             return replace(single, size=1)
         case _:
@@ -238,12 +238,12 @@ def narrowed(single: Family, history: Fraction) -> Family:
 
 
 def reweighed(single: Family, own: int, other: int) -> Family:
-    """The mechanism with these weights; a channel is returned unchanged."""
+    """Returns the mechanism with these weights; a channel is returned unchanged."""
     return single if isinstance(single, Channel) else replace(single, own=own, other=other)
 
 
 def other_memos(single: SubsetSelection | Window | SetResponse) -> int:
-    """How many memos, the answer's own not among them, make a report most probably."""
+    """Returns how many other memos than the answer's own make a report most probable."""
     match single:
         case SubsetSelection(omega=omega):
             return omega
@@ -259,5 +259,5 @@ def _rows(single: Window | Channel) -> int:
 
 
 def total_weight(single: Family) -> int:
-    """Z: the sum of the weights for one answer."""
+    """Returns Z, the sum of the weights for one answer."""
     return sum(single.weights[0]) if isinstance(single, Channel) else single.total

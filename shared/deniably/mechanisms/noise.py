@@ -43,7 +43,7 @@ def fall(gamma: Fraction, coins: Coins) -> bool:
 
 
 def discrete_laplace(scale: Fraction, coins: Coins) -> int:
-    """A whole number y with probability proportional to ``e**(-|y| / scale)``."""
+    """Returns a whole number y with probability proportional to ``e**(-|y| / scale)``."""
     t, s = scale.numerator, scale.denominator
     while True:
         u = coins.below(t)
@@ -59,7 +59,7 @@ def discrete_laplace(scale: Fraction, coins: Coins) -> int:
 
 
 def discrete_gaussian(variance: Fraction, coins: Coins) -> int:
-    """A whole number y with probability proportional to ``e**(-y**2 / (2 variance))``."""
+    """Returns a whole number y with probability proportional to ``e**(-y**2 / (2 variance))``."""
     p, q = variance.numerator, variance.denominator
     t = isqrt(p // q) + 1
     while True:
@@ -329,7 +329,7 @@ def _keeps(variance: Fraction, shift: int, d: int, epsilon: Fraction, delta: Fra
 
 @lru_cache(maxsize=256)
 def ratio(text: str, name: str) -> Fraction:
-    """A positive fraction as published: n or n/d in lowest terms, each at most 2**31.
+    """Returns a positive fraction as published: n or n/d in lowest terms, each at most 2**31.
 
     Raises BadMechanism for any other spelling.
     """
@@ -342,7 +342,7 @@ def ratio(text: str, name: str) -> Fraction:
 
 
 def decimal(text: str, name: str) -> Fraction:
-    """A non-negative decimal in its one spelling (SPEC 2.2). Raises BadMechanism."""
+    """Returns a non-negative decimal in its one spelling (SPEC 2.2). Raises BadMechanism."""
     if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
         raise BadMechanism(f"{name} is {text!r}; write a plain decimal number, such as 1.5")
     return Fraction(text)

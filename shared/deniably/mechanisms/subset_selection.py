@@ -87,7 +87,7 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
         return Supporting(One(self.k), self.p, self.q, joint, self.omega)
 
     def randomise(self, answer: int, coins: Coins) -> Cells:
-        """The report for ``answer``, an index below k. Raises BadAnswer before any draw.
+        """Returns the report for ``answer``, an index below k. Raises BadAnswer before any draw.
 
         The draws and their bounds are the same whether the answer is kept or not, so timing and
         random bytes say nothing about it.
@@ -116,7 +116,7 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
 
 
 def subset_selection(k: int, own: int, other: int) -> SubsetSelection:
-    """The most accurate subset selection for k choices at odds ``own / other``.
+    """Returns the most accurate subset selection for k choices at odds ``own / other``.
 
     It attains the lower bound of Ye and Barg 2018 for every epsilon and k.
 
@@ -141,7 +141,7 @@ def two_coin_odds(truth: Fraction, k: int) -> Fraction:
 
 
 def best_omega(k: int, odds: Fraction) -> int:
-    """The omega with the smallest worst-case variance, by exact comparison.
+    """Returns the omega with the smallest worst-case variance, by exact comparison.
 
     The variance has a single minimum at k / (odds + 1) (Ye and Barg 2018, eq. 12). The best
     integer is its floor or its ceiling; neither is always right, so both are compared.

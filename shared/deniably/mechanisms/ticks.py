@@ -91,7 +91,7 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
         ]
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
-        """The report for the ticked options: distinct indices below k, ascending.
+        """Returns the report for the ticked options: distinct indices below k, ascending.
 
         The draws are the same for every answer. Raises BadAnswer before any draw.
         """
@@ -160,7 +160,7 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
         return Supporting(Ticks(self.k), self.p, self.q, joint, self.s, sampled_fraction, both=True)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
-        """The report for the ticked options: ``2 * option + tick``, ascending.
+        """Returns the report for the ticked options: ``2 * option + tick``, ascending.
 
         Raises BadAnswer before any draw.
         """
@@ -234,7 +234,7 @@ class Unary(Parameters, frozen=True, tag="unary"):
         return Supporting(Ticks(self.k, self.most), self.p, self.q, joint)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
-        """The reported options, ascending. Raises BadAnswer before any draw."""
+        """Returns the reported options, ascending. Raises BadAnswer before any draw."""
         _check_answer(answer, self.k, self.most)
         ticked = set(answer)
         weights = [self.other, self.own]
