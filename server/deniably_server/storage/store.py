@@ -122,7 +122,7 @@ _Found = TypeVar("_Found")
 
 
 class ShownCounts(NamedTuple):
-    """What a survey's results rest on.
+    """The numbers of reports behind a survey's shown results.
 
     ``reports`` is the number of reports, ``fewest`` that of the question with the fewest, and
     ``repairs`` how often the tallies were rebuilt.
@@ -207,17 +207,17 @@ class Store:
         return True
 
     def owner(self, name: str) -> str | None:
-        """The id of the token that published a survey; None if it is unknown."""
+        """Returns the id of the token that published a survey; None if it is unknown."""
         with self._reading() as database:
             return owner_of(database, name)
 
     def author(self, name: str) -> str:
-        """The public key that signed a survey."""
+        """Returns the public key that signed a survey."""
         with self._reading() as database:
             return author_of(database, name)
 
     def published_by(self, author: str) -> list[RegisterEntry]:
-        """The register's entries of an author's publications, in their order."""
+        """Returns the register's entries of an author's publications, in their order."""
         with self._reading() as database:
             return published_by(database, author)
 
@@ -232,43 +232,43 @@ class Store:
             return []
         with self._reading() as database:
             possible = possible_waves(database, author_of(database, name), panel.panel)
-        surveys = [self.survey(one) for one in possible]
+        surveys = [self.survey(survey_name) for survey_name in possible]
         return [
-            one.name
-            for one in surveys
-            if isinstance(one.waves, Waves) and one.waves.panel == panel.panel
+            survey.name
+            for survey in surveys
+            if isinstance(survey.waves, Waves) and survey.waves.panel == panel.panel
         ]
 
     def register_room(self) -> float:
-        """The share of the register that is left, from 0 (full) to 1."""
+        """Returns the share of the register that is left, from 0 (full) to 1."""
         with self._reading() as database:
             return register_room(database)
 
     def survey(self, name: str) -> Survey:
-        """The definition of a published survey. Raises NotFound."""
-        found = self._surveys.get(name)
-        if found is None:
+        """Returns the definition of a published survey. Raises NotFound."""
+        survey = self._surveys.get(name)
+        if survey is None:
             text = self._of_survey(find_definition, name)
-            found = stored_survey(parse(text))  # ``publish`` verified it
+            survey = stored_survey(parse(text))  # ``publish`` verified it
             # A definition never changes, so what is kept stays right.
             with self._lock:
                 if len(self._surveys) >= _MOST_SURVEYS:
                     del self._surveys[next(iter(self._surveys))]
-                self._surveys[name] = found
-        return found
+                self._surveys[name] = survey
+        return survey
 
     def has_at_hand(self, name: str) -> bool:
-        """Whether taking a report of this survey reads nothing from the database, and computes no
-        signature."""
-        found = self._surveys.get(name)
-        return found is not None and not found.invited
+        """Returns whether taking a report of this survey reads nothing from the database, and
+        computes no signature."""
+        survey = self._surveys.get(name)
+        return survey is not None and not survey.invited
 
     def state(self, name: str) -> State:
-        """Whether a survey is "open" or "closed" now. Raises NotFound."""
+        """Returns whether a survey is "open" or "closed" now. Raises NotFound."""
         return self._of_survey(find_state, name)
 
     def publication_day(self, name: str) -> str:
-        """The date on which a survey was published, such as 2026-11-21."""
+        """Returns the date on which a survey was published, such as 2026-11-21."""
         with self._reading() as database:
             return publication_day(database, name)
 
@@ -291,12 +291,12 @@ class Store:
             return newest_surveys(database, count)
 
     def names(self) -> list[str]:
-        """The names of all surveys, in alphabetical order."""
+        """Returns the names of all surveys, in alphabetical order."""
         with self._reading() as database:
             return survey_names(database)
 
     def digests(self) -> dict[str, str]:
-        """The digest of every survey's definition, by name."""
+        """Returns the digest of every survey's definition, by name."""
         with self._reading() as database:
             return digests(database)
 
@@ -377,7 +377,8 @@ class Store:
         return write.outcome()
 
     def begin(self, work: ReportWrite | BatchWrite) -> None:
-        """Queue checked reports. ``work.wait()`` waits for the disk, and raises as ``add`` does."""
+        """Queues checked reports. ``work.wait()`` waits for the disk, and raises as ``add``
+        does."""
         self._get_writer().begin(work)
 
     def reports(self, name: str, strata: Collection[int] | None = None) -> int:
@@ -392,7 +393,7 @@ class Store:
             return dict(reports_now(database, name, strata))[None] or 0
 
     def tally(self, name: str) -> dict[str, Tally]:
-        """The tally of every question, by name, as of the last commit. Raises NotFound.
+        """Returns the tally of every question, by name, as of the last commit. Raises NotFound.
 
         The cost grows with the number of cells in use, not with the number of reports.
         """
@@ -401,7 +402,7 @@ class Store:
             return self._kept(database, name)
 
     def shown_tally(self, name: str, strata: Collection[int] | None = None) -> dict[str, Tally]:
-        """The tallies that results show. Raises NotFound.
+        """Returns the tallies that results show. Raises NotFound.
 
         Those of an open survey are as of the last full batch (see ``snapshots``). With ``strata``
         they are of these strata alone, as of now.
@@ -417,33 +418,33 @@ class Store:
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
             if strata is None:
-                found = shown_reports(database, survey)
+                reports = shown_reports(database, survey)
             else:
-                found = reports_now(database, name, strata)
-        return dict(found).get(None, 0)
+                reports = reports_now(database, name, strata)
+        return dict(reports).get(None, 0)
 
     def counts_by_stratum(self, name: str) -> list[list[int]]:
-        """The number of reports of each question, of each stratum. Raises NotFound."""
+        """Returns the number of reports of each question, of each stratum. Raises NotFound."""
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
-            found = [
+            rows = [
                 dict(reports_now(database, name, [number]))
                 for number in range(len(survey.every_stratum))
             ]
         if survey.complete:
-            return [[one.get(None, 0)] for one in found]
-        return [[one.get(question.name, 0) for question in survey.questions] for one in found]
+            return [[row.get(None, 0)] for row in rows]
+        return [[row.get(question.name, 0) for question in survey.questions] for row in rows]
 
     def shown_counts(self, name: str) -> ShownCounts:
-        """The numbers of reports behind ``shown_tally``; cheap to read. Raises NotFound."""
+        """Returns the numbers of reports behind ``shown_tally``; cheap to read. Raises NotFound."""
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
-            found = dict(shown_reports(database, survey))
+            reports = dict(shown_reports(database, survey))
             repairs = find_setting(database, _REPAIRS) or "0"
-        everybody = found.get(None, 0)
+        everybody = reports.get(None, 0)
         if survey.complete:
             return ShownCounts(everybody, everybody, repairs)
-        fewest = min(found.get(question.name, 0) for question in survey.questions)
+        fewest = min(reports.get(question.name, 0) for question in survey.questions)
         return ShownCounts(everybody, fewest, repairs)
 
     def recount(self, name: str) -> dict[str, Tally]:
@@ -477,7 +478,7 @@ class Store:
                 renew(database, name, batch)
 
     def problems(self) -> list[str]:
-        """What the database's own checks find wrong, in sentences."""
+        """Returns what the database's own checks find wrong, in sentences."""
         with self._connection() as database:
             return database.problems()
 
@@ -509,13 +510,13 @@ class Store:
         size = len(self.survey(name).questions)
         wanted = sorted(set(questions))
         # Raw skips a value that is not wanted, which is ten times as fast as decoding it.
-        one: Any = msgspec.json.Decoder(
+        decode: Any = msgspec.json.Decoder(
             tuple[tuple(list[int] | None if i in wanted else msgspec.Raw for i in range(size))]  # type: ignore[misc]
         ).decode
         with self._connection() as database, _one_state(database):
-            found = report_texts(database, name, strata)
-            while block := list(islice(found, _BLOCK)):
-                rows = (one(text) for text, _ in block)
+            texts = report_texts(database, name, strata)
+            while block := list(islice(texts, _BLOCK)):
+                rows = (decode(text) for text, _ in block)
                 values: list[Sequence[list[int] | None]] = [
                     [row[index] for index in wanted] for row in rows
                 ]
@@ -524,7 +525,7 @@ class Store:
     def distinct_values(
         self, name: str, *groups: Sequence[int], strata: Collection[int] | None = None
     ) -> Iterator[tuple[int, Repeated]]:
-        """The distinct values of groups of questions, each with how many reports have them.
+        """Yields the distinct values of groups of questions, each with how many reports have them.
 
         A group is the indices of its questions; the values come in the survey's order, None where
         a question was not asked. Gives the number of a group with some of its values; where there
@@ -553,19 +554,19 @@ class Store:
             yield from _repeated(counts)
 
     def crosses(self, name: str, one: str, other: str) -> bool:
-        """Whether it is known which reports to two questions came together."""
+        """Returns whether it is known which reports to the two questions came together."""
         return self.whole_reports
 
     def asked_together(self, name: str, *questions: int) -> list[int]:
-        """The number of reports that answer all of some questions, of each stratum.
+        """Returns the number of reports that answer all of some questions, of each stratum.
 
         Reads every report. Raises NotFound.
         """
-        found = [0] * len(self.survey(name).every_stratum)
+        counts = [0] * len(self.survey(name).every_stratum)
         for values, strata in self.values_and_strata(name, *questions):
             for row, stratum in zip(values, strata, strict=True):
-                found[stratum] += None not in row
-        return found
+                counts[stratum] += None not in row
+        return counts
 
     # --- invitations ------------------------------------------------------------------------
 
@@ -603,11 +604,11 @@ class Store:
         Counts those for some strata, by default for all.
         """
         with self._reading() as database:
-            found = issued(database, name)
-        return sum(count for number, count in found.items() if strata is None or number in strata)
+            counts = issued(database, name)
+        return sum(count for number, count in counts.items() if strata is None or number in strata)
 
     def invitations(self, name: str) -> InvitationCounts:
-        """The numbers of invitations issued and used. Raises NotFound."""
+        """Returns the numbers of invitations issued and used. Raises NotFound."""
         self.invitation_key(name)
         with self._reading() as database:
             return count_invitations(database, name)
@@ -634,26 +635,26 @@ class Store:
         return self._key(name).public
 
     def _key(self, name: str) -> PrivateKey:
-        found = self._keys.get(name)  # it never changes
-        if found is None:
+        key = self._keys.get(name)  # it never changes
+        if key is None:
             self.survey(name)
             with self._reading() as database:
-                found = find_key(database, name)
-            if found is None:
+                key = find_key(database, name)
+            if key is None:
                 raise NotFound(f"the survey {name} has no invitations: anybody may answer it")
-            self._keys[name] = found
-        return found
+            self._keys[name] = key
+        return key
 
     def _invitation_secret(self) -> bytes:
         """The key of the hashes of invitation codes, shared by all processes."""
-        while (found := self.setting(_INVITATIONS)) is None:
+        while (secret := self.setting(_INVITATIONS)) is None:
             self.set_setting(_INVITATIONS, secrets.token_hex(32), replace=False)
-        return bytes.fromhex(found)
+        return bytes.fromhex(secret)
 
     # --- settings ---------------------------------------------------------------------------
 
     def setting(self, key: str) -> str | None:
-        """The value of a setting; None if it is not set."""
+        """Returns the value of a setting; None if it is not set."""
         with self._reading() as database:
             return find_setting(database, key)
 
@@ -667,12 +668,12 @@ class Store:
     # --- tokens -----------------------------------------------------------------------------
 
     def token(self, name: str) -> Token | None:
-        """The token with this id; None if there is none."""
+        """Returns the token with this id; None if there is none."""
         with self._reading() as database:
             return find_token(database, name)
 
     def tokens(self) -> list[Token]:
-        """Every token, sorted by role and last day."""
+        """Returns every token, sorted by role and last day."""
         with self._reading() as database:
             return every_token(database)
 
@@ -750,10 +751,10 @@ class Store:
         if not _NAME.match(name):  # PostgreSQL refuses text with a NUL, even in a query
             raise _no_such_survey()
         with self._reading() as database:
-            found = find(database, name)
-        if found is None:
+            row = find(database, name)
+        if row is None:
             raise _no_such_survey()
-        return found
+        return row
 
     def _kept(self, database: Connection, name: str) -> dict[str, Tally]:
         return tallies_of(self.survey(name), current(database, name))
@@ -789,10 +790,10 @@ def _one_state(database: Connection) -> Generator[None]:
 
 def _is_published(database: Connection, survey: Survey, author: str) -> bool:
     """Whether this definition is stored. Raises Conflict where the name has another one."""
-    found = find_digest(database, survey.name)
-    if found is None:
+    digest = find_digest(database, survey.name)
+    if digest is None:
         return False
-    if found != survey.digest:
+    if digest != survey.digest:
         raise Conflict(
             f"the survey {survey.name} is published with another definition, and a published"
             " definition never changes; choose another name"

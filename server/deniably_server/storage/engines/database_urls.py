@@ -15,7 +15,7 @@ _AGAIN_SECONDS = 0.2
 
 
 def engine_at(address: str) -> Engine:
-    """The engine for an address: ``postgresql://...``, or the path of an SQLite file."""
+    """Returns the engine for an address: ``postgresql://...``, or the path of an SQLite file."""
     if _is_uri(address):
         from deniably_server.storage.engines.postgres import (
             Postgres,  # whose driver is installed where it is used
@@ -41,12 +41,12 @@ def await_database(address: str, tell: Callable[[], object] = lambda: None) -> N
 
 
 def file_at(address: str) -> Path | None:
-    """The path of an SQLite database, which need not exist; None for PostgreSQL."""
+    """Returns the path of an SQLite database, which need not exist; None for PostgreSQL."""
     return None if _is_uri(address) else Path(address.removeprefix("sqlite:///"))
 
 
 def without_credentials(address: str) -> str:
-    """The address to show to people: without user, password and options."""
+    """Returns the address to show to people: without user, password and options."""
     if not _is_uri(address):
         return address
     parts = urlsplit(address)

@@ -27,10 +27,10 @@ class Result(Protocol):
         ...
 
     def fetchone(self) -> Any:
-        """The next row, or None."""
+        """Returns the next row, or None."""
 
     def fetchall(self) -> list[Any]:
-        """The rows that are left."""
+        """Returns the rows that are left."""
         ...
 
     def __iter__(self) -> Iterator[Any]:
@@ -81,19 +81,19 @@ class Connection(Protocol):
         """
 
     def reveals_order(self, survey: str, /) -> bool:
-        """Whether the disk reveals in which order a survey's reports came."""
+        """Returns whether the disk reveals in which order a survey's reports came."""
         ...
 
     def tables(self) -> list[str]:
-        """The names of all tables."""
+        """Returns the names of all tables."""
         ...
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Every column of every table: its table, its name, its type in capitals."""
+        """Returns every column of every table: its table, its name, its type in capitals."""
         ...
 
     def problems(self) -> list[str]:
-        """What the database's own checks find wrong, in sentences."""
+        """Returns what the database's own checks find wrong, in sentences."""
         ...
 
     def only_read(self) -> None:
@@ -124,7 +124,7 @@ class Connection(Protocol):
         """
 
     def takes_turn(self, survey: str, /, *, wait: bool) -> bool:
-        """Whether this transaction may renew the results of a survey; one does at a time.
+        """Returns whether this transaction may renew the results of a survey; one does at a time.
 
         The turn ends with the transaction, after its commit can be seen. With ``wait``, this waits
         for the turn instead of returning False.
@@ -179,7 +179,7 @@ class Engine(Protocol):
         ...
 
     def answers(self) -> bool:
-        """Whether the database responds, even with a refusal; False if it is not up yet."""
+        """Returns whether the database responds, even with a refusal; False if it is not up yet."""
         ...
 
     def connect(self) -> Connection:

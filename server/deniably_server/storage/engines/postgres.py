@@ -87,12 +87,12 @@ class Postgres:
         self.address = address
 
     def refuses(self, error: Exception, /) -> bool:
-        """Whether the cause is the database's disk, a lock or the network."""
+        """Returns whether the cause is the database's disk, a lock or the network."""
         kinds = psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction, TimeoutError
         return isinstance(error, kinds)
 
     def answers(self) -> bool:
-        """Whether a server responds that is not just starting, recovering or stopping.
+        """Returns whether a server responds that is not just starting, recovering or stopping.
 
         Needs no password.
         """
@@ -177,7 +177,7 @@ class PostgresConnection:
         self.shard = 0
 
     def has(self, condition: str, parameters: Sequence[object] = ()) -> bool:
-        """Whether a condition holds."""
+        """Returns whether a query of a condition says true."""
         return bool(self.execute(f"SELECT {condition}", parameters).fetchone()[0])
 
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Result:
@@ -259,7 +259,7 @@ class PostgresConnection:
         return row.fetchone() is not None
 
     def reveals_order(self, survey: str, /) -> bool:
-        """Whether reports come from several transactions.
+        """Returns whether reports come from several transactions.
 
         Each transaction inserts its rows in the order of their keys, so a single one reveals no
         order.
@@ -268,14 +268,14 @@ class PostgresConnection:
         return int(self.execute(sql, [survey]).fetchone()[0]) > 1
 
     def tables(self) -> list[str]:
-        """The names of all tables."""
+        """Returns the names of all tables."""
         rows = self.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
         )
         return [str(name) for (name,) in rows]
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Every column of every table."""
+        """Returns every column of every table."""
         return self.execute(
             "SELECT table_name, column_name, upper(data_type) FROM information_schema.columns"
             " WHERE table_schema = current_schema()"

@@ -27,20 +27,20 @@ class Readers:
         """A connection for this block alone. Never nest blocks: that can deadlock."""
         with self._places:
             with self._lock:
-                age, found = self._age, self._free.pop() if self._free else None
-            if found is None:
-                found = self._engine.connect()
-                found.only_read()
+                age, reader = self._age, self._free.pop() if self._free else None
+            if reader is None:
+                reader = self._engine.connect()
+                reader.only_read()
             try:
-                yield found
+                yield reader
             except self._engine.errors:
                 # The database server may have restarted; the next reader connects again.
-                found.close()
+                reader.close()
                 raise
             except BaseException:
-                self._leave(found, age)
+                self._leave(reader, age)
                 raise
-            self._leave(found, age)
+            self._leave(reader, age)
 
     def close(self) -> None:
         """Close the connections; those in use close when their blocks end."""

@@ -37,7 +37,7 @@ def migrate(database: Connection, steps: Steps) -> None:
 
 
 def digest_of(step: Sequence[str]) -> str:
-    """The digest of a step's statements, however they are indented."""
+    """Returns the digest of a step's statements, however they are indented."""
     words = " ".join(";".join(step).split())
     return hashlib.sha256(words.encode()).hexdigest()
 

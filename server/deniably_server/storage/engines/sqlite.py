@@ -67,7 +67,7 @@ class Sqlite:
         self.address = address
 
     def refuses(self, error: Exception, /) -> bool:
-        """Whether the cause is the disk or a lock."""
+        """Returns whether the cause is the disk or a lock."""
         code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         return isinstance(error, OSError) or code & _PRIMARY in _REFUSALS
 
@@ -180,19 +180,19 @@ class SqliteConnection(sqlite3.Connection):
         return Path(path)
 
     def reveals_order(self, survey: str, /) -> bool:
-        """Whether any page holds its bytes in another order than that of the keys."""
+        """Returns whether any page holds its bytes in another order than that of the keys."""
         rows = self.execute("SELECT id FROM reports WHERE survey = ?", [survey])
         known = {key for (key,) in rows}
         return not all(map(in_key_order, report_pages(self._file(), known)))
 
     def tables(self) -> list[str]:
-        """The names of all tables. Every start needs them, so this avoids the slow import of
-        sqlite-utils."""
+        """Returns the names of all tables. Every start needs them, so this avoids the slow import
+        of sqlite-utils."""
         rows = self.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         return [str(name) for (name,) in rows]
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Every column of every table."""
+        """Returns every column of every table."""
         return [
             (table.name, str(name), str(kind).upper())
             for table in _inspected(self).tables
@@ -202,8 +202,8 @@ class SqliteConnection(sqlite3.Connection):
     def problems(self) -> list[str]:
         """Damaged pages and indices, rows whose foreign key refers to no row, and tables and
         triggers that are not as the schema makes them."""
-        found = [f"the file: {row[0]}" for row in self.execute("PRAGMA integrity_check")]
-        found += [
+        problems = [f"the file: {row[0]}" for row in self.execute("PRAGMA integrity_check")]
+        problems += [
             f"a row of {row[0]} refers to nothing"
             for row in self.execute("PRAGMA foreign_key_check")
         ]
@@ -211,13 +211,13 @@ class SqliteConnection(sqlite3.Connection):
             for statement in chain.from_iterable(STEPS):
                 fresh.execute(statement)
             made, here = _schema(fresh), _schema(self)
-        found += [f"{what} is gone" for what in made if what not in here]
-        found += [
+        problems += [f"{what} is gone" for what in made if what not in here]
+        problems += [
             f"{what} is not as this version makes it"
             for what, sql in made.items()
             if here.get(what, sql) != sql
         ]
-        return [problem for problem in found if problem != "the file: ok"]
+        return [problem for problem in problems if problem != "the file: ok"]
 
     def only_read(self) -> None:
         """Make the connection read-only."""

@@ -25,7 +25,7 @@ class ReportPage:
 
 
 def report_pages(file: Path, known: set[bytes]) -> Iterator[ReportPage]:
-    """Every page that holds reports with ids in ``known``, as of the last checkpoint."""
+    """Yields every page that holds reports with ids in ``known``, as of the last checkpoint."""
     with file.open("rb") as source:
         size = int.from_bytes(source.read(_SIZE_AT + 2)[_SIZE_AT:], "big")
         size = 65536 if size == 1 else size
@@ -63,11 +63,11 @@ def _varint(page: bytes, at: int) -> tuple[int, int]:
 
 
 def in_key_order(page: ReportPage) -> bool:
-    """Whether a page's rows were written in the order of their keys, hiding arrival order.
+    """Returns whether a page's rows were written in the order of their keys, hiding arrival order.
 
     SQLite fills a page from its end, so keys written in order fall. Rows of different lengths make
     a key rise in up to a quarter of the places (simulated with rows of up to 3,000 bytes). In the
     order of arrival, keys rise in half of the places.
     """
     following = zip(page.ids, [*page.ids[1:], *page.ids[:1]], strict=True)
-    return sum(one < other for one, other in following) <= max(2, len(page.ids) / 4)
+    return sum(key < next_key for key, next_key in following) <= max(2, len(page.ids) / 4)

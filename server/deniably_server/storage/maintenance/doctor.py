@@ -36,23 +36,23 @@ def examine(store: Store) -> list[Finding]:
     Each survey is read in one transaction, so reports that arrive meanwhile cause no finding.
     """
     try:
-        found = [Finding(problem) for problem in store.problems()]
-        found += _register(store)
-        found += _keys(store)
+        findings = [Finding(problem) for problem in store.problems()]
+        findings += _register(store)
+        findings += _keys(store)
         for name in store.names():
-            found += _tallies(store, name)
-        found += _closings(store)
+            findings += _tallies(store, name)
+        findings += _closings(store)
     except Unavailable as error:
         return [Finding(str(error))]
     except store.engine.errors as error:
         return [Finding(f"the database cannot be read: {str(error).strip()}")]
-    return found
+    return findings
 
 
-def repair(store: Store, found: list[Finding]) -> list[str]:
+def repair(store: Store, findings: list[Finding]) -> list[str]:
     """Count wrong tallies again and finish closings. Returns what was done, in sentences."""
-    wrong = sorted({finding.survey for finding in found if finding.survey is not None})
-    marked = sorted({each.needs_rewrite for each in found if each.needs_rewrite is not None})
+    wrong = sorted({finding.survey for finding in findings if finding.survey is not None})
+    marked = sorted({each.needs_rewrite for each in findings if each.needs_rewrite is not None})
     for name in wrong:
         store.rebuild_tallies(name)
     if marked:
@@ -114,7 +114,7 @@ def _register(store: Store) -> list[Finding]:
 def _keys(store: Store) -> list[Finding]:
     """Surveys that sign invitations with another key than the register publishes."""
     entries = [json.loads(text) for text in store.register()[0]]
-    found: list[Finding] = []
+    wrong: list[Finding] = []
     for entry in entries:
         if (shown := entry.get("invitations")) is None:
             continue
@@ -122,12 +122,12 @@ def _keys(store: Store) -> list[Finding]:
         try:
             own = store.invitation_key(name).text
         except (BadKey, NotFound):
-            found.append(Finding(f"{name}: the key of its invitations is gone; restore a backup"))
+            wrong.append(Finding(f"{name}: the key of its invitations is gone; restore a backup"))
             continue
         if own != shown:
             what = "the register shows another key of its invitations than the one that signs"
-            found.append(Finding(f"{name}: {what}"))
-    return found
+            wrong.append(Finding(f"{name}: {what}"))
+    return wrong
 
 
 def _difference(name: str, question: str, tally: Tally, counted: Tally) -> str:

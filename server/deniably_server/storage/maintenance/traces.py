@@ -61,51 +61,51 @@ _Column = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Trace:
-    """A finding: where it is, and what kind."""
+    """A trace of people: where it is, and of what kind."""
 
     where: str
     what: str
 
 
 def traces(store: Store) -> list[Trace]:
-    """The traces of people in the database and its log."""
+    """Returns the traces of people in the database and its log."""
     own = _own_files(store)
-    found = [trace for file in own for trace in in_file(file)]
+    seen = [trace for file in own for trace in in_file(file)]
     with closing(store.engine.connect()) as database:
         database.begin_reading()
         columns = database.columns()
-        found += _columns(columns)
-        found += _numbers(database, columns)
+        seen += _columns(columns)
+        seen += _numbers(database, columns)
         if not own:  # a database server, whose files this process cannot read
-            found += _texts(database, columns)
-    return found + [
+            seen += _texts(database, columns)
+    return seen + [
         Trace("the database", f"the order in which the reports of {name} came; {_WIPE}")
         for name in store.revealing_order()
     ]
 
 
 def in_file(file: Path) -> list[Trace]:
-    """The traces in a file, one for each kind."""
+    """Returns the traces in a file, one for each kind."""
     counts = dict.fromkeys(_KINDS, 0)
     for text, fresh in _chunks(file):
         for kind, pattern in _KINDS.items():
-            counts[kind] += sum(found.end() > fresh for found in _matches(pattern, text))
+            counts[kind] += sum(match.end() > fresh for match in _matches(pattern, text))
     return [Trace(str(file), f"{count:,} {kind}") for kind, count in counts.items() if count]
 
 
 def _matches(pattern: re.Pattern[bytes], text: bytes) -> list[re.Match[bytes]]:
     """The matches that are no part of a digest."""
     return [
-        found
+        match
         for readable in _READABLE.finditer(text)
-        for found in pattern.finditer(text, *readable.span())
-        if not _in_digest(found, text)
+        for match in pattern.finditer(text, *readable.span())
+        if not _in_digest(match, text)
     ]
 
 
-def _in_digest(found: re.Match[bytes], text: bytes) -> bool:
-    around = _DIGEST.finditer(text, max(0, found.start() - _OVERLAP), found.end() + _OVERLAP)
-    return any(each.start() <= found.start() and found.end() <= each.end() for each in around)
+def _in_digest(match: re.Match[bytes], text: bytes) -> bool:
+    around = _DIGEST.finditer(text, max(0, match.start() - _OVERLAP), match.end() + _OVERLAP)
+    return any(each.start() <= match.start() and match.end() <= each.end() for each in around)
 
 
 def _chunks(file: Path) -> Iterator[tuple[bytes, int]]:
@@ -121,8 +121,8 @@ def _own_files(store: Store) -> list[Path]:
     file = file_at(store.engine.address)
     if file is None:
         return []
-    beside = [file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-journal")]
-    return [each for each in beside if each.exists()]
+    files = [file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-journal")]
+    return [each for each in files if each.exists()]
 
 
 def _columns(columns: list[_Column]) -> list[Trace]:
@@ -138,20 +138,20 @@ def _columns(columns: list[_Column]) -> list[Trace]:
 def _numbers(database: Connection, columns: list[_Column]) -> list[Trace]:
     """Integer columns with Unix times, in seconds, milli-, micro- or nanoseconds."""
     clock = " OR ".join(f"{{0}} BETWEEN {15 * 10**n} AND {25 * 10**n}" for n in (8, 11, 14, 17))
-    found: list[Trace] = []
+    seen: list[Trace] = []
     for table, column, kind in columns:
         if "INT" in kind:
             (count,) = database.execute(
                 f'SELECT count(*) FROM "{table}" WHERE {clock.format(column)}'  # noqa: S608  # the database's own names
             ).fetchone()
             if count:
-                found.append(Trace(f"the table {table}", f"{count:,} times of day in {column}"))
-    return found
+                seen.append(Trace(f"the table {table}", f"{count:,} times of day in {column}"))
+    return seen
 
 
 def _texts(database: Connection, columns: list[_Column]) -> list[Trace]:
     """The traces in text columns, for each column and kind."""
-    found: list[Trace] = []
+    seen: list[Trace] = []
     for table, column, kind in columns:
         if kind in ("TEXT", "CHARACTER VARYING", "JSON", "JSONB"):
             counts = dict.fromkeys(_KINDS, 0)
@@ -159,5 +159,5 @@ def _texts(database: Connection, columns: list[_Column]) -> list[Trace]:
                 for what, pattern in _KINDS.items():
                     counts[what] += len(_matches(pattern, str(text or "").encode()))
             where = f"the table {table}"
-            found += [Trace(where, f"{count:,} {what}") for what, count in counts.items() if count]
-    return found
+            seen += [Trace(where, f"{count:,} {what}") for what, count in counts.items() if count]
+    return seen

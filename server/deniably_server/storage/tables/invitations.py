@@ -55,7 +55,7 @@ def enter_invitations(
 
 
 def is_spent(database: Connection, survey: str, secret: bytes, code: str, blinded: bytes) -> bool:
-    """Whether an invitation was used already for this blinded message.
+    """Returns whether an invitation was used already for this blinded message.
 
     Raises Uninvited for an unknown code, Used where the code was used for another message.
     """

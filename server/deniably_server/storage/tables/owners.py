@@ -27,13 +27,13 @@ class Quotas:
 
 
 def register_size(database: Connection) -> int:
-    """The approximate size of the register, in bytes."""
+    """Returns the approximate size of the register, in bytes."""
     sql = "SELECT coalesce(sum(length(entry) + 1), 0) FROM register"
     return int(database.execute(sql).fetchone()[0])
 
 
 def register_room(database: Connection) -> float:
-    """The share of the register that is left, from 0 (full) to 1."""
+    """Returns the share of the register that is left, from 0 (full) to 1."""
     return max(0, 1 - register_size(database) / LARGEST_REGISTER)
 
 
@@ -69,6 +69,6 @@ def enter_owner(database: Connection, survey: str, token: str, size: int, quotas
 
 
 def owner_of(database: Connection, survey: str) -> str | None:
-    """The id of the token that published a survey; None if it is unknown."""
+    """Returns the id of the token that published a survey; None if it is unknown."""
     row = database.execute("SELECT token FROM owners WHERE survey = ?", [survey]).fetchone()
     return None if row is None else str(row[0])

@@ -60,20 +60,20 @@ def enter_published(
 
 
 def author_of(database: Connection, name: str) -> str:
-    """The public key of the author who published a survey."""
+    """Returns the public key of the author who published a survey."""
     sql = "SELECT entry FROM register WHERE survey = ? AND event = 'published'"
     (entry,) = database.execute(sql, [name]).fetchone()
     return str(json.loads(entry)["author"])
 
 
 def published_by(database: Connection, author: str) -> list[RegisterEntry]:
-    """The entries of an author's publications, in their order."""
+    """Returns the entries of an author's publications, in their order."""
     rows = database.execute(
         "SELECT entry FROM register WHERE event = 'published' AND entry LIKE ? ORDER BY number",
         [f'%"author":"{author}"%'],
     )
-    found = [json.loads(entry) for (entry,) in rows]
-    return [entry for entry in found if entry["author"] == author]
+    entries = [json.loads(entry) for (entry,) in rows]
+    return [entry for entry in entries if entry["author"] == author]
 
 
 def possible_waves(database: Connection, author: str, panel: str) -> list[str]:
@@ -87,7 +87,7 @@ def possible_waves(database: Connection, author: str, panel: str) -> list[str]:
 
 
 def entry_size(database: Connection, name: str) -> int:
-    """The approximate size of a publication's entry in the register, in bytes."""
+    """Returns the approximate size of a publication's entry in the register, in bytes."""
     sql = "SELECT length(entry) + 1 FROM register WHERE survey = ? AND event = 'published'"
     return int(database.execute(sql, [name]).fetchone()[0])
 
@@ -103,13 +103,13 @@ def enter_closed(database: Connection, name: str) -> None:
 
 
 def entries(database: Connection, after: int) -> list[str]:
-    """The canonical JSON of the entries from number ``after + 1`` on."""
+    """Returns the canonical JSON of the entries from number ``after + 1`` on."""
     rows = database.execute("SELECT entry FROM register WHERE number > ? ORDER BY number", [after])
     return [text for (text,) in rows]
 
 
 def last(database: Connection) -> ChainHead:
-    """The number of entries, and the hash of the last."""
+    """Returns the number of entries, and the hash of the last."""
     row = database.execute(
         "SELECT number, hash FROM register ORDER BY number DESC LIMIT 1"
     ).fetchone()
@@ -151,14 +151,14 @@ def listed_surveys(database: Connection, start: int, count: int) -> list[ListedS
 
 
 def newest_surveys(database: Connection, count: int) -> list[ListedSurvey]:
-    """The ``count`` surveys that were published last, the newest first."""
+    """Returns the ``count`` surveys that were published last, the newest first."""
     order = " ORDER BY register.number DESC LIMIT ?"
     return [_card(*row) for row in database.execute(_LISTED_SURVEYS + order, [count])]
 
 
 def _card(name: str, state: str, definition: str, entry: str) -> ListedSurvey:
-    found = _listed(entry)
-    return ListedSurvey(name, state, _titled(definition).title, len(found.questions), found.epsilon)
+    facts = _listed(entry)
+    return ListedSurvey(name, state, _titled(definition).title, len(facts.questions), facts.epsilon)
 
 
 def register_page(database: Connection, start: int, count: int) -> RegisterPage:
@@ -176,21 +176,21 @@ def register_page(database: Connection, start: int, count: int) -> RegisterPage:
 
 
 def publication_day(database: Connection, name: str) -> str:
-    """The date on which a survey was published, such as 2026-11-21."""
+    """Returns the date on which a survey was published, such as 2026-11-21."""
     sql = "SELECT entry FROM register WHERE survey = ? AND event = 'published'"
     (entry,) = database.execute(sql, [name]).fetchone()
     return str(json.loads(entry)["day"])
 
 
 def closing_day(database: Connection, name: str) -> str:
-    """The date on which a survey was closed, such as 2026-11-21; empty while it is open."""
+    """Returns the date on which a survey was closed, such as 2026-11-21; empty while it is open."""
     sql = "SELECT entry FROM register WHERE survey = ? AND event = 'closed'"
     row = database.execute(sql, [name]).fetchone()
     return str(json.loads(row[0])["day"]) if row else ""
 
 
 def today() -> str:
-    """The date in UTC, as YYYY-MM-DD. For acts of authors, never of respondents."""
+    """Returns the date in UTC, as YYYY-MM-DD. For acts of authors, never of respondents."""
     return datetime.now(UTC).date().isoformat()
 
 

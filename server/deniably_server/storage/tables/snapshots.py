@@ -48,11 +48,11 @@ class Batch(NamedTuple):
     questions: int = 0
 
     def is_full(self, before: Snapshot, newest: Snapshot) -> bool:
-        """Whether a batch came between two snapshots."""
+        """Returns whether at least a batch of reports came between two snapshots."""
         first, last = dict(before.reports), dict(newest.reports)
         more = [count - first.get(name, 0) for name, count in last.items()]
-        every = len(more) == 1 + self.questions if self.questions else True
-        return every and min(more if self.questions else [newest.total - before.total]) >= self.size
+        whole = len(more) == 1 + self.questions if self.questions else True
+        return whole and min(more if self.questions else [newest.total - before.total]) >= self.size
 
 
 NO_BATCH = Batch()
@@ -109,13 +109,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 def batch_of(survey: Survey) -> Batch:
-    """The new reports that renew the results."""
+    """Returns how many new reports renew the results of a survey."""
     size = survey.results.minimum if survey.results.while_open else 0
     return Batch(size, len(survey.questions) if survey.part else 0)
 
 
 def renew(database: Connection, survey: str, batch: Batch, *, wait: bool = False) -> None:
-    """Hold the current tallies of an open survey back, if another batch is full, and show what was
+    """Holds back the current tallies of an open survey once another batch is full, and shows those
     held back before.
 
     Does nothing while another transaction does it, unless it should ``wait`` for that one.
@@ -142,7 +142,7 @@ def renew_late(database: Connection, survey: str, batch: Batch) -> None:
 
 
 def is_due(database: Connection, survey: str, batch: int) -> bool:
-    """Whether another batch is full."""
+    """Returns whether another batch is full."""
     (more,) = database.execute(
         "SELECT sum(reports) - coalesce((SELECT reports FROM snapshots WHERE survey = ?), 0)"
         " FROM totals WHERE survey = ?",
@@ -157,8 +157,8 @@ def _held(database: Connection, survey: str) -> Snapshot:
 
 
 def shown_snapshot(database: Connection, survey: Survey) -> Snapshot:
-    """The counts that results show: of an open survey those of its last full batch but one, or
-    nothing before its second; of others the current tallies."""
+    """Returns the counts that results show: of an open survey those of its last full batch but one,
+    or nothing before its second; of others the current tallies."""
     sql = "SELECT tallies FROM snapshots WHERE survey = ?"
     row = database.execute(sql, [survey.name]).fetchone()
     if row is None:
@@ -186,18 +186,18 @@ def forget(database: Connection, survey: str) -> None:
 
 
 def current(database: Connection, survey: str, strata: Collection[int] | None = None) -> Snapshot:
-    """The current tallies of some strata, by default of all, as a snapshot.
+    """Returns the current tallies of some strata, by default of all, as a snapshot.
 
     Read by one statement: writers may commit between two.
     """
-    which, given = among(survey, strata)
+    which, values = among(survey, strata)
     reports: list[tuple[str | None, int]] = []
     cells: list[tuple[str, int, int]] = []
     for question, cell, count in database.execute(
         "SELECT question, choice, CAST(sum(count) AS BIGINT) FROM tallies"  # noqa: S608  # marks only
         f" WHERE {which} GROUP BY question, choice UNION ALL"
         f" SELECT question, CAST(NULL AS BIGINT), reports FROM ({_reports(which)}) AS counted",
-        [*given, *given, *given],
+        [*values, *values, *values],
     ):
         if cell is None:
             reports.append((question, count))
@@ -209,9 +209,9 @@ def current(database: Connection, survey: str, strata: Collection[int] | None = 
 def reports_now(
     database: Connection, survey: str, strata: Collection[int] | None = None
 ) -> list[tuple[str | None, int]]:
-    """The current numbers of reports, in the form of ``Snapshot.reports``."""
-    which, given = among(survey, strata)
-    return database.execute(_reports(which), [*given, *given]).fetchall()
+    """Returns the current numbers of reports, in the form of ``Snapshot.reports``."""
+    which, values = among(survey, strata)
+    return database.execute(_reports(which), [*values, *values]).fetchall()
 
 
 def _reports(which: str) -> str:
@@ -224,7 +224,7 @@ def _reports(which: str) -> str:
 
 
 def among(survey: str, strata: Collection[int] | None) -> tuple[str, list[object]]:
-    """A condition on rows of these strata, and its parameters."""
+    """Returns an SQL condition on rows of these strata, and its parameters."""
     if strata is None:
         return "survey = ?", [survey]
     return f"survey = ? AND stratum IN ({', '.join('?' * len(strata))})", [survey, *strata]

@@ -6,7 +6,7 @@ from deniably_server.storage.engines.engine import Connection
 
 
 def find_setting(database: Connection, key: str) -> str | None:
-    """The value under ``key``; None if there is none."""
+    """Returns the value under ``key``; None if there is none."""
     row = database.execute("SELECT value FROM settings WHERE key = ?", [key]).fetchone()
     return None if row is None else str(row[0])
 

@@ -27,7 +27,7 @@ COUNTS = {
 
 @dataclass
 class AddedCounts:
-    """What new reports add to the tallies.
+    """The amounts that new reports add to the tallies.
 
     ``cells`` counts by (survey, stratum, question, cell). ``answered`` counts by (survey, stratum,
     question), for surveys that ask each person only some questions.
@@ -76,9 +76,9 @@ def merge_shards(database: Connection, survey: str) -> None:
     ).fetchone():
         return
     for table, (keys, count) in COUNTS.items():
-        found = database.execute(summed(table, "WHERE survey = ?"), [survey]).fetchall()
+        sums = database.execute(summed(table, "WHERE survey = ?"), [survey]).fetchall()
         database.execute(f"DELETE FROM {table} WHERE survey = ?", [survey])  # noqa: S608  # COUNTS
-        database.fill(table, (*keys, count), found)
+        database.fill(table, (*keys, count), sums)
 
 
 def summed(table: str, which: str = "") -> str:
@@ -92,7 +92,7 @@ def summed(table: str, which: str = "") -> str:
 
 
 def find_total(database: Connection, survey: str) -> int:
-    """The number of a survey's counted reports."""
+    """Returns the number of a survey's counted reports."""
     sql = "SELECT sum(reports) FROM totals WHERE survey = ?"
     return int(database.execute(sql, [survey]).fetchone()[0])
 
@@ -100,33 +100,33 @@ def find_total(database: Connection, survey: str) -> int:
 def report_texts(
     database: Connection, survey: str, strata: Collection[int] | None = None
 ) -> Iterator[tuple[str, int]]:
-    """The texts of the stored reports of some strata, by default of all, with their strata, in the
-    order of their random ids.
+    """Returns the texts of the stored reports of some strata, by default of all, with their strata,
+    in the order of their random ids.
 
     To be read within a transaction; few are in memory at a time.
     """
-    which, given = among(survey, strata)
+    which, values = among(survey, strata)
     sql = f"SELECT report, stratum FROM reports WHERE {which} ORDER BY id"  # noqa: S608  # marks
-    return iter(database.each(sql, given))
+    return iter(database.each(sql, values))
 
 
 def unordered_texts(
     database: Connection, survey: str, strata: Collection[int] | None = None
 ) -> Iterator[tuple[str]]:
     """The texts of the stored reports of some strata, in any order, which must not be shown."""
-    which, given = among(survey, strata)
-    return iter(database.each(f"SELECT report FROM reports WHERE {which}", given))  # noqa: S608  # marks
+    which, values = among(survey, strata)
+    return iter(database.each(f"SELECT report FROM reports WHERE {which}", values))  # noqa: S608  # marks
 
 
-def tallies_of(survey: Survey, found: Snapshot) -> dict[str, Tally]:
-    """The tally of every question, by name, from a snapshot.
+def tallies_of(survey: Survey, snapshot: Snapshot) -> dict[str, Tally]:
+    """Returns the tally of every question, by name, from a snapshot.
 
     Raises LookupError or ValueError where the snapshot counts what the survey does not have.
     """
-    totals = dict(found.reports)
+    totals = dict(snapshot.reports)
     everybody = totals.get(None, 0) if survey.complete else 0
     cells: dict[str, dict[int, int]] = {question.name: {} for question in survey.questions}
-    for question_name, cell, count in found.cells:
+    for question_name, cell, count in snapshot.cells:
         cells[question_name][cell] = count
     return {
         question.name: from_cells(
@@ -143,24 +143,24 @@ def recounted(
     answered: Iterable[tuple[int, int, int]],
     cells: Iterable[tuple[int, int, int, int]],
 ) -> list[dict[str, Tally]]:
-    """The tallies of each stratum from an engine's recount of the stored reports.
+    """Returns the tallies of each stratum from an engine's recount of the stored reports.
 
     ``answered`` and ``cells`` are the rows of ``Engine.answered`` and ``Engine.cells``. Raises
     LookupError where a report is of a stratum that the survey does not have.
     """
     names = [question.name for question in survey.questions]
-    found = [Snapshot([], []) for _ in survey.every_stratum]
+    snapshots = [Snapshot([], []) for _ in survey.every_stratum]
     for stratum, index, count in answered:
-        found[stratum].reports.append((names[index], count))
+        snapshots[stratum].reports.append((names[index], count))
     for stratum, index, cell, count in cells:
-        found[stratum].cells.append((names[index], cell, count))
-    return [tallies_of(survey, one) for one in found]
+        snapshots[stratum].cells.append((names[index], cell, count))
+    return [tallies_of(survey, snapshot) for snapshot in snapshots]
 
 
 def merged(tallies: Sequence[Mapping[str, Tally]]) -> dict[str, Tally]:
-    """The tallies of several strata together."""
+    """Returns the tallies of several strata together."""
     first, *others = tallies
-    return {name: sum((one[name] for one in others), first[name]) for name in first}
+    return {name: sum((tally[name] for tally in others), first[name]) for name in first}
 
 
 def replace_tallies(

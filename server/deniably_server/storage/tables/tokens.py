@@ -54,7 +54,7 @@ class Token:
     revoked: bool = False
 
     def is_of(self, text: str) -> bool:
-        """Whether ``text`` is this token; compares in constant time."""
+        """Returns whether ``text`` is this token; compares in constant time."""
         return hmac.compare_digest(hash_of(text), self.hash)
 
     @property
@@ -102,19 +102,19 @@ def make(
 
 
 def id_in(text: str) -> str | None:
-    """The id in a token's text; None if the text has not the form of a token."""
-    found = _SHAPE.fullmatch(text)
-    return found[1] if found else None
+    """Returns the id in a token's text; None if the text has not the form of a token."""
+    match = _SHAPE.fullmatch(text)
+    return match[1] if match else None
 
 
 def hash_of(secret: str) -> str:
-    """The SHA-256 of a secret, in hexadecimal."""
+    """Returns the SHA-256 of a secret, in hexadecimal."""
     # The secret has 256 random bits, so a slow password hash would add nothing.
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def day_in(days: int) -> str:
-    """The date in UTC ``days`` days from now."""
+    """Returns the date in UTC ``days`` days from now."""
     try:
         return (datetime.now(UTC).date() + timedelta(days)).isoformat()
     except OverflowError:  # the clock is at the end of time
@@ -138,14 +138,14 @@ def enter_token(database: Connection, token: Token) -> None:
 
 
 def find_token(database: Connection, name: str) -> Token | None:
-    """The token with this id; None if there is none."""
+    """Returns the token with this id; None if there is none."""
     sql = f"SELECT {_COLUMNS} FROM tokens WHERE id = ?"  # noqa: S608
     row = database.execute(sql, [name]).fetchone()
     return None if row is None else _token(row)
 
 
 def every_token(database: Connection) -> list[Token]:
-    """All tokens, sorted by role and last day."""
+    """Returns all tokens, sorted by role and last day."""
     sql = f"SELECT {_COLUMNS} FROM tokens ORDER BY role, until, id"  # noqa: S608
     return [_token(row) for row in database.execute(sql)]
 

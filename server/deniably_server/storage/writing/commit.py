@@ -85,7 +85,7 @@ class PendingWrite:
         return self._outcomes
 
     def is_settled(self) -> bool:
-        """Whether ``wait`` returns, or raises, at once."""
+        """Returns whether ``wait`` returns, or raises, at once."""
         return not self._done.locked()
 
     def succeed(self, outcomes: list[Outcome]) -> None:
@@ -126,7 +126,7 @@ class ReportWrite(PendingWrite):
         return 1
 
     def outcome(self) -> Outcome:
-        """The one outcome; see ``wait``."""
+        """Returns the one outcome; see ``wait``."""
         (outcome,) = self.wait()
         return outcome
 
@@ -181,7 +181,7 @@ NULL = "null"
 def report_write(
     survey: Survey, report: Report, notify: Callable[[], object] | None = None
 ) -> ReportWrite:
-    """The pending write of a report that was checked against the survey."""
+    """Returns the pending write of a report that was checked against the survey."""
     values = [report.values.get(question.name) for question in survey.questions]
     return ReportWrite(
         (
@@ -198,14 +198,14 @@ def report_write(
 
 
 def batches_of(works: Iterable[PendingWrite]) -> dict[str, Batch]:
-    """By survey, the new reports that renew its results (see ``snapshots``)."""
-    found: dict[str, Batch] = {}
+    """Returns, by survey, the batches of new reports that renew its results (see ``snapshots``)."""
+    batches: dict[str, Batch] = {}
     for each in works:
         if isinstance(each, ReportWrite):
-            found[each.row[1]] = each.batch
+            batches[each.row[1]] = each.batch
         elif isinstance(each, BatchWrite):
-            found[each.survey.name] = batch_of(each.survey)
-    return found
+            batches[each.survey.name] = batch_of(each.survey)
+    return batches
 
 
 def commit_reports(database: Connection, writes: Sequence[ReportWrite]) -> list[Outcome]:
@@ -227,20 +227,20 @@ def commit_batch(database: Connection, batch: BatchWrite) -> list[Outcome]:
     some = not survey.complete
 
     def counted(stored: Sequence[bool]) -> AddedCounts:
-        found = AddedCounts(Counter(), Counter())
+        added = AddedCounts(Counter(), Counter())
         for number in set(batch.strata):
             chosen = [
-                kept and one == number for kept, one in zip(stored, batch.strata, strict=True)
+                kept and own == number for kept, own in zip(stored, batch.strata, strict=True)
             ]
             for question, texts in zip(survey.questions, batch.values, strict=True):
                 by_text = Counter(compress(texts, chosen))
                 nothing = by_text.pop(NULL, 0)
                 if some:
-                    found.answered[survey.name, number, question.name] = sum(chosen) - nothing
+                    added.answered[survey.name, number, question.name] = sum(chosen) - nothing
                 for text, more in by_text.items():
                     for cell in _decode(text):
-                        found.cells[survey.name, number, question.name, cell] += more
-        return found
+                        added.cells[survey.name, number, question.name, cell] += more
+        return added
 
     return _commit(database, batch.rows, counted, batches_of([batch]))
 
@@ -311,7 +311,7 @@ def _compare(database: Connection, rows: Sequence[ReportRow], outcomes: list[Out
 
     A row's id may be stored from before, or from an earlier row of this transaction.
     """
-    others = [index for index, found in enumerate(outcomes) if found is not Outcome.STORED]
+    others = [index for index, outcome in enumerate(outcomes) if outcome is not Outcome.STORED]
     stored = _stored(database, (rows[index][0] for index in others))
     for index in others:
         if (row := stored.get(rows[index][0])) is not None:
@@ -319,9 +319,9 @@ def _compare(database: Connection, rows: Sequence[ReportRow], outcomes: list[Out
 
 
 def _stored(database: Connection, keys: Iterable[bytes]) -> dict[bytes, ReportRow]:
-    rest, found = iter(keys), dict[bytes, ReportRow]()
+    rest, stored = iter(keys), dict[bytes, ReportRow]()
     while some := list(islice(rest, _AT_ONCE)):
         marks = ", ".join("?" * len(some))
         sql = f"SELECT id, survey, report, stratum FROM reports WHERE id IN ({marks})"  # noqa: S608  # marks only
-        found |= {row[0]: (row[0], row[1], row[2], row[3]) for row in database.execute(sql, some)}
-    return found
+        stored |= {row[0]: (row[0], row[1], row[2], row[3]) for row in database.execute(sql, some)}
+    return stored

@@ -22,7 +22,7 @@ def mark(database: Connection, survey: str) -> None:
 
 
 def marked(database: Connection) -> list[str]:
-    """The closed surveys that wait for a rewrite, in alphabetical order."""
+    """Returns the closed surveys that wait for a rewrite, in alphabetical order."""
     rows = database.execute("SELECT key FROM settings WHERE key LIKE ?", [f"{_MARK}%"])
     return sorted(str(key).removeprefix(_MARK) for (key,) in rows)
 

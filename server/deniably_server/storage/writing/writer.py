@@ -184,8 +184,8 @@ class Writer:
                 seconds = self._stored - self._began
                 self._observer.committed(outcomes, seconds, self._queue.qsize())
             if not self._engine.one_writer:
-                found = batches_of(works)
-                self._unseen |= {survey: batch for survey, batch in found.items() if batch.size}
+                batches = batches_of(works)
+                self._unseen |= {survey: batch for survey, batch in batches.items() if batch.size}
 
     def _look(self) -> None:
         """Renew the results that this writer and another one left to each other.
