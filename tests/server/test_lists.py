@@ -193,7 +193,7 @@ def until(true: Callable[[], object]) -> None:
 
 def test_those_who_look_wait_for_each_other_and_those_who_answer_for_none_of_them() -> None:
     inside = Inside()
-    reads = ReadLimit(inside, most=10)  # type: ignore[arg-type]
+    reads = ReadLimit(inside, maximum=10)  # type: ignore[arg-type]
     with ThreadPoolExecutor(20) as threads:
         looks = [threads.submit(ask, reads, "/surveys/a/crosstab") for _ in range(5)]
         until(lambda: len(inside.entered) == 2)
@@ -218,7 +218,7 @@ def test_those_who_look_wait_for_each_other_and_those_who_answer_for_none_of_the
 def test_who_waits_for_a_computation_lets_others_through_the_door() -> None:
     inside = Inside()
     inside.waits_outside = True
-    reads = ReadLimit(inside, most=10)  # type: ignore[arg-type]
+    reads = ReadLimit(inside, maximum=10)  # type: ignore[arg-type]
     with ThreadPoolExecutor(5) as threads:
         looks = [threads.submit(ask, reads, "/") for _ in range(5)]
         until(lambda: len(inside.entered) == 5)
@@ -229,7 +229,7 @@ def test_who_waits_for_a_computation_lets_others_through_the_door() -> None:
 
 def test_no_more_wait_at_the_door_than_may() -> None:
     inside = Inside()
-    reads = ReadLimit(inside, most=3)  # type: ignore[arg-type]
+    reads = ReadLimit(inside, maximum=3)  # type: ignore[arg-type]
     with ThreadPoolExecutor(3) as threads:
         looks = [threads.submit(ask, reads, "/register", "GET", "text/html") for _ in range(3)]
         until(lambda: reads._anybody._here.total() == 3)

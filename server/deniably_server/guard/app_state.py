@@ -14,22 +14,22 @@ _KEY, _LIMITS = "deniably", "deniably_limits"
 
 
 def current_store() -> Store:
-    """The store of the current application."""
+    """Returns the store of the current application."""
     return cast(Store, current_app.extensions[_KEY])
 
 
 def current_limits() -> ServerLimits:
-    """The limits of the current application."""
+    """Returns the limits of the current application."""
     return cast(ServerLimits, current_app.extensions[_LIMITS])
 
 
 def current_asker() -> Asker:
-    """On whose account the current request is computed."""
+    """Returns the account that the current request is computed for."""
     return asker_of(request.environ, current_store(), current_limits().proxies)
 
 
 def store_of(app: Flask) -> Store:
-    """The store of an application."""
+    """Returns the store of an application."""
     return cast(Store, app.extensions[_KEY])
 
 

@@ -35,7 +35,7 @@ ANYBODY = Asker()
 
 
 def asker_of(environ: WSGIEnvironment, store: Store, proxies: int) -> Asker:
-    """Whose request this is; looked up once for each request.
+    """Returns the account that a request is computed for; looked up once for each request.
 
     A token that is wrong, expired or revoked is none. Whether it allows what is asked for is
     decided elsewhere (``guard.auth``).

@@ -17,7 +17,7 @@ _WRONG = "deniably_wrong_token"
 
 
 def is_bearer(headers: Headers) -> bool:
-    """Whether a request carries a bearer token. A proxy may ask for other credentials."""
+    """Returns whether a request carries a bearer token. A proxy may ask for other credentials."""
     return headers.get("Authorization", "").partition(" ")[0].lower() == _SCHEME
 
 
@@ -50,17 +50,17 @@ def _presented(role: Role) -> Token:
         _refuse(role)
     current_limits().check_failures(request.environ)
     name = id_in(text)
-    found = None if name is None else current_store().token(name)
-    if found is None or not found.is_of(text):
+    token = None if name is None else current_store().token(name)
+    if token is None or not token.is_of(text):
         g.setdefault(_WRONG, True)
         current_limits().count_failure(request.environ)
         _refuse(role)
     # Only the holder of the secret learns that a token was revoked or has expired.
-    if found.revoked:
+    if token.revoked:
         raise Unauthorised("this token was revoked; ask the operator for another")
-    if found.expired:
-        raise Unauthorised(f"this token was valid until {found.until}; ask for another")
-    return found
+    if token.expired:
+        raise Unauthorised(f"this token was valid until {token.until}; ask for another")
+    return token
 
 
 def _refuse(role: Role) -> NoReturn:

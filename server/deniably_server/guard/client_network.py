@@ -13,7 +13,7 @@ _MAPPED = bytes(10) + b"\xff\xff"
 
 
 def network_of(environ: WSGIEnvironment, proxies: int = 0) -> str | None:
-    """The network address that a request counts for, as text; None for this machine itself.
+    """Returns the network address that a request counts for, as text; None for this machine itself.
 
     Of IPv6 it is the first 64 bits, which belong to one household or machine. ``proxies`` is the
     number of trusted proxies in front. Each appends its client to X-Forwarded-For, so the client
@@ -25,11 +25,11 @@ def network_of(environ: WSGIEnvironment, proxies: int = 0) -> str | None:
     """
     own = str(environ.get("REMOTE_ADDR", ""))
     if proxies:
-        said = str(environ.get("HTTP_X_FORWARDED_FOR", "")).rsplit(",", proxies)
-        if len(said) >= proxies and (client := said[-proxies].strip()):
+        forwarded = str(environ.get("HTTP_X_FORWARDED_FOR", "")).rsplit(",", proxies)
+        if len(forwarded) >= proxies and (client := forwarded[-proxies].strip()):
             return _network(_without_port(client))
-    found = _network(own)
-    return None if not found or found.startswith("127.") or own == "::1" else found
+    network = _network(own)
+    return None if not network or network.startswith("127.") or own == "::1" else network
 
 
 def _network(address: str) -> str:

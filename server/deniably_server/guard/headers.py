@@ -67,9 +67,9 @@ class ResponseHeaders:
             nonlocal has_length
             has_length = any(name.lower() == "content-length" for name, _ in headers)
             cached = any(name == "Cache-Control" for name, _ in headers)
-            every = _CHOOSING.items() if chooses else SECURITY_HEADERS
+            security = _CHOOSING.items() if chooses else SECURITY_HEADERS
             own = [header for header in headers if header[0].lower() != "date"]
-            return start_response(status, [*own, *every, *([] if cached else [_NO_STORE])])
+            return start_response(status, [*own, *security, *([] if cached else [_NO_STORE])])
 
         body: Iterable[bytes] = self._app(environ, start)
         if not has_length or isinstance(body, FilePart):

@@ -59,7 +59,7 @@ def _needs_none(environ: WSGIEnvironment) -> bool:
 
 
 def host_names(setting: str) -> frozenset[str]:
-    """The host names in a setting such as ``one.example.org, two.example.org``.
+    """Returns the host names in a setting such as ``one.example.org, two.example.org``.
 
     An empty set means that any name is accepted. Raises ValueError for a URL or a port.
 
@@ -77,7 +77,7 @@ def host_names(setting: str) -> frozenset[str]:
 
 
 def without_port(host: str) -> str:
-    """The name in a Host header, without a port or the dot at the end of a full name."""
+    """Returns the name in a Host header, without a port or the dot at the end of a full name."""
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.partition(":")[0].removesuffix(".")

@@ -75,7 +75,7 @@ class Limit(Buckets):
             return taken
 
     def wait(self, address: str) -> int:
-        """Seconds until the bucket has a token; 0 if it has one now."""
+        """Returns the seconds until the bucket has a token; 0 if it has one now."""
         place, now = self._place(address), self._clock()
         full = max(self._full[place], now)
         return max(0, ceil(full + self._each - _WINDOW - now - 1e-6))
@@ -94,14 +94,14 @@ class RecentUse(Buckets):
         super().__init__(clock, wall)
 
     def add(self, address: str, seconds: float) -> None:
-        """An address used so many seconds."""
+        """Records that an address used so many seconds."""
         place, now = self._place(address), self._clock()
         with self._lock:
             full = max(self._full[place], now) + _FORGOTTEN * seconds
             self._full[place] = min(full, now + _LONGEST_MEMORY)
 
     def of(self, address: str) -> float:
-        """Seconds until its use is forgotten; 0 for an address that used nothing lately."""
+        """Returns the seconds until the use of an address is forgotten; 0 without recent use."""
         place = self._place(address)
         return max(0.0, self._full[place] - self._clock())
 
@@ -147,12 +147,12 @@ class ServerLimits:
             self.failures.take(address)
 
     def metered(self, body: Body, address: str | None) -> MeteredBody:
-        """``body``, cut after as many lines as its address may still send."""
+        """Returns ``body``, cut after as many lines as its address may still send."""
         return MeteredBody(body, self.reports if address is not None else None, address or "")
 
 
 def limits_of(reports: int, failures: int, proxies: int) -> ServerLimits:
-    """The limits for the numbers in the settings, where 0 is no limit."""
+    """Returns the limits for the numbers in the settings, where 0 is no limit."""
     return ServerLimits(
         reports=Limit(reports) if reports else None,
         trades=Limit(reports) if reports else None,  # everybody who is invited trades once
@@ -174,18 +174,18 @@ class MeteredBody:
         self.cut = False
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; empty at the end."""
+        """Returns at most ``size`` bytes; empty at the end."""
         if self.cut:
             return b""
-        found = self._body.read(size)
+        piece = self._body.read(size)
         if self._limit is None:
-            return found
+            return piece
         before = self._lines
-        self._lines += found.count(b"\n")
-        self._bytes += len(found)
+        self._lines += piece.count(b"\n")
+        self._bytes += len(piece)
         due = max(self._lines, self._bytes // LARGEST_BODY)
         self._counted += self._limit.take(self._address, due - self._counted)
         if self._counted == due:
-            return found
+            return piece
         self.cut = True
-        return found[: len(found) - len(found.split(b"\n", self._counted - before)[-1])]
+        return piece[: len(piece) - len(piece.split(b"\n", self._counted - before)[-1])]

@@ -19,7 +19,7 @@ _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 
 
 def addresses() -> dict[str, str]:
-    """Each address by which others may reach this machine, with its interface's name.
+    """Returns each address by which others may reach this machine, with its interface's name.
 
     Without loopback addresses and those that need an interface's name (fe80::).
     """
@@ -31,20 +31,20 @@ def addresses() -> dict[str, str]:
 
 
 def usual_address() -> str | None:
-    """The address from which this machine speaks to other networks, or its only one; None where
-    it has none, or several and no way to other networks."""
+    """Returns the address from which this machine speaks to other networks, or its only one; None
+    where it has none, or several and no way to other networks."""
     known = addresses()
     for family, elsewhere in _ELSEWHERE.items():
         with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as line:
             line.connect((elsewhere, 9))
-            found = line.getsockname()[0]
-            if found in known:
-                return str(found)
+            address = line.getsockname()[0]
+            if address in known:
+                return str(address)
     return next(iter(known)) if len(known) == 1 else None
 
 
 def is_own(address: str) -> bool:
-    """Whether this machine has the address."""
+    """Returns whether this machine has the address."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as line:
@@ -55,13 +55,13 @@ def is_own(address: str) -> bool:
 
 
 def _ipv4() -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    addresses_of: list[tuple[str, str]] = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
         for _, name in socket.if_nameindex():
             with suppress(OSError):  # it has none
-                asked = fcntl.ioctl(line, _SIOCGIFADDR, _NAME.pack(name.encode()))
-                found.append((socket.inet_ntoa(asked[_ADDRESS]), name))
-    return found
+                answer = fcntl.ioctl(line, _SIOCGIFADDR, _NAME.pack(name.encode()))
+                addresses_of.append((socket.inet_ntoa(answer[_ADDRESS]), name))
+    return addresses_of
 
 
 def _ipv6() -> list[tuple[str, str]]:

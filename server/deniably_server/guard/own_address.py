@@ -25,8 +25,8 @@ and .lan, which routers use."""
 
 
 def own_address(environ: WSGIEnvironment, hosts: str = "") -> str | None:
-    """The beginning of this server's addresses, such as https://survey.example.org, as the request
-    reached it; None where that cannot be believed. ``hosts`` is the setting.
+    """Returns the base of this server's addresses, such as https://survey.example.org, as the
+    request reached it; None where that cannot be believed. ``hosts`` is the setting.
 
     >>> own_address({"HTTP_HOST": "192.168.1.7:8000"})
     'http://192.168.1.7:8000'
@@ -47,7 +47,7 @@ def own_address(environ: WSGIEnvironment, hosts: str = "") -> str | None:
 
 
 def named_address(hosts: str, port: int) -> str | None:
-    """The beginning of this server's addresses before any request came: of the first of ``hosts``.
+    """Returns the base of this server's addresses before any request: of the first of ``hosts``.
 
     Names of this machine or of the own network are reached at the ``port`` itself; any other is
     that of a proxy with HTTPS. None where the setting has no name.
@@ -66,7 +66,7 @@ def named_address(hosts: str, port: int) -> str | None:
 
 
 def is_refused_by_phones(address: str) -> bool:
-    """Whether a phone's browser has no cryptography for a page at this address."""
+    """Returns whether a phone's browser has no cryptography for a page at this address."""
     return urlsplit(address).scheme != "https" and not is_here(address)
 
 

@@ -21,8 +21,8 @@ SIGNATURE = ("Deniably-Author", "Deniably-Signature")
 
 
 def is_owner(survey: Survey, token: Token) -> bool:
-    """Whether the token published the survey, the author's key signed the request, or the survey
-    was stored without a token."""
+    """Returns whether the token published the survey, the author's key signed the request, or the
+    survey was stored without a token."""
     store = current_store()
     if store.owner(survey.name) in (None, token.id):
         return True
@@ -46,7 +46,7 @@ def require_owner_or_scope(survey: Survey, token: Token) -> None:
 
 def request_signature() -> Signature:
     """The signature in the headers, not yet verified. Raises BadSignature if it is missing."""
-    found = [request.headers.get(name) for name in SIGNATURE]
-    if None in found:
+    values = [request.headers.get(name) for name in SIGNATURE]
+    if None in values:
         raise BadSignature("the headers Deniably-Author and Deniably-Signature are needed")
-    return Signature(*map(str, found))
+    return Signature(*map(str, values))

@@ -34,7 +34,7 @@ class NoPublicAddress(Exception):
 
 @dataclass(frozen=True)
 class PublicAddress:
-    """Where phones reach the server.
+    """The address at which phones reach the server.
 
     ``own`` is the number of this machine at which it speaks TLS itself, and None where something in
     front does; then ``place`` is the name there, perhaps with a port.
@@ -44,12 +44,12 @@ class PublicAddress:
     own: str | None = None
 
     def url(self, port: int) -> str:
-        """The beginning of the addresses of a server that listens on this port."""
+        """Returns the beginning of the addresses of a server that listens on this port."""
         return f"https://{self.place}:{port}" if self.own else f"https://{self.place}"
 
     def hosts(self, named: str, *others: str | None) -> str:
-        """The setting of host names: this one, those ``named`` by the operator, ``others``, and
-        those of this machine. No other is answered, so that no foreign page gets in."""
+        """Returns the setting of host names: this one, those ``named`` by the operator, ``others``,
+        and those of this machine. No other is answered, so that no foreign page gets in."""
         place = _PLACE.fullmatch(self.place)
         assert place
         wanted = [*host_names(named), place[1], *filter(None, others), *_HERE]
@@ -57,8 +57,8 @@ class PublicAddress:
 
 
 def public_address(setting: str) -> PublicAddress:
-    """The address that a setting means: ``AUTO``, a number of this machine, or the https address
-    of what is in front. Raises NoPublicAddress.
+    """Returns the address that a setting means: ``AUTO``, a number of this machine, or the https
+    address of what is in front. Raises NoPublicAddress.
 
     >>> public_address("https://Quiet-river.example.org/").url(8000)
     'https://quiet-river.example.org'
@@ -88,7 +88,7 @@ def public_address(setting: str) -> PublicAddress:
 
 
 def tunnels(port: int) -> list[str]:
-    """The commands of installed programs that give this server an address with a certificate."""
+    """Returns the commands of installed programs that give this server an https address."""
     return [call.format(port=port) for name, call in _TUNNELS.items() if which(name)]
 
 
@@ -110,8 +110,8 @@ def _in_front(setting: str) -> str:
 
 
 def _usual() -> str:
-    if (found := usual_address()) is not None:
-        return found
+    if (address := usual_address()) is not None:
+        return address
     if addresses():
         raise NoPublicAddress(
             f"this machine has {_listed()}; say which of them phones reach, as --public=ADDRESS"
@@ -123,5 +123,5 @@ def _usual() -> str:
 
 
 def _listed() -> str:
-    found = [f"{address} ({name})" for address, name in addresses().items()]
-    return ", ".join(found) or "none in any network"
+    listed = [f"{address} ({name})" for address, name in addresses().items()]
+    return ", ".join(listed) or "none in any network"

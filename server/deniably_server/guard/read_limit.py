@@ -40,8 +40,8 @@ _REGISTER, _HTML = "/register", "text/html"
 class _Room:
     """Places for ``at_once`` reads that are handled, and ``most`` that are handled or wait."""
 
-    def __init__(self, at_once: int, most: int) -> None:
-        self.places, self._most = BoundedSemaphore(at_once), most
+    def __init__(self, at_once: int, maximum: int) -> None:
+        self.places, self._most = BoundedSemaphore(at_once), maximum
         self._lock, self._here = Lock(), Counter[str]()
 
     @contextmanager
@@ -70,11 +70,11 @@ class ReadLimit:
     def __init__(
         self,
         app: WSGIApplication,
-        most: int,
+        maximum: int,
         asker: Callable[[WSGIEnvironment], Asker] = lambda _: ANYBODY,
     ) -> None:
         self._app, self._asker = app, asker
-        self._anybody, self._holders = _Room(_AT_ONCE, most), _Room(1, max(1, most // 4))
+        self._anybody, self._holders = _Room(_AT_ONCE, maximum), _Room(1, max(1, maximum // 4))
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""

@@ -21,7 +21,7 @@ _GRACE = 60.0
 
 
 class Turns:
-    """The accounts of those who ask, in memory alone."""
+    """How much computation each account used lately and when it may come again, in memory alone."""
 
     def __init__(
         self, clock: Callable[[], float] = monotonic, wall: Callable[[], float] = time
@@ -29,25 +29,25 @@ class Turns:
         self._use, self._promises = RecentUse(clock, wall), _Promises(clock, wall)
 
     def used(self, asker: Asker) -> float:
-        """How much this one used lately, in seconds until that is forgotten."""
+        """Returns the seconds until the account's recent use is forgotten."""
         return self._use.of(_name(asker))
 
     def add(self, asker: Asker, seconds: float) -> None:
-        """This one used so many seconds."""
+        """Records that the account used so many seconds of computation."""
         self._use.add(_name(asker), seconds)
 
     def is_promised(self, asker: Asker) -> bool:
-        """Whether this one was refused before and comes at the promised time."""
+        """Returns whether the account was refused before and comes at the promised time."""
         return bool(asker.name) and self._promises.is_due(_name(asker))
 
     def keep(self, asker: Asker) -> None:
-        """This one was let in."""
+        """Records that the account was let in, and clears its promise."""
         if asker.name:
             self._promises.keep(_name(asker))
 
     def wait(self, asker: Asker, ahead: int, each: float) -> int:
-        """Seconds until it is this one's turn: after so many computations that are ``ahead``, and
-        those that were promised to others, of ``each`` so many seconds."""
+        """Returns the seconds until it is the account's turn: after the computations that are
+        ``ahead``, and those that were promised to others, ``each`` of so many seconds."""
         if not asker.name:
             return _seconds(each * (ahead + 1))
         return self._promises.make(_name(asker), ahead, each)

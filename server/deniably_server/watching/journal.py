@@ -76,6 +76,6 @@ class Faults(logging.Formatter):
         self._form: Form = form
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
+        """Returns the line of a record."""
         parts = {"level": record.levelname, "message": record.getMessage()}
         return json.dumps(parts) if self._form == "json" else " ".join(parts.values())

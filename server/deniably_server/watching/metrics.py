@@ -55,11 +55,11 @@ class Metrics:
 
     def committed(self, outcomes: Sequence[Outcome], seconds: float, waiting: int) -> None:
         """Count a transaction that was written; see ``Observer``."""
-        found = {("reports", outcome.value): count for outcome, count in Counter(outcomes).items()}
+        added = {("reports", outcome.value): count for outcome, count in Counter(outcomes).items()}
         with self._lock:
             self._counts["commit", str(milliseconds(seconds))] += 1
             self._counts["waiting",] = waiting
-            self._counts.update(found)
+            self._counts.update(added)
 
     def failed(self) -> None:
         """Count a transaction that failed."""
@@ -101,7 +101,7 @@ class Metrics:
     # --- what is shown ------------------------------------------------------------------------
 
     def page(self, register_room: Callable[[], float], now: float | None = None) -> bytes:
-        """The page for Prometheus, at most five minutes old.
+        """Returns the page for Prometheus, at most five minutes old.
 
         ``register_room`` reads the share of the register that is left. Anybody can work it out from
         the register, so it is not rounded.

@@ -35,7 +35,7 @@ _HISTOGRAMS = (
 
 
 def exposed(counts: Counts, register_room: float) -> bytes:
-    """The page at ``/metrics``, in UTF-8. ``register_room`` is a share from 0 to 1."""
+    """Returns the page at ``/metrics``, in UTF-8. ``register_room`` is a share from 0 to 1."""
     registry = CollectorRegistry()
     registry.register(_Coarse(counts))
     registry.register(_Room(register_room))
@@ -88,9 +88,9 @@ class _Room:
         yield GaugeMetricFamily("deniably_register_room_ratio", help_, value=self._room)
 
 
-def _buckets(found: Iterable[tuple[Sequence[str], int]]) -> list[tuple[str, float]]:
+def _buckets(counts: Iterable[tuple[Sequence[str], int]]) -> list[tuple[str, float]]:
     """Cumulative histogram buckets: how many took at most each step, in seconds."""
-    took = {int(step): count for (step,), count in found}
+    took = {int(step): count for (step,), count in counts}
     total, buckets = 0, list[tuple[str, float]]()
     for step in STEPS:
         total += took.get(step, 0)

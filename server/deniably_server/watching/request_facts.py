@@ -61,9 +61,9 @@ class _Ids:
         try:
             return self._drawn.pop()
         except IndexError:
-            found = secrets.token_hex(8 * _IDS)
-            self._drawn += [found[at : at + 16] for at in range(16, len(found), 16)]
-            return found[:16]
+            digits = secrets.token_hex(8 * _IDS)
+            self._drawn += [digits[at : at + 16] for at in range(16, len(digits), 16)]
+            return digits[:16]
 
 
 _ids = _Ids()
@@ -71,8 +71,8 @@ _ids = _Ids()
 
 def name_request(environ: WSGIEnvironment) -> str:
     """Draw and set the id of a request: 16 hexadecimal digits."""
-    found = environ[_ID] = _ids.draw()
-    return found
+    drawn = environ[_ID] = _ids.draw()
+    return drawn
 
 
 def name_again(environ: WSGIEnvironment, request: str) -> None:
@@ -86,18 +86,18 @@ def set_route(environ: WSGIEnvironment, template: str) -> None:
 
 
 def request_id(environ: WSGIEnvironment) -> str:
-    """The id of a request; empty if none was drawn."""
+    """Returns the id of a request; empty if none was drawn."""
     return str(environ.get(_ID, ""))
 
 
 def method(environ: WSGIEnvironment) -> str:
-    """The HTTP method of a request, or "other" for an unknown one."""
-    found = str(environ["REQUEST_METHOD"])
-    return found if found in _METHODS else "other"
+    """Returns the HTTP method of a request, or "other" for an unknown one."""
+    name = str(environ["REQUEST_METHOD"])
+    return name if name in _METHODS else "other"
 
 
 def route(environ: WSGIEnvironment) -> str:
-    """The route template of a request, or "no route"."""
+    """Returns the route template of a request, or "no route"."""
     return str(environ.get(_ROUTE, NO_ROUTE))
 
 

@@ -38,7 +38,7 @@ class Seldom:
         self._own: dict[str, tuple[float, bytes]] = {}
 
     def look(self, name: str, see: Callable[[], bytes], now: float | None = None) -> bytes:
-        """The value of ``see``, or its last value if less than five minutes old.
+        """Returns the value of ``see``, or its last value if less than five minutes old.
 
         ``name`` is used as a file name. ``now`` is in seconds, the current time by default.
         """
