@@ -138,7 +138,7 @@ def audit(
         return
     if file is None:
         raise click.UsageError("give a survey, or --code module:function")
-    if any(one is not None for one in (answers, outputs, epsilon, odds, delta)):
+    if any(option is not None for option in (answers, outputs, epsilon, odds, delta)):
         raise click.UsageError(
             "--answers, --outputs, --epsilon, --odds and --delta are for --code; a survey has its"
             " own"
@@ -151,13 +151,13 @@ def audit(
 def _claim(epsilon: str | None, odds: str | None, delta: str | None) -> Privacy | None:
     from deniably.survey.privacy import Privacy
 
-    given = {"--epsilon": epsilon, "--odds": odds, "--delta": delta}
+    claims = {"--epsilon": epsilon, "--odds": odds, "--delta": delta}
     if epsilon is not None and odds is not None:
         raise click.UsageError("give --epsilon or --odds, not both")
     if delta is not None and epsilon is None:
         raise click.UsageError("--delta stands beside --epsilon")
     exact: dict[str, Fraction] = {}
-    for name, text in given.items():
+    for name, text in claims.items():
         if text is None:
             continue
         try:
@@ -192,7 +192,7 @@ def _audit_survey(
             shown.show(line(verdict))
 
     shown = None if as_json else _Lines(survey)
-    found = audit_survey(
+    audited = audit_survey(
         survey,
         trials=trials,
         seconds=seconds,
@@ -200,32 +200,32 @@ def _audit_survey(
         progress=show_progress,
         walked=walked,
     )
-    witness = found.witness
+    witness = audited.witness
     place = _write_witness(witness) if witness else None
     if as_json:
-        click.echo(_as_json(found, place))
+        click.echo(_as_json(audited, place))
     else:
-        for told in _told(found, place):
-            click.echo(printable(told))
-    if found.exit_code:
-        raise SystemExit(found.exit_code)
+        for sentence in _told(audited, place):
+            click.echo(printable(sentence))
+    if audited.exit_code:
+        raise SystemExit(audited.exit_code)
 
 
-def _told(found: Audited, place: Path | None) -> Iterator[str]:
+def _told(audited: Audited, place: Path | None) -> Iterator[str]:
     """A sentence for each part, and the conclusion."""
     yield ""
-    judged = [*found.judged, *([found.browser] if found.browser else [])]
-    width = max(len(one.name) for one in judged) + 2
-    for one in judged:
+    judged = [*audited.judged, *([audited.browser] if audited.browser else [])]
+    width = max(len(part.name) for part in judged) + 2
+    for part in judged:
         yield fill(
-            one.said, _WIDTH, initial_indent=one.name.ljust(width), subsequent_indent=" " * width
+            part.said, _WIDTH, initial_indent=part.name.ljust(width), subsequent_indent=" " * width
         )
     yield ""
-    if found.recognition:
-        yield fill(f"recognition: FAILED: {found.recognition}", _WIDTH) + "\n"
-    for said in found.sentences:
-        yield fill(said, _WIDTH)
-    yield fill(found.conclusion, _WIDTH)
+    if audited.recognition:
+        yield fill(f"recognition: FAILED: {audited.recognition}", _WIDTH) + "\n"
+    for sentence in audited.sentences:
+        yield fill(sentence, _WIDTH)
+    yield fill(audited.conclusion, _WIDTH)
     if place:
         yield f"Again: deniably audit --again {place}"
 
@@ -292,29 +292,29 @@ class _Lines:
         click.echo("  ".join([name.ljust(self.widths[0]), *cells, outcome]).rstrip())
 
 
-def _as_json(found: Audited, place: Path | None) -> str:
+def _as_json(audited: Audited, place: Path | None) -> str:
     rows = [
         {
-            "question": one.question,
-            "claimed": one.claimed,
-            "exact": one.exact.epsilon,
-            "delta": float(one.exact.delta),
-            "certified": one.certified.epsilon,
-            "trials": one.certified.trials,
-            "walked": one.walk.complete,
-            "answers": [one.walk.answers, one.walk.of],
-            "paths": one.walk.paths,
-            "rest": one.walk.unexplored_mass,
-            "history": one.history.epsilon if one.history else None,
+            "question": verdict.question,
+            "claimed": verdict.claimed,
+            "exact": verdict.exact.epsilon,
+            "delta": float(verdict.exact.delta),
+            "certified": verdict.certified.epsilon,
+            "trials": verdict.certified.trials,
+            "walked": verdict.walk.complete,
+            "answers": [verdict.walk.answers, verdict.walk.of],
+            "paths": verdict.walk.paths,
+            "rest": verdict.walk.unexplored_mass,
+            "history": verdict.history.epsilon if verdict.history else None,
             "outcome": judged.rung,
             "languages": dict(judged.rungs),
             "missing": list(judged.missing),
             "passed": judged.rung in ("proved", "replayed"),
-            "fault": one.fault,
+            "fault": verdict.fault,
         }
-        for one, judged in zip(found.verdicts, found.judged, strict=False)
+        for verdict, judged in zip(audited.verdicts, audited.judged, strict=False)
     ]
-    whole, judged = found.whole, found.judged[-1]
+    whole, judged = audited.whole, audited.judged[-1]
     together = whole.together
     walked = {
         "outcome": judged.rung,
@@ -333,20 +333,20 @@ def _as_json(found: Audited, place: Path | None) -> str:
     }
     replays = {
         tally.language: _of_tally(tally)
-        for tally in (found.replays.python, found.replays.javascript)
+        for tally in (audited.replays.python, audited.replays.javascript)
     }
     return json.dumps(
         {
-            "outcome": found.outcome,
-            "exit": found.exit_code,
-            "said": found.conclusion,
+            "outcome": audited.outcome,
+            "exit": audited.exit_code,
+            "said": audited.conclusion,
             "witness": str(place) if place else None,
             "questions": rows,
             "whole_reports": walked,
-            "counts": asdict(found.counted) if found.counted else None,
+            "counts": asdict(audited.counted) if audited.counted else None,
             "replays": replays,
-            "browser": _of_browser(found.browser),
-            "recognition": {"fault": found.recognition},
+            "browser": _of_browser(audited.browser),
+            "recognition": {"fault": audited.recognition},
         }
     )
 
@@ -360,7 +360,7 @@ def _of_browser(judged: Judged | None) -> dict[str, object] | None:
 def _of_tally(tally: Tally) -> dict[str, object]:
     fault = tally.fault.why if tally.fault else tally.coins
     version = tally.version or None
-    found: dict[str, object] = {
+    facts: dict[str, object] = {
         "reports": tally.reports, "not_run": tally.not_run, "node": version, "fault": fault,
     }  # fmt: skip
-    return found | ({"visits": tally.visits} if tally.language == "Python" else {})
+    return facts | ({"visits": tally.visits} if tally.language == "Python" else {})

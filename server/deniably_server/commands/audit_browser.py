@@ -81,7 +81,7 @@ def judge_browser(
     Raises ClickException where there is no browser.
     """
     missing = list(_not_driven(survey))
-    if any(one.startswith("not driven") for one in missing):
+    if any(reason.startswith("not driven") for reason in missing):
         return _judged("in part", "the form was not filled in.", missing)
     with _chromium(browser) as running, _Site(survey, change) as site:
         visits = _Visits(survey, site, running)
@@ -95,26 +95,26 @@ def judge_browser(
         except _NotReached as error:
             missing.append(f"not reached in the browser: {error}")
         version = running.version.partition(".")[0]
-    said = (
+    sentence = (
         f"the form in Chromium {version} for {done:,} people, with and without navigator.webdriver:"
         " whole requests, and what stays in databases, caches, storage and cookies."
     )
     if done:
-        said += f" A departure in 1 of {one_in(done):,} of their visits would have been seen."
-    return _judged("in part" if missing else "replayed", said, missing)
+        sentence += f" A departure in 1 of {one_in(done):,} of their visits would have been seen."
+    return _judged("in part" if missing else "replayed", sentence, missing)
 
 
-def _judged(rung: Rung, said: str, missing: Sequence[str]) -> Judged:
+def _judged(rung: Rung, sentence: str, missing: Sequence[str]) -> Judged:
     shown = "FAILED" if rung == "failed" else rung
-    more = [f"{one[:1].upper()}{one[1:]}." for one in missing]
-    return Judged("browser", {"browser": rung}, " ".join([f"{shown}: {said}", *more]), missing)
+    more = [f"{reason[:1].upper()}{reason[1:]}." for reason in missing]
+    return Judged("browser", {"browser": rung}, " ".join([f"{shown}: {sentence}", *more]), missing)
 
 
 def _not_driven(survey: Survey) -> Iterator[str]:
     """What of the form this audit does not fill in, in words."""
     definition = json.loads(survey.canonical)
-    types = dict.fromkeys(one["type"] for one in definition["questions"])
-    if other := [one for one in types if one not in _TYPES]:
+    types = dict.fromkeys(question["type"] for question in definition["questions"])
+    if other := [kind for kind in types if kind not in _TYPES]:
         yield f"not driven in the browser: questions of the type {', '.join(other)}"
     if survey.invited:
         yield "not driven in the browser: the trade of an invitation"
@@ -134,10 +134,10 @@ def need_browser() -> None:
 
 
 @contextmanager
-def _chromium(given: Browser | None = None) -> Generator[Browser]:
+def _chromium(running: Browser | None = None) -> Generator[Browser]:
     """The system's Chromium, or Playwright's. Raises ClickException where there is none."""
-    if given:
-        yield given
+    if running:
+        yield running
         return
     try:
         from playwright.sync_api import Error, sync_playwright
@@ -146,14 +146,14 @@ def _chromium(given: Browser | None = None) -> Generator[Browser]:
             "--browser needs Playwright: pip install playwright, then playwright install chromium"
         ) from None
     arguments = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-    found = (
+    executable = (
         os.environ.get("DENIABLY_CHROMIUM")
         or shutil.which("chromium-headless-shell")
         or shutil.which("chromium")
     )
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=found, args=arguments)
+            browser = playwright.chromium.launch(executable_path=executable, args=arguments)
         except Error:
             raise click.ClickException(
                 "--browser finds no Chromium: playwright install chromium, or name one with"
@@ -202,17 +202,17 @@ class _Site:
         """The requests so far."""
         return self._loopback.asked
 
-    def _reply(self, asked: Asked) -> Reply:
-        path = asked.target.partition("?")[0]
+    def _reply(self, request: Asked) -> Reply:
+        path = request.target.partition("?")[0]
         if path in BASELINE:
             kind, text = BASELINE[path]
             return Reply(200, text.encode(), {"Content-Type": kind})
-        given = [one for one in asked.headers if not (self._change and one[0] == "Accept-Encoding")]
+        sent = [h for h in request.headers if not (self._change and h[0] == "Accept-Encoding")]
         answer = self._client.open(
-            asked.target, method=asked.method, headers=given, data=asked.body
+            request.target, method=request.method, headers=sent, data=request.body
         )
         if answer.status_code == HTTPStatus.NOT_FOUND:
-            self.without.add(asked.target)
+            self.without.add(request.target)
         headers = {name: text for name, text in answer.headers.items() if name.lower() not in _OURS}
         body = answer.get_data()
         changed = self._change(path, body) if self._change else body
@@ -236,7 +236,7 @@ class _Visits:
         self.study = study_of(definition)
         self._reference = Reference(self.study)
         self._conditional = "ask" in definition or any(
-            "show_if" in one for one in definition["questions"]
+            "show_if" in question for question in definition["questions"]
         )
         self._alike, self._post = self._baseline()
 
@@ -305,7 +305,7 @@ class _Visits:
 
     def _answer(self, page: Page, name: str, plain: Any) -> None:
         form = page.locator(f'form[data-question="{name}"]')
-        types = {str(one["name"]): one["type"] for one in self.study.questions}
+        types = {str(question["name"]): question["type"] for question in self.study.questions}
         if types[name] == "number":
             form.locator("input[type=text]").fill(plain)
         else:
@@ -324,38 +324,38 @@ class _Visits:
             page = context.new_page()
             page.goto(f"{self.site.url}/audit")
             page.wait_for_function("document.title === 'done'")
-        alike = {one for asked in self.site.asked for one in asked.headers if one[0] != "Referer"}
-        sent = next(asked for asked in self.site.asked if asked.method == "POST")
-        return alike, [one for one in sent.headers if one[0] != "Content-Length"]
+        alike = {h for request in self.site.asked for h in request.headers if h[0] != "Referer"}
+        sent = next(request for request in self.site.asked if request.method == "POST")
+        return alike, [h for h in sent.headers if h[0] != "Content-Length"]
 
     def _compare_requests(self, link: str, report: str | None) -> None:
         """``report`` is the one that it has kept; without one it may send nothing."""
         name = self.survey.name
-        sent = [asked for asked in self.site.asked if asked.method != "GET"]
+        sent = [request for request in self.site.asked if request.method != "GET"]
         address = f"/api/surveys/{name}/reports"
-        if [(one.method, one.target) for one in sent] != [("POST", address)] * bool(report):
-            what = ", ".join(f"{one.method} {one.target}" for one in sent)
+        if [(made.method, made.target) for made in sent] != [("POST", address)] * bool(report):
+            what = ", ".join(f"{made.method} {made.target}" for made in sent)
             raise _Fault(f"it sends {what[:300] or 'nothing'}, not POST {address}")
         for request in sent:
             self._compare_report(request, report or "")
         known = {link, f"/register/{name}", f"/api/surveys/{name}", "/favicon.ico"}
         alike = self._alike | {("If-None-Match", f'"{self.survey.digest}"')}
-        for asked in self.site.asked:
-            plain = asked.target.startswith("/web/") and "?" not in asked.target
-            plain = plain and asked.target not in self.site.without
-            if asked.method == "GET" and (asked.body or not (asked.target in known or plain)):
-                raise _Fault(f"it asks for {asked.target[:300]}")
-            size = ("Content-Length", str(len(asked.body)))
-            for name, value in asked.headers:
+        for seen in self.site.asked:
+            plain = seen.target.startswith("/web/") and "?" not in seen.target
+            plain = plain and seen.target not in self.site.without
+            if seen.method == "GET" and (seen.body or not (seen.target in known or plain)):
+                raise _Fault(f"it asks for {seen.target[:300]}")
+            size = ("Content-Length", str(len(seen.body)))
+            for name, value in seen.headers:
                 if (name, value) not in {*alike, size}:
-                    raise _Fault(f"of {asked.target} a header is {name}: {value[:200]}")
+                    raise _Fault(f"of {seen.target} a header is {name}: {value[:200]}")
 
     def _compare_report(self, sent: Asked, report: str) -> None:
         if sent.body != report.encode():
             raise _Fault(f"it sends {sent.body[:300]!r}, and keeps the report {report}")
-        headers = [one for one in sent.headers if one[0] != "Content-Length"]
+        headers = [h for h in sent.headers if h[0] != "Content-Length"]
         if headers != self._post:
-            odd = next((one for one in headers if one not in self._post), ("order", "another"))
+            odd = next((h for h in headers if h not in self._post), ("order", "another"))
             raise _Fault(f"its report comes with the header {odd[0]}: {odd[1][:200]}")
 
     def _reports_of(self, kept: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -367,10 +367,10 @@ class _Visits:
 
     def _memory_of(self, kept: Mapping[str, Any]) -> str:
         stores = kept["databases"].get("deniably-memory", {})
-        found = dict(stores.get("memory", []))
-        if set(stores) != {"memory"} or set(found) != {"key", "document"}:
+        memory = dict(stores.get("memory", []))
+        if set(stores) != {"memory"} or set(memory) != {"key", "document"}:
             raise _Fault(f"it keeps {json.dumps(stores)[:300]} in its memory")
-        return str(found["document"])
+        return str(memory["document"])
 
     def _compare_memory(
         self, scenario: Scenario, step: Mapping[str, Any], text: str, blocks: Sequence[bytes]
@@ -388,12 +388,12 @@ class _Visits:
         except (ValueError, KeyError, TypeError):
             raise _Fault(f"it keeps {text[:300]}") from None
         coins = [block for block in blocks if len(block) not in _NOT_COINS]
-        found, _ = self._reference.compare(
+        fault, _ = self._reference.compare(
             scenario | {"document": document, "steps": [answered]},
             [Observed(canonical(kept), coins)],
         )
-        if found:
-            why = found.why or f"it sends {found.kept}, the specification makes {found.right}"
+        if fault:
+            why = fault.why or f"it sends {fault.kept}, the specification makes {fault.right}"
             raise _Fault(f"for {dict(step['plain'])!r}: {why}")
 
     def _compare_storage(self, link: str, kept: Mapping[str, Any]) -> None:
@@ -409,9 +409,9 @@ class _Visits:
         left: dict[str, Any] = {"caches": sorted(kept["caches"]), "pages": _sorted(pages)}
         if not self._conditional:
             left["state"] = kept["state"]
-        for part, found in left.items():
-            first = self.left.setdefault(f"{part} {link}", found)
-            if found != first:
+        for part, content in left.items():
+            first = self.left.setdefault(f"{part} {link}", content)
+            if content != first:
                 raise _Fault(f"what it leaves in its {part} depends on answers")
 
 

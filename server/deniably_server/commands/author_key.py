@@ -34,7 +34,7 @@ def author_key(path: Path | None) -> Key:
 
 
 def default_path() -> Path:
-    """The path of the key unless the author gives another."""
+    """Returns the path of the key unless the author gives another."""
     return home() / "author.key"
 
 

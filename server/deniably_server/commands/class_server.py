@@ -23,7 +23,7 @@ _TICK = 0.5
 
 
 def class_token(database: str) -> str:
-    """A new author's token, for today and tomorrow."""
+    """Returns a new author's token, for today and tomorrow."""
     from deniably_server.storage.tables.tokens import make
 
     made, text = make("author", days=1, note=_NOTE)

@@ -17,7 +17,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def settings_options(*names: str) -> Callable[[_Command], _Command]:
-    """A decorator that adds a click option for each named setting, or for all."""
+    """Returns a decorator that adds a click option for each named setting, or for all."""
 
     def decorate(command: _Command) -> _Command:
         for setting in reversed(SETTINGS):

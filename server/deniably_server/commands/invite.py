@@ -78,25 +78,25 @@ def _stratum(store: Store, name: str, strata: Sequence[str]) -> tuple[int, str]:
 
     survey = store.survey(name)
     known = survey.strata or {}
-    if unknown := [one for one in strata if one.partition("=")[0] not in known]:
+    if unknown := [option for option in strata if option.partition("=")[0] not in known]:
         keys = f"has the keys {', '.join(known)}" if known else "has no strata"
         raise click.UsageError(f"--for {unknown[0]}: the survey {name} {keys}")
     try:
-        found = stratum_in("&".join(strata), known)
+        stratum = stratum_in("&".join(strata), known)
     except BadLink as error:
         values = ", ".join(known[error.key])
         raise click.UsageError(
             f"say once for whom the invitations are: --for {error.key}=..., one of {values}"
         ) from None
-    return survey.stratum_number(found), query_of(found)
+    return survey.stratum_number(stratum), query_of(stratum)
 
 
 def _by_stratum(store: Store, name: str) -> Iterator[str]:
     from deniably.survey.strata import stratum_text
 
     survey = store.survey(name)
-    for number, one in enumerate(survey.every_stratum if survey.strata else ()):
-        yield f"  {stratum_text(one)}: {store.issued(name, [number]):,} issued"
+    for number, stratum in enumerate(survey.every_stratum if survey.strata else ()):
+        yield f"  {stratum_text(stratum)}: {store.issued(name, [number]):,} issued"
 
 
 def _show(codes: list[str], name: str, server: str | None, query: str, *, as_table: bool) -> None:

@@ -83,25 +83,25 @@ def _one(entry: Entry) -> click.Command:
 
     def run(
         as_json: bool, as_csv: bool, svg: Path | None, output: Path | None,
-        values: Path | None = None, column: str | None = None, **given: str | None,
+        values: Path | None = None, column: str | None = None, **options: str | None,
     ) -> None:  # fmt: skip
         try:
-            read = entry.read({name: one for name, one in given.items() if one is not None})
+            read = entry.read({name: value for name, value in options.items() if value is not None})
             table = {} if values is None else {_VALUES: _numbers(values, column)}
-            found = entry.function(**read, **table)
+            shown = entry.function(**read, **table)
         except ValueError as error:
             raise click.UsageError(printable(str(error))) from None
         if svg:
-            for file, picture in zip(_files(svg, len(found.pictures)), found.pictures, strict=True):
+            for file, picture in zip(_files(svg, len(shown.pictures)), shown.pictures, strict=True):
                 _write(file, picture.svg())
         if output:
-            _write(output, _page(found.title, [found]))
+            _write(output, _page(shown.title, [shown]))
         if as_json:
-            click.echo(found.to_json())
+            click.echo(shown.to_json())
         elif as_csv:
-            click.echo(found.to_csv(), nl=False)
+            click.echo(shown.to_csv(), nl=False)
         elif not (svg or output):
-            click.echo(printable(repr(found)))
+            click.echo(printable(repr(shown)))
 
     return click.Command(
         entry.name,
@@ -124,12 +124,12 @@ def _one(entry: Entry) -> click.Command:
 def _inputs(entry: Entry) -> Iterator[click.Option]:
     from deniably.lab.experiment import text_of
 
-    for name, one in entry.inputs.items():
+    for name, input_of in entry.inputs.items():
         shown = text_of(entry.read({})[name])
         yield click.Option(
             [f"--{name.replace('_', '-')}", name],
             metavar=name.upper(),
-            help=f"{one.help} It is {one.allowed}. [default: {shown}]",
+            help=f"{input_of.help} It is {input_of.allowed}. [default: {shown}]",
         )
 
 
@@ -155,15 +155,15 @@ def _numbers(file: Path, column: str | None) -> list[float]:
     if name is None or name not in names:
         known = f"the columns {', '.join(map(printable, names))}" if names else "no columns"
         raise click.UsageError(f"{file} has {known}; name one by --column")
-    found: list[float] = []
+    numbers: list[float] = []
     for place, line in enumerate(lines, start=2):
         try:
-            found.append(float(line[names.index(name)]))
+            numbers.append(float(line[names.index(name)]))
         except (ValueError, IndexError):
             raise click.UsageError(
                 f"{file}, line {place}: {printable(name)} has no number there"
             ) from None
-    return found
+    return numbers
 
 
 def _everything() -> click.Command:
@@ -171,13 +171,13 @@ def _everything() -> click.Command:
         from deniably.lab.catalogue import entries
 
         try:
-            found = [
+            experiments = [
                 entry.run(**({_SEED: seed} if seed and _SEED in entry.inputs else {}))
                 for entry in entries().values()
             ]
         except ValueError as error:
             raise click.UsageError(printable(str(error))) from None
-        _write(output, _page("The lab", found))
+        _write(output, _page("The lab", experiments))
 
     return _written(_ALL, run, "Make a handout of all experiments.")
 
@@ -189,10 +189,10 @@ def _of_a_survey(file: Path) -> click.Command:
 
         survey = read_definition(file)
         try:
-            found = of_survey(survey, seed=SEED.read(_SEED, seed or 1))
+            experiments = of_survey(survey, seed=SEED.read(_SEED, seed or 1))
         except ValueError as error:
             raise click.UsageError(printable(str(error))) from None
-        _write(output, _page(survey.title, found))
+        _write(output, _page(survey.title, experiments))
 
     return _written(str(file), run, "Make all pictures that apply to the survey.")
 
@@ -206,11 +206,11 @@ def _written(name: str, run: Callable[..., None], about: str) -> click.Command:
     return click.Command(name, params=[seed, output], callback=run, help=about)
 
 
-def _page(title: str, found: Sequence[Experiment]) -> str:
+def _page(title: str, experiments: Sequence[Experiment]) -> str:
     from deniably.lab.experiment import handout
     from deniably_server.web.static_files import text_of
 
-    return handout(title, found, text_of("style/lab-page.css")).source
+    return handout(title, experiments, text_of("style/lab-page.css")).source
 
 
 def _files(first: Path, count: int) -> list[Path]:

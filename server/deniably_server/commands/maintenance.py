@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.pass_context
 def doctor(
-    asked: click.Context, database: str, repair: bool, privacy: bool, files: tuple[Path, ...]
+    context: click.Context, database: str, repair: bool, privacy: bool, files: tuple[Path, ...]
 ) -> None:
     """Check that everything stored is intact; the server may run meanwhile.
 
@@ -47,7 +47,7 @@ def doctor(
         raise click.UsageError("FILES are for --privacy")
     if repair and privacy:
         raise click.UsageError("--repair is not for --privacy")
-    named = asked.get_parameter_source("database") != ParameterSource.DEFAULT
+    named = context.get_parameter_source("database") != ParameterSource.DEFAULT
     if files and not named and not Path(database).exists():
         _tell_traces(_in_files(files))
         click.echo(f"there is no database {database} here: only what you named was looked at")
@@ -56,15 +56,15 @@ def doctor(
         if privacy:
             _look_for_traces(store, files)
             return
-        found = doctors.examine(store)
-        for finding in found:
+        wrong = doctors.examine(store)
+        for finding in wrong:
             click.echo(one_line(finding.what))
         if repair:
-            for done in doctors.repair(store, found):
+            for done in doctors.repair(store, wrong):
                 click.echo(one_line(done))
-            found = doctors.examine(store)
-        if found:
-            raise click.ClickException(f"{len(found)} found; see above" + ("" if repair else _HINT))
+            wrong = doctors.examine(store)
+        if wrong:
+            raise click.ClickException(f"{len(wrong)} found; see above" + ("" if repair else _HINT))
         surveys = store.names()
         room = store.register_room()
         reports = sum(max(tally.n for tally in store.tally(name).values()) for name in surveys)
@@ -98,11 +98,11 @@ def _in_files(files: Sequence[Path]) -> list[Trace]:
     ]
 
 
-def _tell_traces(found: Sequence[Trace]) -> None:
-    for trace in found:
+def _tell_traces(traces: Sequence[Trace]) -> None:
+    for trace in traces:
         click.echo(one_line(f"{trace.where}: {trace.what}"))
-    if found:
-        raise click.ClickException(f"{len(found)} found; see above")
+    if traces:
+        raise click.ClickException(f"{len(traces)} found; see above")
     click.echo("no traces of people")
 
 
@@ -115,12 +115,12 @@ def _in_export(folder: Path) -> list[Trace]:
     if not is_export(folder):
         raise click.UsageError(f"{folder} is no folder that deniably export wrote")
     try:
-        found = leftovers(folder)
+        extras = leftovers(folder)
     except NoExport as error:
         raise click.ClickException(one_line(str(error))) from None
-    odd = {one.file for one in found if one.file.is_file()}
+    odd = {extra.file for extra in extras if extra.file.is_file()}
     return [
-        *(Trace(str(one.file), one.what) for one in found),
+        *(Trace(str(extra.file), extra.what) for extra in extras),
         *(trace for file in sorted(odd) for trace in in_file(file)),
     ]
 

@@ -32,7 +32,7 @@ _WIDTH = 92
 
 
 def find_function(code: str) -> Callable[..., Hashable]:
-    """The function that ``module:function`` or ``file.py:function`` names.
+    """Returns the function that ``module:function`` or ``file.py:function`` names.
 
     Raises ClickException where there is none, or where its module cannot be imported.
     """
@@ -85,7 +85,7 @@ def _of_file(path: Path) -> Any:
 
 
 def values(text: str | None) -> list[Hashable] | None:
-    """A list of answers as it is typed: numbers, true and false, else texts."""
+    """Returns a list of answers as it is typed: numbers, true and false, else texts."""
     if text is None:
         return None
     return [_value(part.strip()) for part in text.split(",")]
@@ -93,10 +93,10 @@ def values(text: str | None) -> list[Hashable] | None:
 
 def _value(text: str) -> Hashable:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
-    return text if found is None or isinstance(found, list | dict) else found
+    return text if value is None or isinstance(value, list | dict) else value
 
 
 def audit_function(
@@ -107,30 +107,30 @@ def audit_function(
     from deniably.audit.own_code import OTHER_CHANCE, BadCode, audit_code, reports_made
 
     function = find_function(code)
-    asked = values(answers) or ["yes", "no"]
+    listed = values(answers) or ["yes", "no"]
     bar = click.progressbar(
-        length=reports_made(len(asked), trials), label="counting", file=sys.stderr,
+        length=reports_made(len(listed), trials), label="counting", file=sys.stderr,
         hidden=not sys.stderr.isatty(),
     )  # fmt: skip
 
     def audited(not_walked: str = "") -> CodeAudit:
         return audit_code(
-            function, asked, claim, outputs=values(outputs), trials=trials, not_walked=not_walked,
+            function, listed, claim, outputs=values(outputs), trials=trials, not_walked=not_walked,
             progress=bar.update,
         )  # fmt: skip
 
     try:
-        found = audited()
-        around = _around(code, function, found)
-        if around.state.unlike and found.laws is not None:
+        audit = audited()
+        around = _around(code, function, audit)
+        if around.state.unlike and audit.laws is not None:
             # A walk was complete for the coins, and there is chance beside them.
-            found = audited(OTHER_CHANCE)
+            audit = audited(OTHER_CHANCE)
     except (BadCode, ValueError) as error:
         raise click.ClickException(str(error)) from None
     finally:
         bar.render_finish()
-    rung = _rung(found, around)
-    click.echo(_as_json(found, rung, around) if as_json else "\n".join(_told(code, found, around)))
+    rung = _rung(audit, around)
+    click.echo(_as_json(audit, rung, around) if as_json else "\n".join(_told(code, audit, around)))
     if EXIT[rung]:
         raise SystemExit(EXIT[rung])
 
@@ -159,93 +159,93 @@ class _Around:
             )
 
 
-def _around(code: str, function: Callable[..., Hashable], found: CodeAudit) -> _Around:
+def _around(code: str, function: Callable[..., Hashable], audit: CodeAudit) -> _Around:
     place, _, name = code.rpartition(":")
-    takes_coins = "takes no coins" not in found.not_walked
-    state = state_check(place, name, found.answers) if takes_coins else StateCheck()
-    return _Around(state, unlisted(function, found.answers, takes_coins))
+    takes_coins = "takes no coins" not in audit.not_walked
+    state = state_check(place, name, audit.answers) if takes_coins else StateCheck()
+    return _Around(state, unlisted(function, audit.answers, takes_coins))
 
 
-def _rung(found: CodeAudit, around: _Around) -> Rung:
+def _rung(audit: CodeAudit, around: _Around) -> Rung:
     """Where it stands: a pass takes a complete walk, no state, and nothing unlisted.
 
     Without a claim it is measured: exit 0 then says that its epsilon is exactly this, and no more.
     """
     rungs: list[Rung] = []
-    if found.outcome == "failed" or around.state.departed:
+    if audit.outcome == "failed" or around.state.departed:
         rungs.append("failed")
-    if found.outcome == "counted":
+    if audit.outcome == "counted":
         rungs.append("counted")
     if around.taken:
         rungs.append("in part")
     return worst(rungs)
 
 
-def _told(code: str, found: CodeAudit, around: _Around) -> Iterator[str]:
+def _told(code: str, audit: CodeAudit, around: _Around) -> Iterator[str]:
     from deniably.audit.own_code import law_lines
 
-    claimed = f", claimed {_claim_text(found.claim)}" if found.claim else ""
-    yield f"{code}: {', '.join(map(str, found.answers))}{claimed}\n"
-    yield fill(_verdict(found, passes=_rung(found, around) == "proved"), _WIDTH)
-    for said in around.sentences:
-        yield fill(said, _WIDTH)
-    if found.laws is not None:
-        lines = list(law_lines(found))
+    claimed = f", claimed {_claim_text(audit.claim)}" if audit.claim else ""
+    yield f"{code}: {', '.join(map(str, audit.answers))}{claimed}\n"
+    yield fill(_verdict(audit, passes=_rung(audit, around) == "proved"), _WIDTH)
+    for sentence in around.sentences:
+        yield fill(sentence, _WIDTH)
+    if audit.laws is not None:
+        lines = list(law_lines(audit))
         yield ""
         yield from aligned(lines[: _MOST_LINES + 1], texts=1)
         if len(lines) > _MOST_LINES + 1:
             yield f"and {counted(len(lines) - _MOST_LINES - 1, 'more report')}"
     yield ""
-    yield fill(_limit(found), _WIDTH)
+    yield fill(_limit(audit), _WIDTH)
 
 
-def _verdict(found: CodeAudit, *, passes: bool) -> str:
-    if found.outcome == "failed":
-        return f"FAILED: {_why_failed(found)}"
-    if found.laws is not None:
-        said = (
-            f"every branch walked ({found.paths:,} paths): epsilon is {_epsilon(found.epsilon)}"
-            f"{_where(found)}"
+def _verdict(audit: CodeAudit, *, passes: bool) -> str:
+    if audit.outcome == "failed":
+        return f"FAILED: {_why_failed(audit)}"
+    if audit.laws is not None:
+        sentence = (
+            f"every branch walked ({audit.paths:,} paths): epsilon is {_epsilon(audit.epsilon)}"
+            f"{_where(audit)}"
         )
         if not passes:
-            return said
+            return sentence
         alone = (
             f"Reports depend on answer and coins alone, as far as {CALLS:,} calls in three orders"
             f" show: a departure at every {largest_period():,}th call would have been seen."
         )
-        if found.claim:
-            return f"Passed: {said}. {alone}"
-        return f"Exact: {said}. {alone} Nothing was claimed, so nothing passed or failed."
-    assert found.counted is not None
-    if not found.counted.epsilon:
-        return f"counted, nothing certified: {found.not_walked}"
-    more = "This contradicts no claim and proves none" if found.claim else "It may be more"
+        if audit.claim:
+            return f"Passed: {sentence}. {alone}"
+        return f"Exact: {sentence}. {alone} Nothing was claimed, so nothing passed or failed."
+    assert audit.counted is not None
+    if not audit.counted.epsilon:
+        return f"counted, nothing certified: {audit.not_walked}"
+    more = "This contradicts no claim and proves none" if audit.claim else "It may be more"
     return (
-        f"counted: epsilon is at least {found.counted.epsilon:.4f}, but for one chance in a"
-        f" million. {more}: {found.not_walked}"
+        f"counted: epsilon is at least {audit.counted.epsilon:.4f}, but for one chance in a"
+        f" million. {more}: {audit.not_walked}"
     )
 
 
-def _why_failed(found: CodeAudit) -> str:
-    if shift := found.broken:
+def _why_failed(audit: CodeAudit) -> str:
+    if shift := audit.broken:
         some = ", ".join(map(repr, shift.reports[:3])) + (" ..." if len(shift.reports) > 3 else "")
-        about = "" if found.laws is not None else "at least "
-        other = "" if found.laws is not None else "at most "
+        about = "" if audit.laws is not None else "at least "
+        other = "" if audit.laws is not None else "at most "
         return (
             f"the answer {shift.first!r} gives {some} with probability {about}"
             f"{_share(shift.seen)}, and {shift.second!r} with {other}{_share(shift.against)}: more"
-            f" than {_claim_text(found.claim)} allows"
+            f" than {_claim_text(audit.claim)} allows"
         )
-    assert found.counted is not None
+    assert audit.counted is not None
     return (
-        f"reports of {found.counted.first!r} and {found.counted.second!r} prove that epsilon is at"
-        f" least {found.counted.epsilon:.4f}, more than {_claim_text(found.claim)}, but for one"
+        f"reports of {audit.counted.first!r} and {audit.counted.second!r} prove that epsilon is at"
+        f" least {audit.counted.epsilon:.4f}, more than {_claim_text(audit.claim)}, but for one"
         " chance in a million"
     )
 
 
-def _where(found: CodeAudit) -> str:
-    worst = found.worst
+def _where(audit: CodeAudit) -> str:
+    worst = audit.worst
     if worst is None:
         return ": all answers look alike"
     if worst.against:
@@ -253,37 +253,37 @@ def _where(found: CodeAudit) -> str:
     return (
         f", because the answer {worst.second!r} never gives {worst.reports[0]!r}, which"
         f" {worst.first!r} gives with probability {_share(worst.seen)}"
-        + (f"; the claim's delta of {_delta(found.claim)} covers that" if found.claim else "")
+        + (f"; the claim's delta of {_delta(audit.claim)} covers that" if audit.claim else "")
     )
 
 
-def _limit(found: CodeAudit) -> str:
+def _limit(audit: CodeAudit) -> str:
     """The smallest catastrophe that would have been seen: a report that gives an answer away."""
-    visible = _smallest_visible(found)
+    visible = _smallest_visible(audit)
     head = "Smallest visible catastrophe"
-    if found.laws is not None:
+    if audit.laws is not None:
         return f"{head}: any, however rare, since every branch was walked."
-    if found.counted is None:
+    if audit.counted is None:
         return f"{head}: {visible:.2g}, the probability of the branches that were not walked."
     seen = f"1 in {1 / visible:,.0f}" if visible < 1 else "none"
-    at = "" if found.claim else ", at a claim of odds 3"
+    at = "" if audit.claim else ", at a claim of odds 3"
     return (
-        f"{head}: {seen}{at}. {found.counted.trials:,} reports of each answer were counted. To see"
+        f"{head}: {seen}{at}. {audit.counted.trials:,} reports of each answer were counted. To see"
         " one of probability delta, at a claim of odds 3, takes about 80/delta reports: 8,000,000"
         " for 0.00001. A walk sees all of them."
     )
 
 
-def _smallest_visible(found: CodeAudit) -> float:
+def _smallest_visible(audit: CodeAudit) -> float:
     """The smallest probability of a catastrophe that this audit shows; 0 after a whole walk."""
-    if found.laws is not None:
+    if audit.laws is not None:
         return 0.0
-    if found.counted is None:
-        return found.unexplored_mass
-    claim = found.claim
+    if audit.counted is None:
+        return audit.unexplored_mass
+    claim = audit.claim
     epsilon, delta = (claim.ln, float(claim.delta or 0)) if claim else (_ODDS_3, 0.0)
-    pairs = len(found.answers) * (len(found.answers) - 1)
-    return smallest_visible(found.counted.trials, epsilon, ALPHA / pairs, delta)
+    pairs = len(audit.answers) * (len(audit.answers) - 1)
+    return smallest_visible(audit.counted.trials, epsilon, ALPHA / pairs, delta)
 
 
 def _share(share: Fraction) -> str:
@@ -304,25 +304,25 @@ def _delta(claim: Privacy | None) -> str:
     return "" if claim is None else claim.claim.get("delta", "0")
 
 
-def _as_json(found: CodeAudit, rung: Rung, around: _Around) -> str:
+def _as_json(audit: CodeAudit, rung: Rung, around: _Around) -> str:
     from deniably.audit.own_code import law_lines
 
-    infinite = found.epsilon == float("inf")
+    infinite = audit.epsilon == float("inf")
     return json.dumps(
         {
-            "answers": list(found.answers),
-            "outcome": found.outcome if rung in ("proved", found.outcome) else rung,
+            "answers": list(audit.answers),
+            "outcome": audit.outcome if rung in ("proved", audit.outcome) else rung,
             "exit": EXIT[rung],
             "departed": around.state.departed,
-            "unlisted": [repr(one) for one in around.taken] if around.taken else None,
-            "walked": found.laws is not None,
-            "paths": found.paths,
-            "epsilon": None if infinite else found.epsilon,
+            "unlisted": [repr(answer) for answer in around.taken] if around.taken else None,
+            "walked": audit.laws is not None,
+            "paths": audit.paths,
+            "epsilon": None if infinite else audit.epsilon,
             "infinite": infinite,
-            "trials": found.counted.trials if found.counted else 0,
-            "smallest_visible": _smallest_visible(found),
-            "fault": _why_failed(found) if found.outcome == "failed" else None,
-            "not_walked": found.not_walked or None,
-            "law": [list(line) for line in law_lines(found)] if found.laws is not None else None,
+            "trials": audit.counted.trials if audit.counted else 0,
+            "smallest_visible": _smallest_visible(audit),
+            "fault": _why_failed(audit) if audit.outcome == "failed" else None,
+            "not_walked": audit.not_walked or None,
+            "law": [list(line) for line in law_lines(audit)] if audit.laws is not None else None,
         }
     )

@@ -159,7 +159,7 @@ def plan(
             raise click.UsageError("--machines plans for --n, the number of people, alone")
         _print(plan_machines(FIELDWORK[machines], [n]), click.echo, as_json=as_json)
         return
-    if any(one is not None for one in (difference, power, question)):
+    if any(option is not None for option in (difference, power, question)):
         if margin is not None or curve or times is not None or counts:
             raise click.UsageError("a test has no --margin, --curve, --times and --counts")
         tested = _test(file, difference, power, n, question, test, share, first, level)
@@ -202,8 +202,8 @@ def _question_plan(
     from deniably.design.plan_table import planned
     from deniably.design.planning import PlanRow
 
-    found = _solve(goal, epsilon, margin, n, confidence)
-    return planned([PlanRow("the question", "mean" if mean else "share", found)], confidence)
+    solution = _solve(goal, epsilon, margin, n, confidence)
+    return planned([PlanRow("the question", "mean" if mean else "share", solution)], confidence)
 
 
 def _survey_plan(
@@ -263,10 +263,10 @@ def _only_for_a_survey(
         raise click.UsageError("with --n and --margin the epsilon is looked for: leave out --times")
 
 
-def _goal(choices: int, most: int | None, share: float | None, *, mean: bool) -> Goal:
+def _goal(choices: int, max_ticks: int | None, share: float | None, *, mean: bool) -> Goal:
     from deniably.design import planning
 
-    return planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
+    return planning.mean_goal(101) if mean else planning.share_goal(choices, share, max_ticks)
 
 
 def _curve(
@@ -280,10 +280,10 @@ def _curve(
     quiet = not sys.stderr.isatty()
     with click.progressbar(goals.items(), label="planning", file=sys.stderr, hidden=quiet) as bar:
         try:
-            found = [(name, curve_of(goal, margin, confidence)) for name, goal in bar]
+            curves = [(name, curve_of(goal, margin, confidence)) for name, goal in bar]
         except ValueError as error:
             raise click.ClickException(str(error)) from None
-    return curve_table(found, margin)
+    return curve_table(curves, margin)
 
 
 def _draw(table: Curve, path: Path) -> None:
@@ -331,8 +331,8 @@ def read_definition(file: Path) -> Survey:
     except OSError as error:
         raise click.ClickException(one_line(f"{file}: {error.strerror}")) from None
     except BadSurvey as error:
-        found = "\n".join(one_line(str(problem)) for problem in error.problems)
-        raise click.ClickException(f"{file} is no valid survey:\n{found}") from None
+        problems = "\n".join(one_line(str(problem)) for problem in error.problems)
+        raise click.ClickException(f"{file} is no valid survey:\n{problems}") from None
 
 
 def _show(table: Planned) -> None:

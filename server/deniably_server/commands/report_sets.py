@@ -81,15 +81,15 @@ def gather(survey: Path, lines: tuple[Path, ...], to: Path, rows: int) -> None:
     try:
         with sorted_lines(definition, lines) as ordered:
             if ordered:
-                found = write_sorted_parts(to, *ordered, rows)
+                written = write_sorted_parts(to, *ordered, rows)
             else:
-                found = write_parts(to, *_packed(definition, lines), rows)
+                written = write_parts(to, *_packed(definition, lines), rows)
     except (DeniablyError, ValueError) as error:
         raise click.ClickException(one_line(str(error))) from None
     finally:
         show_progress("")
-    n = sum(count for _, count in found)
-    click.echo(f"{n:,} randomised reports in {to}: {counted(len(found), 'part')}")
+    n = sum(count for _, count in written)
+    click.echo(f"{n:,} randomised reports in {to}: {counted(len(written), 'part')}")
 
 
 def _packed(survey: Survey, files: tuple[Path, ...]) -> tuple[Layout, Iterator[Rows]]:
@@ -99,8 +99,8 @@ def _packed(survey: Survey, files: tuple[Path, ...]) -> tuple[Layout, Iterator[R
     def all_blocks() -> Iterator[Rows]:
         done = 0
         for file in files:
-            for found, block in _blocks(survey, file):
-                if found.stratified is not places.stratified:
+            for layout, block in _blocks(survey, file):
+                if layout.stratified is not places.stratified:
                     raise BadReport(f"{file}: some files have strata, and others none", "$")
                 done += len(block)
                 show_progress(f"{done:,} reports read")
@@ -225,21 +225,21 @@ def _count(
     from deniably.workbench.engines.tallying import tally_set
     from deniably.workbench.files.parts import together
 
-    parts = together([one for _, one in sets])
+    parts = together([parts_of for _, parts_of in sets])
     before, known = None, list[tuple[str, list[str]]]()
     if add:
         before, known = _read_tally(add), [(str(add), read_digests(add))]
         pairs = pairs or [*before.pairs]
-    digests = check_disjoint([*known, *((one, digests_of(each)) for one, each in sets)])
+    digests = check_disjoint([*known, *((name, digests_of(each)) for name, each in sets)])
     with open_engine() as engine:
-        found = tally_set(parts, engine, pairs)
-    _write(to, before + found if before else found, digests)
-    click.echo(f"{found.n:,} reports in {counted(len(parts.files), 'file')} counted: {to}")
+        tallied = tally_set(parts, engine, pairs)
+    _write(to, before + tallied if before else tallied, digests)
+    click.echo(f"{tallied.n:,} reports in {counted(len(parts.files), 'file')} counted: {to}")
     if before:
-        click.echo(f"With those of {add}: {before.n + found.n:,} reports")
-    if parts.columns.strata and not found.stratified:
-        click.echo(_of_all(found))
-    _say_what_is_left_out(found)
+        click.echo(f"With those of {add}: {before.n + tallied.n:,} reports")
+    if parts.columns.strata and not tallied.stratified:
+        click.echo(_of_all(tallied))
+    _say_what_is_left_out(tallied)
 
 
 def _sets(folders: Sequence[Place], design: Path | None) -> list[tuple[str, Parts]]:
@@ -247,17 +247,20 @@ def _sets(folders: Sequence[Place], design: Path | None) -> list[tuple[str, Part
     from deniably.workbench.files.parts import open_parts, open_table
 
     survey = read_definition(design) if design else None
-    return [(str(one), open_table(one, survey) if survey else open_parts(one)) for one in folders]
+    return [
+        (str(folder), open_table(folder, survey) if survey else open_parts(folder))
+        for folder in folders
+    ]
 
 
 def _merge(tallies: Sequence[Path], to: Path) -> None:
     from deniably.workbench.engines.counted_files import check_disjoint, read_digests
 
-    digests = check_disjoint([(str(one), read_digests(one)) for one in tallies])
-    found = reduce(plus, map(_read_tally, tallies))
-    _write(to, found, digests)
-    click.echo(f"{found.n:,} reports in {counted(len(tallies), 'tally file')}: {to}")
-    _say_what_is_left_out(found)
+    digests = check_disjoint([(str(tally), read_digests(tally)) for tally in tallies])
+    tallied = reduce(plus, map(_read_tally, tallies))
+    _write(to, tallied, digests)
+    click.echo(f"{tallied.n:,} reports in {counted(len(tallies), 'tally file')}: {to}")
+    _say_what_is_left_out(tallied)
 
 
 def _read_tally(file: Path) -> TalliedSet:
@@ -272,28 +275,28 @@ def _read_tally(file: Path) -> TalliedSet:
         raise NoExport(f"{file}: {error}") from None
 
 
-def _write(to: Path, found: TalliedSet, digests: Sequence[str]) -> None:
+def _write(to: Path, tallied: TalliedSet, digests: Sequence[str]) -> None:
     from deniably.workbench.engines.counted_files import write_tally
     from deniably.workbench.engines.tally_file import tally_text
 
-    write_tally(to, tally_text(found), digests)
+    write_tally(to, tally_text(tallied), digests)
 
 
-def _of_all(found: TalliedSet) -> str:
+def _of_all(tallied: TalliedSet) -> str:
     """Why strata were not counted by themselves."""
-    keys = ", ".join(sorted(found.survey.strata or {}))
-    least = counted(found.survey.results.minimum, "report")
+    keys = ", ".join(sorted(tallied.survey.strata or {}))
+    least = counted(tallied.survey.results.minimum, "report")
     return (
         f"Only all together, and not by {keys}: each stratum needs {least} to every question, and"
         " one has fewer"
     )
 
 
-def _say_what_is_left_out(found: TalliedSet) -> None:
-    if found.left_out:
-        why = ", ".join(f"{name} in {count:,}" for name, count in found.unfit.items())
+def _say_what_is_left_out(tallied: TalliedSet) -> None:
+    if tallied.left_out:
+        why = ", ".join(f"{name} in {count:,}" for name, count in tallied.unfit.items())
         click.echo(
-            f"{counted(found.left_out, 'report')} left out, which no device can have made: {why}"
+            f"{counted(tallied.left_out, 'report')} left out, which no device can have made: {why}"
         )
 
 

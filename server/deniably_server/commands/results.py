@@ -82,7 +82,7 @@ def results(
         raise click.UsageError("--to has all subgroups: leave out --for and --by")
     if subgroup and by:
         raise click.UsageError("give --for or --by, and not both")
-    strata = {key: value for key, _, value in (one.partition("=") for one in subgroup)}
+    strata = {key: value for key, _, value in (option.partition("=") for option in subgroup)}
     try:
         if tally is not None and to is not None:
             _write_pages(tally, to, confidence)
@@ -113,13 +113,13 @@ def _write_pages(file: Path, to: Path, confidence: float) -> None:
     click.echo(f"{count:,} files in {to}: open {to / FIRST}")
 
 
-def _show(found: Results | Subgroups, form: str | None) -> None:
+def _show(shown: Results | Subgroups, form: str | None) -> None:
     if form == "json":
-        click.echo(json_text(found.to_dict()))
+        click.echo(json_text(shown.to_dict()))
     elif form == "csv":
-        click.echo(_csv(found), nl=False)
+        click.echo(_csv(shown), nl=False)
     else:
-        click.echo(str(found))
+        click.echo(str(shown))
 
 
 def _of_tally(
@@ -135,16 +135,16 @@ def _of_tally(
     from deniably.workbench.engines.tally_file import read_tally
     from deniably.workbench.findings import of_subgroups
 
-    found = read_tally(read_file(file))
-    survey, keys, least = found.survey, found.survey.strata or {}, found.survey.results.minimum
+    total = read_tally(read_file(file))
+    survey, keys, least = total.survey, total.survey.strata or {}, total.survey.results.minimum
 
     def document(subgroup: Mapping[str, str]) -> SurveyResult:
-        counts_of, shown = found.among(subgroup), None
+        counts_of, shown = total.among(subgroup), None
         tallies = counts_of.tallies
         if unasked := [name for name, tally in tallies.items() if not tally.n]:
             raise ValueError(f"{unasked[0]} has no reports: there is nothing to estimate")
-        if found.stratified and not subgroup:
-            counts = [[one.n for one in part.tallies.values()] for part in found.strata]
+        if total.stratified and not subgroup:
+            counts = [[tally.n for tally in part.tallies.values()] for part in total.strata]
             shown = shown_subgroups(keys, counts, least)
         return result(
             survey, "closed", tallies, confidence=confidence, strata=subgroup, subgroups=shown,
@@ -168,38 +168,38 @@ def _of_server(
     from deniably.workbench.findings import of_subgroups
 
     remote = remote_at(address, token)
-    found = fetch_results(remote, confidence=confidence, strata=strata)
+    document = fetch_results(remote, confidence=confidence, strata=strata)
     if by is None:
-        return as_results(found)
-    shown = [one for one in found.subgroups or () if [*one] == [by]]
+        return as_results(document)
+    shown = [part for part in document.subgroups or () if [*part] == [by]]
     if not shown:
-        raise NoResults(f"{found.survey}: no value of {by} has results of its own")
-    parts = {one[by]: fetch_results(remote, confidence=confidence, strata=one) for one in shown}
-    return of_subgroups(found.title, parts)
+        raise NoResults(f"{document.survey}: no value of {by} has results of its own")
+    parts = {part[by]: fetch_results(remote, confidence=confidence, strata=part) for part in shown}
+    return of_subgroups(document.title, parts)
 
 
-def _csv(found: Results | Subgroups) -> str:
+def _csv(shown: Results | Subgroups) -> str:
     from deniably.core.languages.spreadsheet import csv_table
     from deniably.results.rows import COLUMNS
 
-    return csv_table(COLUMNS, found.rows)
+    return csv_table(COLUMNS, shown.rows)
 
 
-def _written(found: Results, to: Path) -> list[str]:
+def _written(shown: Results, to: Path) -> list[str]:
     """The files of a folder that shows the results offline; their names. Raises NoExport."""
     from deniably.workbench.files.whole import whole_folder
 
     with whole_folder(to) as folder:
-        files = {"results.html": _page(found), "results.json": found.to_json()}
-        files["results.csv"] = _csv(found)
-        for question in found.document.questions:
-            files[f"{question.name}.svg"] = found.figure(question.name)
+        files = {"results.html": _page(shown), "results.json": shown.to_json()}
+        files["results.csv"] = _csv(shown)
+        for question in shown.document.questions:
+            files[f"{question.name}.svg"] = shown.figure(question.name)
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8", newline="")
     return list(files)
 
 
-def _page(found: Results) -> str:
+def _page(shown: Results) -> str:
     from deniably.core.languages.html import Html
     from deniably.exhibits.notebook import html
 
@@ -207,5 +207,5 @@ def _page(found: Results) -> str:
         '<!doctype html><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>{title}</title></head>'
         "<body>{shown}</body>\n",
-        title=Html.text(found.document.title), shown=html(found.document),
+        title=Html.text(shown.document.title), shown=html(shown.document),
     ).source  # fmt: skip

@@ -91,7 +91,7 @@ def simulate(
     from deniably.survey.strata import titled
 
     survey = read_definition(file)
-    subgroup = dict(one.split("=", 1) for one in strata if "=" in one)
+    subgroup = dict(option.split("=", 1) for option in strata if "=" in option)
     people = _people(survey, truth)
     title = one_line(titled(survey.title, subgroup))
     try:
@@ -155,8 +155,8 @@ def _of_curator(figure: FigureRuns, central: PublishedFigures) -> tuple[str, flo
     if len(values) == 1:
         return "curator", float(values[0])
     errors = (values - figure.truth.value) ** 2
-    told = errors[errors == errors]  # the noise may leave nobody on a scale
-    return "curator_rmse", float(told.mean()) ** 0.5 if len(told) else float("nan")
+    known = errors[errors == errors]  # the noise may leave nobody on a scale
+    return "curator_rmse", float(known.mean()) ** 0.5 if len(known) else float("nan")
 
 
 def _curator_text(figure: FigureRuns, central: PublishedFigures) -> str:
@@ -260,10 +260,10 @@ def _show_one_run(figures: Sequence[FigureRuns], central: PublishedFigures) -> N
 
 def _show_many_runs(figures: Sequence[FigureRuns], runs: int, central: PublishedFigures) -> None:
     def line(figure: FigureRuns) -> tuple[str, ...]:
-        told = len(figure.estimates) - figure.unknown
+        known = len(figure.estimates) - figure.unknown
         return (
             figure.question,
-            figure.truth.name + (f" (told in {told:,} runs)" if told < runs else ""),
+            figure.truth.name + (f" (told in {known:,} runs)" if known < runs else ""),
             _text(figure, figure.truth.value),
             _text(figure, figure.mean),
             _text(figure, figure.rmse),
