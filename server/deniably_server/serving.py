@@ -39,10 +39,10 @@ from deniably_server.layers import server_layers
 from deniably_server.order_eraser import erase_order_after_closings
 from deniably_server.storage.engines.database_urls import await_database, engine_at
 from deniably_server.storage.store import Store
-from deniably_server.watching.folder import shared_folder
 from deniably_server.watching.journal import Faults, Form, Journal
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.periodic import every_minute
+from deniably_server.watching.shared_folder import shared_folder
 from deniably_server.web.worker_process import Answerer, WorkerProcess
 
 _PATIENCE = 8

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from playwright.sync_api import Browser
 
-from deniably.audit.ladder import EXIT, Judged
 from deniably.audit.survey_audit import audit_survey
+from deniably.audit.verdict_levels import EXIT, Judged
 from deniably.authoring.compiling import publish_text
 from deniably.survey.survey import as_survey
 from deniably_server.commands import audit_browser

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from deniably.audit.enumeration import distribution_above
-from deniably.audit.histories import joint_probability
+from deniably.audit.memoised_waves import joint_probability
 from deniably.core.coins import Coins
 from deniably.mechanisms import Channel, Mechanism, SetResponse, SubsetSelection, Window
 from deniably.mechanisms.memoised import Family, memoised

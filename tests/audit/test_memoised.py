@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from deniably.audit.enumeration import worst_odds
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
-from deniably.design.recognition import recognised
+from deniably.design.reidentification import recognised
 from deniably.mechanisms import Channel, Memoised, SetResponse, SubsetSelection, Window
 from deniably.mechanisms.memoised import Family, memoised, widest
 from deniably.mechanisms.subset_selection import subset_selection

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from deniably.audit.ladder import judge_whole
 from deniably.audit.question_audit import audit
 from deniably.audit.replay import replaying
 from deniably.audit.replay.expected import Reference
@@ -20,6 +19,7 @@ from deniably.audit.replay.replaying import Replays, replay, study_of
 from deniably.audit.replay.scenarios import Schedule
 from deniably.audit.replay.witness import again, read_witness, witness_of
 from deniably.audit.survey_audit import audit_survey
+from deniably.audit.verdict_levels import judge_whole
 from deniably.audit.whole_reports import ReportAudit, whole_reports
 from deniably.survey.survey import as_survey
 from support.device_faults import STUDIES, Fault, planted

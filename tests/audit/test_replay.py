@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from deniably.audit.ladder import EXIT, RUNGS, judge_question, judge_whole, one_in, worst
 from deniably.audit.question_audit import audit
 from deniably.audit.replay import python_device, replaying
-from deniably.audit.replay.beside import Beside
 from deniably.audit.replay.coins_check import below_in_python, edge_draws
-from deniably.audit.replay.inputs import decimal_text, inputs_of
+from deniably.audit.replay.input_classes import decimal_text, inputs_of
 from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NoNode, find_node
+from deniably.audit.replay.javascript_process import JavaScriptProcess
 from deniably.audit.replay.python_device import PythonDevice
 from deniably.audit.replay.replaying import ALL, EACH, VISITS, Replays, replay, study_of
 from deniably.audit.replay.scenarios import PART
 from deniably.audit.replay.tap import tapped
 from deniably.audit.replay.witness import BadWitness, again, read_witness, witness_of
 from deniably.audit.survey_audit import audit_survey
+from deniably.audit.verdict_levels import EXIT, RUNGS, judge_question, judge_whole, one_in, worst
 from deniably.audit.whole_reports import ReportAudit, whole_reports
 from deniably.authoring.compiling import publish_text
 from deniably.core.coins import Coins
@@ -138,8 +138,8 @@ def test_javascript_is_replayed_in_a_process_beside(shipped: ModuleFolder) -> No
     python = replay(each, 1e-9, languages=["Python"])
     with (
         shipped.planted(fault.module, (fault.text, fault.planted)) as folder,
-        Beside(each, 0.5, until_enough=False, modules=None, walks=[]) as right,
-        Beside(each, 3, until_enough=False, modules=folder, walks=[]) as wrong,
+        JavaScriptProcess(each, 0.5, until_enough=False, modules=None, walks=[]) as right,
+        JavaScriptProcess(each, 3, until_enough=False, modules=folder, walks=[]) as wrong,
     ):
         found, failed = right.joined(python), wrong.joined(python)
 
@@ -157,7 +157,7 @@ def test_where_the_process_beside_ends_javascript_was_not_run(
     monkeypatch.setattr(sys, "executable", "/bin/false")
     each = definition("two questions")
 
-    with Beside(each, 1, until_enough=False, modules=None, walks=[]) as nobody:
+    with JavaScriptProcess(each, 1, until_enough=False, modules=None, walks=[]) as nobody:
         found = nobody.joined(replay(each, 1e-9, languages=["Python"]))
 
     assert found.javascript.not_run == "its process ended with status 1"
@@ -440,7 +440,7 @@ _STEP = {
 
 
 def test_a_pass_names_what_nobody_looked_at_and_no_option_that_is_not_there() -> None:
-    from deniably.audit.ladder import conclusion
+    from deniably.audit.verdict_levels import conclusion
     from deniably_server.commands.audit import audit as command
 
     replays = replay(definition("two questions"), scenarios=1, languages=["Python"])

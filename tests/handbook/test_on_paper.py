@@ -8,10 +8,10 @@ from math import floor, log10
 import pytest
 
 from deniably.core.languages.markdown import Markdown
+from deniably.design.capacity import CENSUS, FIELDWORK, Machines, two_digits
 from deniably.design.composition import AnswerPair
-from deniably.design.counts_alone import chance_left, two_digits_up
-from deniably.design.machines import CENSUS, FIELDWORK, Machines, two_digits
 from deniably.design.planning import epsilon_for, margin_for, respondents_for, share_goal
+from deniably.design.release_of_counts import chance_left, two_digits_up
 from deniably.design.shuffle import Clones, shuffled_delta
 from deniably.design.unit_costs import MEASURED
 from support.pages import PAGES

@@ -64,7 +64,7 @@ def test_every_folder_states_its_law(folder: str) -> None:
 
 # Repeats a survey with made-up people; deals reports out anew; draws planned surveys. None of these
 # protects anybody.
-SIMULATIONS = {"clusters.py", "independence.py", "recognition.py", "slope_power.py"}
+SIMULATIONS = {"clusters.py", "independence.py", "reidentification.py", "slope_power.py"}
 
 
 def test_no_shipped_code_draws_from_a_generator_that_is_not_the_systems() -> None:

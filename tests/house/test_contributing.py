@@ -92,7 +92,7 @@ def test_what_it_names_is_there() -> None:
             "a type of question",
             get_args(Question),
             {
-                "shared/deniably/audit/replay/inputs.py",
+                "shared/deniably/audit/replay/input_classes.py",
                 "shared/deniably/results/document.py",
                 "shared/deniably/authoring/keys.py",
                 "shared/deniably/authoring/written.py",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from deniably import lab
-from deniably.audit.histories import joint_probability
+from deniably.audit.memoised_waves import joint_probability
 from deniably.core.coins import Coins
 from deniably.lab.experiment import Experiment
 from deniably.mechanisms import Cells, Channel, Memoised, SubsetSelection

@@ -22,9 +22,9 @@ from deniably_server import serving
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables import owners
 from deniably_server.storage.writing.commit import Outcome
+from deniably_server.watching.coarse_counts import EVERY
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.request_facts import AnsweredRequest
-from deniably_server.watching.seldom import EVERY
 from support.crowd import until
 from support.material import Server, a_report, assert_problem, new_token, survey_named
 from support.nursery import Nursery

@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
-from deniably.design.counts_alone import counts_alone
+from deniably.design.release_of_counts import counts_alone
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from support.every_type import somebody, survey_of_everything

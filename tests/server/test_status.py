@@ -16,9 +16,9 @@ from flask.testing import FlaskClient
 from deniably.survey.survey import Survey
 from deniably_server.commands import authoring
 from deniably_server.storage.store import Store
-from deniably_server.watching import seldom
+from deniably_server.watching import coarse_counts
+from deniably_server.watching.coarse_counts import EVERY
 from deniably_server.watching.metrics import Metrics
-from deniably_server.watching.seldom import EVERY
 from support.material import Server, a_report, assert_problem, new_token, signed, survey_named
 
 API, PAGE = "/api/surveys/workplace/status", "/surveys/workplace/status"
@@ -37,7 +37,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(seldom, "time", clock)
+    monkeypatch.setattr(coarse_counts, "time", clock)
     return clock
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from deniably.audit.histories import InWaves
+from deniably.audit.memoised_waves import InWaves
 from deniably.core.coins import Coins
 from deniably.lab.curator import ClassicalGaussNoise
 from deniably.mechanisms import (

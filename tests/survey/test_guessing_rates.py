@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.audit.histories import joint_probability
+from deniably.audit.memoised_waves import joint_probability
 from deniably.authoring.compiling import publish_text
 from deniably.core.coins import Coins
 from deniably.mechanisms import (

@@ -13,7 +13,7 @@ import pytest
 
 import deniably as dn
 from deniably.estimation.crossing import WeightedPairs
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from support import fair
 
 pytestmark = pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")

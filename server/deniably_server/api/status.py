@@ -20,7 +20,7 @@ from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import is_bearer, require
 from deniably_server.guard.ownership import require_owner_or_scope
 from deniably_server.storage.tables.surveys import State
-from deniably_server.watching.seldom import EVERY, STEP
+from deniably_server.watching.coarse_counts import EVERY, STEP
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import PAGE, TOKEN, Operation

@@ -18,11 +18,11 @@ from deniably.core.steering import printable
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
-    from deniably.audit.ladder import Judged
     from deniably.audit.question_audit import Verdict
     from deniably.audit.replay.replaying import Tally
     from deniably.audit.replay.witness import Witness
     from deniably.audit.survey_audit import Audited
+    from deniably.audit.verdict_levels import Judged
     from deniably.survey.privacy import Privacy
     from deniably.survey.survey import Survey
 
@@ -247,9 +247,9 @@ def _write_witness(witness: Witness) -> Path | None:
 
 
 def _run_again(file: Path) -> None:
-    from deniably.audit.ladder import witness_said
     from deniably.audit.replay.javascript_device import NodeFailed, NoNode
     from deniably.audit.replay.witness import BadWitness, again, read_witness
+    from deniably.audit.verdict_levels import witness_said
 
     try:
         witness = read_witness(file.read_text(encoding="utf-8"))

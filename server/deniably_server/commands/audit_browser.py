@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniably.audit.ladder import Judged, Rung, one_in
 from deniably.audit.replay.expected import Observed, Reference
 from deniably.audit.replay.loopback import Asked, Loopback, Reply
 from deniably.audit.replay.replaying import study_of
 from deniably.audit.replay.scenarios import Scenario, Schedule
+from deniably.audit.verdict_levels import Judged, Rung, one_in
 from deniably.reference.canonical import canonical, parse
 from deniably.reference.device import EMPTY
 from deniably.survey.strata import query_of

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from deniably.audit.blackbox import ALPHA, smallest_visible
-from deniably.audit.ladder import EXIT, Rung, worst
 from deniably.audit.state_check import CALLS, StateCheck, largest_period, state_check, unlisted
+from deniably.audit.verdict_levels import EXIT, Rung, worst
 from deniably.core.counting import counted
 from deniably.core.table import aligned
 

@@ -12,7 +12,7 @@ import click
 
 from deniably.core.steering import one_line
 from deniably.core.table import Table, aligned
-from deniably.design.machines import FIELDWORK, plan_machines
+from deniably.design.capacity import FIELDWORK, plan_machines
 
 if TYPE_CHECKING:
     from deniably.design.curve import Curve

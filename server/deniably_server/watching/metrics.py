@@ -1,10 +1,10 @@
 """Collects the server's metrics for its operator, at ``/metrics``: load, speed and failures.
 
 A counter that grows when somebody answers reveals when they answered. So counts of people's
-activity are rounded to whole tens, and the page changes at most once in five minutes (``seldom``).
-A reader then learns only that one of ten people answered within five minutes. The page counts
-nothing by survey. It has no sum of durations, which would change with every request. Faults of the
-server are counted exactly: nothing was stored, and somebody has to look.
+activity are rounded to whole tens, and the page changes at most once in five minutes: see
+``coarse_counts``. A reader then learns only that one of ten people answered within five minutes.
+The page counts nothing by survey. It has no sum of durations, which would change with every
+request. Faults of the server are counted exactly: nothing was stored, and somebody has to look.
 
 The numbers cover all processes of a server. Once a minute each process writes its counts into a
 file of its own, in a folder that vanishes with the server.
@@ -22,9 +22,9 @@ from uuid import uuid4
 import msgspec
 
 from deniably_server.storage.writing.commit import Outcome
+from deniably_server.watching.coarse_counts import Seldom, replace_file, tens
 from deniably_server.watching.prometheus import Counts, exposed
 from deniably_server.watching.request_facts import AnsweredRequest, milliseconds
-from deniably_server.watching.seldom import Seldom, replace_file, tens
 
 _MOST = 10_000
 """Answers may wait for the next count up to this number."""

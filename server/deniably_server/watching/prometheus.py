@@ -9,8 +9,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from deniably_server.watching.coarse_counts import tens
 from deniably_server.watching.request_facts import STEPS
-from deniably_server.watching.seldom import tens
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 

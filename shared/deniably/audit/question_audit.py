@@ -3,7 +3,7 @@
 A question is audited in two ways. ``walking`` compares its code, branch by branch, with the exact
 law of its mechanism, which is a proof where all branches can be walked. ``blackbox`` certifies a
 lower bound of epsilon from many reports of two answers, and ``report_checker`` checks each report.
-In a survey with waves, ``histories`` audits two waves together. ``whole_reports`` checks that
+In a survey with waves, ``memoised_waves`` audits two waves together. ``whole_reports`` checks that
 several questions together give away no more than each alone.
 """
 
@@ -17,7 +17,7 @@ from math import log
 from typing import Any, Literal
 
 from deniably.audit.blackbox import ALPHA, Certified, Event, certify
-from deniably.audit.histories import InWaves, fault_in_waves
+from deniably.audit.memoised_waves import InWaves, fault_in_waves
 from deniably.audit.report_checker import Randomise, ReportChecker, checked
 from deniably.audit.walking import Walk, walk
 from deniably.core.coins import Coins

@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from deniably.audit.counting import Counted, count_reports
-from deniably.audit.ladder import (
+from deniably.audit.question_audit import TRIALS, Verdict, verdicts
+from deniably.audit.replay.javascript_process import JavaScriptProcess
+from deniably.audit.replay.replaying import SECONDS, VISITS, Replays, replay
+from deniably.audit.replay.witness import Witness, witness_of
+from deniably.audit.report_statistics import Counted, count_reports
+from deniably.audit.verdict_levels import (
     EXIT,
     Judged,
     Rung,
@@ -21,15 +25,11 @@ from deniably.audit.ladder import (
     witness_said,
     worst,
 )
-from deniably.audit.question_audit import TRIALS, Verdict, verdicts
-from deniably.audit.replay.beside import Beside
-from deniably.audit.replay.replaying import SECONDS, VISITS, Replays, replay
-from deniably.audit.replay.witness import Witness, witness_of
 from deniably.audit.walking import Walk
 from deniably.audit.walking import answers as inputs_of
 from deniably.audit.whole_reports import ReportAudit, ReportWalk, whole_reports
 from deniably.core.table import Cell, Table
-from deniably.design.recognition import recognition
+from deniably.design.reidentification import recognition
 from deniably.mechanisms import Memoised
 from deniably.survey.survey import Survey, Waves
 
@@ -45,11 +45,10 @@ class Audited(Table):
     """The table of an audit, with the ``verdicts`` on the questions and on ``whole`` reports.
 
     ``judged`` has for each question, and for whole reports, where it stands from proved to failed
-    (see ``ladder``), ``browser`` the same of the form in a browser where it was looked at, and
-    ``outcome`` the worst of these. ``replays`` is what was replayed, and
-    ``witness`` the difference that was found, to be seen again. ``sentences`` explain columns, and
-    ``recognition`` is ``recognition_fault``'s sentence. ``counted`` are whole reports that were
-    looked at together.
+    (see ``verdict_levels``), ``browser`` the same of the form in a browser where it was looked at,
+    and ``outcome`` the worst of these. ``replays`` is what was replayed, and ``witness`` the
+    difference that was found, to be seen again. ``sentences`` explain columns, and ``recognition``
+    is ``recognition_fault``'s sentence. ``counted`` are whole reports that were looked at together.
 
     Each row has a question's epsilons: ``claimed``, ``exact`` (of the published integers) and
     ``certified`` (a lower bound from its reports, which earns nothing). ``outcome`` is proved,
@@ -159,7 +158,9 @@ def audit_survey(
         in_node = None
         if scenarios is None and limit >= _WORTHWHILE:
             in_node = stack.enter_context(
-                Beside(definition, limit, until_enough=until_enough, modules=modules, walks=walks)
+                JavaScriptProcess(
+                    definition, limit, until_enough=until_enough, modules=modules, walks=walks
+                )
             )
         whole = _walk_together(survey, progress)
         progress("counting whole reports")

@@ -25,7 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from deniably.audit.enumeration import IDS, Exploration, drawn_ids, explore
-from deniably.audit.histories import joint_probability
+from deniably.audit.memoised_waves import joint_probability
 from deniably.audit.walking import answers as inputs_of
 from deniably.core.canonical import canonical
 from deniably.core.coins import Coins

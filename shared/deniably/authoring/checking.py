@@ -24,11 +24,11 @@ from deniably.design.gridding import grid_note, uneven_note
 from deniably.design.planning import plan_figures
 from deniably.device.ledger import DELTA_LIMIT, Limits
 from deniably.results.poisoning_report import MORE, of_question
-from deniably.survey.lone_lines import MANY, fewest_lines, lone_share
 from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Point, Question
 from deniably.survey.survey import EPSILON_LIMIT, Survey, Waves
+from deniably.survey.unique_reports import MANY, fewest_lines, lone_share
 from deniably.wording.first_page import first_page
 
 MARGIN_AT = 1000

@@ -26,7 +26,7 @@ from deniably.authoring.incompatible_keys import (
     problems_of_strata,
 )
 from deniably.authoring.keys import WrittenBudget, WrittenWaves
-from deniably.authoring.panel_recognition import (
+from deniably.authoring.panel_reidentification import (
     choice_note,
     drawn_afresh,
     recognition_note,
@@ -40,12 +40,12 @@ from deniably.authoring.written import slug as slug
 from deniably.core.errors import BadSurvey, Problem
 from deniably.design import budgeting
 from deniably.design.accuracy import accuracy, cost_of_waves
-from deniably.design.recognition import Recognition, recognition
+from deniably.design.reidentification import Recognition, recognition
 from deniably.device.ledger import Limits
 from deniably.mechanisms import Mechanism
-from deniably.survey.lone_lines import MANY, fewest_lines, lone_share
 from deniably.survey.privacy import Privacy
 from deniably.survey.survey import SPEC, Survey, Waves, as_survey
+from deniably.survey.unique_reports import MANY, fewest_lines, lone_share
 from deniably.wording.words import LANGUAGES, Words
 
 __all__ = ["compile_survey", "compile_with_notes", "load", "publish_text", "schema", "slug"]

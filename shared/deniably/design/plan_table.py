@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 from deniably.core.counting import people
 from deniably.core.table import Cell, Table
-from deniably.design.counts_alone import counts_notes
 from deniably.design.delta_rule import delta_warning
 from deniably.design.planning import ASKED, PlanRow, combined_plan, plan_figures
+from deniably.design.release_of_counts import counts_notes
 from deniably.survey.guessing_rates import rate_text
 from deniably.survey.odds import odds_at, odds_text, surest
 from deniably.survey.privacy import to_decimal_text

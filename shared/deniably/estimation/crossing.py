@@ -1,7 +1,7 @@
 """Every share of a cross-table: of all pairs of answers, of the margins, within rows and columns.
 
 From the counts of reports, or from reports with weights: then each figure is estimated as that of
-its effective people (see ``weighted``), and has the standard error of a weighted mean.
+its effective people (see ``weighted_tally``), and has the standard error of a weighted mean.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from deniably.estimation.conditional import ConditionalShares, Within
 from deniably.estimation.crosstab import Crosstab, PairTally, SupportRates, crosstab, joint_score
 from deniably.estimation.estimate import standard_error
 from deniably.estimation.intervals import population_interval
-from deniably.estimation.weighted import WeightedTally
+from deniably.estimation.weighted_tally import WeightedTally
 
 Axis = Literal[0, 1]
 """Rows (the first question) or columns."""

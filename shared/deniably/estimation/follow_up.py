@@ -28,7 +28,7 @@ from deniably.estimation.conditional import WIDEST
 from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.inversion import Mean, Uncertain, linear, scores, uncertain
 from deniably.estimation.tally import Tally, support_rows
-from deniably.estimation.weighted import Ints, Weighing, WeightedTally
+from deniably.estimation.weighted_tally import Ints, Weighing, WeightedTally
 from deniably.mechanisms.law import CoinEach, Finite, Law, Supporting
 from deniably.survey.parts import Choice
 from deniably.survey.questions import NOT_APPLICABLE, Conditional, OfChoices, Question

@@ -21,9 +21,9 @@ from deniably.authoring.compiling import STUDY_FACTS
 from deniably.authoring.survey_files import read_document
 from deniably.core.loss import Loss
 from deniably.core.own_version import own_version
-from deniably.design.counts_alone import counts_notes
 from deniably.design.delta_rule import delta_warning
 from deniably.design.plan_table import Planned, plan_survey
+from deniably.design.release_of_counts import counts_notes
 from deniably.lab.board_page import notebook, page
 from deniably.lab.board_summary import summary
 from deniably.lab.board_words import (

@@ -31,6 +31,7 @@ from deniably.estimation.difference import (
 from deniably.estimation.estimate import supports
 from deniably.estimation.figures import SingleMean, groups
 from deniably.estimation.follow_up import ShareAmong
+from deniably.estimation.follow_up_difference import against_share, between_asked
 from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.inversion import Mean
 from deniably.estimation.means import against_value, between_ratios, ratio_and_value

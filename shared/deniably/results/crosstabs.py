@@ -21,7 +21,7 @@ from deniably.estimation.estimate import project
 from deniably.estimation.independence import Independence, independence, weighted_independence
 from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.tally import Repeated, Values, support_rows
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.results.bands import band, bands
 from deniably.results.document import CellResult

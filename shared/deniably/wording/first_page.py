@@ -13,10 +13,10 @@ from fractions import Fraction
 from itertools import chain
 
 from deniably.survey.guessing_rates import Guessing, guessing, rate_text
-from deniably.survey.lone_lines import fewest_lines, lone_share
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
+from deniably.survey.unique_reports import fewest_lines, lone_share
 from deniably.wording import explain
 from deniably.wording.words import Words
 

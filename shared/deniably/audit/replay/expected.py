@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from deniably.audit.replay.inputs import answers_in
+from deniably.audit.replay.input_classes import answers_in
 from deniably.audit.replay.invitation_key import MODULUS, TEXT, P, Q
 from deniably.audit.replay.scenarios import PART, Scenario, Study
 from deniably.reference.canonical import canonical, parse

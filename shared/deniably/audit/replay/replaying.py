@@ -20,7 +20,7 @@ from deniably.audit.replay.coins_check import (
     fault_of_draws_at_once,
 )
 from deniably.audit.replay.expected import Difference, Observed, Reference
-from deniably.audit.replay.inputs import answers_to
+from deniably.audit.replay.input_classes import answers_to
 from deniably.audit.replay.javascript_device import JavaScriptDevice, Node, NodeFailed, NoNode
 from deniably.audit.replay.python_client import NoClient, PythonClient, fault_of_visit
 from deniably.audit.replay.python_device import PythonDevice

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from deniably.audit.replay.inputs import Input, any_input, inputs_of, place, places
+from deniably.audit.replay.input_classes import Input, any_input, inputs_of, place, places
 
 Json = Any
 Definition = dict[str, Any]

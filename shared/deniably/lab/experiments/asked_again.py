@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import comb, sqrt
 from typing import Annotated, Any, cast
 
-from deniably.audit.histories import sent_probability
+from deniably.audit.memoised_waves import sent_probability
 from deniably.authoring.panels import with_memo
 from deniably.core.errors import BadMechanism
 from deniably.core.table import Cell

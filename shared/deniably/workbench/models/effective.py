@@ -23,7 +23,7 @@ from deniably.estimation.figures import Found, Shares, SingleMean, groups
 from deniably.estimation.inversion import Margin
 from deniably.estimation.question_distributions import at_most_scores
 from deniably.estimation.tally import Tally, support_rows
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.results.comparison import Contrast
 from deniably.survey.questions import OfChoices, Question, VectorOfNumbers

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from deniably.survey.survey import Survey
 from deniably.workbench.columns import note
 from deniably.workbench.models.columns import groups_of, nearest, numbers, weights_of

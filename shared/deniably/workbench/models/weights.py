@@ -15,7 +15,7 @@ from deniably.core.table import Table
 from deniably.estimation.estimate import standard_error
 from deniably.estimation.intervals import population_interval
 from deniably.estimation.inversion import Margin, linear
-from deniably.estimation.weighted import Weighing, WeightedTally
+from deniably.estimation.weighted_tally import Weighing, WeightedTally
 from deniably.workbench.models.columns import groups_of, read_columns, weights_of
 from deniably.workbench.models.randomised import Design, Pair, Randomised
 from deniably.workbench.models.regress import design_of

@@ -37,7 +37,7 @@ def between_asked(first: ShareAmong, second: ShareAmong) -> Difference:
     deviates, above that of any two shares, is at most a chi-squared quantile with one degree of
     freedom. That keeps its level however few were asked (Guggenberger, Kleibergen, Mavroeidis and
     Chen 2012, Econometrica 80:2649). Coverage at a nominal 0.95: see
-    ``tests/estimation/test_between_asked.py``.
+    ``tests/estimation/test_follow_up_difference.py``.
     """
     deviates, other = _deviates(first), _deviates(second)
     anywhere = _nearest(deviates) ** 2 + _nearest(other) ** 2

@@ -18,7 +18,7 @@ from deniably.audit.replay.replaying import Replays, Tally, replay
 from deniably.audit.replay.scenarios import Definition
 
 
-class Beside:
+class JavaScriptProcess:
     """A process that replays JavaScript from its creation on, and ends with its block."""
 
     def __init__(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniably.estimation.between_asked import against_share, between_asked
 from deniably.estimation.follow_up import (
     FollowUpCounts,
     ShareAmong,
@@ -13,7 +12,8 @@ from deniably.estimation.follow_up import (
     share_among_asked,
     weighted_counts,
 )
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.follow_up_difference import against_share, between_asked
+from deniably.estimation.weighted_tally import Weighing
 from deniably.survey.survey import Survey
 from support.followed import counted, drawn, follow_up, followed, tallied
 

@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from deniably.core.errors import Problem
-from deniably.design.recognition import Asked, Recognition, recognised
+from deniably.design.reidentification import Asked, Recognition, recognised
 from deniably.survey.survey import Survey, Waves
 
 FEW_WAVES = 3

@@ -13,9 +13,9 @@ from deniably.authoring.compiling import compile_survey
 from deniably.core.canonical import canonical
 from deniably.core.coins import Coins
 from deniably.core.errors import BadSurvey
-from deniably.survey.lone_lines import lone_share
 from deniably.survey.report import make_report
 from deniably.survey.survey import Survey
+from deniably.survey.unique_reports import lone_share
 from deniably.wording.first_page import first_page
 from deniably.wording.words import LANGUAGES, Words
 

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from deniably.audit import survey_audit
-from deniably.audit.counting import Counted, count_reports
+from deniably.audit.report_statistics import Counted, count_reports
 from deniably.audit.survey_audit import audit_survey
 from deniably.authoring.compiling import publish_text
 from deniably.core.coins import Coins

@@ -18,7 +18,7 @@ from deniably.estimation.crossing import CountedPairs, WeightedPairs
 from deniably.estimation.crosstab import count_pairs
 from deniably.estimation.difference import SupportCount, between_groups
 from deniably.estimation.independence import independence, weighted_independence
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from support.soak import soak
 
 Rates = tuple[tuple[float, float], tuple[float, float]]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.design.machines import (
+from deniably.design.capacity import (
     CENSUS,
     FIELDWORK,
     TELEMETRY,

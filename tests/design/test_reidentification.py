@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.audit.histories import common_law, joint_probability
+from deniably.audit.memoised_waves import common_law, joint_probability
 from deniably.core.coins import Coins
-from deniably.design.recognition import Recognition, recognised
+from deniably.design.reidentification import Recognition, recognised
 from deniably.mechanisms import Channel, Memoised, SetResponse, SubsetSelection, Window
 from deniably.mechanisms.memoised import memoised, widest
 from deniably.mechanisms.subset_selection import subset_selection

@@ -19,7 +19,7 @@ from deniably.audit.walking import answers
 from deniably.core.binomial import upper_tail
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
-from deniably.design.recognition import overlap_law
+from deniably.design.reidentification import overlap_law
 from deniably.mechanisms import Cells, Memoised
 from deniably.mechanisms.law import Finite, Supporting
 

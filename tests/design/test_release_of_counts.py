@@ -10,7 +10,7 @@ import pytest
 
 import deniably as dn
 from deniably.design.composition import AnswerPair
-from deniably.design.counts_alone import DELTA, counts_alone, two_digits_up
+from deniably.design.release_of_counts import DELTA, counts_alone, two_digits_up
 from deniably.design.shuffle import Clones, binary_delta, binary_epsilon, shuffled_epsilon
 from deniably.survey.survey import Survey
 
