@@ -106,7 +106,7 @@ def test_the_shipped_form_sends_and_leaves_what_the_specification_says(chromium:
     found = judge_browser(publish_text(FIVE), 2, browser=chromium)
 
     assert found.rung == "replayed"
-    assert "for 2 people" in found.said
+    assert "for 2 people" in found.text
 
 
 @pytest.mark.browser
@@ -114,7 +114,7 @@ def test_a_form_that_refuses_to_spend_so_much_is_in_part_and_no_fault(chromium: 
     found = judge_browser(publish_text(ONE.replace("odds: 2", "odds: 200")), 2, browser=chromium)
 
     assert found.rung == "in part"
-    assert "the form refuses this survey before the first question" in found.said
+    assert "the form refuses this survey before the first question" in found.text
 
 
 @pytest.mark.soak
@@ -129,13 +129,13 @@ def test_what_is_not_driven_is_in_part_and_named(name: str) -> None:
     found = judge_browser(as_survey(SURVEYS[name]))
 
     assert (found.rung, EXIT[found.rung]) == ("in part", 3)
-    assert "Not driven in the browser: the trade of an invitation." in found.said
+    assert "Not driven in the browser: the trade of an invitation." in found.text
     much = [{"name": f"q{i}", "type": "yes_no", "label": "Q?", "odds": 9} for i in range(4)]
     divided = publish_text(json.dumps({"name": "much", "title": "Much", "questions": much}))
     assert divided.part
-    assert "a part of the questions, for want of budget" in judge_browser(divided).said
+    assert "a part of the questions, for want of budget" in judge_browser(divided).text
     everything = judge_browser(survey_of_everything())
-    assert "questions of the type vector, point, product" in everything.said
+    assert "questions of the type vector, point, product" in everything.text
 
 
 # --- planted faults -------------------------------------------------------------------------------
@@ -146,8 +146,8 @@ def test_what_is_not_driven_is_in_part_and_named(name: str) -> None:
 def test_a_page_that_does_more_than_it_may_is_seen(name: str, chromium: Browser) -> None:
     found = judge_browser(publish_text(ONE), 2, planting(QUICK[name]), chromium)
 
-    assert found.rung == "failed", found.said
-    assert "FAILED" in found.said
+    assert found.rung == "failed", found.text
+    assert "FAILED" in found.text
 
 
 @pytest.mark.soak
@@ -158,7 +158,7 @@ def test_a_page_that_does_more_than_it_may_in_other_ways_is_seen(
 ) -> None:
     found = judge_browser(publish_text(ONE), 4, planting(SLOW[name]), chromium)
 
-    assert found.rung == "failed", found.said
+    assert found.rung == "failed", found.text
 
 
 # --- the verdict ----------------------------------------------------------------------------------

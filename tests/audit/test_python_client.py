@@ -155,7 +155,7 @@ def test_whole_reports_say_how_often_whole_requests_were_compared() -> None:
     found = audit_survey(as_survey(STUDIES["two questions"]), trials=10, scenarios=1)
 
     assert found.replays.python.visits == replaying.VISITS
-    said = found.judged[-1].said
+    said = found.judged[-1].text
     assert "Requests of the Python client compared whole" in said
     assert "for 138 people: a departure in 1 of 10 would have been seen." in said
 
@@ -175,7 +175,7 @@ def test_without_the_client_whole_reports_are_in_part(monkeypatch: pytest.Monkey
 
     assert audit(survey, 10)
     assert found.rungs["Python"] == "in part"
-    assert "The Python client is not installed here." in found.said
+    assert "The Python client is not installed here." in found.text
 
 
 # --- the server -----------------------------------------------------------------------------------

@@ -330,7 +330,7 @@ def test_a_class_that_was_not_reached_is_named() -> None:
     found = judge_question(survey.questions[0], audit(survey, 10)[0], replays)
 
     assert found.rungs["Python"] == "in part"
-    assert "Not reached in Python: beyond the ends." in found.said
+    assert "Not reached in Python: beyond the ends." in found.text
 
 
 def test_what_was_replayed_often_enough_passes() -> None:
@@ -357,7 +357,7 @@ def test_what_was_replayed_often_enough_passes() -> None:
         survey.questions[0], type(memoless)(**memoless.__dict__ | {"walk": part}), replays
     )
     assert found.rungs == {"Python": "replayed", "JavaScript": "in part"}
-    assert "the rarest answer 275 of 276" in found.said
+    assert "the rarest answer 275 of 276" in found.text
 
 
 def test_a_walked_question_takes_no_number_of_replays_beside_its_classes(
@@ -382,7 +382,7 @@ def test_proof_takes_a_walk_in_both_languages() -> None:
 
     assert [one.rung for one in found.judged] == ["proved", "proved", "in part"]
     assert found.replays.javascript.walked == {"first", "second"}
-    assert "proved in Python and JavaScript: each of 2 answers" in found.judged[0].said
+    assert "proved in Python and JavaScript: each of 2 answers" in found.judged[0].text
 
 
 def test_a_law_of_javascript_that_is_another_is_no_proof(node: Node, shipped: ModuleFolder) -> None:

@@ -218,7 +218,7 @@ def _told(audited: Audited, place: Path | None) -> Iterator[str]:
     width = max(len(part.name) for part in judged) + 2
     for part in judged:
         yield fill(
-            part.said, _WIDTH, initial_indent=part.name.ljust(width), subsequent_indent=" " * width
+            part.text, _WIDTH, initial_indent=part.name.ljust(width), subsequent_indent=" " * width
         )
     yield ""
     if audited.recognition:
@@ -354,7 +354,7 @@ def _as_json(audited: Audited, place: Path | None) -> str:
 def _of_browser(judged: Judged | None) -> dict[str, object] | None:
     if judged is None:
         return None
-    return {"outcome": judged.rung, "said": judged.said, "missing": list(judged.missing)}
+    return {"outcome": judged.rung, "said": judged.text, "missing": list(judged.missing)}
 
 
 def _of_tally(tally: Tally) -> dict[str, object]:

@@ -69,7 +69,7 @@ class Limit(Buckets):
         place, now = self._place(address), self._clock()
         with self._lock:
             full = max(self._full[place], now)
-            free = int((now + _WINDOW - full) / self._each + 1e-6)
+            free = int((now + _WINDOW - full) / self._each + 1e-6)  # rounding takes no token away
             taken = min(free, wanted)
             self._full[place] = full + taken * self._each
             return taken

@@ -36,7 +36,7 @@ def usual_address() -> str | None:
     known = addresses()
     for family, elsewhere in _ELSEWHERE.items():
         with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as line:
-            line.connect((elsewhere, 9))
+            line.connect((elsewhere, 9))  # of datagrams it sends nothing, but chooses the route
             address = line.getsockname()[0]
             if address in known:
                 return str(address)

@@ -195,8 +195,8 @@ class _Sums(NamedTuple):
     of: npt.NDArray[np.int64]
     before: bool = False
 
-    def said(self, at: int, names: Sequence[str]) -> str:
-        """What a sum is of."""
+    def name(self, at: int, names: Sequence[str]) -> str:
+        """Returns the name of a sum, made of the names of its features."""
         places: list[int] = self.of[at].tolist()
         terms = ", with ".join([names[place] for place in places])
         return f"{terms} of the report before" if self.before else terms
@@ -243,7 +243,7 @@ def _worst(sums: Sequence[_Sums], seen: _Features, n: int) -> str | None:
         if tails[at] < least_tail:
             least_tail = float(tails[at])
             fault = (
-                f"of {n:,} reports: {each.said(at, seen.names)}: {each.sums[at]:+,.1f} from what"
+                f"of {n:,} reports: {each.name(at, seen.names)}: {each.sums[at]:+,.1f} from what"
                 f" the law expects, where {each.variances[at] ** 0.5:,.1f} is a standard error"
             )
     return fault

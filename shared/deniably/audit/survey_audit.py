@@ -194,8 +194,8 @@ def audit_survey(
         lines=[HEADING, *(line(*pair) for pair in zip(done, judged, strict=False))],
         texts=1,
         notes=[
-            *(f"{each.name}: {each.said}" for each in judged),
-            *([f"{in_browser.name}: {in_browser.said}"] if in_browser else []),
+            *(f"{each.name}: {each.text}" for each in judged),
+            *([f"{in_browser.name}: {in_browser.text}"] if in_browser else []),
             *([f"recognition: FAILED: {recognition}"] if recognition else []),
             *([f"counts: FAILED: {counts.fault}"] if counts.fault else []),
             *explained(done, trials),

@@ -60,13 +60,13 @@ def one_in(replays: int) -> int:
 class Judged:
     """The verdict on one part of a survey: a question, or whole reports.
 
-    ``rungs`` has that of each language, ``said`` the sentence, and ``missing`` what keeps it from
+    ``rungs`` has that of each language, ``text`` the sentence, and ``missing`` what keeps it from
     a better one.
     """
 
     name: str
     rungs: Mapping[str, Rung]
-    said: str
+    text: str
     missing: Sequence[str] = ()
 
     @property

@@ -59,7 +59,7 @@ def clopper_pearson(
 
     count, n = np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
     quantile: Any = special.betaincinv  # pyright: ignore[reportUnknownMemberType]
-    none_of_n, all_of_n = count == 0, count == n
+    none_of_n, all_of_n = count == 0, count == n  # where a beta distribution does not exist
     low = np.where(none_of_n, 0.0, quantile(count + none_of_n, n - count + 1, alpha / 2))
     high = np.where(all_of_n, 1.0, quantile(count + 1, n - count + all_of_n, 1 - alpha / 2))
     return low, high
@@ -75,7 +75,7 @@ def sum_law(first: tuple[int, float], second: tuple[int, float]) -> Floats:
     size = n1 + n2 + 1
     turn = np.exp(-2j * np.pi * np.arange(size) / size)
     law = np.fft.ifft((1 - p1 + p1 * turn) ** n1 * (1 - p2 + p2 * turn) ** n2).real
-    result: Floats = np.maximum(law, 0.0)
+    result: Floats = np.maximum(law, 0.0)  # rounding leaves some probabilities below 0
     return result
 
 
@@ -121,7 +121,7 @@ def _falling_tail(count: Floats, n: float, share: Floats) -> Floats:
     term = np.where(some, 1.0, 0.0)
     total = term
     odds = share / (1 - share)
-    while term.max(initial=0.0) > 1e-17:
+    while term.max(initial=0.0) > 1e-17:  # the sum is at least 1: less does not change it
         for _ in range(8):  # to look for the largest takes as long as a step
             term = term * odds * (n - at) / (at + 1)
             total, at = total + term, at + 1

@@ -140,7 +140,7 @@ def _least_variance(odds: Fraction, r: int) -> float:
 
 @lru_cache(maxsize=256)
 def _weights(odds: Fraction, r: int, *, between: bool) -> npt.NDArray[np.int64]:
-    for margin in _MARGINS:
+    for margin in _MARGINS:  # rounding to whole weights can lift the odds above the promise
         channel = _whole(_programme(float(odds) * (1 - margin), r, between=between))
         if max(Fraction(int(column.max()), int(column.min())) for column in channel.T) <= odds:
             return channel

@@ -119,6 +119,7 @@ class _Test:
         """
         row, column = self._row, self._column
         with np.errstate(divide="ignore", invalid="ignore"):
+            # fmin passes over the nan of 0 / 0: a share of 0 or 1 sets one of the two limits.
             maximum = np.fmin((1 - column) / (1 - share), column / share)
         moved: Floats = np.fmin(row, maximum)
         larger: Floats = np.maximum(self._variance(share, row), self._variance(share, moved))

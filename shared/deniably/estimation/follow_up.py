@@ -227,6 +227,7 @@ def _fitted(channel: Floats, hidden: Floats, answer: Floats, n: int) -> Floats:
     parts = np.array([_share(channel, counts, n) for counts in (hidden, answer)])
     parts /= max(float(parts.sum()), 1.0)
     expected = np.array([*parts, 1 - parts.sum()]) @ channel
+    # Fitting multiplies, so a cell of 0 would stay 0 whatever its margins say.
     table = np.maximum(expected.reshape(states, states), 1e-12)
     for _ in range(_ROUNDS):
         rows = table.sum(axis=1)

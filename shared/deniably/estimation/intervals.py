@@ -149,6 +149,7 @@ def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float)
             law = share * own + (1 - share) * other
             at_most = sum_at_most(law, n, int(count) - low)
             tail = 1 - at_most if low else at_most
+            # As normal deviates tails are nearly straight in the share, which suits Brent's method.
             return _NORMAL.inv_cdf(min(max(tail, 1e-12), 1 - 1e-12)) - z
 
         nobody, everybody = above(0.0), above(1.0)
@@ -188,7 +189,7 @@ def scores_interval(
     # Any tilt gives a valid bound; a grid of them loses next to nothing.
     tilts = np.geomspace(1e-3, 1e2, 240) / np.ptp(apart)
     tilts = np.concatenate([-tilts, tilts])
-    size = np.exp(np.minimum(tilts[:, None] * apart, 700))
+    size = np.exp(np.minimum(tilts[:, None] * apart, 700))  # e**710 is beyond floats
     mine, theirs = size @ own[seen], (size @ others[:, seen].T).max(axis=1)
 
     def possible(shares: Floats) -> npt.NDArray[np.bool_]:
@@ -229,7 +230,7 @@ def _within(
     counts = np.asarray(count, dtype=np.float64)
     low, high = ends(counts)
     missed = (high < 0) | (low > 1)
-    if missed.any():
+    if missed.any():  # take the nearest count that the law of some share expects
         nearest = np.where(high < 0, float(ceil(n * q)), float(floor(n * p)))
         low, high = ends(np.where(missed, nearest, counts))
     return Interval(np.clip(low, 0, 1), np.clip(high, 0, 1), missed)

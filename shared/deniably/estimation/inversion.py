@@ -287,6 +287,7 @@ def margin(
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     half = half_step(step, variance)
     nearest = float(np.clip(mean, *ends))
+    # An interval may lie between two points of the grid; the estimate is always within it.
     grid = np.sort(np.append(np.linspace(*ends, 257), nearest))
 
     def beyond(mu: Floats) -> Floats:
@@ -296,7 +297,7 @@ def margin(
 
     outside = beyond(grid)
     missed = not (outside <= 0).any()
-    if missed:
+    if missed:  # no mean explains the reports: take those of the nearest that one does
         mean = nearest
         outside = beyond(grid)
     kept = np.flatnonzero(outside <= 0)
@@ -391,7 +392,7 @@ def tilted(
     weight, away, at_seen = weight[seen], apart[seen], wanted[:, seen]
     parts: list[Floats] = [wanted[:, first, None]]
     for end, rest in ((apart[first], _RESTS), (apart[last], _RESTS[::-1])):
-        if end:
+        if end:  # else the mean is at this end, and no tilt leads further
             parts.append(at_seen @ (weight / (1 - rest * (away / end))).T)
     parts.append(wanted[:, last, None])
     total, means, *sums = np.concatenate(parts, axis=1)
@@ -449,6 +450,7 @@ def _inverse(shape: tuple[int, int], channel: bytes, weights: bytes) -> Floats:
     q, weight = np.frombuffer(channel).reshape(shape), np.frombuffer(weights)
     likely = np.sqrt(weight / weight.sum() @ q)
     root = np.divide(1, likely, out=np.zeros_like(likely), where=likely > 0)
+    # Q D^-1 Q' itself would have the square of this condition number.
     inverse = cast(Floats, np.linalg.pinv(q * root))  # numpy's stub leaves it untyped
     inverse_scores: Floats = root[:, None] * inverse
     return inverse_scores

@@ -79,7 +79,7 @@ class WeightedTally:
         return shares
 
     @property
-    def beside(self) -> WeightedTally:
+    def broadcast(self) -> WeightedTally:
         """The tally of one figure, with an axis of length 1 that broadcasts over many scores (f,
         c)."""
         return WeightedTally(self.people, self.totals[:, None], self.squares[:, None])

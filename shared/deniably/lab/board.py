@@ -454,7 +454,7 @@ class _Board:
                 f" the digest {self.survey.digest}."
             ],
             [(*heads[:certified], "verdict"), *shown],
-            notes=[*(f"{one.name}: {one.said}" for one in found.judged), *recognition],
+            notes=[*(f"{one.name}: {one.text}" for one in found.judged), *recognition],
             commands=[
                 self._command("audit", "--trials", self.trials, *given),
                 self._command("check"),

@@ -157,6 +157,7 @@ class Postgres:
 
 
 def _is_alone(database: PostgresConnection) -> bool:
+    # The lock comes first: a server that starts after it cannot take its shared one.
     return database.has(f"pg_try_advisory_lock({_SERVERS})") and not database.has(
         "EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
         " AND application_name = ? AND pid <> pg_backend_pid())",
@@ -199,7 +200,7 @@ class PostgresConnection:
     def insert_new(self, rows: Sequence[ReportRow], /) -> list[int]:
         """Insert the reports whose ids are not stored; returns the indices of the others."""
         try:
-            with self._connection.transaction():  # a savepoint
+            with self._connection.transaction():  # a savepoint, so that COPY alone is undone
                 self.fill("reports", _REPORT, rows)
         except psycopg.errors.UniqueViolation:
             return self._insert_some(rows)
@@ -302,6 +303,7 @@ class PostgresConnection:
 
     def begin_writing(self) -> None:
         """Begin as the database's one writer; waits until no other one writes."""
+        # READ COMMITTED: the snapshot of REPEATABLE READ would be from before the wait.
         self.execute(
             f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({_WRITERS})"
         )
@@ -318,12 +320,14 @@ class PostgresConnection:
             if self.has(f"pg_try_advisory_lock({_CLAIMED}, ?)", [number]):
                 self.shard = number
                 return
+        # Sharing costs waits for row locks, and no count: a shard is added to, never overwritten.
         self.shard = self._connection.info.backend_pid % SHARDS
 
     def takes_turn(self, survey: str, /, *, wait: bool) -> bool:
         """Lock the turn until the transaction ends."""
         lock = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
         sql = f"SELECT {lock}({_TURNS}, hashtext(?))"  # constants
+        # The waiting lock returns void, not true.
         return bool(self.execute(sql, [survey]).fetchone() != (False,))
 
     def commit(self) -> None:

@@ -25,7 +25,7 @@ class Readers:
     @contextmanager
     def reading(self) -> Generator[Connection]:
         """A connection for this block alone. Never nest blocks: that can deadlock."""
-        with self._places:
+        with self._places:  # before the lock, which a reader that leaves needs
             with self._lock:
                 age, reader = self._age, self._free.pop() if self._free else None
             if reader is None:
@@ -52,7 +52,7 @@ class Readers:
 
     def _leave(self, connection: Connection, age: int) -> None:
         with self._lock:
-            if age == self._age:
+            if age == self._age:  # else ``close`` came in between, and nobody would close it
                 self._free.append(connection)
                 return
         connection.close()

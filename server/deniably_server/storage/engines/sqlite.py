@@ -233,6 +233,7 @@ class SqliteConnection(sqlite3.Connection):
 
     def begin_writing(self) -> None:
         """Begin as the file's one writer; waits until no other one writes."""
+        # Begun plainly, a transaction that has read cannot wait to write: SQLite answers BUSY.
         self.execute("BEGIN IMMEDIATE")
 
     def begin_adding(self) -> None:

@@ -131,7 +131,7 @@ class WeightedReports:
             every = [weighing.scored(column) for column in (bits @ scores.T).T]
             people = [float(tally.effective(values)) for tally, values in every]
         else:
-            tally = weighing.tally(own[:, 0] - first, scores.shape[1]).beside
+            tally = weighing.tally(own[:, 0] - first, scores.shape[1]).broadcast
             people = tally.effective(scores).tolist()
         return self._as_tally(weighing, min(people), totals, start)
 
