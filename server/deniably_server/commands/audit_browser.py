@@ -76,7 +76,7 @@ def judge_browser(
     change: Change | None = None,
     browser: Browser | None = None,
 ) -> Judged:
-    """The verdict on the form in a browser. ``change`` makes other files of those that are served.
+    """Returns the verdict on the form in a browser. ``change`` alters the files that are served.
 
     Raises ClickException where there is no browser.
     """

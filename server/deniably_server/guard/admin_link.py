@@ -20,7 +20,7 @@ _DAYS = 1
 
 
 def first_link(store: Store) -> str | None:
-    """The secret of a new link; None if there is a token already or a link that is still valid."""
+    """Returns the secret of a new link; None if there is a token or a link that is still valid."""
     if store.tokens():
         return None
     _, _, until = (store.setting(_KEY) or "").partition(" ")

@@ -22,7 +22,7 @@ def is_bearer(headers: Headers) -> bool:
 
 
 def require(role: Role, survey: str | None = None, *, or_role: Role | None = None) -> Token:
-    """The request's token, if it has the role ``role`` or ``or_role`` and may act on ``survey``.
+    """Returns the request's token if it has ``role`` or ``or_role`` and may act on ``survey``.
 
     Raises Unauthorised if the request has no valid token, Forbidden if the role or the scope is
     another, and TooMany after too many wrong tokens from this network.

@@ -45,7 +45,7 @@ def require_owner_or_scope(survey: Survey, token: Token) -> None:
 
 
 def request_signature() -> Signature:
-    """The signature in the headers, not yet verified. Raises BadSignature if it is missing."""
+    """Returns the signature in the headers, not yet verified. Raises BadSignature without one."""
     values = [request.headers.get(name) for name in SIGNATURE]
     if None in values:
         raise BadSignature("the headers Deniably-Author and Deniably-Signature are needed")

@@ -222,7 +222,7 @@ class Store:
             return published_by(database, author)
 
     def waves(self, name: str) -> list[str]:
-        """The surveys of the panel of a survey, in the order of publication; none without a panel.
+        """Returns the surveys of a survey's panel, in the order of publication; none without one.
 
         Waves are by one author: another author's panel of the same name is another panel. Raises
         NotFound.
@@ -273,7 +273,7 @@ class Store:
             return publication_day(database, name)
 
     def closing_day(self, name: str) -> str:
-        """The date on which a survey was closed, such as 2026-11-21; empty while it is open."""
+        """Returns the date of a survey's closing, such as 2026-11-21; empty while it is open."""
         with self._reading() as database:
             return closing_day(database, name)
 
@@ -312,7 +312,7 @@ class Store:
         self.needs_rewrite.set()
 
     def revealing_order(self) -> list[str]:
-        """The closed surveys whose disk order may still reveal arrival order. Reads all reports."""
+        """Finds closed surveys whose disk order may reveal arrival order. Reads all reports."""
         with self._connection() as database, _one_state(database):
             unfinished = marked(database)
             return [
@@ -335,7 +335,8 @@ class Store:
             erase_order(database)
 
     def register(self, after: int = 0) -> tuple[list[str], str]:
-        """The register's entries from number ``after + 1`` on, as canonical JSON, and its head."""
+        """Returns the register's entries after number ``after``, as canonical JSON, and its
+        head."""
         with self._reading() as database, _one_state(database):
             return entries(database, after), last(database).head
 
@@ -382,7 +383,7 @@ class Store:
         self._get_writer().begin(work)
 
     def reports(self, name: str, strata: Collection[int] | None = None) -> int:
-        """The exact number of a survey's reports, or of those of some strata. Raises NotFound.
+        """Returns the exact number of a survey's reports, of some strata or all. Raises NotFound.
 
         Never to be shown where results are hidden.
         """
@@ -414,7 +415,7 @@ class Store:
             return tallies_of(survey, current(database, name, strata))
 
     def shown_reports(self, name: str, strata: Collection[int] | None = None) -> int:
-        """The number of reports behind ``shown_tally`` of the same strata. Raises NotFound."""
+        """Returns how many reports are behind ``shown_tally`` of these strata. Raises NotFound."""
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
             if strata is None:
@@ -454,7 +455,7 @@ class Store:
             return merged(self._counted(database, name))
 
     def tallies_and_recounts(self, name: str) -> list[tuple[dict[str, Tally], dict[str, Tally]]]:
-        """The tallies of each stratum and their recounts, in one transaction. Raises NotFound."""
+        """Returns each stratum's tallies and recounts, in one transaction. Raises NotFound."""
         survey = self.survey(name)
         with self._connection() as database, _one_state(database):
             counted = self._counted(database, name)
@@ -599,7 +600,7 @@ class Store:
             raise Closed("the survey is closed and takes no more reports")
 
     def issued(self, name: str, strata: Collection[int] | None = None) -> int:
-        """The number of invitations that are issued and not revoked; 0 for a survey open to all.
+        """Returns how many invitations are issued and not revoked; 0 for a survey open to all.
 
         Counts those for some strata, by default for all.
         """
@@ -631,7 +632,7 @@ class Store:
         return key.sign(blinded)
 
     def invitation_key(self, name: str) -> PublicKey:
-        """The public key that verifies invitations. Raises NotFound for a survey open to all."""
+        """Returns the public key of invitations. Raises NotFound for a survey open to all."""
         return self._key(name).public
 
     def _key(self, name: str) -> PrivateKey:

@@ -109,7 +109,8 @@ class Metrics:
         return self._seldom.look("page", lambda: self._page(register_room()), now)
 
     def reports_of(self, survey: str, count: Callable[[], int], now: float | None = None) -> int:
-        """A survey's number of reports for its author: whole tens, at most five minutes old."""
+        """Returns a survey's number of reports for its author: whole tens, up to five minutes
+        old."""
         return int(self._seldom.look(f"of-{survey}", lambda: b"%d" % tens(count()), now))
 
     def _page(self, room: float) -> bytes:

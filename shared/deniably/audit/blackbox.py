@@ -77,7 +77,7 @@ def lower_bound(seen: int, against: int, trials: int, delta: float, alpha: float
 def smallest_visible(
     trials: int, epsilon: float, alpha: float = ALPHA, delta: float = 0.0
 ) -> float:
-    """The smallest probability of a catastrophe that ``trials`` reports show to be above epsilon.
+    """Returns the smallest probability of a catastrophe that ``trials`` reports show.
 
     A catastrophe is a report that one answer alone can make. It is expected as often as its
     probability says, and shows where that count, against none, certifies more than ``epsilon``:

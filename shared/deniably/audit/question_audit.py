@@ -64,7 +64,7 @@ def audit(
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> list[Verdict]:
-    """The verdict on every question, by the code that devices run; see ``audit_question``."""
+    """Returns the verdict on every question by devices' own code; see ``audit_question``."""
     return list(verdicts(survey, trials, alpha, coins))
 
 
@@ -136,7 +136,8 @@ def _epsilon(claim: Claim) -> float:
 
 
 def maximal_event(mechanism: Randomiser[Law], first: Any, second: Any) -> Event | None:
-    """The reports with the largest ratio of probabilities; None where they must be learnt."""
+    """Returns the reports with the largest ratio of probabilities; None where they must be
+    learnt."""
     event = _maximal(mechanism, first, second)
 
     def among_reports(report: Hashable) -> bool:

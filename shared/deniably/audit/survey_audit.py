@@ -100,7 +100,7 @@ class Audited(Table):
 
 
 def recognition_fault(survey: Survey) -> str | None:
-    """What is wrong with the number of recognisable people that a wave states; None if nothing.
+    """Says what is wrong with a wave's stated number of recognisable people; None if nothing.
 
     Devices show that number and do not check it: it takes a simulation. So one within a quarter of
     this simulation's is no fault.

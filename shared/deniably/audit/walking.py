@@ -82,7 +82,7 @@ def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -
 def fault_of(
     mechanism: Randomiser[Law], answer: Any, explored: Exploration[Hashable], law: Law | None = None
 ) -> str | None:
-    """The first fault in the explored paths of one answer, in words; None where there is none.
+    """Returns the first fault in one answer's explored paths, in words; None without one.
 
     ``law`` is the mechanism's law, if the caller has it.
     """
@@ -104,6 +104,6 @@ def fault_of(
 
 
 def answers(law: Law) -> Iterator[Any]:
-    """The most different answers first, then the others: all, or an even selection of many."""
+    """Yields the most different answers first, then all others, or an even selection of many."""
     first = law.extremes
     return chain(first, (answer for answer in law.domain.some(PATHS) if answer not in first))

@@ -106,7 +106,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
 
 
 def refusals(survey: Survey) -> list[str]:
-    """The reasons why devices would refuse the survey: its epsilon, its delta, or neither."""
+    """Returns why devices would refuse the survey: its epsilon, its delta, or neither."""
     refused: list[str] = []
     limit, of_author = Fraction(EPSILON_LIMIT), Limits().author
     at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance

@@ -30,7 +30,7 @@ _MOST_CELLS = 2_000_000  # of the channel; it is larger only where noise dwarfs 
 
 
 def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
-    """The standard error of the share of numbers in the lower half of the buckets, from n reports.
+    """Returns the standard error, from n reports, of the share in the lower half of the buckets.
 
     It is that of the best unbiased estimate for evenly spread answers (see ``inversion.scores``).
     It is infinite where no such estimate exists, or where the noise is too large to compute it.

@@ -91,7 +91,7 @@ def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> Le
 
 
 def sentences(survey: Survey, author: str, fetch: Fetch, today: str) -> list[str]:
-    """What to tell an author about the other surveys on a server; empty where there are none.
+    """Returns what to tell an author about other surveys on a server; empty where there are none.
 
     Raises what ``published_by`` raises.
     """

@@ -131,7 +131,7 @@ def _allowed(history: Privacy) -> bool:
 def with_memo(
     once: Mechanism, privacy: Privacy, times: Fraction
 ) -> tuple[Memoised[Any], dict[str, str]]:
-    """The memoised mechanism whose waves together keep ``times`` the epsilon of one, and its claim.
+    """Returns the memoised mechanism whose waves keep ``times`` one wave's epsilon, and its claim.
 
     A single report has the law of ``once``, or of the nearest mechanism that memoisation supports.
     Raises ValueError with the mend where there is none.

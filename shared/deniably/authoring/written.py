@@ -465,7 +465,7 @@ def named(choices: Iterable[str | WrittenChoice]) -> list[Choice]:
 
 
 def positions(written: WrittenNumber | WrittenNumberPart) -> int:
-    """The count of numbers in the range. Raises ValueError with the mend for a bad range."""
+    """Returns the count of numbers in the range. Raises ValueError with the mend for a bad one."""
     return msgspec.convert(published_range(written), Range).positions
 
 

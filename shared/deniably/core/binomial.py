@@ -50,7 +50,7 @@ def wilson(successes: npt.ArrayLike, n: float, alpha: float) -> tuple[Floats, Fl
 def clopper_pearson(
     successes: npt.ArrayLike, n: npt.ArrayLike, alpha: float
 ) -> tuple[Floats, Floats]:
-    """The exact interval of Clopper and Pearson 1934 (Biometrika 26:404), never below 1 - alpha.
+    """Computes Clopper and Pearson's exact interval (1934, Biometrika 26:404) of level 1 - alpha.
 
     Its ends are quantiles of beta distributions: the shares at which the tail beyond the count has
     the probability alpha / 2.
@@ -66,7 +66,7 @@ def clopper_pearson(
 
 
 def sum_law(first: tuple[int, float], second: tuple[int, float]) -> Floats:
-    """P(X + Y = 0, 1, ...), shape (n1 + n2 + 1,), of independent binomials (n1, p1) and (n2, p2).
+    """Returns P(X + Y = 0, 1, ...), shape (n1 + n2 + 1,), of binomials (n1, p1) and (n2, p2).
 
     Inverts the characteristic function (Hong 2013, Comput. Stat. Data Anal. 59:41, eq. 7);
     absolute error about 1e-15.

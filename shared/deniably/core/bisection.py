@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def smallest(accepts: Callable[[float], bool], high: float, precision: float = 1e-12) -> float:
-    """The smallest number that ``accepts`` returns true for, up to the relative ``precision``.
+    """Returns the smallest number that ``accepts`` is true for, up to the relative ``precision``.
 
     ``accepts`` must be false below some positive number and true from there on. ``high > 0`` is a
     first guess of any size. The returned number was itself accepted, so a rounding error is on

@@ -87,7 +87,8 @@ def read_file(path: str | Path, limit: int = DOCUMENT) -> bytes:
 
 
 def read_json(path: str | Path, limit: int = SMALL) -> object:
-    """The value in a JSON document. Raises as ``read_file``, and ValueError where it is none."""
+    """Returns the value in a JSON file. Raises as ``read_file``, and ValueError where it is
+    none."""
     try:
         value: object = json.loads(read_file(path, limit))
     except RecursionError:

@@ -6,7 +6,7 @@ import math
 
 
 def chi_squared_tail(x: float, degrees: int) -> float:
-    """P(chi-squared > x): a finite sum, from erfc for odd degrees and from exp for even ones.
+    """Returns P(chi-squared > x): a finite sum, from erfc for odd degrees, exp for even ones.
 
     Source: Abramowitz and Stegun 1964, 26.4.4 and 26.4.5.
 

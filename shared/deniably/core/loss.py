@@ -88,7 +88,8 @@ def _ln(odds: Fraction) -> Decimal:
 
 
 def largest(losses: Sequence[Loss], count: int) -> Loss:
-    """The largest total of any ``count`` of the losses, for surveys that ask some questions only.
+    """Returns the largest total of any ``count`` of the losses, where only some questions are
+    asked.
 
     Epsilon and delta are maximised separately: questions with large odds may have no delta, and
     those with a delta small odds.

@@ -51,7 +51,7 @@ class Table:
     def to_frame(self, engine: str) -> Any: ...
 
     def to_frame(self, engine: str = "pandas") -> Any:
-        """The rows as a frame of pandas, or of another ``engine`` such as "polars" by narwhals.
+        """Returns the rows as a frame of pandas, or of an ``engine`` such as "polars" by narwhals.
 
         Raises ImportError where the engine is not installed, and ValueError for an unknown one.
         """

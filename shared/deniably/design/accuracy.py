@@ -28,7 +28,7 @@ def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
 
 
 def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
-    """The factor by which one wave needs more people for the accuracy of a survey without waves.
+    """Returns how many times the people one wave needs for the accuracy of a survey without waves.
 
     ``alone`` is the mechanism that would ask the published ``question`` without waves.
     """

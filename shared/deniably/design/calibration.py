@@ -131,7 +131,7 @@ def set_responses(k: int, maximum: int, privacy: Privacy) -> list[SetResponse]:
 
 
 def best_set_response(k: int, maximum: int, privacy: Privacy) -> SetResponse:
-    """The set response of the best size. Raises ValueError where there are too many options."""
+    """Returns the set response of the best size. Raises ValueError for too many options."""
     responses = set_responses(k, maximum, privacy)
     if not responses:
         raise ValueError(
@@ -141,7 +141,7 @@ def best_set_response(k: int, maximum: int, privacy: Privacy) -> SetResponse:
 
 
 def best_sampled_ticks(k: int, maximum: int, privacy: Privacy) -> SampledTicks:
-    """The best number of sampled options; ``maximum`` is not used, any of them may be ticked."""
+    """Returns the best number of sampled options; ``maximum`` is not used, any may be ticked."""
     del maximum
     return most_accurate(sampled_ticks(k, privacy))
 
@@ -293,7 +293,8 @@ def laplace_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
 
 
 def sampled_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
-    """The best number of sampled parts: every one is tried, until several in a row are worse."""
+    """Returns the best number of sampled parts: tries every one, until several in a row are
+    worse."""
     rated: list[tuple[float, Vector]] = []
     for s in range(1, len(sizes) + 1):
         own, other = privacy.weights(parts=s)

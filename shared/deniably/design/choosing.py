@@ -188,7 +188,7 @@ class Names(Generic[P, M_co]):
         return iter(self.rows)
 
     def of(self, mechanism: Mechanism) -> str | None:
-        """The name under which an author asks for this mechanism; None where there is none."""
+        """Returns the name under which an author asks for this mechanism; None without one."""
         for name, row in self.rows.items():
             if isinstance(mechanism, row.made) and row.is_it(mechanism):
                 return name

@@ -64,7 +64,7 @@ def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
 
 
 def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
-    """The smallest epsilon that k answers of ``epsilon`` each keep together with ``delta``."""
+    """Returns the smallest epsilon that k answers of ``epsilon`` each keep with ``delta``."""
     _check_answers(k, epsilon)
     everything = basic_composition([epsilon] * k)
     if not _check_delta(delta):
@@ -74,7 +74,7 @@ def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
 
 
 def kairouz_list(k: int, epsilon: float) -> list[tuple[float, float]]:
-    """The pairs ((k - 2i) epsilon, delta_i), i = 0 .. floor(k/2), that k answers keep at once.
+    """Returns the pairs ((k - 2i) epsilon, delta_i), i = 0 .. floor(k/2), that k answers keep.
 
     delta_i = sum_{l<i} C(k,l) (e^{(k-l) epsilon} - e^{(k-2i+l) epsilon}) / (1 + e^epsilon)^k.
     Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.3.
@@ -86,7 +86,7 @@ def kairouz_list(k: int, epsilon: float) -> list[tuple[float, float]]:
 
 
 def kairouz_closed_form(k: int, epsilon: float, delta: float) -> float:
-    """An epsilon for k answers of ``epsilon`` each in closed form; never below the exact one.
+    """Returns an epsilon for k answers of ``epsilon`` in closed form; never below the exact one.
 
     Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.4.
     """
@@ -241,7 +241,7 @@ def binomial_window(n: int, share: float, deviations: int = 40) -> tuple[int, Fl
 
 
 def rho_of_pure(epsilon: float) -> float:
-    """The rho of a randomiser that keeps ``epsilon``: epsilon tanh(epsilon/2), which is tight.
+    """Returns the rho of a randomiser of ``epsilon``: epsilon tanh(epsilon/2), which is tight.
 
     It is the mean loss of binary randomised response (Steinke 2024, "Tight RDP and zCDP bounds
     from pure DP").

@@ -149,7 +149,7 @@ _WORTH = 1.15
 
 
 def grid_support(question: Point, n: int, answered: float = 1.0) -> str:
-    """A sentence that says which grid ``n`` respondents support, and what the map's own costs.
+    """Says in a sentence which grid ``n`` respondents support, and what the map's own costs.
 
     The fraction ``answered`` of them is asked.
     """
@@ -182,7 +182,7 @@ def even_grid(usual: int, positions: Sequence[int]) -> int:
 
 
 def uneven_note(question: Point) -> str:
-    """A sentence where areas hold clearly unequal numbers, and what makes them alike; else empty.
+    """Says where areas hold clearly unequal numbers, and what makes them alike; else empty.
 
     Of areas with ten numbers and eleven nobody sees a difference.
     """

@@ -67,7 +67,8 @@ def best_window(k: int, own: int, other: int) -> MeanDesign:
 
 
 def best_channel(k: int, own: int, other: int) -> MeanDesign:
-    """The channel that a linear programme finds among all those with odds below ``own / other``.
+    """Returns the channel that a linear programme finds best among those below odds ``own /
+    other``.
 
     The variables are the probabilities of outputs with given values at evenly spaced rows; the
     best channels are staircases (Kairouz, Oh and Viswanath 2014): each output has one of two

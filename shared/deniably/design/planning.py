@@ -100,7 +100,7 @@ def mean_goal(positions: int, reports: float = 1.0) -> Goal:
 
 
 def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float = 0.95) -> Plan:
-    """The fewest respondents for a margin. Raises ValueError unless margin is within (0, 1).
+    """Returns the fewest respondents for a margin. Raises ValueError unless it is within (0, 1).
 
     >>> respondents_for(share_goal(2), epsilon=1, margin=0.05).n
     1799
@@ -123,7 +123,7 @@ def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> 
 
 
 def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan:
-    """The smallest epsilon, in hundredths, at which n respondents give the ``wanted`` margin.
+    """Returns the smallest epsilon, in hundredths, at which n people give the ``wanted`` margin.
 
     Raises ValueError where no epsilon up to 10 is enough: ask more people or accept a wider margin.
     """
@@ -153,7 +153,7 @@ def direct_respondents(spread: float, margin: float, z: float) -> int:
 
 
 def curator_respondents(spread: float, epsilon: float, margin: float, z: float) -> int:
-    """The number of true answers that a trusted curator needs, with Laplace noise on their sum.
+    """Returns how many true answers a trusted curator needs, with Laplace noise on their sum.
 
     One person moves the sum by at most 1 (in units of the range), so the noise on the mean of n
     has the variance 2 / (n epsilon)^2 (Dwork, McSherry, Nissim and Smith 2006, TCC).

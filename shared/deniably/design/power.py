@@ -95,7 +95,7 @@ def mean_test(variance: float, difference: float, of: TestOf, first: float = 0.5
 
 
 def slope_test(p: float, q: float, share: float, slope: float) -> NormalTest:
-    """A test of a logistic slope: ``slope`` for one standard deviation of a normal covariate.
+    """Returns a test of a logistic ``slope`` for one standard deviation of a normal covariate.
 
     ``share`` is that of yes at the covariate's mean. The variances are those of the expected
     information, at no slope and at this one. Raises ValueError unless the share is within 0 and 1.

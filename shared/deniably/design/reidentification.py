@@ -73,7 +73,7 @@ class Recognition:
         return self.share >= max(_GRAVE, 3 / self.people)
 
     def agrees(self, stated: int | None) -> bool:
-        """Whether ``stated`` of 1,000 people is within a quarter of this simulation (SPEC 4.4)."""
+        """Returns whether ``stated`` of 1,000 is within a quarter of this simulation (SPEC 4.4)."""
         if stated is None:
             return not replace(self, share=self.share * _NEAR).stated
         return abs(stated / _OF - self.share) <= self.share * (1 - _NEAR)
@@ -98,7 +98,8 @@ def recognised(
     known: bool = False,
     spreads: Sequence[float] = SPREADS,
 ) -> float:
-    """The share of ``people`` whose report of the last of ``waves`` is attributed to them rightly.
+    """Simulates which share of ``people`` is rightly linked to their report of the last of
+    ``waves``.
 
     ``mechanisms`` holds the mechanism of each question. The attacker knows all earlier reports of
     everybody, and with ``known`` the true answers of everybody too. Then ``waves`` may be 1. The

@@ -34,7 +34,8 @@ def matrix(mechanism: HasLaw[Law]) -> Floats:
 
 
 def sent(mechanism: HasLaw[Law], numbers: npt.ArrayLike) -> Floats:
-    """Q[x, y] for the reports y in ``numbers``, shape (k, numbers); noise may be endless."""
+    """Returns Q[x, y] for the reports y in ``numbers``, shape (k, numbers), also of endless
+    noise."""
     law, y = mechanism.law, np.asarray(numbers)
     if isinstance(law, Noise):
         return masses(law, y - np.arange(law.k)[:, None])
@@ -47,7 +48,7 @@ def masses(mechanism: HasLaw[Noise], noise: npt.ArrayLike) -> Floats:
 
 
 def rows(mechanism: HasLaw[Finite]) -> Floats:
-    """The rows between which positions are rounded: P(report y | row), shape (rows, outputs)."""
+    """Returns P(report y | row), shape (rows, outputs), for the rows that positions round to."""
     return _rows(mechanism.law)
 
 

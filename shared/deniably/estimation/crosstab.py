@@ -139,7 +139,7 @@ def _paired(first: Kinds, second: Kinds) -> npt.NDArray[np.int64]:
 def pair_kinds(
     total: float, first: npt.ArrayLike, second: npt.ArrayLike, both: npt.ArrayLike
 ) -> Floats:
-    """The four kinds of every pair of choices, from sums as in ``PairTally``, of one unit."""
+    """Returns the four kinds of every pair of choices, from sums as in ``PairTally``."""
     a, b = np.asarray(first, np.float64)[:, None], np.asarray(second, np.float64)
     ab = np.asarray(both, np.float64)
     kinds = np.stack([ab, a - ab, b - ab, total - a - b + ab], axis=-1)
@@ -247,7 +247,7 @@ def likeliest(
     odds: tuple[float, float],
     weights: Floats | None = None,
 ) -> Floats | None:
-    """The joint shares of two single choices that make whole reports likeliest, shape (k1, k2).
+    """Fits the joint shares of two single choices to whole reports, shape (k1, k2).
 
     For display. Reports are 0/1 supports, shapes (n, k1) and (n, k2). ``weights`` (n,) say how much
     each counts, 1 by default. ``odds`` say for each

@@ -49,7 +49,7 @@ def tested(
     ends: tuple[float, float],
     p_value_at: Callable[[float], float],
 ) -> Difference:
-    """A difference between ``ends`` from its test: ``p_value_at(d)`` is the p-value of d."""
+    """Returns a difference between ``ends``, where ``p_value_at(d)`` is the p-value of d."""
     return Difference(
         estimate, p_value_at(0.0), error, partial(_interval, estimate, ends, p_value_at)
     )
@@ -348,7 +348,7 @@ def _half_step(groups: Sequence[SupportCount], weights: Sequence[float]) -> floa
 
 
 def moments(group: ScoredTally) -> Moments:
-    """The moments of a mean that a test needs. Raises ValueError where there is no report."""
+    """Returns the moments of a mean that a test needs. Raises ValueError without a report."""
     channel = np.asarray(group.channel, np.float64)
     tallied, score = np.asarray(group.counts, np.float64), np.asarray(group.v, np.float64)
     seen = (tallied > 0) | (channel > 0).any(axis=0)
@@ -419,7 +419,7 @@ def _freedom(variances: Sequence[float], groups: Sequence[Moments]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values of many tests, in their order: reject those below alpha.
+    """Returns the adjusted p-values of many tests, in their order: reject those below alpha.
 
     The chance of any false alarm is then at most alpha, however the tests depend on each other.
     Source: Holm 1979 (Scand. J. Stat. 6:65).

@@ -111,7 +111,7 @@ def _isotonic(values: Floats) -> Floats:
 def quantiles_from(
     fitted: npt.ArrayLike, at_most: list[Mean], shares: npt.ArrayLike
 ) -> list[QuantileEstimate]:
-    """The quantiles of the population at ``shares`` strictly between 0 and 1, with intervals.
+    """Estimates the population's quantiles at ``shares`` strictly between 0 and 1, with intervals.
 
     ``fitted`` (shape (d,)) is a consistent distribution, ``at_most`` has the margins of F(0) ..
     F(d - 2). Bucket t is the quantile if F(t-1) < share <= F(t). It is kept unless the upper margin
@@ -133,7 +133,8 @@ def quantiles_from(
 def placed(
     fitted: npt.ArrayLike, shares: Sequence[float], intervals: Sequence[tuple[int, int]]
 ) -> list[QuantileEstimate]:
-    """The quantiles of a consistent distribution, shape (d,), moved into their intervals."""
+    """Returns the quantiles of a consistent distribution, shape (d,), moved into their
+    intervals."""
     reached = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
     return [
         QuantileEstimate(share, min(max(int((reached < share).sum()), first), last), first, last)

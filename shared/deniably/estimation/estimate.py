@@ -256,7 +256,7 @@ def project(raw: npt.ArrayLike) -> Floats:
 
 
 def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
-    """The exact variance of a raw estimate from n reports where the true share is ``share``.
+    """Returns the exact variance of a raw estimate from n reports at the true ``share``.
 
     It has the shape of ``share``. Source: Warner 1965 (JASA 60:63); Wang, Blocki, Li and Jha
     2017 (USENIX Security), theorem 2.
@@ -284,7 +284,7 @@ def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -
 
 
 def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The smallest box around {low <= f <= high, sum f = 1}; (low, high) itself if that is empty.
+    """Returns the smallest box around {low <= f <= high, sum f = 1}; (low, high) if that is empty.
 
     All have the shape (k,).
     """

@@ -114,7 +114,7 @@ class Share:
         return of_target(law, target)
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """n times the variance of the estimate at a true ``share``, or at the worst share if None.
+        """Returns n times the variance of the estimate at a true ``share``, None for the worst.
 
         inf where the reports do not determine the figure.
         """
@@ -304,7 +304,8 @@ class SingleMean:
         return self.figure.variance(mechanism)
 
     def spread(self, share: float | None = None) -> float:
-        """n times the variance if people were asked directly: half of them at either end."""
+        """Returns n times the variance of a direct question with half of the people at either
+        end."""
         return 0.25
 
 
@@ -350,11 +351,11 @@ class Buckets:
         return [*(at_most or missing[: len(self.shares)]), *quantiles, *missing][: len(missing)]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """n times the largest variance of a share; inf where reports do not determine the shape."""
+        """Returns n times the largest variance of a share; inf where reports hide the shape."""
         return max(share_figure.variance(mechanism, share) for share_figure in self.shares)
 
     def spread(self, share: float | None = None) -> float:
-        """n times the variance if people were asked directly: at ``share``, or the largest."""
+        """Returns n times the variance of a direct question at ``share``, or the largest."""
         return 0.25 if share is None else share * (1 - share)
 
 

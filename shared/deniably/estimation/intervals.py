@@ -124,7 +124,7 @@ def respondents_interval(
 
 
 def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float) -> Interval:
-    """The exact interval for the share of the population whose answer is in a group of choices.
+    """Returns the exact interval for the population's share with an answer in a group of choices.
 
     ``total`` sums how many of the group's choices each of ``n`` reports names. ``own[j]`` is the
     probability that a report names j of them if the answer is in the group, ``other[j]`` if not;

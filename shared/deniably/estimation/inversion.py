@@ -90,7 +90,8 @@ class Uncertain:
         return replace(interval, standard_error=self.error)
 
     def deviate(self, value: float) -> float:
-        """How many standard deviations the estimate lies above ``value``, less the half step.
+        """Returns by how many standard deviations, less the half step, the estimate exceeds
+        ``value``.
 
         The margin holds a value where that is at most the normal quantile.
         """
@@ -181,7 +182,7 @@ def _as_mean(n: int, estimate: float, pair: Callable[[], _Pair], confidence: flo
 def uncertain(
     counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike
 ) -> tuple[Uncertain, Uncertain]:
-    """The uncertain means, for population and sample, from which ``linear`` makes its margins.
+    """Returns the uncertain means of population and sample that ``linear`` makes margins from.
 
     ``counts`` and ``v`` have shape (m,), and ``channel`` (k, m). Raises ValueError where they do
     not, or where there is no report.

@@ -110,7 +110,7 @@ def mean_of_part(
 
 
 def by_position(question: Number | Scale) -> bool:
-    """Returns whether the mean is one of positions that count as numbers on a line.
+    """Returns whether the mean is estimated from positions, which are numbers on a line.
 
     So are those of an even grid, and buckets under noise without an end: their middles are on a
     line or near it (``position_line``). Scores that undo Gaussian noise exactly would grow without
@@ -367,7 +367,7 @@ class Ratio:
 
 
 def is_ratio(question: Question) -> TypeGuard[Scale]:
-    """Whether the mean is among people with a score, since not every choice is on the scale."""
+    """Returns whether the mean is among people with a score: not every choice is on the scale."""
     return (
         isinstance(question, Scale)
         and single_law(question) is not None

@@ -46,7 +46,8 @@ class Score:
         return max(self.high - float(self.target.min()), float(self.target.max()) - self.low)
 
     def at(self, share: float) -> float:
-        """n times the variance of the estimate from n people, at a true ``share`` of target 1.
+        """Returns n times the variance of an estimate from n people, at a true ``share`` of target
+        1.
 
         The others have target 0. In either group the answer whose scores vary most counts.
         """
@@ -70,7 +71,7 @@ class Score:
 
 
 def of_choice(mechanism: HasLaw[Supporting]) -> Score:
-    """The score of the share of any choice; the two answers are this choice and any other."""
+    """Returns the score of any choice's share; the two answers are this choice and any other."""
     law = mechanism.law
     p, q = float(law.p), float(law.q)
     low, high = -q / (p - q), (1 - q) / (p - q)
@@ -103,7 +104,7 @@ def of_number(mechanism: HasLaw[Law], part: int) -> Score:
 
 
 def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
-    """The variance of the sum of the named choices' values over p - q, by the true choice, (k,).
+    """Returns the variance of the named choices' summed values over p - q, by true choice, (k,).
 
     Raises ValueError if the law does not say how often two choices are named together.
     """
@@ -126,7 +127,7 @@ def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
 
 
 def worst_spread(place: Floats, square: Floats) -> float:
-    """The largest variance of the scores of people at several places, whatever their shares.
+    """Returns the largest variance of scores of people at several places, whatever their shares.
 
     ``square`` has the mean square of the unbiased score at each place. At a mean mu the largest
     mean square lies on a line between two places; mu^2 is taken off.

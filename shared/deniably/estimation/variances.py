@@ -26,7 +26,7 @@ def marginal_variance(mechanism: Pure, groups: int, share: float) -> float:
 
 
 def mean_variance(mechanism: HasLaw[Law]) -> float:
-    """n times the worst variance of an estimated mean on [-1, 1]; averaged over several numbers."""
+    """Returns n times the worst variance of a mean on [-1, 1], averaged over several numbers."""
     law = mechanism.law
     if isinstance(law, Several):
         # Parts with equal ranges mostly share their law, whose variance is found once.

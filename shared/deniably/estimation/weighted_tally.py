@@ -103,7 +103,7 @@ class WeightedTally:
         return covariance
 
     def effective(self, score: Floats) -> Floats:
-        """How many people without weights would know the mean of a score as well, shape (...).
+        """Returns how many unweighted people would know the mean of a score as well, shape (...).
 
         Never more than Kish's: where one weight is most of all, the mean is near its score, and a
         variance from the reports would say that it is known.
@@ -163,7 +163,7 @@ class Weighing:
         return Weighing(self.weights[some], strata)
 
     def tally(self, kinds: npt.ArrayLike, count: int) -> WeightedTally:
-        """The weighted tally of reports whose ``kinds`` (n,) are numbers below ``count``."""
+        """Returns the weighted tally of reports with ``kinds`` (n,), numbers below ``count``."""
         where = np.asarray(kinds, dtype=np.int64)
 
         def summed(weights: Floats, some: Ints) -> Floats:
@@ -172,12 +172,13 @@ class Weighing:
         return self._strata(summed)
 
     def scored(self, scores: Floats) -> tuple[WeightedTally, Floats]:
-        """The weighted tally of reports by their ``scores`` (n,), and the score of each kind."""
+        """Returns the weighted tally of reports by ``scores`` (n,), and the score of each kind."""
         values, kinds = np.unique(scores, return_inverse=True)
         return self.tally(kinds, len(values)), values
 
     def tally_of_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> WeightedTally:
-        """The weighted tallies of the pairs of choices that two reports support, (h, k1, k2, 4).
+        """Returns weighted tallies of the pairs of choices that two reports support, (h, k1, k2,
+        4).
 
         Supports are 0/1, shapes (n, k1) and (n, k2). The kinds are: both are supported, the first
         alone, the second alone, none.

@@ -71,7 +71,7 @@ class Channel(Parameters, frozen=True, tag="channel"):
         return Finite(One(self.k), len(rows), len(rows[0]), rows.__getitem__, self)
 
     def randomise(self, answer: int, coins: Coins) -> Cells:
-        """The report for ``answer``, a position below k. Raises BadAnswer before any draw."""
+        """Draws the report for ``answer``, a position below k. Raises BadAnswer before any draw."""
         check_position(answer, self.k)
         row = knot(answer, self.k, len(self.weights), coins)
         return (coins.choose(self.weights[row]),)

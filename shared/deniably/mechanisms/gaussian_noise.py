@@ -32,7 +32,7 @@ _LARGEST_EXPONENT = 64  # of exp_bounds
 
 
 def analytic_delta(sensitivity: float, sigma: float, epsilon: float) -> float:
-    """The exact delta of noise N(0, sigma^2) at ``epsilon >= 0``, rounded up by about 1e-13.
+    """Returns the exact delta of N(0, sigma^2) at ``epsilon >= 0``, rounded up by about 1e-13.
 
     Source: Balle and Wang 2018 (ICML), theorem 8. With m = Delta/sigma, a = epsilon/m - m/2 and
     b = a + m it is Q(a) - e^epsilon Q(b), where Q is the normal tail. Both terms share the factor
@@ -121,7 +121,7 @@ def discrete_gaussian_delta_upper(sigma2: Fraction, shift: int, epsilon: Fractio
 def discrete_gaussian_vector_delta_upper(
     sigma2: Fraction, shift: int, d: int, epsilon: Fraction
 ) -> Fraction:
-    """An upper bound of delta for d whole numbers, each with its own discrete Gaussian noise.
+    """Bounds delta from above for d whole numbers, each with its own discrete Gaussian noise.
 
     Every number may change by up to ``shift``. The privacy loss depends on the sum of the noises
     alone. The law of that sum is within a factor e**(+-tau) of a discrete Gaussian of variance
@@ -144,7 +144,7 @@ def discrete_gaussian_vector_delta_upper(
 
 @lru_cache(maxsize=256)
 def discrete_sigma2(shift: int, d: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The smallest sigma^2 for which the certified bound of d coordinates is at most ``delta``.
+    """Returns the smallest sigma^2 whose certified bound for d coordinates is within ``delta``.
 
     Only numbers with ten significant bits are tried: multiples of 1/4 up to 256, of 1/2 up to 512,
     then whole numbers. From 128 on neighbours are at most 0.2 % apart. Raises ValueError unless

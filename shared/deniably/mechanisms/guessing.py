@@ -219,7 +219,7 @@ def worst_sample(
 
 
 def bounded_odds(loss: Loss) -> Fraction:
-    """The largest likelihood ratio of a report; as good as certainty where a promise can fail."""
+    """Returns a report's largest likelihood ratio, or certainty's where a promise can fail."""
     return Fraction(_CERTAIN) if loss.delta else min(loss.odds_bound, Fraction(_CERTAIN))
 
 

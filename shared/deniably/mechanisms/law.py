@@ -117,7 +117,7 @@ class Each:
         return (0,) * len(self.sizes), tuple(k - 1 for k in self.sizes)
 
     def some(self, max_count: int) -> Iterator[tuple[int, ...]]:
-        """All answers, or some that are spread out where there are more than ``max_count``."""
+        """Returns all answers, or some that are spread out where there are over ``max_count``."""
         if self.count <= max_count:
             return product(*map(range, self.sizes))
         return zip(*(One(k).some(_SPREAD) for k in self.sizes), strict=False)
@@ -443,7 +443,7 @@ class Finite(_OfPosition):
         return self.probability(answer, (cell,))
 
     def cells(self, answer: int) -> Iterable[int]:
-        """The cells to be counted: all of them, or those near the answer where there is noise."""
+        """Returns the cells to be counted: all, or those near the answer where there is noise."""
         if self.exact:
             return range(self.outputs)
         return range(max(answer - _NEAR, 0), min(answer + _NEAR + 1, self.outputs))

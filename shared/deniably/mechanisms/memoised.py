@@ -135,7 +135,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return self.single_report_mechanism.k
 
     def draw_memo(self, answer: Any, coins: Coins) -> Cells:
-        """The memo of an answer, for the device to keep. Raises BadAnswer before any draw."""
+        """Draws the memo of an answer, for the device. Raises BadAnswer before any draw."""
         return self.memo.randomise(answer, coins)
 
     def report_from_memo(self, memo: Sequence[int], coins: Coins) -> Cells:
@@ -150,7 +150,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return (coins.choose(self.row(first)),)
 
     def randomise(self, answer: Any, coins: Coins) -> Cells:
-        """A report from a fresh memo, which is not kept. Raises BadAnswer before any draw."""
+        """Draws a report from a memo that is not kept. Raises BadAnswer before any draw."""
         return self.report_from_memo(self.draw_memo(answer, coins), coins)
 
     def reports_over_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Cells, ...]:
@@ -213,7 +213,7 @@ def widest(odds: Fraction, history: Fraction) -> int:
 
 
 def width(single: object) -> int:
-    """How many choices or neighbours one report names; 1 for a mechanism that names none."""
+    """Returns how many choices or neighbours a report names; 1 for a mechanism that names none."""
     match single:
         case SubsetSelection(omega=omega):
             return omega
@@ -224,7 +224,7 @@ def width(single: object) -> int:
 
 
 def narrowed(single: Family, history: Fraction) -> Family:
-    """The mechanism with at most as many choices, neighbours or ticks a report as a memo allows."""
+    """Returns the mechanism with as few choices, neighbours or ticks a report as a memo allows."""
     widest_memo = widest(single.loss.odds, history) if history > single.loss.odds else 1
     match single:
         case SubsetSelection(omega=omega):

@@ -126,7 +126,7 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
         return e ** (-noise / float(ratio(self.scale, "scale")))
 
     def randomise(self, answer: int, coins: Coins) -> Cells:
-        """The report for ``answer``, a position below k. Raises BadAnswer before any draw."""
+        """Draws the report for ``answer``, a position below k. Raises BadAnswer before any draw."""
         check_position(answer, self.k)
         noisy = answer + discrete_laplace(ratio(self.scale, "scale"), coins)
         return (within_reach(noisy, self),)
@@ -175,7 +175,7 @@ class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
         return _bounded_row(self.k, float(ratio(self.scale, "scale")), self.beyond, position)
 
     def randomise(self, answer: int, coins: Coins) -> Cells:
-        """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw.
+        """Draws the report for ``answer``, a position below k. Raises BadAnswer before any draw.
 
         With ``resample`` the number of draws depends on the answer.
         """
@@ -265,7 +265,7 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
         return e ** (-(noise * noise) / (2 * float(ratio(self.sigma2, "sigma2"))))
 
     def randomise(self, answer: int | Sequence[int], coins: Coins) -> Cells:
-        """The report for d positions (one integer where d is 1): ``number * d + coordinate`` each.
+        """Draws a report of d positions (one integer where d is 1): ``number * d + coordinate``.
 
         Raises BadAnswer before any draw.
         """

@@ -54,7 +54,7 @@ class Vector(Parameters, frozen=True, tag="vector"):
         return Several(tuple(part.law for part in self.parts), self.s)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
-        """The report for one position a part: ``number * parts + part``, in order of the parts.
+        """Draws a report of one position a part: ``number * parts + part``, in the parts' order.
 
         Raises BadAnswer before any draw.
         """

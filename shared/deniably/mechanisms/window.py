@@ -74,7 +74,7 @@ class Window(Parameters, frozen=True, tag="window"):
         return [self.other] * start + [self.own] * self.w + [self.other] * rest
 
     def randomise(self, answer: int, coins: Coins) -> Cells:
-        """The report for ``answer``, a position below k. Raises BadAnswer before any draw."""
+        """Draws the report for ``answer``, a position below k. Raises BadAnswer before any draw."""
         check_position(answer, self.k)
         m, w = self.m, self.w
         start = knot(answer, self.k, m - w + 1, coins)

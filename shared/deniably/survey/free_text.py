@@ -25,5 +25,6 @@ _NAMES = {
 
 
 def is_free_text(kind: object) -> bool:
-    """Whether the name of a question type means free text, such as ``text`` or ``open-ended``."""
+    """Returns whether a question type's name means free text, such as ``text`` or
+    ``open-ended``."""
     return isinstance(kind, str) and re.sub("[ _-]", "", kind).lower() in _NAMES

@@ -90,7 +90,7 @@ class Claim(Value, frozen=True):
         return msgspec.json.encode(self).decode()
 
     def covers(self, loss: Loss | Fraction) -> bool:
-        """Whether a mechanism with this loss, or these odds, keeps the promise; decided exactly."""
+        """Returns whether a mechanism with this loss, or these odds, keeps the promise, exactly."""
         if isinstance(loss, Fraction):
             loss = Loss(loss)
         if bool(loss.delta) != isinstance(self.delta, str):
@@ -164,7 +164,7 @@ class Range(Value, frozen=True):
         return number(self.minimum) + position * number(self.step)
 
     def position(self, answer: object) -> int:
-        """The position nearest to a number (int, Decimal, float or text), clamped to the range.
+        """Returns the position nearest to a number (int, Decimal, float, text), within the range.
 
         Raises BadAnswer where it is not a number.
         """
@@ -173,7 +173,7 @@ class Range(Value, frozen=True):
         return min(max(nearest, 0), self.positions - 1)
 
     def nearest(self, answer: str) -> str | None:
-        """The number on the grid that a given one counts as; None where it is on the grid itself.
+        """Returns the number on the grid that an answer counts as; None where it is on the grid.
 
         Raises BadAnswer where it is not a number.
         """
@@ -187,7 +187,7 @@ class Range(Value, frozen=True):
         return f"{decimal.normalize():f}"
 
     def cell(self, answer: object, cells: int) -> int:
-        """The index of a number's cell, where positions are cut into ``cells`` equal groups.
+        """Returns the cell of a number, where positions are cut into ``cells`` equal groups.
 
         Raises BadAnswer where it is not a number.
         """
@@ -233,7 +233,8 @@ def unique(names: Iterable[str], noun: str) -> None:
 
 
 def decimal_fraction(text: str) -> Fraction:
-    """The value of a claim's epsilon or delta, in the one spelling of SPEC 2.2; else ValueError."""
+    """Returns a claim's epsilon or delta from its one spelling (SPEC 2.2); else raises
+    ValueError."""
     if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
         raise ValueError(f"write {text[:40]!r} as a plain decimal number, such as 1.5")
     return Fraction(text)
@@ -254,7 +255,7 @@ def number(text: str) -> Fraction:
 
 
 def odds_fraction(text: str) -> Fraction:
-    """The value of a claim's odds, an integer or a fraction in lowest terms; else ValueError."""
+    """Returns a claim's odds, an integer or a fraction in lowest terms; else raises ValueError."""
     if len(text) > 40 or not re.fullmatch(r"[1-9][0-9]*(/[1-9][0-9]*)?", text, re.ASCII):
         raise ValueError(
             f"write the odds {text[:40]!r} as an integer or a fraction, such as 3 or 13/7"

@@ -189,7 +189,7 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
-        """The indices of the chosen choices, by name or label, ascending. Raises BadAnswer."""
+        """Returns the indices of the chosen choices, ascending. Raises BadAnswer."""
         if isinstance(answer, str) or not isinstance(answer, Sequence | set | frozenset):
             raise BadAnswer("the answer is a list of the choices that apply", self.name)
         ticks = sorted({self.index(item) for item in cast(Sequence[object], answer)})
@@ -333,7 +333,7 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
         return list(self.law.domain.sizes)
 
     def encode(self, answer: object) -> MechanismInput:
-        """The positions of the numbers of all parts (part name -> number). Raises BadAnswer."""
+        """Returns the positions of all parts' numbers (part name -> number). Raises BadAnswer."""
         return tuple(_by_part(self, answer))
 
     def encode_part(self, index: int, answer: object) -> int:

@@ -27,7 +27,7 @@ def short_label(question: Question) -> str:
 
 
 def listed_label(question: Question) -> str:
-    """What a list to choose from calls a question: the author's ``short``, or else the label.
+    """Returns how a list to choose from calls a question: its ``short``, or else its label.
 
     A phone shows the beginning alone, and long labels may begin alike.
     """
@@ -62,5 +62,5 @@ def _span(low: str, high: str) -> str:
 
 
 def rounded(value: float) -> float:
-    """A figure rounded to six decimals, so that sentences and tables show the same number."""
+    """Rounds a figure to six decimals, so that sentences and tables show the same number."""
     return round(float(value), 6) + 0.0  # never -0.0

@@ -115,7 +115,7 @@ class MalformedReport(BadReport):
 
 
 def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]:
-    """The questions that this device asks, in the survey's order: all, or ``ask`` at random.
+    """Draws the questions that this device asks, in the survey's order: all, or ``ask`` of them.
 
     Draw them once, before anything is answered.
     """

@@ -211,7 +211,7 @@ class Survey(Value, frozen=True, dict=True):
         return every_stratum(self.strata or {})
 
     def stratum_number(self, stratum: Stratum) -> int:
-        """The number by which a stratum is stored, from 0. Raises ValueError for another one."""
+        """Returns the number that a stratum is stored by, from 0. Raises ValueError for others."""
         return self.every_stratum.index(dict(stratum))
 
     @property

@@ -32,12 +32,13 @@ _MOST_WEIGHTS = 200_000  # of a matrix that is added up; larger ones spread over
 
 
 def fewest_lines(survey: Survey) -> int:
-    """The lines of the shortest list that is given out; the fewer there are, the more are alone."""
+    """Returns the length of the shortest list given out; in shorter ones more reports are
+    unique."""
     return max(survey.results.minimum, _FEWEST)
 
 
 def lone_share(survey: Survey, lines: int) -> float:
-    """The expected share of ``lines`` that equal no other one, for answers that are spread evenly.
+    """Returns the expected share of ``lines`` unlike all others, for evenly spread answers.
 
     It is ``(1 - c) ** (lines - 1)``, where c is the probability that two people send the same. In a
     survey that asks some of the questions both must have drawn the same ones. Where some reports

@@ -165,7 +165,7 @@ class Engine(Protocol):
         ...
 
     def refuses(self, error: Exception, /) -> bool:
-        """Whether the cause is the disk, a lock or the network, so that a retry may succeed."""
+        """Returns whether the cause is the disk, a lock or the network: a retry may succeed."""
         ...
 
     @property

@@ -34,7 +34,7 @@ def enter_key(database: Connection, survey: str, key: PrivateKey) -> None:
 
 
 def find_key(database: Connection, survey: str) -> PrivateKey | None:
-    """The private key that signs for a survey's invitations. Raises BadKey where it is damaged."""
+    """Returns the private key that signs invitations to a survey. Raises BadKey if damaged."""
     row = database.execute("SELECT secret FROM keys WHERE survey = ?", [survey]).fetchone()
     return None if row is None else read_private_key(row[0])
 
@@ -94,7 +94,7 @@ def revoke_invitations(
 
 
 def issued(database: Connection, survey: str) -> dict[int, int]:
-    """The numbers of invitations that are issued and not revoked, by stratum, as counted before."""
+    """Returns how many invitations are issued and not revoked, by stratum, as counted before."""
     sql = "SELECT stratum, invitations FROM issued WHERE survey = ?"
     return dict(database.execute(sql, [survey]).fetchall())
 

@@ -77,7 +77,7 @@ def published_by(database: Connection, author: str) -> list[RegisterEntry]:
 
 
 def possible_waves(database: Connection, author: str, panel: str) -> list[str]:
-    """The surveys by an author whose definitions may name a panel, in the order of publication."""
+    """Returns an author's surveys whose definitions may name a panel, in order of publication."""
     rows = database.execute(
         "SELECT register.survey FROM register JOIN surveys ON surveys.name = register.survey"
         " WHERE event = 'published' AND entry LIKE ? AND definition LIKE ? ORDER BY number",

@@ -167,7 +167,7 @@ def shown_snapshot(database: Connection, survey: Survey) -> Snapshot:
 
 
 def shown_reports(database: Connection, survey: Survey) -> list[tuple[str | None, int]]:
-    """The numbers of reports behind the shown results, in the form of ``Snapshot.reports``."""
+    """Returns the numbers of reports behind the shown results, as ``Snapshot.reports``."""
     sql = "SELECT tallies FROM snapshots WHERE survey = ?"
     row = database.execute(sql, [survey.name]).fetchone()
     if row is None:

@@ -82,7 +82,7 @@ def merge_shards(database: Connection, survey: str) -> None:
 
 
 def summed(table: str, which: str = "") -> str:
-    """SQL that returns the counts of a table of ``COUNTS``, over all shards."""
+    """Returns SQL that sums the counts of a table of ``COUNTS`` over all shards."""
     keys, count = COUNTS[table]
     columns = ", ".join(keys)
     return (
@@ -113,7 +113,7 @@ def report_texts(
 def unordered_texts(
     database: Connection, survey: str, strata: Collection[int] | None = None
 ) -> Iterator[tuple[str]]:
-    """The texts of the stored reports of some strata, in any order, which must not be shown."""
+    """Returns the texts of some strata's reports, in any order, which must not be shown."""
     which, values = among(survey, strata)
     return iter(database.each(f"SELECT report FROM reports WHERE {which}", values))  # noqa: S608  # marks
 

@@ -368,7 +368,7 @@ def _few_of_each(every_input: Sequence[Input], limit: int, random: Random) -> li
 
 
 def answers_in(question: Mapping[str, Json], encoded: int | list[int]) -> list[str]:
-    """What an input of the mechanism counts as: a cell, ticks, or the position of each part."""
+    """Returns what a mechanism's input counts as: a cell, ticks, or the position of each part."""
     if isinstance(encoded, int):
         return [str(encoded)]
     if question["type"] == "vector" or (question["type"] == "number"):

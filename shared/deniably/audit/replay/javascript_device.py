@@ -32,7 +32,7 @@ class NodeFailed(Exception):
 
 
 def shipped_modules() -> Path | None:
-    """The folder of the modules that this installation serves to browsers, if it has one."""
+    """Returns the folder of the modules that this installation serves, if it has one."""
     package = find_spec("deniably_client")  # by name: it is a package of its own
     if package is None or not package.submodule_search_locations:
         return None
@@ -159,7 +159,8 @@ class JavaScriptDevice:
     def run(
         self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()
     ) -> list[list[Observed]]:
-        """What a device did in each step of each scenario. ``fed`` are the bytes of each step."""
+        """Runs each scenario; returns what a device did in each step. ``fed`` are a step's
+        bytes."""
         self.begin(scenarios, fed)
         return self.end()
 

@@ -56,7 +56,8 @@ class PythonDevice:
     def run(
         self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()
     ) -> list[list[Observed]]:
-        """What a device did in each step of each scenario. ``fed`` are the bytes of each step."""
+        """Runs each scenario; returns what a device did in each step. ``fed`` are a step's
+        bytes."""
         return [self._run(scenario, fed) for scenario in scenarios]
 
     def stream(self, bounds: Sequence[int]) -> tuple[list[int], list[bytes]]:

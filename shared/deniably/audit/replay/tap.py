@@ -43,7 +43,7 @@ class Tap:
 
 @contextmanager
 def tapped() -> Generator[Tap]:
-    """Watch what this thread is given; other threads are left alone."""
+    """Records the random bytes that this thread is given; other threads are left alone."""
     tap, thread = Tap(), threading.get_ident()
     before = [(module, name, getattr(module, name)) for module, name in _PLACES]
 

@@ -19,7 +19,7 @@ class Bibtex(Code):
 
     @classmethod
     def entry(cls, kind: LiteralString, key: str, fields: Mapping[LiteralString, Latex]) -> Self:
-        """An entry, without the fields that are empty. Raises ValueError for a key that is none."""
+        """Returns an entry without its empty fields. Raises ValueError for a key that is none."""
         if not _KEY.fullmatch(key):
             raise ValueError(f"{key!r} is no key of BibTeX")
         lines = ",\n".join(
@@ -33,7 +33,7 @@ class Ris(Code):
 
     @classmethod
     def record(cls, kind: LiteralString, fields: Iterable[tuple[LiteralString, str]]) -> Self:
-        """A record, without the fields that are empty. UR is there only with a web address."""
+        """Returns a record without its empty fields. UR is there only with a web address."""
         lines = [f"TY  - {kind}"]
         for tag, value in fields:
             text = web_address(value) if tag == "UR" else one_line(value)

@@ -43,7 +43,7 @@ class Code:
 
     @classmethod
     def number(cls, value: float) -> Self:
-        """A finite number, with as many digits as tell it apart. Raises ValueError for others."""
+        """Returns a finite number with as many digits as it needs. Raises ValueError for others."""
         if value - value != 0:
             raise ValueError(f"{value} is not finite")
         return cls._made(repr(float(value)) if isinstance(value, float) else str(int(value)))

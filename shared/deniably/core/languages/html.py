@@ -50,7 +50,7 @@ class Html(Code):
 
     @classmethod
     def from_library(cls, made: str) -> Self:
-        """What a library that writes HTML or SVG has made, for the modules that call one."""
+        """Takes over what a library that writes HTML or SVG made, for modules that call one."""
         return cls._made(made)
 
     def __html__(self) -> str:

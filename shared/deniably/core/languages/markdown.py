@@ -40,7 +40,7 @@ class Markdown(Code):
 
     @classmethod
     def as_code(cls, code: str) -> Self:
-        """A text set as code. Raises ValueError where it has a backtick or a vertical line."""
+        """Returns a text as code. Raises ValueError for a backtick or a vertical line in it."""
         if re.search(r"[`|]", code) or one_line(code) != code:
             raise ValueError(f"{code!r} cannot be set as code")
         return cls._made(f"`{code}`")

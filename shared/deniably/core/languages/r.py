@@ -24,7 +24,7 @@ class R(ScriptCode):
 
     @classmethod
     def name(cls, name: str) -> Self:
-        """A name in backticks. Raises ValueError unless it is of letters, digits and ``_ . -``."""
+        """Quotes a name in backticks. Raises ValueError unless of letters, digits and ``_ . -``."""
         if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
             raise ValueError(f"{name!r} is no name of a column")
         return cls._made(f"`{name}`")

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 def csv_table(
     columns: Sequence[str], lines: Iterable[Mapping[str, Cell]], lineterminator: str = "\r\n"
 ) -> str:
-    """A table as CSV: a row of column names, then the lines; what a line lacks stays empty."""
+    """Returns a table as CSV: column names, then the lines; what a line lacks stays empty."""
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, restval=None, lineterminator=lineterminator)
     writer.writerow({key: spreadsheet_cell(key) for key in columns})
@@ -34,7 +34,7 @@ def spreadsheet_cell(cell: Cell) -> Cell:
 
 
 def spreadsheet_text(text: str) -> str:
-    """A text on one line, with an apostrophe before what a spreadsheet would take for a formula.
+    """Returns a text on one line, with an apostrophe before what would count as a formula.
 
     In much of Europe cells end at a semicolon, even within quotation marks. So each part between
     those gets one, too. A number stays a number.
