@@ -176,7 +176,7 @@ def plan_machines(
     ``core_hours``, ``gb_months`` and ``gb_sent``; and how many times one collector's ``alone_...``
     it would take.
 
-    >>> from deniably.design.machines import CENSUS, plan_machines
+    >>> from deniably.design.capacity import CENSUS, plan_machines
     >>> plan_machines(CENSUS, [1_000_000]).rows[0]["collectors"]
     1
     """
