@@ -325,7 +325,7 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
         return joint_task("point", grid**2)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The two sides of the map, how it is cut, and what is drawn on it.
+        """Returns the published sides of the map, its grid, and what is drawn on it.
 
         Raises ValueError where the outline is none.
         """

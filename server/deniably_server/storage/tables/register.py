@@ -171,8 +171,8 @@ def register_page(database: Connection, start: int, count: int) -> RegisterPage:
     days = {survey: day for survey, _ in published if (day := closing_day(database, survey))}
     sql = "SELECT count(*) FROM register WHERE event = 'published'"
     (surveys,) = database.execute(sql).fetchone()
-    found = [json.loads(entry) for _, entry in published]
-    return RegisterPage(found, days, surveys)
+    entries = [json.loads(entry) for _, entry in published]
+    return RegisterPage(entries, days, surveys)
 
 
 def publication_day(database: Connection, name: str) -> str:
