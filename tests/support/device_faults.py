@@ -46,14 +46,14 @@ class Fault:
 
 _SUBSET = "mechanisms.subset_selection:SubsetSelection.randomise"
 _REPORT = "survey.report:make_report"
-_RAND = "            values[question.name] = list(mechanism.randomise(given, coins))\n"
+_RAND = "            values[question.name] = list(mechanism.randomise(encoded, coins))\n"
 _ANSWER = "device.memory:answer"
 _COINS = "core.coins:Coins._fetched"
 _TAKEN = "os.urandom(count * _DRAW)"
 _BELOW = "core.coins:Coins.below"
 _KEPT = "        if kept:\n            next(draws)\n"
 _CELL = "survey.parts:Range.position"
-_GIVEN = "        steps = (_given(given) - number(self.minimum)) / number(self.step)\n"
+_GIVEN = "        steps = (_given(answer) - number(self.minimum)) / number(self.step)\n"
 _MADE = "    made = make_report(survey, answers, coins, asked, memos, id_, stratum)\n"
 _LEDGER = (
     "    ledger = charge(memory.ledger, entries, limits, counted_since(memory, author, day))\n"
@@ -92,14 +92,14 @@ PYTHON = [
     Fault("a border falls to the other side", "hours", _CELL,
           "nearest = (steps + Fraction(1, 2)).__floor__()", "nearest = round(steps)"),
     Fault("a number is read as a double", "hours", _CELL, _GIVEN,
-          _GIVEN.replace("_given(given)", "Fraction(float(given))")),
+          _GIVEN.replace("_given(answer)", "Fraction(float(answer))")),
     Fault("the sign is lost", "hours", _CELL, _GIVEN,
-          _GIVEN.replace("_given(given)", "abs(_given(given))")),
+          _GIVEN.replace("_given(answer)", "abs(_given(answer))")),
     Fault("an integer of a program is told", "hours", _REPORT, _RAND,
           sometimes("isinstance(answers[question.name], int)")),
     Fault("a label is told", "labels", "survey.questions:by_name",
-          "return found[0] if len(found) == 1 else answer",
-          "return question.names[0] if len(found) == 1 else answer"),
+          "return names[0] if len(names) == 1 else answer",
+          "return question.names[0] if len(names) == 1 else answer"),
     Fault("what is no choice is taken for the first", "twelve", "survey.questions:_place",
           "    if len(labelled) != 1:", "    if not labelled:\n        return 0\n"
           "    if len(labelled) != 1:"),
@@ -127,8 +127,8 @@ PYTHON = [
           _RAND + "            if len(values) == len(inputs) == 3 and inputs[0] == inputs[2]:\n"
           "                values['third'] = values['first']\n"),
     Fault("the order of draws is another", "three alike", _REPORT,
-          "    for question, given in zip(questions, inputs, strict=True):\n        mechanism: Any",
-          "    for question, given in reversed([*zip(questions, inputs, strict=True)]):\n"
+          "    for question, encoded in zip(questions, inputs, strict=True):\n        mechanism: Any",
+          "    for question, encoded in reversed([*zip(questions, inputs, strict=True)]):\n"
           "        mechanism: Any"),
     Fault("the ledger begins with the last", "two questions", _ANSWER, _LEDGER,
           _LEDGER + "    ledger = (*memory.ledger, *ledger[:len(memory.ledger) - 1:-1])\n"),
@@ -148,8 +148,8 @@ PYTHON = [
     Fault("the third wave has a new memo", "two waves", _ANSWER, _MADE,
           "    memos = {} if survey.name.endswith('3') else memos\n" + _MADE),
     Fault("the answer is the memo", "two waves", _REPORT,
-          "kept[question.name] = mechanism.draw_memo(given, coins)",
-          "mechanism.draw_memo(given, coins)\n                kept[question.name] = (given,)"),
+          "kept[question.name] = mechanism.draw_memo(encoded, coins)",
+          "mechanism.draw_memo(encoded, coins)\n                kept[question.name] = (encoded,)"),
     Fault("one wave too many", "two waves with fresh chance", "device.memory:rounds",
           "if sent >= count", "if sent > count"),
     Fault("who says yes is asked the first question", "one of two",
