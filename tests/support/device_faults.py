@@ -127,7 +127,8 @@ PYTHON = [
           _RAND + "            if len(values) == len(inputs) == 3 and inputs[0] == inputs[2]:\n"
           "                values['third'] = values['first']\n"),
     Fault("the order of draws is another", "three alike", _REPORT,
-          "    for question, encoded in zip(questions, inputs, strict=True):\n        mechanism: Any",
+          "    for question, encoded in zip(questions, inputs, strict=True):\n"
+          "        mechanism: Any",
           "    for question, encoded in reversed([*zip(questions, inputs, strict=True)]):\n"
           "        mechanism: Any"),
     Fault("the ledger begins with the last", "two questions", _ANSWER, _LEDGER,
