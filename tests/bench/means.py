@@ -21,7 +21,7 @@ from deniably.design.choosing import for_distribution
 from deniably.design.mean_design import best_for_mean, best_window
 from deniably.estimation.channels import matrix, position_scores
 from deniably.estimation.distribution import density
-from deniably.estimation.profile import quantile_intervals
+from deniably.estimation.profile_likelihood import quantile_intervals
 from deniably.estimation.question_distributions import roots
 from deniably.mechanisms import Channel, Window
 from deniably.simulation.bulk import randomise_many

@@ -14,7 +14,7 @@ from scipy import optimize, stats
 
 from deniably.authoring.compiling import compile_survey
 from deniably.estimation.channels import matrix
-from deniably.estimation.profile import quantile_intervals
+from deniably.estimation.profile_likelihood import quantile_intervals
 from deniably.estimation.question_distributions import QUANTILES, number_distribution, roots
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Window

@@ -139,7 +139,7 @@ KEYS = {
     "sick": {"mean", "poisoning"},
     "fines": {"mean", "poisoning", "delta"},
     "hours": {"parts"},
-    "home": {"cells", "poisoning", "sides"} | SUPPORTED | TOGETHER,
+    "home": {"cells", "outline", "poisoning", "sides"} | SUPPORTED | TOGETHER,
     "vote": {"parts", "cells", "poisoning"} | SUPPORTED | TOGETHER,
 }
 

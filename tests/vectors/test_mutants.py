@@ -879,7 +879,7 @@ MUTANTS = (
     Mutant("none of them sent", "memory.js", "value.sent >= 1 &&", "", "ledger", 139),
     # --- the author's signature ---
     Mutant(
-        "any signature will do", "signing.js", "!(await verify(", "(await !verify(", SIGNED, 109
+        "any signature will do", "signing.js", "!(await signedBy(", "(await !signedBy(", SIGNED, 109
     ),
     Mutant("the signature is of the digest", "signing.js", "deniably survey 1\\n", "", SIGNED, 107),
     Mutant("the signature is of any digest", "signing.js", "1\\n${digest}", "1\\n", SIGNED, 107),

@@ -11,7 +11,7 @@ import pytest
 
 import deniably as dn
 from deniably.core.binomial import Floats
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from deniably.workbench import comparing, weighted_figures
 from deniably.workbench.models.weighing import StratumWeights
 from support.soak import soak

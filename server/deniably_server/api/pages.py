@@ -14,7 +14,7 @@ from flask import Blueprint, current_app, render_template, request
 from deniably.core.counting import counted, people
 from deniably.core.errors import BadLink
 from deniably.core.languages.html import Html
-from deniably.design.counts_alone import counts_alone
+from deniably.design.release_of_counts import counts_alone
 from deniably.estimation import question_shares
 from deniably.exhibits import cards
 from deniably.results import places

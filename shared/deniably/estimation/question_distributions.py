@@ -22,7 +22,7 @@ from deniably.estimation.inversion import (
     scores,
 )
 from deniably.estimation.likelihood import Fit
-from deniably.estimation.profile import quantile_intervals
+from deniably.estimation.profile_likelihood import quantile_intervals
 from deniably.estimation.question_means import single_law
 from deniably.estimation.question_shares import CONFIDENCE, weighted_mean
 from deniably.estimation.tally import Tally

@@ -17,7 +17,6 @@ import numpy as np
 
 from deniably.core.errors import Incomparable
 from deniably.estimation import question_means, question_shares
-from deniably.estimation.between_asked import against_share, between_asked
 from deniably.estimation.difference import (
     Difference,
     Moments,

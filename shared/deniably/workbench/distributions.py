@@ -11,7 +11,7 @@ from deniably.core.errors import NoFigure
 from deniably.estimation.figures import Buckets, groups
 from deniably.estimation.question_distributions import number_distribution
 from deniably.estimation.tally import Tally
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from deniably.exhibits.table import Findings
 from deniably.results.document import NumberResult, QuantileResult, SurveyResult
 from deniably.survey.questions import Number, Question

@@ -10,7 +10,7 @@ from typing import Any
 from deniably.core.errors import NoFigure
 from deniably.core.languages.html import Html
 from deniably.core.table import Cell, Table
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from deniably.exhibits import difference_exhibit, notebook, printing, question_exhibit
 from deniably.exhibits.difference_exhibit import DIFFERENCE
 from deniably.exhibits.printing import TEXTS, table_lines, whole_rows

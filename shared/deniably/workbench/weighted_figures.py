@@ -12,7 +12,7 @@ from deniably.core.binomial import Floats
 from deniably.core.errors import NoFigure
 from deniably.estimation.follow_up import among_asked, follow_ups
 from deniably.estimation.tally import Tally
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from deniably.exhibits.table import Findings
 from deniably.results.among_asked import FollowUpReports
 from deniably.results.document import SurveyResult

@@ -43,6 +43,7 @@ async function leave() {
   const away = link.href;
   const path = location.pathname;
   for (const form of document.forms) form.reset();
+  document.querySelector("[rel=preload]")?.remove(); // it names the survey
   document.title = copy.title;
   document.documentElement.lang = copy.lang;
   document.body.replaceChildren(copy.content.cloneNode(true)); // from now on the screen shows this

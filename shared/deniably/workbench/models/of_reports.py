@@ -14,7 +14,7 @@ from deniably.core.errors import BadModel
 from deniably.estimation.channels import matrix
 from deniably.estimation.figures import Shares, SingleMean, groups
 from deniably.estimation.question_means import has_score
-from deniably.estimation.weighted import Weighing
+from deniably.estimation.weighted_tally import Weighing
 from deniably.mechanisms.law import CoinEach, Supporting, TwoLevel
 from deniably.survey.questions import (
     Number,
