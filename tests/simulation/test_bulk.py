@@ -3,7 +3,7 @@
 The proof has one step for each line that handles chance. Uniform integers: every word is fed in.
 The table: its words are counted, and the second draw's intervals are read off, as fractions.
 The rotation: every case is compared with the randomiser that ships. Where there are too many
-subsets for a table, ``test_bulk_subsets.py`` has the proof.
+subsets for a table, ``test_bulk_subsets.py`` and ``test_bulk_matched.py`` have the proof.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ def test_every_answer_gets_its_own_report(k: int, n: int) -> None:
     assert np.array_equal(bits.argmax(axis=1) if n else answers, answers)
 
 
-@pytest.mark.parametrize("k", [16, 40])
+@pytest.mark.parametrize("k", [16, 40, 200])
 def test_reports_are_a_function_of_the_operating_systems_bytes(
     k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

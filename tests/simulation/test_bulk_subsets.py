@@ -1,8 +1,9 @@
 """Subsets in bulk where they are many: each step has exactly its law, and so has the whole.
 
 Splits of a count: the words of their tables are counted, and where the second draw's intervals end
-is compared as fractions. Subsets of a lane: the table is counted. Then all steps are walked branch
-by branch and compared with the law that the mechanism publishes.
+is compared as fractions. Subsets of a lane: all words are fed in. Then all steps are walked branch
+by branch and compared with the law that the mechanism publishes. Many reports at once have matched
+halves: ``test_bulk_matched.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pytest
 from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection
 from deniably.simulation.bulk import single_choice, subsets, uniform
-from deniably.simulation.bulk.uniform import Int64, Integers, UnsignedInts
+from deniably.simulation.bulk.uniform import Integers, UnsignedInts
 from support.bulk_law import drawing
 from support.cases import for_each
 from support.exact_laws import distribution
@@ -121,29 +122,43 @@ def test_only_what_the_table_leaves_open_is_drawn_again(monkeypatch: pytest.Monk
 
 
 @for_each("n", [64, 63, 50, 17, 16, 5])
-def test_each_subset_of_a_lane_is_equally_often_in_its_table(n: int) -> None:
-    lanes, starts, table = subsets.four_lanes(n)
-    assert np.array_equal(starts == 0, lanes.ways == 0)
+def test_each_way_names_all_subsets_of_each_lane(n: int) -> None:
+    lanes, (starts, lengths, refused) = subsets.four_lanes(n)
+    table = subsets.subsets_by_size()
     for lane, size in enumerate(lanes.sizes):
-        for count in range(1, size + 1):
-            (start,) = set(starts[lanes.ways[:, lane] == count, lane].tolist())
-            found, often = np.unique(table[start : start + (1 << 16)], return_counts=True)
-            kept = found > 0
-            assert [int(mask).bit_count() for mask in found[kept]] == [count] * comb(size, count)
-            assert set(often[kept].tolist()) == {(1 << 16) // comb(size, count)}
-            assert found.max() < 1 << size
+        for count in range(size + 1):
+            ways = lanes.ways[:, lane] == count
+            (start,) = set(starts[ways, lane].tolist())
+            (length,) = set(lengths[ways, lane].tolist())
+            assert set(refused[ways, lane].tolist()) == {(1 << 16) % length}
+            masks = table[start >> 16 : (start >> 16) + length].tolist()
+            expected = combinations(range(size), count)
+            assert sorted(masks) == sorted(sum(1 << v for v in subset) for subset in expected)
 
 
-def test_an_entry_that_is_no_subset_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, _, table = subsets.four_lanes(64)
-    drawn = iter([[9, 65535, 65535], [65535], [3]])
-    monkeypatch.setattr(subsets, "words", lambda size, word: np.array(next(drawn), dtype=np.uint16))
-    starts = np.array([0, 8 << 16, 1 << 16])  # of 8 in 16 some words are left over, of 1 none
-    assert table[(8 << 16) + 65535] == 0
-    assert table[(1 << 16) + 65535] == 1 << 15
-    found = subsets.uniform_subsets(starts, table).tolist()
-    assert found == [0, int(table[(8 << 16) + 3]), 1 << 15]
-    assert next(drawn, None) is None
+@for_each(("size", "count"), [(16, 0), (16, 3), (16, 8), (15, 7), (5, 5), (5, 2), (16, 16)])
+def test_over_all_words_each_subset_of_a_lane_comes_equally_often(
+    size: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    length = comb(size, count)
+    refused = (1 << 16) % length
+    start = sum(comb(16, fewer) for fewer in range(count))
+    # The refused are drawn again: first they are refused again, then each becomes the first subset.
+    bad = next(
+        word for word in range(1 << 16) if word * length % (1 << 16) < refused or not refused
+    )
+    good = next(word for word in range(1 << 16) if word * length % (1 << 16) >= refused)
+    pieces = iter([np.arange(1 << 16), np.full(refused, bad), np.full(refused, good)])
+    monkeypatch.setattr(subsets, "words", lambda size, word: next(pieces).astype(np.uint16))
+    each = (np.full(1 << 16, number) for number in (start << 16, length, refused))
+    drawn = subsets.uniform_subsets(*(column.astype(np.uint32) for column in each))
+    masks, often = np.unique(drawn, return_counts=True)
+    assert [int(mask).bit_count() for mask in masks] == [count] * length
+    assert masks.max() < 1 << size
+    first = int(subsets.subsets_by_size()[start + (good * length >> 16)])
+    often[masks == first] -= refused
+    assert set(often.tolist()) == {(1 << 16) // length}
+    assert len(list(pieces)) == (0 if refused else 2)
 
 
 @for_each(
@@ -169,16 +184,14 @@ def test_all_steps_together_have_the_published_law(
         laws = [law_of(self, count) for count in counts.tolist()]
         return np.array([list(law)[walked[-1].choose([*law.values()])] for law in laws], np.uint16)
 
-    tables: dict[tuple[int, int], list[int]] = {}
-
-    def masks(at: int, table: UnsignedInts) -> list[int]:
-        if (at, len(table)) not in tables:
-            tables[at, len(table)] = sorted({*table[at : at + 65536].tolist()} - {0})
-        return tables[at, len(table)]
-
-    def one_each(starts: Int64, table: UnsignedInts) -> UnsignedInts:
-        lanes = [masks(at, table) if at else [0] for at in starts.tolist()]
-        return np.array([masks[walked[-1].below(len(masks))] for masks in lanes], dtype="<u2")
+    def one_each(
+        starts: UnsignedInts, lengths: UnsignedInts, refused: UnsignedInts
+    ) -> UnsignedInts:
+        places = [
+            (start >> 16) + walked[-1].below(length)
+            for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
+        ]
+        return subsets.subsets_by_size()[places]
 
     def report(coins: Coins) -> tuple[int, ...]:
         walked.append(coins)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from deniably.mechanisms import SubsetSelection
 from deniably.simulation.bulk.blocks import BLOCK, Samplers, in_blocks
-from deniably.simulation.bulk.subsets import WORD as WORD_OF_CHOICES
 from deniably.simulation.bulk.subsets import subset_words
 from deniably.simulation.bulk.uniform import WORD, Integers, UnsignedInts, below, heads, words
 
@@ -25,8 +24,7 @@ def subset_selection(mechanism: SubsetSelection, answers: Integers) -> Packed:
     """Reports to valid answers, shape (n,), as bits, shape (n, ceil(k/8))."""
     k, law = mechanism.k, masks(mechanism)
     if law is None:
-        size = BLOCK // min(-(-k // WORD_OF_CHOICES), 4)
-        return in_blocks(partial(where_many, mechanism), answers, size)
+        return in_blocks(partial(where_many, mechanism), answers, BLOCK)
     return in_blocks(lambda part: rotated(law.draw(len(part)), part, k), answers, BLOCK)
 
 

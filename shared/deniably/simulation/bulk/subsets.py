@@ -12,13 +12,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate, combinations, product
+from itertools import accumulate, product
 from math import comb, prod
 
 import numpy as np
-import numpy.typing as npt
 
 from deniably.simulation.bulk.blocks import BLOCK, in_blocks
+from deniably.simulation.bulk.matched import FEWEST, WORD, Supply, Words, supplies
 from deniably.simulation.bulk.uniform import (
     Booleans,
     Int64,
@@ -28,9 +28,6 @@ from deniably.simulation.bulk.uniform import (
     words,
 )
 
-Words = npt.NDArray[np.uint64]
-
-WORD = 64
 LANE = 16
 _FINE = 52
 
@@ -45,22 +42,51 @@ def subset_words(k: int, omega: int, kept: Booleans, answers: Integers) -> Words
     the law of one answer to the law of another.
     """
     reports = np.zeros((len(answers), -(-k // WORD)), dtype="<u8")
-    sizes = np.stack(_sizes(k - 1, omega - kept.astype(np.int64)), axis=1)
-    full = (k - 1) // WORD
-    flat = in_blocks(partial(_word, WORD), sizes[:, :full].ravel(), BLOCK)
-    reports[:, :full] = flat.reshape(len(answers), full)
-    if (k - 1) % WORD:
-        reports[:, full] = _word((k - 1) % WORD, sizes[:, full])
+    sizes = omega - kept.astype(np.int64)
+    _draw(k - 1, omega, sizes, reports[:, : -(-(k - 1) // WORD)])
     _changed_places(reports, answers.astype(np.int64), kept, k - 1)
     return reports
+
+
+def _draw(n: int, omega: int, sizes: Int64, drawn: Words) -> None:
+    """Fills ``drawn`` with uniform subsets of n choices of the given sizes, omega or one less."""
+    left = _left(n)
+    sides = supplies(n, left, omega) if n > WORD else None
+    if sides is None or len(sizes) < FEWEST:
+        drawn[:] = _from_words(n, sizes)
+        return
+    first = halves(n, left).draw(sizes).astype(np.int64) - 1
+    edge = left // WORD
+    _match(sides[0], first, drawn[:, :edge])
+    _match(sides[1], sizes - first, drawn[:, edge:])
+
+
+def _match(supply: Supply, sizes: Int64, drawn: Words) -> None:
+    """Fills one half; the sizes that no row matched are split further."""
+    drawn[:], unmatched = supply.matched(sizes)
+    drawn[unmatched] = _from_words(supply.n, sizes[unmatched])
+
+
+def _from_words(n: int, counts: Int64) -> Words:
+    """Uniform subsets of n choices with the given sizes, word by word."""
+    sizes = np.stack(_sizes(n, counts), axis=1)
+    full = n // WORD
+    drawn = np.empty((len(counts), -(-n // WORD)), dtype="<u8")
+    flat = in_blocks(partial(_word, WORD), sizes[:, :full].ravel(), BLOCK)
+    drawn[:, :full] = flat.reshape(len(counts), full)
+    if n % WORD:
+        drawn[:, full] = _word(n % WORD, sizes[:, full])
+    return drawn
 
 
 def _changed_places(reports: Words, answers: Int64, kept: Booleans, last: int) -> None:
     """Gives each report its answer's bit, and the last choice the bit that stood there."""
     flat = reports.ravel()
-    at = (answers >> 6) + np.arange(0, flat.size, reports.shape[1], dtype=np.int64)
+    at: slice | Int64 = slice(None)
+    if reports.shape[1] > 1:
+        at = (answers >> 6) + np.arange(0, flat.size, reports.shape[1], dtype=np.int64)
     bits = (answers & 63).astype(np.uint64)
-    words = flat.take(at)
+    words = flat[at]
     there = words >> bits & np.uint64(1)
     flat[at] = words ^ (there ^ kept) << bits
     # Where the answer is the last choice, whose bit was not set yet, nothing is added.
@@ -71,28 +97,40 @@ def _sizes(n: int, counts: Int64) -> list[Int64]:
     """How many of ``counts`` of n choices lie in each word of 64."""
     if n <= WORD:
         return [counts]
-    left = WORD * (-(-n // WORD) // 2)
+    left = _left(n)
     first = halves(n, left).draw(counts).astype(np.int64) - 1
     return _sizes(left, first) + _sizes(n - left, counts - first)
 
 
+def _left(n: int) -> int:
+    """Half of n > 64 choices, in whole words."""
+    return WORD * (-(-n // WORD) // 2)
+
+
 def _word(n: int, counts: Integers) -> Words:
     """Uniform subsets of n <= 64 choices with the given sizes."""
-    lanes, starts, table = four_lanes(n)
-    return uniform_subsets(starts.take(lanes.split(counts), axis=0).ravel(), table).view("<u8")
+    lanes, ranges = four_lanes(n)
+    way = lanes.split(counts)
+    return uniform_subsets(*(column.take(way, axis=0).ravel() for column in ranges)).view("<u8")
 
 
-def uniform_subsets(starts: Int64, table: UnsignedInts) -> UnsignedInts:
-    """One of the 2**16 entries of ``table`` from each start on; a 0 is drawn again.
+def uniform_subsets(
+    starts: UnsignedInts, lengths: UnsignedInts, refused: UnsignedInts
+) -> UnsignedInts:
+    """One of the subsets of 16 choices from each start on, so many of them equally likely.
 
-    Start 0 is the count 0, whose only subset is 0.
+    A start stands in the upper 16 bits. Of the 2**16 words times a length as many end in less
+    than ``refused``, 2**16 modulo the length, that the others share out equally by their upper 16
+    bits: those are drawn again. Source: Lemire 2019 (ACM Trans. Model. Comput. Simul. 29:1).
     """
-    drawn = table.take(starts + words(starts.size, np.uint16))
-    again = np.flatnonzero(drawn == 0)
-    again = again[starts[again] > 0]
-    while again.size:
-        drawn[again] = table.take(starts[again] + words(again.size, np.uint16))
-        again = again[drawn[again] == 0]
+    table = subsets_by_size()
+    at = lengths * words(lengths.size, np.uint16)
+    at += starts
+    parts = at.astype("<u4", copy=False).view("<u2").reshape(-1, 2)
+    drawn = table.take(parts[:, 1], mode="clip")  # no 16 bits are out of range
+    again = np.flatnonzero(parts[:, 0] < refused)
+    if again.size:
+        drawn[again] = uniform_subsets(starts[again], lengths[again], refused[again])
     return drawn
 
 
@@ -131,6 +169,7 @@ class Split:
                 self._make(count)
             drawn[again] = self.table.take(at[again])
             again = again[drawn[again] == 0]
+        if again.size:  # not for none: whether tables were new must not move a given source
             drawn[again] = self._second(counts[again])
         return drawn
 
@@ -219,25 +258,21 @@ def halves(n: int, left: int) -> Halves:
 
 
 @lru_cache(maxsize=16)
-def four_lanes(n: int) -> tuple[Lanes, Int64, UnsignedInts]:
-    """How a word of n choices is split, where the subsets of each lane start, and the subsets."""
+def four_lanes(n: int) -> tuple[Lanes, tuple[UnsignedInts, UnsignedInts, UnsignedInts]]:
+    """How a word of n choices is split, and for each way what ``uniform_subsets`` takes."""
     sizes = [min(LANE, max(0, n - start)) for start in range(0, WORD, LANE)]
     lanes = Lanes(sizes)
-    tables = {size: _subsets_by_size(size) for size in sorted(set(sizes), reverse=True)}
-    offsets = dict(zip(tables, accumulate([0, *map(len, tables.values())]), strict=False))
-    starts = (lanes.ways << LANE) + np.array([offsets[size] for size in sizes])
-    starts[lanes.ways == 0] = 0
-    return lanes, starts, np.concatenate(list(tables.values()))
+    first = [0, *accumulate(comb(LANE, count) for count in range(LANE))]
+    starts = np.array(first, dtype=np.uint32)[lanes.ways] << np.uint32(LANE)
+    lengths = np.empty_like(starts)
+    for lane, size in enumerate(sizes):
+        of_count = np.array([comb(size, count) for count in range(size + 1)], dtype=np.uint32)
+        lengths[:, lane] = of_count[lanes.ways[:, lane]]
+    return lanes, (starts, lengths, ((1 << LANE) % lengths).astype(np.uint16))
 
 
-def _subsets_by_size(n: int) -> UnsignedInts:
-    """For each count from 0 to n <= 16 a table of 2**16 words: the subsets, each equally often.
-
-    The words that are left over are 0, and so are all of count 0, whose subset is 0.
-    """
-    table = np.zeros((n + 1, 1 << LANE), dtype="<u2")
-    for count in range(1, n + 1):
-        subsets = [sum(1 << v for v in subset) for subset in combinations(range(n), count)]
-        each = (1 << LANE) // len(subsets)
-        table[count, : each * len(subsets)] = np.repeat(np.array(subsets, dtype="<u2"), each)
-    return table.ravel()
+@lru_cache(maxsize=1)
+def subsets_by_size() -> UnsignedInts:
+    """All subsets of 16 choices as bits, by size; those of the first few choices come first."""
+    subsets = np.arange(1 << LANE, dtype="<u2")
+    return subsets[np.bitwise_count(subsets).argsort(kind="stable")]
