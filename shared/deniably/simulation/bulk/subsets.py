@@ -1,7 +1,8 @@
-"""Subset selection in bulk where subsets are many: counts are split, then bits come from tables.
+"""Subset selection in bulk where subsets are many: counts are split, then bits are drawn.
 
 How many of the other choices a report has is known once the answer is kept or not. This count is
-split between halves, and again, until each part is a word of 64 choices; it is split between the
+split between two halves. Where many reports are drawn, ``matched`` finds a subset for each half.
+Else halves are split again, until each part is a word of 64 choices; it is split between the
 four lanes of 16 choices of each word; and each lane is one of its subsets, equally likely. All
 splits follow the hypergeometric law exactly, so every subset of a size is equally likely (the
 identity of Vandermonde).
