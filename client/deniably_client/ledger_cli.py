@@ -71,11 +71,11 @@ def with_limits(command: Callable[..., None]) -> Callable[..., None]:
 def ledger(limits: Limits, as_json: bool) -> None:
     """Show what this device has given away about you, survey by survey.
 
-    Every line is a question that was randomised. It has the factor by which what was sent can shift
-    the odds between two answers, at most. Answers are not kept, so none are shown.
+    Every line is a question that was randomised. It shows by which factor, at most, the report can
+    shift the odds between two answers. Answers are not kept, so none are shown.
 
-    Against the limits of an author and over all, a charge counts for 365 days, by this device's
-    clock and by the register of the server. "In all" adds up what no longer counts, too.
+    The limits for one author and for all surveys count the charges of the last 365 days, by this
+    device's clock and by the register of the server. "In all" also adds up older charges.
     """
     memory = Storage().read()
     click.echo(json.dumps(_plain(memory, limits)) if as_json else _table(memory, limits))

@@ -40,9 +40,9 @@ _TIMEOUT = 30  # seconds a request
 def register(address: str, compare: str | None, save: Path | None) -> None:
     """Show every survey that the server at ADDRESS ever published.
 
-    The chain of the entries and every author's signature are verified; of a server also that its
-    signed head is what its entries make. A server that asks one person another survey than
-    everybody else has to show different registers: compare the seal, or copies, with others.
+    The command verifies the chain of the entries and every author's signature, and that the
+    server's signed head belongs to the entries. A server that asks one person a different survey
+    has to show this person a different register: compare the seal, or copies, with others.
     """
     text = _text(address)
     found = _verified(text)

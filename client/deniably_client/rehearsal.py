@@ -51,16 +51,17 @@ def _no_table(context: click.Context, parameter: click.Parameter, value: str | N
     type=click.IntRange(1, MOST),
     default=1000,
     show_default=True,
-    help="So many answer.",
+    help="Number of people.",
 )
 @click.option("--people-from", "table", hidden=True, expose_value=False, callback=_no_table)
-@click.option("--yes", is_flag=True, help="Do not ask, also where the server is elsewhere.")
+@click.option("--yes", is_flag=True, help="Do not ask, even if the server is on another machine.")
 def rehearse(url: str, people: int, yes: bool) -> None:
     """Let made-up people answer the survey at URL, to see what its results look like.
 
-    Each answers from a device of their own, just as real people do; in a survey with strata they
-    use its links in turn. The end shows their true answers, to compare with the results. Their
-    reports stay in the survey for good: ask real people in another survey, under another name.
+    Each made-up person answers from a separate device, as real people do. In a survey with strata
+    they use its links in turn. At the end you see their true answers, to compare with the results.
+    Their reports stay in the survey for good: ask real people in another survey, under another
+    name.
     """
     try:
         device = Device(url)

@@ -36,8 +36,18 @@ _PATIENCE = 30.0
 
 
 @click.command()
-@click.option("--port", default=8000, show_default=True, help="Another free one if it is taken.")
-@click.option("--exit", "leave", is_flag=True, help="End after the figures instead of serving on.")
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    help="Port; if taken, a free one.",
+)
+@click.option(
+    "--exit",
+    "leave",
+    is_flag=True,
+    help="Stop the server after the figures.",
+)
 def demo(port: int, leave: bool) -> None:
     """Run a survey of 6,366 people on this machine and show truth beside estimate."""
     with tempfile.TemporaryDirectory() as folder, _server(Path(folder), port) as (url, token):

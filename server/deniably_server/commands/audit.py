@@ -52,14 +52,14 @@ _NOT_AGAIN = 3
 @click.option(
     "--trials",
     type=click.IntRange(10),
-    help="Reports of each of two answers that are counted, for every question; with --code, of each"
+    help="Reports to count, for each of two answers to every question; with --code, for each"
     f" answer.  [default: {_SURVEY_TRIALS}; with --code {_CODE_TRIALS}]",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(0, 86_400),
-    help="Seconds for replays, up to twice as many where a verdict needs them.  [default: 10, or"
-    " fewer where that is plenty, or up to 60 where a verdict needs them]",
+    help="Seconds for replays; up to twice as many if a verdict needs them.  [default: 10, or"
+    " fewer if that is plenty, or up to 60 if a verdict needs them]",
 )
 @click.option(
     "--again",
@@ -89,15 +89,15 @@ def audit(
 ) -> None:
     """Audit the privacy of the survey FILE with the code that devices run.
 
-    It answers with that code: in Python and, with Node.js 20 or later, in JavaScript. It records
-    the random bytes that the operating system gives. A second implementation, written from the
-    specification alone, takes the same answers and bytes. Every byte that devices send and keep
-    must equal its output; so must every byte of the Python client's requests, which a server on
-    this machine records. It also walks every branch of the Python, and
-    of small questions in JavaScript, and compares the probabilities with the published integers,
-    for each question and for whole reports. As a guard it also counts reports that were not
-    recorded: those to each question, and up to 4,000 whole ones. In these it looks for what goes
-    together: questions, the bits of ids, a report and the one before.
+    The audit answers the survey with the code of devices: in Python and, with Node.js 20 or later,
+    in JavaScript. It records the random bytes from the operating system. A second implementation,
+    written from the specification alone, gets the same answers and bytes. Its output must equal
+    every byte that devices send and keep, and every byte of the Python client's requests, which a
+    server on this machine records. The audit also walks every branch of the Python code, and for
+    small questions of the JavaScript code. It compares the probabilities with the published
+    integers, for each question and for whole reports. As a guard it also counts reports whose bytes
+    were not recorded: to each question, and up to 4,000 whole reports. In these it looks for
+    dependence: between questions, between the bits of ids, and between a report and the one before.
 
     The verdict is the worst of all questions and of whole reports, in both languages:
 
@@ -109,19 +109,20 @@ def audit(
     failed    exit 1  a fault; --again runs its witness once more
 
     Only exit 0 is a pass. The chance of a false alarm is at most one in a million for each
-    question. Replays find mistakes, and no malice: code can notice that it is watched.
+    question. Replays find mistakes but not malice: code can notice that it is watched.
 
-    With --browser it also fills in the real form in Chromium, and compares what that sends
+    With --browser it also fills in the real form in Chromium. It compares what the form sends
     (address, headers, body) and leaves behind (databases, storage, caches, cookies).
 
-    Of a wave it checks how many people it says can be recognised, which devices show unchecked.
+    For a wave it checks the stated number of people who can be recognised, because devices show
+    this number unchecked.
 
     With --code it audits a randomiser of your own. Write it as randomise(answer, coins), with
-    coins.below(n) for an integer below n, and every branch is walked: its epsilon is exact. Any
-    other function of an answer is run, and its reports are counted. That shows a catastrophe of
-    probability delta only from about 80/delta trials on; the smallest visible one is printed. A
-    function that keeps a state fails, and one that takes answers which you did not list passes in
-    part. Without --epsilon or --odds, exit 0 says that the epsilon printed is exact, and no more.
+    coins.below(n) for an integer below n. Then every branch is walked, and the epsilon is exact.
+    For a function without coins, reports are counted. That shows a catastrophe of probability delta
+    only from about 80/delta trials on; the smallest visible one is printed. A function that keeps a
+    state fails. A function that takes answers which you did not list passes in part. Without
+    --epsilon or --odds, exit 0 only says that the printed epsilon is exact.
     """  # fmt: skip
     if again is not None:
         if file is not None or code is not None:

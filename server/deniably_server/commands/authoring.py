@@ -60,14 +60,14 @@ key_option = click.option(
 @click.option(
     "--server",
     envvar="DENIABLY_SERVER",
-    help="Also look at what you published on this server in the last 365 days, and say what that"
-    " leaves to people who answered all of it. [DENIABLY_SERVER]",
+    help="Also look up what you published on this server in the last 365 days, and say how much"
+    " budget people who answered all of it have left. [DENIABLY_SERVER]",
 )
 @key_option
 def check(file: Path, exact: bool, server: str | None, path: Path | None) -> None:
     """Check a survey and show what its questions protect, and how accurate they are.
 
-    Where an author can name other mechanisms for a question, it lists their margins, too.
+    If a question could use other mechanisms, their margins are listed, too.
     """
     from deniably.authoring.checking import MARGIN_AT, check_survey, fake_text
 
@@ -118,7 +118,7 @@ def check(file: Path, exact: bool, server: str | None, path: Path | None) -> Non
 @server_option
 @_token
 @key_option
-@click.option("--anyway", is_flag=True, help="Also a survey that devices refuse.")
+@click.option("--anyway", is_flag=True, help="Publish even a survey that devices refuse.")
 def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool) -> None:
     """Sign a survey with the author's key and publish it on a server, for good.
 
@@ -229,7 +229,7 @@ def _on_server(survey: Survey, server: str, author: str) -> list[str]:
 @server_option
 @_token
 @key_option
-@click.option("--yes", is_flag=True, help="Do not ask, also where the results stay hidden.")
+@click.option("--yes", is_flag=True, help="Do not ask, even if the results stay hidden.")
 def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> None:
     """Close a survey: it takes no more reports, for good.
 
@@ -266,8 +266,8 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
 def status(name: str, server: str, token: str) -> None:
     """Show whether a survey is open, about how many have answered, and when results are shown.
 
-    The number of an open survey is in whole tens, at most five minutes old. An operator's token
-    works too.
+    For an open survey, the number is rounded to whole tens and at most five minutes old. An
+    operator's token works too.
     """
     address = f"{base(server)}/api/surveys/{quote(name, safe='')}/status"
     found = _call("GET", address, {"Authorization": f"Bearer {token}"}, b"")

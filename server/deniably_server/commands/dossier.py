@@ -57,12 +57,12 @@ def dossier(
 ) -> None:
     """Write the dossier of the survey FILE for an ethics board.
 
-    A summary of one page comes first, in the language that the board reads. It has places for who
-    is responsible, the legal basis, retention and consent: keys of FILE, or left to be filled in.
-    Then it has the questions word by word, example reports, who sees what, what reports give away,
-    what somebody could conclude and a court order yields, margins, alternatives, fake reports, the
-    verdict of the audit, and what is not protected. Each part names the commands that print its
-    numbers. Without --output it prints the text.
+    A summary of one page comes first, in the language of the board. It states who is responsible,
+    the legal basis, retention and consent. These come from keys of FILE; for a missing key there is
+    a line to fill in. Then follow the questions word by word, example reports, who sees what, what
+    reports give away, what somebody could conclude, what a court order yields, margins,
+    alternatives, fake reports, the verdict of the audit, and what is not protected. Each part names
+    the commands that print its numbers. Without --output the text is printed.
     """
     from deniably.core.errors import BadSurvey
     from deniably.lab.board import dossier as make

@@ -63,13 +63,13 @@ def export(
     """Write the randomised reports of the closed survey NAME into a folder.
 
     The folder has the reports without ids, sorted by content; the definition; the design, with p
-    and q of every column; codebooks, methods and the results; and with csv scripts for R, Python
-    and Stata, which work the results out again. Do not tabulate the columns as if they were
+    and q of every column; codebooks, methods and the results. With csv it also has scripts for R,
+    Python and Stata that compute the results again. Do not tabulate the columns as if they were
     answers: every value is randomised, and estimates need p and q.
 
     The survey says who may have its reports (results: reports): analysts with a token, everybody,
-    or nobody. Respondents saw this, too. Reports are given out once the survey is closed and has as
-    many as its results need. Without --database they come from the server.
+    or nobody. The form tells respondents. You can export once the survey is closed and has as many
+    reports as its results need. Without --database the reports come from the server.
     """
     from deniably.core.errors import DeniablyError
     from deniably.workbench.columns import note

@@ -22,7 +22,7 @@ _MOST = 1_000_000
 @click.command()
 @click.argument("name")
 @settings_options("database")
-@click.option("--count", type=click.IntRange(1, _MOST), help="Make so many invitations.")
+@click.option("--count", type=click.IntRange(1, _MOST), help="Number of invitations to make.")
 @click.option(
     "--for",
     "strata",
@@ -52,8 +52,8 @@ def invite(
 ) -> None:
     """Invite people to the survey NAME; without --count, say how many were invited.
 
-    Each invitation is good for one report. You see it only now: the database has a keyed hash of
-    it. This works on the database itself, while the server goes on.
+    Each invitation is good for one report. It is shown only once: the database has only a keyed
+    hash of it. The command uses the database directly; the server may run meanwhile.
     """
     if count is not None and revoke is not None:
         raise click.UsageError("make invitations or take some back, one at a time")

@@ -65,11 +65,12 @@ class _Lab(click.Group):
 @click.group(cls=_Lab, invoke_without_command=True, subcommand_metavar="[NAME | FILE] [OPTIONS]")
 @click.pass_context
 def lab(context: click.Context) -> None:
-    """Show the textbooks' experiments as pictures, made by the mechanisms that ship.
+    """Show experiments from textbooks as pictures, with the mechanisms of real surveys.
 
-    Without a NAME it lists them. With a survey's FILE it makes all that apply to it, with its own
-    whole numbers. `deniably lab all -o handout.html` makes a handout. `deniably lab class` makes
-    and publishes a survey of one question, with a page for the projector.
+    Without a NAME it lists the experiments. With a survey's FILE it runs all experiments that apply
+    to the survey, with the survey's exact probabilities. `deniably lab all -o handout.html` makes a
+    handout. `deniably lab class` makes and publishes a survey of one question, with a page for the
+    projector.
     """
     if context.invoked_subcommand is None:
         from deniably.lab.catalogue import entries

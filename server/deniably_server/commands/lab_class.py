@@ -88,7 +88,7 @@ _WHENCE = "what you ask for"
     help="The author's token; better given as DENIABLY_TOKEN, which other users cannot see.",
 )
 @key_option
-@click.option("--anyway", is_flag=True, help="Also a survey that devices refuse.")
+@click.option("--anyway", is_flag=True, help="Publish even a survey that devices refuse.")
 @click.pass_context
 def in_class(
     context: click.Context, /, question: str, choices: str | None, coins: str | None,

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @settings_options("database")
-@click.option("--repair", is_flag=True, help="Count wrong tallies again; finish closings.")
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Mend wrong tallies and interrupted closings.",
+)
 @click.option("--privacy", is_flag=True, help="Look for traces of people instead.")
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.pass_context
@@ -35,9 +39,9 @@ def doctor(
 
     With --privacy it looks for traces of people instead: network addresses, names of browsers,
     times of day, and the order in which the reports of a closed survey came. It looks in the
-    database, its log and the FILES, such as server logs and backups. Of a folder that deniably
+    database, its log and the FILES, such as server logs and backups. In a folder that deniably
     export wrote, every byte must follow from the set of its reports: no id, no receipt, no time, no
-    order. If the server's database is elsewhere, name the FILES alone.
+    order. If the server's database is on another machine, name only the FILES.
     """
     from contextlib import closing
 
@@ -138,7 +142,7 @@ _HINT = ". With --repair wrong tallies are counted again, and closings finished"
 @settings_options("database")
 @click.argument("file", type=click.Path(path_type=Path))
 def backup(database: str, file: Path) -> None:
-    """Copy everything into FILE, as of one moment, while the server goes on.
+    """Copy everything, as of one moment, into FILE; the server may run meanwhile.
 
     FILE is an SQLite database, even if the server uses PostgreSQL. It holds the surveys and the
     randomised reports. Only its owner may read it.
@@ -166,7 +170,7 @@ def restore(database: str, file: Path) -> None:
 @click.command()
 @click.argument("source")
 @click.argument("target")
-@click.option("--anyway", is_flag=True, help="Also while a server runs on SOURCE.")
+@click.option("--anyway", is_flag=True, help="Copy even if a server runs on SOURCE.")
 def migrate(source: str, target: str, anyway: bool) -> None:
     """Copy everything from the database SOURCE into the empty database TARGET.
 

@@ -35,10 +35,10 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
     type=click.IntRange(2, 1024),
     default=2,
     show_default=True,
-    help="Number of choices, where no survey is given.",
+    help="Number of choices, if no survey is given.",
 )
 @click.option("--most", type=click.IntRange(1, 1024), help="Ticks allowed, for several answers.")
-@click.option("--mean", is_flag=True, help="Plan a mean (margins are parts of its range).")
+@click.option("--mean", is_flag=True, help="Plan a mean. Its margin is a fraction of its range.")
 @click.option("--epsilon", type=click.FloatRange(0.01, 10), help="Privacy of the question.")
 @click.option(
     "--margin",
@@ -52,7 +52,7 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
     type=click.FloatRange(0, 1, min_open=True),
     default=0.5,
     show_default=True,
-    help="Expected part of people who are asked a question with show_if.",
+    help="Expected fraction of people who are asked a question with show_if.",
 )
 @click.option(
     "--confidence",
@@ -64,12 +64,12 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
 @click.option(
     "--times",
     type=click.FloatRange(0.01, 100),
-    help="Plan the survey FILE as if every question had that many times its epsilon.",
+    help="Plan the survey FILE with every epsilon multiplied by this number.",
 )
 @click.option(
     "--counts",
     is_flag=True,
-    help="Also say what the counts of a survey's results keep from people who see no report.",
+    help="Also say the epsilon of a survey's published counts, for people who see no report.",
 )
 @click.option(
     "--curve",
@@ -79,7 +79,7 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
 @click.option(
     "--svg",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="With --curve: draw it into this file.",
+    help="With --curve: draw the curve into this file.",
 )
 @click.option(
     "--difference",
@@ -89,36 +89,36 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
 @click.option(
     "--power",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Of a test: the wanted chance to see the difference. With --n it is what you get.",
+    help="For a test: the wanted chance to see the difference. With --n it is computed.",
 )
-@click.option("--question", metavar="NAME", help="Of a test: this question alone.")
+@click.option("--question", metavar="NAME", help="For a test: only this question.")
 @click.option(
     "--test",
     type=click.Choice(["value", "groups", "waves", "slope"]),
     default="groups",
     show_default=True,
-    help="Of a test: against a value, between two groups of the respondents, between two waves, or"
-    " of a logistic slope for one standard deviation of a covariate (the difference is the slope).",
+    help="The kind of test: against a value, between two groups of respondents, between two waves,"
+    " or of a logistic slope (the difference) for one standard deviation of a covariate.",
 )
 @click.option(
     "--first",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.5,
     show_default=True,
-    help="Of a test of groups: the part of the respondents who are in the first one.",
+    help="For a test of groups: the fraction of the respondents in the first group.",
 )
 @click.option(
     "--level",
     type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
-    help="Of a test: the risk of a false alarm.",
+    help="For a test: the risk of a false alarm.",
 )
 @click.option(
     "--machines",
     type=click.Choice([*FIELDWORK]),
-    help="Of --n alone: the machines and money for a week's census, a panel of ten years, or a"
-    " year's daily telemetry.",
+    help="With --n and no survey: the machines and money for a week's census, a panel of ten years,"
+    " or a year's daily telemetry.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(
@@ -151,8 +151,9 @@ def plan(
     the epsilon that each question needs. With --difference and --power it plans a test: how many
     respondents show the difference. With --difference and --n it gives the power of the test.
 
-    Beside every epsilon are its odds and the worst guess: of 100 guesses between two answers that
-    seemed equally likely, how many can be right at most.
+    Beside every epsilon are its odds and the worst guess. For the worst guess, somebody sees a
+    report and guesses which of two equally likely answers is behind it: at most this many of 100
+    such guesses are right.
     """  # fmt: skip
     if machines is not None:
         if n is None or any((file, epsilon, margin, difference, power, times, counts, curve)):

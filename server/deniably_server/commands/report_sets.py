@@ -70,9 +70,9 @@ def gather(survey: Path, lines: tuple[Path, ...], to: Path, rows: int) -> None:
     """Write a report set from LINES, files of reports to SURVEY, for `deniably tally`.
 
     SURVEY is the published definition. LINES are NDJSON: reports as devices send them, or an
-    export's reports.ndjson. The folder has the reports as Parquet in parts, sorted by content, so
-    that nothing says when they came; and the definition and design. A report that no device can
-    have made is an error that names its file and line, and nothing is written.
+    export's reports.ndjson. The folder has the definition, the design, and the reports as Parquet
+    in parts. They are sorted by content, so nothing shows when they came. A report that no device
+    can have made is an error that names its file and line; then nothing is written.
     """
     from deniably.workbench.engines.gathering import sorted_lines
     from deniably.workbench.files.parts import write_parts, write_sorted_parts
@@ -157,7 +157,7 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     type=click.Choice(["duckdb", "spark"]),
     default="duckdb",
     show_default=True,
-    help="What counts: duckdb in this process, or spark.",
+    help="The engine that counts: duckdb in this process, or spark.",
 )
 @click.option(
     "--master",
@@ -169,35 +169,36 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     nargs=2,
     multiple=True,
     metavar="QUESTION QUESTION",
-    help="Also count how many reports have each two numbers of two questions.",
+    help="Also count the pairs of reported values of two questions, for their cross-table.",
 )
-@click.option("--memory", default="400MB", show_default=True, help="What duckdb may hold.")
+@click.option("--memory", default="400MB", show_default=True, help="Memory for duckdb.")
 def tally(
     reports: tuple[Place, ...], to: Path, add: Path | None, design: Path | None, merge: bool,
     name: str, master: str | None, pairs: tuple[tuple[str, str], ...], memory: str,
 ) -> None:  # fmt: skip
     """Count the report set in the folder REPORTS with an engine, into a tally file.
 
-    REPORTS is a folder of `deniably gather`, or an export with parquet or parts. It may be in a
-    store: then name its address, such as s3://bucket/reports, gs://, abfss:// or hdfs://. Several
-    folders, such as those of several servers with the same survey, are counted as one. The file has
-    the definition and, for every question, the same integers as a server's tally: equal reports
-    give equal bytes, whatever engine counts. Each stratum is counted by itself, where every one has
-    the reports that results need. `deniably results --tally` estimates from it. Reports that no
-    device can have made are counted by question, named and left out; a file that is cut short, or
-    written again meanwhile, is an error. With spark, every machine must see the folder under the
-    same path or address.
+    REPORTS is a folder of `deniably gather`, or an export with parquet or parts. For a folder in a
+    store, give its address, such as s3://bucket/reports, gs://, abfss:// or hdfs://. Several
+    folders, such as those of several servers with the same survey, are counted as one. The tally
+    file has the definition and, for every question, the same integers as a server's tally. The same
+    reports give the same bytes with every engine. Strata are counted separately if every stratum
+    has the reports that results need. `deniably results --tally` makes estimates of the file.
+    Reports that no device can have made are left out, and their number is printed for each
+    question. A file that is cut short, or written again meanwhile, is an error. With spark, every
+    machine must reach the folder under the same path or address.
 
-    With `--design` every Parquet file in REPORTS and its folders counts, such as those of a
-    partition `day=2026-11-23`; of a table of Delta or Iceberg those that its newest commit has.
-    Columns have the names and integers of a report set; another column is an error.
+    With `--design` every Parquet file in REPORTS and its folders is counted, such as those of a
+    partition `day=2026-11-23`. For a table of Delta or Iceberg, the files of its newest commit are
+    counted. Columns have the names and integers of a report set; another column is an error.
 
-    Keys to a store come from where its own tools find them, such as AWS_ACCESS_KEY_ID and
-    AWS_SECRET_ACCESS_KEY or ~/.aws, never from an address. AWS_ENDPOINT_URL is an S3 of your own.
+    Keys to a store are read where its own tools look for them, such as AWS_ACCESS_KEY_ID and
+    AWS_SECRET_ACCESS_KEY or ~/.aws, never from an address. AWS_ENDPOINT_URL names an S3 of your
+    own.
 
-    Beside the tally file, in a file for you alone whose name ends in .files.json, stand the digests
-    of the files that were counted. With `--add` and `--merge` a file that was counted already is an
-    error. Do not pass these digests on: that of a small file gives its reports away.
+    A file beside the tally file, whose name ends in .files.json, has the digests of the files that
+    were counted. Only you can read it. With it, `--add` and `--merge` refuse a file that was
+    counted already. Do not pass the digests on: the digest of a small file gives its reports away.
     """
     if master and name != "spark":
         raise click.UsageError("--master is for --engine spark")

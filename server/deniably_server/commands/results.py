@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(0.5, 0.999),
     default=0.95,
     show_default=True,
-    help="Of the intervals.",
+    help="Confidence level of the intervals.",
 )
 @click.option("--json", "form", flag_value="json", help="Print the document as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="Print the rows as CSV.")
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     "subgroup",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Of a subgroup alone, in a survey with strata: --for site=north. Once for each key.",
+    help="Only one subgroup, in a survey with strata: --for site=north. Once for each key.",
 )
-@click.option("--by", metavar="KEY", help="Of each value of a key of the strata, such as site.")
+@click.option("--by", metavar="KEY", help="A table for each value of this key of the strata.")
 @click.option(
     "--to",
     type=click.Path(path_type=Path),
@@ -66,9 +66,9 @@ def results(
 ) -> None:
     """Show the estimates of a survey, with their margins, as a table.
 
-    ADDRESS is that of a survey on a server, such as https://example.org/surveys/workplace. With
-    --tally the estimates are those of a tally file, and no server is asked: the same numbers as of
-    a server that stored these reports.
+    ADDRESS is the address of a survey on a server, such as https://example.org/surveys/workplace.
+    With --tally the estimates come from a tally file, without a server. The numbers are the same as
+    on a server with these reports.
 
     With --tally and --to you get the pages of everybody and of each subgroup, with comparisons,
     cross-tables of the pairs that were counted, figures, data and the texts for a paper. Open

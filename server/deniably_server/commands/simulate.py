@@ -47,29 +47,29 @@ _WHOLE = 1_000
     "strata",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Simulate one subgroup alone, in a survey with strata: --for site=north.",
+    help="In a survey with strata, simulate only one subgroup: --for site=north.",
 )
 @click.option(
     "--runs",
     type=click.IntRange(2, MOST_RUNS),
-    help="Repeat the survey on the same people, and compare the errors with what is predicted.",
+    help="Repeat the survey on the same people, and compare the errors with the predicted ones.",
 )
 @click.option(
     "--curator",
     is_flag=True,
-    help="Add what a trusted curator would publish of the same answers at the same epsilon.",
+    help="Add what a trusted curator would publish from the same answers at the same epsilon.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--reports",
     type=click.Path(path_type=Path),
-    help="Only write reports, as a report set for `deniably tally`, into this new folder.",
+    help="Write only the reports, as a report set for `deniably tally`, into this new folder.",
 )
 @click.option(
     "--people",
     "count",
     type=click.IntRange(1),
-    help="With --reports: so many people, who answer as those of --truth do, again and again.",
+    help="With --reports: the number of people. The people of --truth answer again and again.",
 )
 def simulate(
     file: Path,
@@ -84,8 +84,8 @@ def simulate(
     """Run the survey FILE on made-up or known people and compare with the truth.
 
     A trusted curator would collect the true answers and add noise to what is published. With
-    --curator you see what that would publish, beside every estimate. Its price is trusting
-    somebody.
+    --curator you see, beside every estimate, what a curator would publish. It is more precise, but
+    people would have to trust the curator.
     """
     from deniably.simulation.runs import compare
     from deniably.survey.strata import titled

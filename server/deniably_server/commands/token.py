@@ -33,8 +33,8 @@ def token() -> None:
     help="An author publishes and closes surveys, an analyst reads results that are for analysts,"
     " a monitor (such as Prometheus) reads the metrics, an operator looks after tokens, too.",
 )
-@click.option("--survey", metavar="NAME", help="For this survey alone, published or not yet.")
-@click.option("--days", default=365, show_default=True, help="Days until it is worth nothing.")
+@click.option("--survey", metavar="NAME", help="Only for this survey, published or not yet.")
+@click.option("--days", default=365, show_default=True, help="Days until the token expires.")
 @click.option("--note", default="", help="Your reminder of whose it is; operators see it.")
 def new(database: str, role: str, survey: str | None, days: int, note: str) -> None:
     """Make a token and show it, once.
