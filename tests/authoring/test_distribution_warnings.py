@@ -95,7 +95,7 @@ def test_the_mean_of_noisy_buckets_is_planned_as_that_of_noisy_numbers(
 
     mean = dn.plan_survey(survey, n=1000).rows[0]
 
-    assert "The mean is not concerned." in note
+    assert "The mean is not affected." in note
     assert mean["figure"] == "mean"
     noisy = question.mechanism.law.variance / (buckets - 1) ** 2
     assert mean["margin"] == pytest.approx(1.96 * ((noisy + 0.25) / 1000) ** 0.5, rel=1e-3)

@@ -71,7 +71,7 @@ def test_the_third_survey_of_six_questions_is_refused_by_those_who_answered_both
     assert "your survey number 3 on this server in 365 days" in said
     assert "answered the 2 others has used epsilon 9.60 of the 10" in said
     assert "this one asks 4.80 more: their devices refuse it before 2027-01-25" in said
-    assert "Those who take part in everything will be missing from its results" in said
+    assert "People who take part in everything will be missing from its results" in said
 
 
 def test_a_survey_that_fits_is_said_to_fit() -> None:

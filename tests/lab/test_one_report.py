@@ -129,5 +129,5 @@ def test_a_chance_never_rounds_to_certainty(part: Fraction, places: int) -> None
 def test_what_is_nearly_certain_reads_so_in_the_sentence() -> None:
     """0.9 at odds of e**10: 99.99949 of 100."""
     said = lab.one_report(epsilon=10, prior="9/10").answer.replace("\u202f", " ")
-    assert "thinks it at most 99.999 % likely" in said
+    assert "makes it at most 99.999 % likely" in said
     assert "100.0 of 100" not in lab.coins(truth="99/100", yes="99/100").answer

@@ -297,7 +297,7 @@ def test_what_every_browser_refuses_is_only_published_on_purpose(
     assert (
         "epsilon above 5: all together 5.20. Devices answer a part of it at most" in refused.output
     )
-    assert "The mend: “budget: {epsilon: 5}” in place of" in refused.output
+    assert "To mend it, write “budget: {epsilon: 5}” in place of" in refused.output
     assert f"{file}, line 4: " in refused.output
     assert "To publish it all the same: --anyway" in refused.output
     assert published.exit_code == 0

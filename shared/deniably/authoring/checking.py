@@ -121,15 +121,15 @@ def refusals(survey: Survey) -> list[str]:
         devices = "answer a part of it at most" if survey.part else "refuse this survey"
         refused.append(
             f"epsilon above {EPSILON_LIMIT}: {', '.join(parts)}. Devices {devices}; in a terminal"
-            " and in Python a respondent can set a higher limit, in a browser nobody can. The mend:"
-            f" “budget: {{epsilon: {EPSILON_LIMIT}}}” in place of what the file says of epsilon,"
-            " odds or budget."
+            " and in Python a respondent can set a higher limit, in a browser nobody can. To mend it,"
+            f" write “budget: {{epsilon: {EPSILON_LIMIT}}}” in place of every epsilon, odds, coins"
+            " and budget in the file."
         )
     elif survey.count and not survey.history.at_most_epsilon(of_author):
         refused.append(
             f"epsilon {survey.history.epsilon_text()} over all {survey.count} waves is above the"
-            f" {of_author} that a device gives away to one author in 365 days: it refuses the later"
-            " ones within that time."
+            f" {of_author} that a device gives away to one author in 365 days: it refuses later"
+            " waves within that time."
         )
     if survey.total.delta > DELTA_LIMIT:
         refused.append(
@@ -244,7 +244,7 @@ def _lone_lines(survey: Survey) -> Iterator[str]:
     )
     yield (
         f"of {lines:,} exported reports about {lines * alone:.0f} are alone of their kind:"
-        f" somebody who has the copy that a device keeps finds its line{in_waves}. Keep exports to"
+        f" somebody who copies a device's memory finds its line{in_waves}. Keep exports to"
         " yourself, or write reports: never"
     )
 
@@ -255,19 +255,19 @@ def _strata_notes(survey: Survey) -> Iterator[str]:
         return
     count, least = len(survey.every_stratum), survey.results.minimum
     yield (
-        f"{count} strata: results of one need {least:,} reports of its own, and are as uncertain as"
-        f" with so few. Where all are alike in size, their margins are {sqrt(count):.1f} times as"
-        f" wide as those of all; for the same margins ask {count} times as many people"
+        f"{count} strata: results of one need {least:,} reports of its own, and are less certain than"
+        f" those of all. If all strata have the same size, margins are {sqrt(count):.1f} times as"
+        f" wide; for the same margins ask {count} times as many people"
     )
     yield (
-        "a stratum is sent as it is and in no epsilon. In a group of few people a report is one of"
-        " few, and somebody may know them: leave out what tells people apart, and let the smallest"
-        f" group have far more than {least:,} people"
+        "a stratum is sent as it is and in no epsilon. In a small group a report is one of"
+        " few, and somebody may know whose it is: leave out keys that single people out, and make"
+        f" sure that the smallest group has far more than {least:,} people"
     )
     if isinstance(survey.waves, Waves):
         yield (
-            "strata make it easier to recognise people from wave to wave: the number that"
-            " respondents are told is among 1,000 people of the same stratum"
+            "strata make it easier to recognise people from wave to wave: the form"
+            " states how many among 1,000 people of the same stratum"
         )
 
 
@@ -278,6 +278,10 @@ def _grid_notes(survey: Survey) -> list[str]:
     notes = [(question.name, grid_note(question, _CROWDS, answered)) for question in maps]
     uneven = [(question.name, uneven_note(question)) for question in maps]
     return [
-        *(f"{name}: how fine the map may be depends on n: {note}" for name, note in notes if note),
+        *(
+            f"{name}: the best grid depends on the number of people: {note}"
+            for name, note in notes
+            if note
+        ),
         *(f"{name}: {note}" for name, note in uneven if note),
     ]

@@ -80,8 +80,8 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     _check_public_reports(written, survey)
     if survey.asked == 1 < len(survey.questions):
         notes.append(
-            "a device answers one question, so there will be no cross-tables; for those write"
-            " spend: split, or ask for two questions at least, or ask a product question"
+            "a device answers one question, so there will be no cross-tables; to get them, write"
+            " spend: split or a larger ask, or ask a product question"
         )
     of_numbers = [*distribution_warnings(survey), *width_notes(survey)]
     return survey, [*notes, *language_note(survey.language), *of_numbers]
@@ -340,9 +340,8 @@ def _costs(plan: _Plan, survey: Survey) -> list[str]:
         return []
     return [
         "For the same accuracy one wave takes more people than a survey without waves:"
-        f" {', '.join(dear)}. A kept answer stands only before windows, reports of fewer choices or"
-        " neighbours, and one number of several ticks. A longer history may give some of that"
-        " back, a count of waves all of it."
+        f" {', '.join(dear)}. The reason: with a kept answer, only some mechanisms can be used."
+        " A longer history may win some of the accuracy back, and a count of waves all of it."
     ]
 
 

@@ -74,7 +74,7 @@ def width_notes(survey: Survey) -> Iterator[str]:
 def _sentence(question: Number, noise: str, error: float) -> str:
     return (
         f"{question.name}: {noise} noise hides how the numbers are distributed: {_within(error)},"
-        " and the histogram is no more than a guess. The mean is not concerned. Leave mechanism out"
+        " and the histogram is no more than a guess. The mean is not affected. Leave mechanism out"
         " for a square wave, take fewer buckets, or write aim: mean."
     )
 

@@ -78,7 +78,10 @@ def _privacy_problems(question: WrittenQuestion, path: str, *, budgeted: bool) -
     promised = list(question.promised)
     if budgeted:
         for key in promised[:1]:
-            yield Problem(f"{path}.{key}", "the survey's budget is spent already; leave this out")
+            yield Problem(
+                f"{path}.{key}",
+                "the survey has a budget, which sets this for all questions; leave this out",
+            )
     elif len(promised) != 1:
         listed = "none is given" if not promised else "given are " + " and ".join(promised)
         yield Problem(path, f"state the privacy once, as epsilon, odds or coins; {listed}")
@@ -133,11 +136,11 @@ def _noise(question: WrittenQuestion, path: str) -> Iterator[Problem]:
         return
     name = question.mechanism
     if isinstance(question, WrittenNumber) and question.beyond and name != "bounded_laplace":
-        yield Problem(f"{path}.beyond", "beyond is for mechanism: bounded_laplace alone")
+        yield Problem(f"{path}.beyond", "beyond is only for mechanism: bounded_laplace")
     # A vector that names no mechanism is asked by Gaussian noise if that is the best.
     gaussian = name == "gaussian" or (isinstance(question, WrittenVector) and name is None)
     if question.delta is not None and not gaussian:
-        yield Problem(f"{path}.delta", "delta is for mechanism: gaussian alone")
+        yield Problem(f"{path}.delta", "delta is only for mechanism: gaussian")
     if question.delta is None and name == "gaussian":
         yield Problem(f"{path}.mechanism", "gaussian needs a delta, such as delta: 0.00001")
 
@@ -176,9 +179,9 @@ def _parts(question: WrittenQuestion, path: str) -> Iterator[Problem]:
         yield from _repeated(question.parts, f"{path}.parts", "part")
         count = len(question.parts)
         if isinstance(question, WrittenPoint) and count not in (0, 2):
-            yield Problem(f"{path}.parts", f"a point has 2 parts and here are {count}")
+            yield Problem(f"{path}.parts", f"a point has 2 parts, and this one has {count}")
         if isinstance(question, WrittenProduct) and count > MOST_PARTS:
-            why = f"a product has 2 to {MOST_PARTS} parts and here are {count}"
+            why = f"a product has 2 to {MOST_PARTS} parts, and this one has {count}"
             yield Problem(f"{path}.parts", why)
 
 
@@ -195,10 +198,10 @@ def _scale(question: WrittenQuestion, path: str) -> Iterator[Problem]:
     unplaced = [choice.label for choice in question.offered() if choice.name in ALSO]
     if not unplaced:
         return
-    these = f"{', '.join(unplaced)}: no place on a scale"
+    these = f"{', '.join(unplaced)} cannot be placed on a scale"
     if question.aim == "mean":
         key = "also" if question.also else "show_if" if question.show_if else "choices"
-        mend = "with aim: distribution the mean is that of the others"
+        mend = "write aim: distribution, which gives the mean of the other answers"
         yield Problem(f"{path}.{key}", f"{these}; {mend}")
     elif question.mechanism in PLACES:
         mend = "write mechanism: subset_selection, or leave it out"

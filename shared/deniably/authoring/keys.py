@@ -374,7 +374,9 @@ class WrittenResults(Value, frozen=True):
     ] = False
     to: Annotated[
         Literal["analysts"] | None,
-        says("analysts (results are shown to who has an analyst's token); without it to everybody"),
+        says(
+            "analysts (only people with an analyst's token see results); without it, everybody does"
+        ),
     ] = None
     reports: Annotated[
         Literal["analysts", "public", "never"],
@@ -386,8 +388,8 @@ class WrittenResults(Value, frozen=True):
     linkable: Annotated[
         bool,
         says(
-            "true, where the reports are public, more than 1 in 10 lines would be alone of their"
-            " kind, and that is meant; the form tells respondents"
+            "true, to allow a public list of reports in which more than 1 in 10 lines are alone of"
+            " their kind; the form tells respondents"
         ),
     ] = False
 
@@ -404,7 +406,7 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
     history: Annotated[
         Numeral | None,
         says(
-            "how many times the epsilon of one report all waves together may give away: a number"
+            "the epsilon of all waves together, as a multiple of that of one report: a number"
             " from 1.1 to 100 (default 2, or 3 where reports name several choices)",
             type="number",
             minimum=1.1,
@@ -415,7 +417,7 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=2, le=MOST_WAVES)] | None,
         says(
             "how many waves there are at most, from 2 to 100: devices then draw fresh chance in"
-            " each and refuse more, unless a smaller history is stated"
+            " each wave and refuse further waves, unless a smaller history is stated"
         ),
     ] = None
     waves: Annotated[
@@ -435,8 +437,8 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
     recognisable: Annotated[
         bool,
         says(
-            "true, where 10 or more of 100 people could be recognised from wave to wave, and that"
-            " is meant; the form tells respondents"
+            "true, to allow waves in which 10 or more of 100 people could be recognised from wave to"
+            " wave; the form tells respondents"
         ),
     ] = False
 

@@ -110,7 +110,7 @@ def _sentence(survey: Survey, left: LeftToLoyal) -> str:
         " device gives away to one author in that time"
     )
     if left.answered < left.others:
-        start += f" (only {left.answered} of them fit below it)"
+        start += f" (only {left.answered} of them fit below this limit)"
     if not left.refused:
         return f"{start}, and {(left.spent + left.asked).epsilon_text()} with this one."
     until = f" before {left.until}" if left.until else ""
@@ -119,11 +119,11 @@ def _sentence(survey: Survey, left: LeftToLoyal) -> str:
         return (
             f"{start}, and this one asks {left.asked.epsilon_text()} more: people who answered"
             f" {everything} will be offered about {left.part} of {survey.asked} questions{until}."
-            " So each question has fewer reports than the survey has, and an n of its own."
+            " So each question has its own n, below the number of reports to the survey."
         )
     return (
         f"{start}, and this one asks {left.asked.epsilon_text()} more: their devices refuse"
-        f" it{until}. Those who take part in everything will be missing from its results, and the"
+        f" it{until}. People who take part in everything will be missing from its results, and the"
         " intervals do not show that. Lower its epsilon, ask fewer questions, or wait."
     )
 

@@ -49,7 +49,7 @@ DeltaInput = Annotated[
     Real(
         minimum=Fraction(1, 10**12),
         maximum=Fraction(1, 100),
-        help="The chance that is left out: the exact epsilon need not hold with it.",
+        help="Delta: the chance with which the exact epsilon need not hold.",
     ),
 ]
 AnswersInput = Annotated[int, Whole(minimum=1, maximum=MOST, help="Answers of one person.")]
@@ -70,7 +70,7 @@ def _cases(survey: Survey) -> Iterator[Case]:
 
 @experiment(
     "Adding up",
-    "What do many answers of one person give away together?",
+    "How much do many answers of one person give away together?",
     [
         Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
                " theorems 3.16 and 3.20"),
@@ -120,9 +120,9 @@ def adding_up(
     holds = "is enough" if first is None else _holds(value(told[1], "exact"))
     answer = (
         f"{number(k)} answer{'s' * (k > 1)} of epsilon {_short(each)} {each_gives} away"
-        f" {_short(value(mine['the sum'], 'exact'))} by the plain sum and {exact} exactly, but"
-        f" for a chance of {to_decimal_text(Fraction(delta))}; a formula of lecture notes says"
-        f" {number(claimed, 1)}, which {holds}."
+        f" {_short(value(mine['the sum'], 'exact'))} by the plain sum. The exact figure is"
+        f" {exact}, except with a chance of {to_decimal_text(Fraction(delta))}. A formula from"
+        f" lecture notes says {number(claimed, 1)}, which {holds}."
     )
     return ExperimentFindings(
         answer, rows, [_totals(rows, k), _losses(loss, marks)], _NOTES, warner(2, privacy).described
@@ -130,12 +130,13 @@ def adding_up(
 
 
 _NOTES = (
-    "Devices count the sum, which holds with certainty. The others hold but for the chance delta.",
-    "The loss is how much likelier the answers of one person are with one truth than with another:"
-    " that of yes-or-no questions with randomised response, the worst case of their epsilon.",
+    "Devices count the sum, which always holds. The others hold except with the chance delta.",
+    "The loss says how much likelier the reports of one person are with one truth than with"
+    " another. It is computed for yes-or-no questions with randomised response, the worst case at"
+    " their epsilon.",
 )
 
-_FEW = "Where answers are few, zCDP says more than their sum."
+_FEW = "For few answers, zCDP gives a larger figure than their sum."
 
 
 def _row(n: int, epsilon: float, delta: float, *, is_false: bool) -> list[dict[str, Cell]]:
@@ -267,8 +268,8 @@ def _of_survey(survey: Survey) -> ExperimentFindings:
     waves = " in all waves" if survey.waves else ""
     answer = (
         f"The {once.answers} answers of one person{waves} give away {_up(once.loss.epsilon)} by the"
-        f" plain sum and {_up(once.exact)} exactly, but for one in a million; in {most} such"
-        f" surveys it is {_up(often.loss.epsilon)} and {_up(often.exact)}."
+        f" plain sum and {_up(once.exact)} exactly, except with a chance of one in a million. In"
+        f" {most} such surveys it is {_up(often.loss.epsilon)} and {_up(often.exact)}."
     )
     layers: list[GraphLayer] = [
         _line(rows, "the sum"), _line(rows, "exact"), _line(rows, "zCDP")
@@ -345,7 +346,8 @@ def _holds(delta: float) -> str:
     """How well the formula holds: delta with three digits, whatever its size."""
     if delta > 0.9995:
         return "nearly never holds"
-    return f"holds but for {number(delta, 3 if delta >= 0.001 else 2 - floor(log10(delta)))}"
+    digits = 3 if delta >= 0.001 else 2 - floor(log10(delta))
+    return f"holds only with a delta of {number(delta, digits)}"
 
 
 def _short(found: float) -> str:

@@ -45,7 +45,7 @@ ProtectionInput = Annotated[
     ),
 ]
 WavesInput = Annotated[
-    int, Whole(minimum=1, maximum=_AFTER[-1], help="How often a person is asked.")
+    int, Whole(minimum=1, maximum=_AFTER[-1], help="How many times a person is asked.")
 ]
 HistoryInput = Annotated[
     Exact,
@@ -66,7 +66,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 
 @experiment(
     "Asked again and again",
-    "What if the same person is asked again and again?",
+    "What if you ask the same person again and again?",
     [
         Reference("Erlingsson, Pihur and Korolova", 2014, "RAPPOR, CCS, section 2: a permanent"
                " response"),
@@ -107,14 +107,14 @@ def asked_again(
     with_a_memo = ""
     if memo is not None:
         with_a_memo = (
-            f", with a memo {told['a memo', waves]} and never above"
+            f", {told['a memo', waves]} with a memo, and with a memo never above"
             f" {told['all that the memo can tell', waves]}"
         )
     answer = (
-        f"Of the best guesses at one person's answer {told['fresh chance', 1]} are right after one"
-        f" report, and after {waves} with fresh chance {told['fresh chance', waves]}{with_a_memo};"
-        f" the mean of {COUNTS} noisy counts is off by {number(value(means[-1], 'deviation'), 3)},"
-        f" where one is by {number(value(means[0], 'deviation'), 3)}."
+        f"After one report, {told['fresh chance', 1]} of the best guesses at a person's answer are"
+        f" right. After {waves} reports it is {told['fresh chance', waves]} with fresh chance"
+        f"{with_a_memo}. One noisy count is off by {number(value(means[0], 'deviation'), 3)}, the"
+        f" mean of {COUNTS} by {number(value(means[-1], 'deviation'), 3)}."
     )
     return ExperimentFindings(
         answer,
@@ -126,8 +126,8 @@ def asked_again(
 
 
 _NOTES = (
-    "A device that is asked the same survey again sends the report that it has made: the same"
-    " bytes, with one digest. In waves it keeps a memo, and makes each report from it alone.",
+    "If a device gets the same survey again, it sends its old report again: the same bytes, with"
+    " the same digest. In waves it keeps a memo, and makes each report from the memo alone.",
     "The counts are a trusted curator's, each with Laplace noise of this epsilon about the same"
     " people. Every one spends the epsilon again.",
 )

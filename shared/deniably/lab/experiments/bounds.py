@@ -67,7 +67,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 
 @experiment(
     "How wide a range",
-    "How wide a range may a number be asked for?",
+    "How wide may the range of a number be?",
     [
         Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
                " section 3.3: noise as wide as the range"),
@@ -122,19 +122,20 @@ def bounds(
 
     told, ours, theirs = at[tried], at[best], at[curator]
     answer = (
-        f"With {n:,} people at epsilon {privacy_text(level)} the best maximum is {number(best)}: it"
+        f"With {n:,} people at epsilon {privacy_text(level)} the best maximum is {number(best)}. It"
         f" clips {_hundred(ours)}{NARROW}% of the numbers, and the mean is off by"
-        f" {_short(value(ours, 'planned'))}; with {number(tried)} it is off by"
-        f" {_short(value(told, 'planned'))}, {_hundred(told)}{NARROW}% are clipped, and a trusted"
-        f" curator would be off by {_short(value(theirs, 'curator'))} at {number(curator)}."
+        f" {_short(value(ours, 'planned'))}. A maximum of {number(tried)} clips"
+        f" {_hundred(told)}{NARROW}%, and the mean is off by {_short(value(told, 'planned'))}. A"
+        f" trusted curator would be off by {_short(value(theirs, 'curator'))} at {number(curator)}."
     )
     notes = [
-        "Planned: as an author plans, for the worst spread of answers within the range. The draws"
-        " follow the exact error, of these numbers and of a fresh sample of people.",
-        "The curator's error is that of noise and clipping alone. The people themselves add"
-        f" {_short(numbers.deviation / sqrt(n))} to it, which no range and no trust takes away.",
-        "Clipping stays however many people answer. Take the range from a register or an earlier"
-        " survey: where nothing is known beforehand, clipping is unknown, too.",
+        "“Planned” is the error that an author plans with, for the worst spread of answers within"
+        " the range. The draws follow the exact error, for these numbers and a fresh sample of"
+        " people.",
+        "The curator's error has only noise and clipping. The sample of people adds"
+        f" {_short(numbers.deviation / sqrt(n))} to it, whatever the range and whoever is trusted.",
+        "More people do not reduce clipping. Take the range from a register or an earlier survey:"
+        " if you know nothing beforehand, you do not know the clipping either.",
     ]
     return ExperimentFindings(answer, rows, _pictures(rows), notes, clipping.mechanism.described)
 
@@ -349,9 +350,9 @@ def _of_survey(question: Question, n: int) -> ExperimentFindings:
     ours = [row for row in rows if row["what"] == "this range"]
     unit = f" {figure.unit}" if figure.unit else ""
     answer = (
-        f"Of {n:,} people the mean is off by {_short(value(ours[0], 'noise'))}{unit} at the range"
-        f" of {_short(figure.width)}{unit} that is asked for; how much clipping adds is unknown,"
-        " because nothing is known of the answers."
+        f"With {n:,} people and the survey's range of {_short(figure.width)}{unit}, the mean is off"
+        f" by {_short(value(ours[0], 'noise'))}{unit}. How much clipping adds is unknown, because"
+        " nothing is known about the answers."
     )
     graph = Graph(
         of_values([0.0, *column(rows, "range")]), f"width of the range{unit}",
@@ -359,8 +360,8 @@ def _of_survey(question: Question, n: int) -> ExperimentFindings:
         [line(rows, "range", "noise", "noise"),
          dots(ours, "range", "noise", "the range that is asked for", "mark")],
     )  # fmt: skip
-    notes = ["Clipping: unknown. Try the question on numbers of a register with “deniably"
-             " simulate”, which shows it."]  # fmt: skip
+    notes = ["Clipping is unknown. To see it, try the question on numbers of a register with"
+             " “deniably simulate”."]  # fmt: skip
     return ExperimentFindings(
         answer, rows, [Picture("Noise is as wide as the range", graph)], notes, mechanism.described
     )

@@ -60,7 +60,7 @@ DeltaInput = Annotated[
 SizeInput = Annotated[
     Exact,
     Real(minimum=Fraction(1, 1000), maximum=Fraction(1, 2), percent=True,
-         help="How likely the planted randomiser reports the truth in plain."),
+         help="How often the planted randomiser reports the true answer in plain."),
 ]  # fmt: skip
 TrialsInput = Annotated[
     int, Whole(minimum=100, maximum=40_000, help="Reports of each answer counted.")
@@ -78,7 +78,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 
 @experiment(
     "A catastrophe, and what an audit sees",
-    "What may a delta hide, and would an audit find it?",
+    "What can a delta hide, and would an audit find it?",
     [
         Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
                " section 2.3: what a delta may hide"),
@@ -132,20 +132,20 @@ def catastrophe(
     answer = (
         f"Gaussian noise of epsilon {privacy_text(promise)} and delta {to_decimal_text(failing)}"
         f" gives away more than {_plain(value(beyond, 'loss'))} once in"
-        f" {number(value(beyond, 'one_in'))} reports, a catastrophe of that delta gives away"
-        f" everything once in {number(value(beyond, 'catastrophe_one_in'))}; an audit that walks"
-        f" the code finds one in {walked.paths} paths, and one that counts needs at least"
-        f" {number(value(needed[0], 'trials'))} reports of each answer for one of"
-        f" {_hundred(needed[0])} and {number(value(needed[-1], 'trials'))} for"
+        f" {number(value(beyond, 'one_in'))} reports. A catastrophe of the same delta gives away"
+        f" everything once in {number(value(beyond, 'catastrophe_one_in'))}. An audit that walks"
+        f" the code finds a catastrophe in {walked.paths} paths. An audit that counts needs at"
+        f" least {number(value(needed[0], 'trials'))} reports of each answer for a catastrophe of"
+        f" {_hundred(needed[0])}, and {number(value(needed[-1], 'trials'))} for"
         f" one of {_hundred(needed[-1])}."
     )
     notes = [
         "A delta says how often a promise may fail, not how badly. Gaussian noise fails a little"
-        " and rarely; a mechanism that publishes somebody's answer with the same delta keeps the"
+        " and rarely. A mechanism that publishes somebody's answer with the same delta keeps the"
         " same promise.",
         "Counting needs about 80 reports of the catastrophe, so about 80 / delta in all, and more"
-        " where nobody knows what to look for. Code has not passed where it proves nothing. Each"
-        f" bound is wrong with a chance of {ALPHA:f}.",
+        " if nobody knows what to look for. If counting proves nothing, the code has not passed."
+        f" Each bound is wrong with a chance of {ALPHA:f}.",
         "Audit your own code with “deniably audit --code module:function”.",
     ]
     return ExperimentFindings(

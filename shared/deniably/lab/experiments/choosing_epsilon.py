@@ -49,7 +49,7 @@ def _cases(survey: Survey) -> Iterator[Case]:
 
 @experiment(
     "Choosing epsilon",
-    "What does an epsilon mean, and which ones do others take?",
+    "What does an epsilon mean, and which epsilons do others use?",
     [
         Reference("Nanayakkara et al.", 2023, "What are the chances? Explaining the epsilon"
                " parameter in differential privacy, USENIX Security"),
@@ -109,17 +109,17 @@ def choosing_epsilon(
     half = 100 * points
     answer = (
         f"At epsilon {privacy_text(level)}, {yes} of 100 people who have it report it, and {no} of"
-        f" 100 who do not; a reader who thought it {hundred(Fraction(prior))}{NARROW}% likely"
-        f" thinks it {hundred(value(told, 'after'))}{NARROW}% likely at most after the report, and"
-        f" a share to ±{number(half, 0 if half % 1 < 1e-9 else 1)} points takes"
+        f" 100 who do not. A reader who thought it {hundred(Fraction(prior))}{NARROW}% likely"
+        f" thinks it {hundred(value(told, 'after'))}{NARROW}% likely at most after the report."
+        f" A share to ±{number(half, 0 if half % 1 < 1e-9 else 1)} points takes"
         f" {counted(round(value(ours, 'n')), 'person', 'people')}."
     )
     days = {one.read.isoformat() for one in deployments()}
     notes = [
         f"One report changes the odds by a factor of {odds_text(odds)} at most.",
-        f"Epsilons of others as published, read on {max(days)}. They are for different units, and a"
-        " central one holds against readers alone: the curator sees every answer. So a smaller"
-        " number is not always more protection.",
+        f"Epsilons of others as published, read on {max(days)}. They are for different units. A"
+        " central epsilon holds only against readers, because the curator sees every answer. So a"
+        " smaller number is not always more protection.",
     ]
     pictures = _pictures(frequencies, beliefs, told, prices, ours, others)
     return ExperimentFindings(answer, rows, pictures, notes, mechanism.described)

@@ -50,7 +50,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 
 @experiment(
     "Two coins",
-    "Why can nobody tell from a report, and how is the truth recovered all the same?",
+    "Why does a report prove nothing, and how do many reports still show the truth?",
     [
         Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
         Reference("Fox and Tracy", 1986, "Randomized Response, Sage: the design with two coins"),
@@ -115,9 +115,9 @@ def coins(
     first, _ = labels
     answer = (
         f"Of 100 people who mean “{first}”, {_hundred(told[0])} report it, and of 100 who do not,"
-        f" {_hundred(told[1])} report it, too: a report changes the odds by a factor of"
-        f" {_short(value(odds, 'exact'))} at most (epsilon {number(mechanism.loss.epsilon, 2)})."
-        f" But where {_hundred(observed)} of 100 report it, {_hundred(recovered)} of 100 mean it."
+        f" {_hundred(told[1])} report it, too. So a report changes the odds by a factor of at most"
+        f" {_short(value(odds, 'exact'))} (epsilon {number(mechanism.loss.epsilon, 2)})."
+        f" But if {_hundred(observed)} of 100 report it, {_hundred(recovered)} of 100 mean it."
     )
     return ExperimentFindings(
         answer, rows, _pictures(rows, cells, having, labels), _notes(labels), mechanism.described

@@ -55,7 +55,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 
 @experiment(
     "Groups on a map",
-    "Can groups be found on a map whose places nobody knows?",
+    "Can you find groups on a map without knowing where anybody is?",
     [
         Reference("Blum, Dwork, McSherry and Nissim", 2005, "Practical privacy: the SuLQ framework,"
                " PODS: k-means in rounds"),
@@ -104,9 +104,9 @@ def groups_on_a_map(
     told = {str(row["way"]): _three(row) for row in rows}
     answer = (
         f"Of {n:,} people at epsilon {level:.4g}, the mean squared distance from the nearest"
-        f" centre is {told[GRID]} where a curator finds the centres on a grid and"
-        f" {told[IN_PROCESS]} where one works in rounds; from reports alone it is {told[REPORTS]},"
-        f" and {told[NONE]} without protection."
+        f" centre is {told[GRID]} if a curator finds the centres on a grid, and"
+        f" {told[IN_PROCESS]} if a curator works in rounds. From reports alone it is"
+        f" {told[REPORTS]}, and without protection {told[NONE]}."
     )
     layers = [dots(people, "east", "north", f"{_SHOWN} of the people", "mute", hollow=True)]
     for way, tone, hollow in (
@@ -138,11 +138,11 @@ def groups_on_a_map(
 
 
 _NOTES = (
-    "The map is a square from −1 to 1. The three groups are a third of the people each.",
-    "A curator in rounds divides epsilon among them and adds noise in each. On the grid noise is"
-    " added once, and groups are found in what is published: that is better at the same epsilon.",
-    "A person who moves changes two counts and four sums by up to 1. Texts whose neighbours have a"
-    " person more or less add half of this noise in rounds, and are closer.",
+    "The map is a square from −1 to 1. Each of the three groups has a third of the people.",
+    "A curator in rounds divides epsilon among them and adds noise in each. On the grid, noise is"
+    " added once, and groups are found in the published counts: better at the same epsilon.",
+    "A person who moves changes two counts and four sums by up to 1. Texts that count a person more"
+    " or less as the change add half of this noise in rounds, and come closer.",
 )
 _PARTS = [
     {"name": name, "label": name, "minimum": -1, "maximum": 1, "step": 0.01}

@@ -76,7 +76,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 
 @experiment(
     "The ladder of trust",
-    "What do I pay for trusting nobody?",
+    "What does it cost to trust nobody?",
     [
         Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
         Reference("Dwork, McSherry, Nissim and Smith", 2006, "TCC, theorem 1: Laplace noise"),
@@ -134,9 +134,9 @@ def ladder_of_trust(
     count, server = (number(value(known[place], "at_most"), 4) for place in (1, -1))
     answer = (
         f"A trusted curator at epsilon {privacy_text(curator)} is off by {_off(laplace)} people on"
-        f" average with Laplace noise and by {_off(classical)} with the textbook's Gaussian noise;"
-        f" without a curator {'this survey is' if own else 'two coins are'} off by {_off(ours)},"
-        f" and a reader of that count alone learns at most what epsilon {count}"
+        f" average with Laplace noise and by {_off(classical)} with the textbook's Gaussian noise."
+        f" Without a curator, {'this survey is' if own else 'two coins are'} off by {_off(ours)}."
+        f" Somebody who sees only this count learns at most what epsilon {count}"
         f" allows (delta {to_decimal_text(Fraction(hidden))})."
     )
     notes = [

@@ -78,7 +78,7 @@ def _cases(survey: Survey) -> Iterator[Case]:
 
 @experiment(
     "Laplace or Gauss",
-    "Which noise is the better one, for how many numbers?",
+    "Which noise is better, for how many numbers?",
     [
         Reference("Dwork, McSherry, Nissim and Smith", 2006, "Calibrating noise to sensitivity,"
                " TCC"),
@@ -145,8 +145,8 @@ def laplace_or_gauss(
     local = _margins(_six(at), Fraction(delta), sorted({*shown, compared}), n)
     here = {str(row["noise"]): _points(row) for row in local if row["numbers"] == compared}
     answer = (
-        f"With a curator Gaussian noise is the better one {better}, with the textbook's sigma from"
-        f" {crossings['Gauss of the textbook']}; without one, the means of {compared} numbers of"
+        f"With a curator, Gaussian noise is better {better} (with the textbook's sigma, from"
+        f" {crossings['Gauss of the textbook']}). Without one, the means of {compared} numbers of"
         f" {number(n)} people are known to ±{here['Laplace']} points with Laplace noise, to"
         f" ±{here['Gauss']} with Gaussian noise, and to ±{here[_PART]} if each reports one part."
     )
@@ -171,10 +171,10 @@ _LOOKS: dict[str, tuple[Tone, bool]] = {
 
 
 def _note(limit: float, epsilon: float) -> str:
-    worse = "here it promises too much" if epsilon > limit else "below, it is too wide"
+    worse = "here it promises too much" if epsilon > limit else "up to there, it is too wide"
     return (
-        "The textbook's sigma, the square root of 2 ln(1.25 / delta) over epsilon, is proved below"
-        f" epsilon 1 and false above {number(limit, 2)} at this delta; {worse}."
+        "The textbook's sigma, the square root of 2 ln(1.25 / delta) over epsilon, is proved for"
+        f" epsilon below 1, and false above {number(limit, 2)} at this delta; {worse}."
     )
 
 

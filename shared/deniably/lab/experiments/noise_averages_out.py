@@ -65,7 +65,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 
 @experiment(
     "Noise averages out",
-    "How many people must answer until the noise has averaged out?",
+    "How many people must answer for the noise to average out?",
     [
         Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
         Reference("Genest, Hanley and Bhatnagar", 2024, "J. Statistics and Data Science Education:"
@@ -100,7 +100,7 @@ def noise_averages_out(
     spread = [row for row in rows if row["what"] == "spread"]
     known = ", ".join(f"to ±{_points(row)} points from {row['n']:,} people" for row in spread)
     answer = f"In 95 of 100 surveys the share is known {known}."
-    notes = ["The band is about these people: it has the noise of the reports alone."]
+    notes = ["The band is for exactly these people: it has only the noise of the reports."]
     return ExperimentFindings(answer, rows, [funnel(rows)], notes, mechanism.described)
 
 

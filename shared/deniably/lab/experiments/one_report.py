@@ -54,7 +54,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 
 @experiment(
     "One report",
-    "What does one report tell about me, whatever else is known?",
+    "What does one report give away about me, whatever else is known?",
     [
         Reference("Dwork", 2006, "Differential privacy, ICALP: a promise against every prior"),
         Reference("Kasiviswanathan and Smith", 2014, "On the semantics of differential privacy, J."
@@ -93,9 +93,9 @@ def one_report(
 
     before = Fraction(prior)
     answer = (
-        f"A reader who thought the answer {hundred(before)}{NARROW}% likely thinks it at most"
-        f" {hundred(after(before, most))}{NARROW}% likely after the report that speaks most for it;"
-        f" from 50{NARROW}% it rises to {hundred(after(_HALF, most))}{NARROW}% at most."
+        f"If a reader thought an answer {hundred(before)}{NARROW}% likely, the report that speaks most"
+        f" for it makes it at most {hundred(after(before, most))}{NARROW}% likely. From"
+        f" 50{NARROW}% it rises to {hundred(after(_HALF, most))}{NARROW}% at most."
     )
     layers: list[GraphLayer] = [
         band(risen, "prior", "low", "high", "any mechanism of this epsilon"),

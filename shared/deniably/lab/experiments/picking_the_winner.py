@@ -78,7 +78,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 
 @experiment(
     "Picking the winner",
-    "Is the leader the leader?",
+    "Is the answer that leads in the reports really the most frequent?",
     [
         Reference("McSherry and Talwar", 2007, "Mechanism design via differential privacy, FOCS,"
                " theorem 6: the exponential mechanism"),
@@ -116,9 +116,9 @@ def picking_the_winner(
     told = {str(row["way"]): _hundred(row) for row in rows if row["n"] == n[-1]}
     words = f"{level:.4g}" if own else privacy_text(privacy)
     answer = (
-        f"Of {n[-1]:,} people the leader of {law.k} choices is found {told[_DIRECT]} times of 100"
-        f" if they are asked directly, {told[_CURATOR]} times if a trusted curator chooses it at"
-        f" epsilon {words}, and {told[_LOCAL]} times from their reports."
+        f"With {n[-1]:,} people and {law.k} choices, the leader is found {told[_DIRECT]} times of"
+        f" 100 if they are asked directly, {told[_CURATOR]} times if a trusted curator chooses it"
+        f" at epsilon {words}, and {told[_LOCAL]} times from their reports."
     )
     layers: list[GraphLayer] = []
     for way, (tone, dashed) in _LOOKS.items():
@@ -158,8 +158,9 @@ def _notes(k: int, own: bool) -> list[str]:
     ]
     if not own:
         found.append(
-            f"A curator who sets a price chooses it by what it brings, and gets nearly {PAID} a"
-            f" person. Noise on the best price is above {PAID} half of the time: then nobody pays."
+            f"If a curator chooses a price by its revenue, it gets nearly {PAID} a person. If it"
+            f" adds noise to the best price, this is above {PAID} half of the time; then nobody"
+            " pays."
         )
     return found
 

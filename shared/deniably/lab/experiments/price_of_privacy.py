@@ -50,7 +50,7 @@ MarginInput = Annotated[
         minimum=Fraction(1, 1000),
         maximum=Fraction(1, 2),
         percent=True,
-        help="Half the width of the interval that is wanted: of a share, or of a range.",
+        help="Half the width of the wanted interval, as a part of 1 or of the range.",
     ),
 ]
 KindInput = Annotated[str, OneOf(names=("share", "mean"), help="A share of people, or a mean.")]
@@ -84,7 +84,7 @@ def _cases(survey: Survey) -> Iterator[Case]:
 
 @experiment(
     "The price of privacy",
-    "How many people more does it take than asking directly, or than trusting a curator?",
+    "How many more people do you need than with direct questions, or with a trusted curator?",
     [
         Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
         Reference("Kasiviswanathan et al.", 2011, "What can we learn privately?, SIAM J. Computing"
@@ -132,9 +132,9 @@ def price_of_privacy(
     local, direct = next(iter(told.values())), told["asked directly"]
     points = number(100 * wanted, 0 if (100 * wanted) % 1 < 1e-9 else 1)
     answer = (
-        f"To know it to ±{points} points takes {counted(local, 'person', 'people')} at epsilon"
-        f" {_short(at)}, where {direct:,} {'is' if direct == 1 else 'are'} enough if they are asked"
-        f" directly and {told['a trusted curator']:,} with a trusted curator of the same epsilon."
+        f"For ±{points} points you need {counted(local, 'person', 'people')} at epsilon"
+        f" {_short(at)}. If you ask directly, {direct:,} {'is' if direct == 1 else 'are'} enough;"
+        f" with a trusted curator of the same epsilon, {told['a trusted curator']:,}."
     )
     layers: list[GraphLayer] = [
         line([row for row in rows if row["way"] == way.label], "epsilon", "exact", way.label,
@@ -167,9 +167,9 @@ def price_of_privacy(
 
 
 _NOTES = (
-    "All are for the worst spread of answers: half of the people at either end, for a share of two"
-    " choices or a mean.",
-    "Whom a curator asks has to trust the curator with true answers, for as long as they are kept.",
+    "All numbers are for the worst spread of answers, with half of the people at either end: for a"
+    " share of two choices or a mean.",
+    "People have to trust a curator with their true answers for as long as these are kept.",
 )
 
 

@@ -50,7 +50,7 @@ ProposedInput = Annotated[
         minimum=Fraction(1, 1000),
         maximum=Fraction(1, 4),
         percent=True,
-        help="By how much one person may move the median, as proposed: a part of the range.",
+        help="The proposal: how far one person may move the median, as a part of the range.",
     ),
 ]
 PeopleInput = Annotated[int, Whole(minimum=20, maximum=1000, help="How many people answer.")]
@@ -74,7 +74,7 @@ def _median_of(question: Question) -> tuple[Buckets, int] | None:
 
 @experiment(
     "Propose, test, release",
-    "When does little noise do for a median?",
+    "When is little noise enough for a median?",
     [
         Reference("Dwork and Lei", 2009, "Differential privacy and robust statistics, STOC"),
         Reference("Vadhan", 2017, "The complexity of differential privacy, proposition 3.2"),
@@ -131,10 +131,10 @@ def propose_test_release(
         ways.append(_way("from reports", local.report_mechanism.loss.epsilon, half, width))
 
     answer = (
-        f"A table passes the test half of the time if {number(proposal.threshold, 2)} people would"
-        f" have to change their answers before one person could move its median by more than was"
-        f" proposed; here it takes {counted(int(distance), 'person', 'people')}, which passes"
-        f" {hundred(value(here, 'exact'))} times of 100, and test and release spend"
+        f"The test asks how many people would have to change their answers before one person could"
+        f" move the median by more than proposed. With {number(proposal.threshold, 2)} people, a"
+        f" table passes half of the time. Here it is {counted(int(distance), 'person', 'people')},"
+        f" which passes {hundred(value(here, 'exact'))} times of 100. Test and release spend"
         f" epsilon {_short(both)} together, with delta {to_decimal_text(failing)}."
     )
     pictures = [
@@ -169,12 +169,12 @@ def propose_test_release(
 def _notes(proposal: Proposal, local: Number, n: int) -> list[str]:
     total = _short(proposal.total[0])
     return [
-        "Many texts say that all of it keeps (epsilon, delta). But the test spends epsilon, and the"
-        f" release spends it again: {total} in all, and delta.",
-        f"The interval from reports is that of {n:,} people who answer at epsilon"
-        f" {_short(local.report_mechanism.loss.epsilon)}; it also holds the chance of the"
-        " sample, which the curator's noise does not.",
-        "A table that does not pass gives no answer at all, and its privacy is spent all the same.",
+        "Many texts say that both steps together keep (epsilon, delta). But the test spends"
+        f" epsilon, and the release spends it again: {total} in all, and delta.",
+        f"The interval from reports is for {n:,} people who answer at epsilon"
+        f" {_short(local.report_mechanism.loss.epsilon)}; it also includes the chance of the"
+        " sample, which the curator's interval does not.",
+        "A table that does not pass gives no answer at all, but its epsilon is spent.",
     ]
 
 

@@ -54,7 +54,7 @@ def _cases(survey: Survey) -> Iterator[Case]:
 
 @experiment(
     "Slices and households",
-    "What is known of a slice of the people, and what is learned of a household?",
+    "How precise is a part of the people, and how much does a household give away?",
     [
         Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
         Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
@@ -92,9 +92,9 @@ def slices_and_households(
     tenth = slices[PARTS.index(_TENTH)]
     answer = (
         f"With {n:,} people the result is known to ±{_points(slices[0])} points, but for a tenth of"
-        f" them, {int(value(tenth, 'people')):,} people, to ±{_points(tenth)} points only; and the"
-        f" reports of {_persons(household)} with one answer change its odds by a factor of up to"
-        f" {_odds(homes[-1])}, where one report changes them by {_odds(homes[0])}."
+        f" them, {int(value(tenth, 'people')):,} people, only to ±{_points(tenth)} points. One"
+        f" report changes the odds of an answer by a factor of up to {_odds(homes[0])}, the reports"
+        f" of {_persons(household)} with the same answer by up to {_odds(homes[-1])}."
     )
     margins = [*column(slices, "exact"), *column(slices, "drawn"), *column(slices, "direct")]
     pictures = [
@@ -122,10 +122,10 @@ def slices_and_households(
 
 
 _NOTES = (
-    "The promise is about one person. Where several people are known to have the same answer, such"
-    " as a household asked about its home, what their reports give away adds up.",
-    "Points of a mean are per cents of its range. Every slice that is compared has its own margin:"
-    " of many slices, some are off by chance.",
+    "The promise is for one person. If several people are known to have the same answer, such as a"
+    " household that is asked about its home, their losses add up.",
+    "Points of a mean are per cents of its range. Every slice has its own margin: if you compare"
+    " many slices, some are off by chance.",
 )
 
 

@@ -77,7 +77,7 @@ class Statement:
 
 @experiment(
     "True or false",
-    "Which of these statements, which one reads, are true?",
+    "Which of these statements, all found in texts, are true?",
     [
         Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy"),
         Reference("Kasiviswanathan and Smith", 2014, "On the semantics of differential privacy, J."
@@ -97,8 +97,8 @@ def true_or_false() -> ExperimentFindings:
     questions = [_sensitive(), _depends(), _stronger(), _called(), _many()]
     told: dict[str, Cell] = {"what": "verdicts", **kinds}
     answer = (
-        f"Of {len(rows)} statements that one reads, {kinds['true']} are true and"
-        f" {kinds['false']} are false; the first says that odds of three to one are epsilon"
+        f"Of {len(rows)} statements found in texts, {kinds['true']} are true and"
+        f" {kinds['false']} are false. The first says that odds of three to one are epsilon"
         f" {_short(rows[0], 'said')}, but they are epsilon {value(rows[0], 'exact'):.4f}."
     )
     bars = [
@@ -109,7 +109,7 @@ def true_or_false() -> ExperimentFindings:
     ]  # fmt: skip
     times = column(rows, "times")
     picture = Picture(
-        "What is so, as a multiple of what was said: 1 is the same",
+        "The true value as a multiple of the stated one: 1 is the same",
         Bars(of_ratios([0.01, *times]), "times what was said", bars),
     )
     return ExperimentFindings(answer, [*rows, *questions, told], [picture], _told(rows, questions))
@@ -363,7 +363,8 @@ def _depends() -> dict[str, Cell]:
         2,
         "On which two quantities does Laplace noise depend?",
         float(len(yes)),
-        f"On {' and '.join(yes)}; not on {' or '.join(no)}. Its scale is the one over the other.",
+        f"On {' and '.join(yes)}; not on {' or '.join(no)}. Its scale is the sensitivity"
+        " divided by epsilon.",
         "laplace-or-gauss",
     )
 
@@ -389,7 +390,7 @@ def _called() -> dict[str, Cell]:
     apart = float(np.abs(Added("gauss", 1.0).density(at) - normal).max())
     return _asked(
         4,
-        "What else is the Gaussian distribution called?",
+        "What is another name of the Gaussian distribution?",
         apart,
         "The normal distribution: the densities of both differ nowhere by more than"
         f" {1e-15 if apart <= 1e-15 else apart:.0e}.",
@@ -405,7 +406,7 @@ def _many() -> dict[str, Cell]:
     many = 1000
     return _asked(
         5,
-        "Which mechanism is it for one person in very many statistics?",
+        "Which mechanism is better if one person is in very many statistics?",
         float(first),
         f"The Gaussian: from {first} numbers of one person on it adds less noise than Laplace's, at"
         f" epsilon 1 and delta 0.00001. For {many:,} numbers its deviation is"
