@@ -31,16 +31,16 @@ def problems(*questions: dict[str, Any]) -> list[tuple[str, str]]:
 @for_each(
     ("question", "path", "mend"),
     [
-        (NUMBER | {"delta": 0.00001}, ".delta", "gaussian alone"),
-        (NUMBER | {"delta": 0.00001, "mechanism": "laplace"}, ".delta", "gaussian alone"),
+        (NUMBER | {"delta": 0.00001}, ".delta", ": gaussian"),
+        (NUMBER | {"delta": 0.00001, "mechanism": "laplace"}, ".delta", ": gaussian"),
         (
             {"type": "vector", "parts": PARTS, "mechanism": "sample", "delta": 0.00001},
-            ".delta", "gaussian alone",
+            ".delta", ": gaussian",
         ),
         (NUMBER | {"mechanism": "gaussian"}, ".mechanism", "delta: 0.00001"),
         ({"type": "vector", "parts": PARTS, "mechanism": "gaussian"}, ".mechanism", "a delta"),
-        (NUMBER | {"beyond": "clamp"}, ".beyond", "bounded_laplace alone"),
-        (NUMBER | {"beyond": "clamp", "mechanism": "laplace"}, ".beyond", "bounded_laplace alone"),
+        (NUMBER | {"beyond": "clamp"}, ".beyond", ": bounded_laplace"),
+        (NUMBER | {"beyond": "clamp", "mechanism": "laplace"}, ".beyond", ": bounded_laplace"),
         (
             {"type": "yes_no", "epsilon": None, "coins": {"truth": 0.7}, "mechanism": "oue"},
             ".mechanism", "leave one of the two out",
@@ -56,7 +56,7 @@ def problems(*questions: dict[str, Any]) -> list[tuple[str, str]]:
             ".coins.truth", "fewer digits",
         ),
         (SCALE | {"aim": "mean", "also": ["dont_know"]}, ".also", "aim: distribution"),
-        (SCALE | {"aim": "mean", "choices": ["a", "b", "Dont know"]}, ".choices", "no place on a"),
+        (SCALE | {"aim": "mean", "choices": ["a", "b", "Dont know"]}, ".choices", "be placed on"),
         (SCALE | {"also": ["dont_know"], "mechanism": "window"}, ".mechanism", "subset_selection"),
         (
             SCALE | {"also": ["dont_know"], "mechanism": "exponential"},

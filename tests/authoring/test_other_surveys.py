@@ -87,7 +87,7 @@ def test_what_nobody_can_answer_all_of_is_said() -> None:
     said = told(asking("fifth", 1, "0.3"), site)
 
     assert "used epsilon 9.60" in said
-    assert "only 2 of them fit below it" in said
+    assert "only 2 of them fit below this limit" in said
     assert said.endswith("9.90 with this one.")
 
 

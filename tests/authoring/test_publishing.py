@@ -152,7 +152,7 @@ questions:
         ({"type": "yes_no", "mechanism": "laplace"}, "no mechanism for one answer"),
         ({"type": "select_one", "choices": [*"abc"], "mechanism": "warner"}, "two answers"),
         ({"type": "select_multiple", "choices": ["a", "b"], "most": 3}, "has 2 choices"),
-        ({"type": "scale", "choices": [*"ab"], "aim": "mean", "also": ["dont_know"]}, "no place"),
+        ({"type": "scale", "choices": [*"ab"], "aim": "mean", "also": ["dont_know"]}, "be placed"),
         ({"type": "scale", "choices": ["a", "b"], "scores": [2, 1]}, "ascending"),
         ({"type": "vector"}, "vector needs parts"),
         ({"type": "vector", "parts": [PART, PART]}, "the same name"),
@@ -221,7 +221,7 @@ def test_what_is_wanted_is_done() -> None:
 @pytest.mark.parametrize(
     ("document", "sentence"),
     [
-        (budgeted({"epsilon": 1}, YES_NO | {"epsilon": 1}), "spent already"),
+        (budgeted({"epsilon": 1}, YES_NO | {"epsilon": 1}), "the survey has a budget"),
         (budgeted({"epsilon": 0.05, "spend": "split"}, *[YES_NO] * 9), "0.01 is the least"),
         (budgeted({"epsilon": 1, "spend": "sample"}, YES_NO), "two or more questions"),
         (budgeted({"epsilon": 1, "spend": "sample", "ask": 2}, YES_NO, YES_NO), "ask is less"),

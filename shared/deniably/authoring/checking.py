@@ -121,9 +121,9 @@ def refusals(survey: Survey) -> list[str]:
         devices = "answer a part of it at most" if survey.part else "refuse this survey"
         refused.append(
             f"epsilon above {EPSILON_LIMIT}: {', '.join(parts)}. Devices {devices}; in a terminal"
-            " and in Python a respondent can set a higher limit, in a browser nobody can. To mend it,"
-            f" write “budget: {{epsilon: {EPSILON_LIMIT}}}” in place of every epsilon, odds, coins"
-            " and budget in the file."
+            " and in Python a respondent can set a higher limit, in a browser nobody can. To mend"
+            f" it, write “budget: {{epsilon: {EPSILON_LIMIT}}}” in place of every epsilon, odds,"
+            " coins and budget in the file."
         )
     elif survey.count and not survey.history.at_most_epsilon(of_author):
         refused.append(
@@ -255,9 +255,9 @@ def _strata_notes(survey: Survey) -> Iterator[str]:
         return
     count, least = len(survey.every_stratum), survey.results.minimum
     yield (
-        f"{count} strata: results of one need {least:,} reports of its own, and are less certain than"
-        f" those of all. If all strata have the same size, margins are {sqrt(count):.1f} times as"
-        f" wide; for the same margins ask {count} times as many people"
+        f"{count} strata: results of one need {least:,} reports of its own, and are less certain"
+        f" than those of all. If all strata have the same size, margins are {sqrt(count):.1f} times"
+        f" as wide; for the same margins ask {count} times as many people"
     )
     yield (
         "a stratum is sent as it is and in no epsilon. In a small group a report is one of"

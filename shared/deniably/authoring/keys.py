@@ -437,8 +437,8 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
     recognisable: Annotated[
         bool,
         says(
-            "true, to allow waves in which 10 or more of 100 people could be recognised from wave to"
-            " wave; the form tells respondents"
+            "true, to allow waves in which 10 or more of 100 people could be recognised from wave"
+            " to wave; the form tells respondents"
         ),
     ] = False
 

@@ -93,8 +93,8 @@ def one_report(
 
     before = Fraction(prior)
     answer = (
-        f"If a reader thought an answer {hundred(before)}{NARROW}% likely, the report that speaks most"
-        f" for it makes it at most {hundred(after(before, most))}{NARROW}% likely. From"
+        f"If a reader thought an answer {hundred(before)}{NARROW}% likely, the report that speaks"
+        f" most for it makes it at most {hundred(after(before, most))}{NARROW}% likely. From"
         f" 50{NARROW}% it rises to {hundred(after(_HALF, most))}{NARROW}% at most."
     )
     layers: list[GraphLayer] = [
