@@ -1,43 +1,41 @@
 """Answers that wait for the disk without a thread, and clients that wait no longer.
 
 A thread for each report that waits costs more than the report: all of them wake up at once, and
-take turns at the interpreter's lock. A server that can wait for many reports at once therefore sets
-``NOTIFY`` in the environment of a request. It may then get a ``Later`` instead of an answer's body.
+take turns at the interpreter's lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from threading import Lock
-
-NOTIFY = "deniably.notify"
-"""Of the environment: is called by another thread when some answers may be ready."""
+from typing import NamedTuple, Protocol
 
 
-@dataclass
-class Later:
-    """The body of an answer that is not ready. Until it is, ``answer`` would block, and so would
-    whatever reads the body as WSGI has it."""
+class WholeAnswer(NamedTuple):
+    """An answer whose header fields are bytes already, as HTTP/1.1 sends them, each with its line
+    end. Content-Length, the date and what concerns the connection are not among them."""
 
-    is_ready: Callable[[], bool]
-    answer: Callable[[], Iterable[bytes]]
-    """Starts the response and returns its body. To be called once."""
+    status: int
+    fields: bytes
+    body: bytes
 
-    def __iter__(self) -> Iterator[bytes]:
-        """Start the response; the parts of its body."""
-        return iter(self.answer())
 
-    def then(self, work: Callable[[], object]) -> None:
-        """Do this, too, once the response has started."""
-        answer = self.answer
+class Refused(NamedTuple):
+    """A request that the application answers, with what its environment must have for that."""
 
-        def both() -> Iterable[bytes]:
-            body = answer()
-            work()
-            return body
+    marks: dict[str, object]
 
-        self.answer = both
+
+class Awaited(Protocol):
+    """A request whose answer waits for the disk."""
+
+    def is_ready(self) -> bool:
+        """Whether ``answer`` can be called."""
+        ...
+
+    def answer(self) -> WholeAnswer | Refused:
+        """The answer. To be called once."""
+        ...
 
 
 GONE = "deniably.gone"

@@ -3,6 +3,9 @@
 A request passes them from the outermost to the innermost, and its answer passes them back. The view
 then asks ``guard.auth`` whether the token allows the request, and ``api.visibility`` whether the
 results may be seen. A view that computes waits for its turn in ``api.costly``.
+
+Usual reports take a shorter way, see ``server_layers``: ``api.quick_reports`` does what these
+layers do for a report, and leaves the others to them.
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ from flask import Flask
 
 from deniably_server.api import query_parameters
 from deniably_server.api.batches import is_batch
-from deniably_server.api.report_fast_path import ReportFastPath, takes_no_thread
-from deniably_server.guard.app_state import store_of
+from deniably_server.api.quick_reports import QuickReports
+from deniably_server.api.report_fast_path import ReportFastPath
 from deniably_server.guard.asker import asker_of
 from deniably_server.guard.headers import ResponseHeaders
 from deniably_server.guard.host_names import HostCheck, host_names
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
+_QUICK = "deniably_quick_reports"
+
+
 class LayerContext(NamedTuple):
     """What the layers need: settings, store, limits, and observers of every answer."""
 
@@ -50,6 +56,11 @@ class LayerContext(NamedTuple):
     def number(self, key: str) -> int:
         """The integer setting ``key``."""
         return cast(int, self.settings[key])
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The host names that the server answers to; none if it answers to any."""
+        return host_names(str(self.settings["HOSTS"]))
 
 
 class Layer(NamedTuple):
@@ -85,10 +96,10 @@ def server_layers(
     ``seconds`` is its patience. It comes first, because a slow sender has no complete request yet.
     The bridge reads the body and then runs ``app`` in one of ``threads`` threads, so that no
     thread waits for the network. Usual reports take no thread at all, because those that wait for
-    the disk would wake up all at once. With ``tls``, every connection but those of this machine
-    itself begins with a handshake.
+    the disk would wake up all at once, and none of the layers of ``app`` unless they are refused.
+    With ``tls``, every connection but those of this machine itself begins with a handshake.
     """
-    quick = partial(takes_no_thread, store_of(app))
+    quick = cast(QuickReports, app.extensions[_QUICK])
     http = protocol(seconds, connections)
     if tls is not None:
         http = secured(http, tls, seconds)
@@ -104,7 +115,7 @@ def _response_headers(app: WSGIApplication, context: LayerContext) -> WSGIApplic
 
 
 def _host_check(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
-    return HostCheck(app, host_names(str(context.settings["HOSTS"])))
+    return HostCheck(app, context.names)
 
 
 def _read_limit(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
@@ -183,6 +194,9 @@ def add_layers(app: Flask, context: LayerContext) -> None:
     """Install every layer in and around ``app``."""
     for hook in FLASK_HOOKS:
         hook.install(app)
+    app.extensions[_QUICK] = QuickReports(
+        context.store, context.limits, context.names, context.observers
+    )
     outer: WSGIApplication = app.wsgi_app
     for layer in reversed(WSGI_LAYERS):
         outer = layer.wrap(outer, context)

@@ -23,13 +23,19 @@ def network_of(environ: WSGIEnvironment, proxies: int = 0) -> str | None:
     >>> network_of({"REMOTE_ADDR": "10.0.0.2", "HTTP_X_FORWARDED_FOR": "forged, 203.0.113.7"}, 1)
     '203.0.113.7'
     """
-    own = str(environ.get("REMOTE_ADDR", ""))
+    return network_behind(
+        str(environ.get("REMOTE_ADDR", "")), str(environ.get("HTTP_X_FORWARDED_FOR", "")), proxies
+    )
+
+
+def network_behind(peer: str, forwarded: str, proxies: int) -> str | None:
+    """The same from the connection's other end and the text of X-Forwarded-For."""
     if proxies:
-        forwarded = str(environ.get("HTTP_X_FORWARDED_FOR", "")).rsplit(",", proxies)
-        if len(forwarded) >= proxies and (client := forwarded[-proxies].strip()):
+        clients = forwarded.rsplit(",", proxies)
+        if len(clients) >= proxies and (client := clients[-proxies].strip()):
             return _network(_without_port(client))
-    network = _network(own)
-    return None if not network or network.startswith("127.") or own == "::1" else network
+    network = _network(peer)
+    return None if not network or network.startswith("127.") or peer == "::1" else network
 
 
 def _network(address: str) -> str:

@@ -40,7 +40,7 @@ nothing."""
 _CHOOSING = dict(SECURITY_HEADERS) | {
     "Content-Security-Policy": _POLICY.replace("form-action 'none'", "form-action 'self'")
 }
-_NO_STORE = ("Cache-Control", "no-store")
+NO_STORE = ("Cache-Control", "no-store")
 
 
 class ResponseHeaders:
@@ -69,7 +69,7 @@ class ResponseHeaders:
             cached = any(name == "Cache-Control" for name, _ in headers)
             security = _CHOOSING.items() if chooses else SECURITY_HEADERS
             own = [header for header in headers if header[0].lower() != "date"]
-            return start_response(status, [*own, *security, *([] if cached else [_NO_STORE])])
+            return start_response(status, [*own, *security, *([] if cached else [NO_STORE])])
 
         body: Iterable[bytes] = self._app(environ, start)
         if not has_length or isinstance(body, FilePart):

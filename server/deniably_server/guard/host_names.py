@@ -43,14 +43,28 @@ class HostCheck:
         return self._app(environ, start_response)
 
     def _refusal(self, environ: WSGIEnvironment) -> Refusal | None:
-        host = str(environ.get("HTTP_HOST", "")).lower()
-        if not (_HOST.fullmatch(host) or _needs_none(environ)):
-            return Malformed("a request has one Host header, with the name of this server")
-        if not self._names or without_port(host) in self._names:
+        host = str(environ.get("HTTP_HOST", ""))
+        if is_served(host, self._names):
             return None
-        if environ["PATH_INFO"] in _BY_NUMBER:
+        if not (is_host(host) or _needs_none(environ)):
+            return Malformed("a request has one Host header, with the name of this server")
+        if not self._names or environ["PATH_INFO"] in _BY_NUMBER:
             return None
         return Misdirected("this server does not answer to this name; its operator sets the names")
+
+
+def is_host(host: str) -> bool:
+    """Whether a Host header has one name, perhaps with a port."""
+    return _HOST.fullmatch(host.lower()) is not None
+
+
+def is_served(host: str, names: frozenset[str]) -> bool:
+    """Whether a server with these ``names`` answers to a Host header.
+
+    >>> is_served("A.example:80", frozenset({"a.example"}))
+    True
+    """
+    return is_host(host) and (not names or without_port(host.lower()) in names)
 
 
 def _needs_none(environ: WSGIEnvironment) -> bool:

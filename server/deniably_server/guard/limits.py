@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from deniably.survey.report import LARGEST_BODY
 from deniably_server.errors import TooMany
-from deniably_server.guard.client_network import network_of
+from deniably_server.guard.client_network import network_behind, network_of
 from deniably_server.web.body import Body
 
 if TYPE_CHECKING:
@@ -122,6 +122,12 @@ class ServerLimits:
         """
         return self._count(environ, self.reports, "reports")
 
+    def admit_from(self, peer: str, forwarded: str) -> None:
+        """Count one request with a report, from the connection's other end and the text of
+        X-Forwarded-For. Raises TooMany."""
+        if self.reports is not None:
+            _take(self.reports, network_behind(peer, forwarded, self.proxies), "reports")
+
     def trade(self, environ: WSGIEnvironment) -> None:
         """Count one invitation, even one traded before, because every signature takes some
         milliseconds. Raises TooMany."""
@@ -129,11 +135,7 @@ class ServerLimits:
 
     def _count(self, environ: WSGIEnvironment, limit: Limit | None, what: str) -> str | None:
         """Take one token. Returns the address, or None if it is not limited. Raises TooMany."""
-        if limit is None or (address := network_of(environ, self.proxies)) is None:
-            return None
-        if not limit.take(address):
-            raise TooMany(f"too many {what} come from your network", limit.wait(address))
-        return address
+        return None if limit is None else _take(limit, network_of(environ, self.proxies), what)
 
     def check_failures(self, environ: WSGIEnvironment) -> None:
         """Raise TooMany after too many wrong tokens, links or codes from this address."""
@@ -149,6 +151,13 @@ class ServerLimits:
     def metered(self, body: Body, address: str | None) -> MeteredBody:
         """Returns ``body``, cut after as many lines as its address may still send."""
         return MeteredBody(body, self.reports if address is not None else None, address or "")
+
+
+def _take(limit: Limit, address: str | None, what: str) -> str | None:
+    """Take one token of an address, which is returned. Raises TooMany."""
+    if address is not None and not limit.take(address):
+        raise TooMany(f"too many {what} come from your network", limit.wait(address))
+    return address
 
 
 def limits_of(reports: int, failures: int, proxies: int) -> ServerLimits:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from bisect import bisect_left
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Flask, request
@@ -23,7 +24,7 @@ STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 5
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _IDS = 256
 """Ids that are drawn at once."""
-_ID, _ROUTE = "deniably.id", "deniably.route"
+_ID, _ROUTE, _BEGAN = "deniably.id", "deniably.route", "deniably.began"
 
 
 class AnsweredRequest(NamedTuple):
@@ -73,6 +74,21 @@ def name_request(environ: WSGIEnvironment) -> str:
     """Draw and set the id of a request: 16 hexadecimal digits."""
     drawn = environ[_ID] = _ids.draw()
     return drawn
+
+
+def draw_id() -> str:
+    """The id of a request that has no environment."""
+    return _ids.draw()
+
+
+def begin_at(environ: WSGIEnvironment, moment: float) -> None:
+    """Set when a request began, by ``perf_counter``, if that was before it got its environment."""
+    environ[_BEGAN] = moment
+
+
+def began(environ: WSGIEnvironment) -> float:
+    """When a request began, by ``perf_counter``; now if nothing set it."""
+    return float(environ.get(_BEGAN) or perf_counter())
 
 
 def name_again(environ: WSGIEnvironment, request: str) -> None:

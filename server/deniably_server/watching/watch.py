@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from deniably_server.later import Later
 from deniably_server.watching import request_facts as facts
 from deniably_server.watching.request_facts import AnsweredRequest, milliseconds
 
@@ -26,7 +25,7 @@ class Watch:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
-        began = perf_counter()
+        began = facts.began(environ)
         request = facts.name_request(environ)
         status = 500
 
@@ -47,8 +46,5 @@ class Watch:
                 each(answer)
 
         body = self._app(environ, start)
-        if isinstance(body, Later):
-            body.then(tell)
-        else:
-            tell()
+        tell()
         return body

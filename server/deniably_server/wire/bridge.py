@@ -5,8 +5,8 @@ slow client holds a connection and nothing else. Batches may be of any length: a
 their own read them as they arrive. The library a2wsgi takes a thread as soon as the headers are
 there, so slow clients could use up the threads.
 
-Usual reports take no thread: they are checked in the loop's thread, which costs less than to hand
-them over, and their answers wait for the disk together.
+Usual reports take no thread, and no environment: they are checked in the loop's thread, which costs
+less than to hand them over, and their answers wait for the disk together.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
-from deniably_server.later import GONE, NOTIFY, ClientGone, Later
+from deniably_server.later import GONE, Awaited, ClientGone, Refused
 from deniably_server.web.body import READ_AT_MOST
 from deniably_server.web.file_part import FilePart
 from deniably_server.web.problems import error_location
+from deniably_server.wire.patience import WHOLE
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
@@ -51,8 +52,9 @@ log = logging.getLogger("deniably")
 class Bridge:
     """An ASGI application around the WSGI application ``app``, with this many ``threads``.
 
-    ``streamed`` returns by method and path whether a body is read as it arrives. ``quick`` returns
-    by the environment whether a request needs no thread; its answer may be a ``Later``.
+    ``streamed`` returns by method and path whether a body is read as it arrives. ``quick`` begins
+    to answer a request that needs no thread, by its scope and body, and returns None for others. It
+    is given what it calls when some answers may be ready.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Bridge:
         app: WSGIApplication,
         threads: int,
         streamed: Callable[[str, str], bool],
-        quick: Callable[[WSGIEnvironment], bool],
+        quick: Callable[[HTTPScope, bytes, Callable[[], None]], Awaited | None],
     ) -> None:
         self._app, self._streamed, self._quick = app, streamed, quick
         self._waiting = Waiting()
@@ -86,17 +88,26 @@ class Bridge:
     async def _serve(
         self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
     ) -> None:
-        loop = asyncio.get_running_loop()
-        environ = _environ(scope)
-        if self._streamed(scope["method"], environ["PATH_INFO"]):
+        if self._streamed(scope["method"], scope["path"]):
+            loop = asyncio.get_running_loop()
+            environ = _environ(scope)
             environ["wsgi.input"] = _Stream(receive, loop)
             answer = await loop.run_in_executor(self._streams, self._run, environ)
         else:
-            environ["wsgi.input"] = BytesIO(await self._read(receive))
-            quick = self._quick(environ)
-            answer = await (
-                self._run_here(environ) if quick else self._run_watched(environ, receive)
-            )
+            sent = await self._read(receive)
+            awaited = self._quick(scope, sent, self._waiting.notify)
+            if awaited is not None:
+                await self._waiting.until(awaited.is_ready)
+                quick = awaited.answer()
+                if not isinstance(quick, Refused):
+                    await scope["extensions"][WHOLE](quick)
+                    return
+            environ = _environ(scope)
+            environ["wsgi.input"] = BytesIO(sent)
+            if awaited is None:
+                answer = await self._run_watched(environ, receive)
+            else:
+                answer = self._run(environ | quick.marks)
         status, headers, body = answer
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if isinstance(body, FilePart):
@@ -135,7 +146,7 @@ class Bridge:
             gone.cancel()
             await loop.run_in_executor(threads, _close, body)
 
-    async def _read(self, receive: ASGIReceiveCallable) -> bytearray:
+    async def _read(self, receive: ASGIReceiveCallable) -> bytes | bytearray:
         """The body, cut where its length is clearly too long. Raises BrokenOff."""
         found, more = bytearray(), True
         while more and len(found) <= _SMALL:
@@ -155,16 +166,6 @@ class Bridge:
             return await loop.run_in_executor(self._threads, self._run, environ)
         finally:
             watch.cancel()
-
-    async def _run_here(self, environ: WSGIEnvironment) -> _Answer:
-        """Run the application without a thread; returns its whole answer."""
-        environ[NOTIFY] = self._waiting.notify
-        start = _Start()
-        body = self._app(environ, start)
-        if isinstance(body, Later):
-            await self._waiting.until(body.is_ready)
-            body = body.answer()
-        return start.whole(body)
 
     def _run(self, environ: WSGIEnvironment) -> _Answer:
         """Run the application in this thread; returns its whole answer."""
