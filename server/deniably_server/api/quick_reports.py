@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 _START, _END, _JSON = START.encode(), END.encode(), JSON.encode()
 _LARGEST = 1 << 14
 """Bytes; a report has a few hundred. Larger ones take longer than a moment to check."""
-_FIELDS = b"".join(
-    f"{name.lower()}: {value}\r\n".encode()
-    for name, value in (("Content-Type", JSON), *SECURITY_HEADERS, NO_STORE)
-) + f"{HEADER.lower()}: ".encode()
+_FIELDS = (
+    b"".join(
+        f"{name.lower()}: {value}\r\n".encode()
+        for name, value in (("Content-Type", JSON), *SECURITY_HEADERS, NO_STORE)
+    )
+    + f"{HEADER.lower()}: ".encode()
+)
 """The header fields of every answer, up to the request's id."""
 
 
@@ -64,9 +67,10 @@ class QuickReports:
         name = self._survey(scope)
         if name is None or len(body) > _LARGEST:
             return None
-        fields = dict(scope["headers"])
+        headers = list(scope["headers"])
+        fields = dict(headers)
         if (
-            len(fields) < len(scope["headers"])  # a repeated one needs care
+            len(fields) < len(headers)  # a repeated one needs care
             or fields.get(b"content-type") != _JSON
             or b"content-length" not in fields
             or b"transfer-encoding" in fields

@@ -71,11 +71,7 @@ def mark_refused(environ: WSGIEnvironment, error: Exception) -> None:
 def _survey_of_reports(environ: WSGIEnvironment) -> str | None:
     """The survey's name if the request sends a report, else None."""
     path: str = environ["PATH_INFO"]
-    if (
-        environ["REQUEST_METHOD"] != "POST"
-        or not path.startswith(START)
-        or not path.endswith(END)
-    ):
+    if environ["REQUEST_METHOD"] != "POST" or not path.startswith(START) or not path.endswith(END):
         return None
     name = path[len(START) : -len(END)]
     return name if name and "/" not in name else None

@@ -22,7 +22,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
-from deniably_server.later import GONE, Awaited, ClientGone, Refused
+from deniably_server.later import GONE, Awaited, ClientGone, WholeAnswer
 from deniably_server.web.body import READ_AT_MOST
 from deniably_server.web.file_part import FilePart
 from deniably_server.web.problems import error_location
@@ -30,7 +30,13 @@ from deniably_server.wire.patience import WHOLE
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
-    from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
+    from uvicorn._types import (
+        ASGIReceiveCallable,
+        ASGIReceiveEvent,
+        ASGISendCallable,
+        HTTPScope,
+        Scope,
+    )
 
 _SMALL = 1 << 16
 """Any request may hold this many bytes of its body in memory while the rest arrives. uvicorn reads
@@ -95,19 +101,20 @@ class Bridge:
             answer = await loop.run_in_executor(self._streams, self._run, environ)
         else:
             sent = await self._read(receive)
-            awaited = self._quick(scope, sent, self._waiting.notify)
-            if awaited is not None:
+            marks: dict[str, object] | None = None
+            if (awaited := self._quick(scope, sent, self._waiting.notify)) is not None:
                 await self._waiting.until(awaited.is_ready)
                 quick = awaited.answer()
-                if not isinstance(quick, Refused):
-                    await scope["extensions"][WHOLE](quick)
+                if isinstance(quick, WholeAnswer):
+                    await scope["state"][WHOLE](quick)
                     return
+                marks = quick.marks
             environ = _environ(scope)
             environ["wsgi.input"] = BytesIO(sent)
-            if awaited is None:
+            if marks is None:
                 answer = await self._run_watched(environ, receive)
             else:
-                answer = self._run(environ | quick.marks)
+                answer = self._run(environ | marks)
         status, headers, body = answer
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if isinstance(body, FilePart):
@@ -146,16 +153,20 @@ class Bridge:
             gone.cancel()
             await loop.run_in_executor(threads, _close, body)
 
-    async def _read(self, receive: ASGIReceiveCallable) -> bytes | bytearray:
+    async def _read(self, receive: ASGIReceiveCallable) -> bytes:
         """The body, cut where its length is clearly too long. Raises BrokenOff."""
-        found, more = bytearray(), True
+        message = await receive()  # most bodies are there in one piece
+        if message["type"] == "http.request" and not message["more_body"]:
+            return message["body"]
+        found = bytearray()
+        more = _take(message, found)
         while more and len(found) <= _SMALL:
             more = await _read_on(receive, found)
         if more:
             async with self._large:
                 while more and len(found) < READ_AT_MOST:
                     more = await _read_on(receive, found)
-        return found
+        return bytes(found)
 
     async def _run_watched(self, environ: WSGIEnvironment, receive: ASGIReceiveCallable) -> _Answer:
         """Run the application in a thread, and tell it when the client is gone."""
@@ -257,7 +268,11 @@ async def _read_on(receive: ASGIReceiveCallable, found: bytearray) -> bool:
 
     Raises BrokenOff.
     """
-    message = await receive()
+    return _take(await receive(), found)
+
+
+def _take(message: ASGIReceiveEvent, found: bytearray) -> bool:
+    """Append what arrived to ``found``; returns whether more follows. Raises BrokenOff."""
     if message["type"] != "http.request":
         raise BrokenOff
     found += message["body"]

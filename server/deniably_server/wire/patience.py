@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
 WHOLE = "deniably.whole"
-"""The name of the extension in a request's scope that sends a ``WholeAnswer``."""
+"""Of the state in a request's scope: sends a ``WholeAnswer``."""
 BYTES = 10_000
 LARGEST_HEAD = 1 << 16
 """Bytes of a request's address and header fields; a browser's have less than 2 KB."""
@@ -268,7 +268,7 @@ class MeasuredConnection(HttpToolsProtocol):
         self._in_head, self._in_body = False, True
         self._stage += 1
         super().on_headers_complete()
-        self.cycle.scope["extensions"] = {WHOLE: partial(_send_whole, self.cycle)}
+        self.cycle.scope["state"][WHOLE] = partial(_send_whole, self.cycle)
 
     def on_message_complete(self) -> None:
         """The body is complete."""

@@ -23,7 +23,7 @@ def check_subset(report: Sequence[int], size: int | None, domain: int, path: str
         raise BadReport(f"a report has exactly {size} of the {domain} choices", path)
     if report and not (min(report) >= 0 and max(report) < domain):
         raise BadReport(f"a reported choice is a number from 0 to {domain - 1}", path)
-    if any(map(ge, report, islice(report, 1, None))):
+    if len(report) > 1 and any(map(ge, report, islice(report, 1, None))):
         raise BadReport("the reported choices are distinct and in ascending order", path)
 
 

@@ -67,23 +67,24 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def check(self, survey: Survey) -> None:
         """Raise BadReport unless a device could have made this report for ``survey``."""
         _check_strata(survey, self.strata)
-        by_name = {question.name: question for question in survey.questions}
+        questions = survey.question_of
         for name, value in self.values.items():
-            if name not in by_name:
+            if name not in questions:
                 raise BadReport("the survey has no question of this name", "$.values")
-            by_name[name].mechanism.check(value, f"$.values.{name}")
+            questions[name].mechanism.check(value, f"$.values.{name}")
         if survey.least_asked <= len(self.values) <= survey.asked:
             return
         if survey.part:
             raise BadReport(
-                f"a report has values of 1 to {survey.asked} of the {len(by_name)} questions",
+                f"a report has values of 1 to {survey.asked} of the {len(questions)} questions",
                 "$.values",
             )
-        if survey.asked < len(by_name):
+        if survey.asked < len(questions):
             raise BadReport(
-                f"a report has values of {survey.asked} of the {len(by_name)} questions", "$.values"
+                f"a report has values of {survey.asked} of the {len(questions)} questions",
+                "$.values",
             )
-        missing = next(name for name in by_name if name not in self.values)
+        missing = next(name for name in questions if name not in self.values)
         raise BadReport(f"the question {missing} has no value", "$.values")
 
 

@@ -183,24 +183,26 @@ class Survey(Value, frozen=True, dict=True):
         """The survey's version: SHA-256 of the canonical JSON, 64 hexadecimal digits."""
         return sha256(self.canonical).hexdigest()
 
+    @cached_property
+    def question_of(self) -> dict[str, Question]:
+        """The questions by name, in their order."""
+        return {question.name: question for question in self.questions}
+
     def question(self, name: str) -> Question:
         """The question of this name. Raises KeyError if there is none."""
-        for question in self.questions:
-            if question.name == name:
-                return question
-        raise KeyError(name)
+        return self.question_of[name]
 
-    @property
+    @cached_property
     def asked(self) -> int:
         """The number of questions that each respondent answers."""
         return self.ask if isinstance(self.ask, int) else len(self.questions)
 
-    @property
+    @cached_property
     def least_asked(self) -> int:
         """The least number of questions that a report answers."""
         return 1 if self.part else self.asked
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Whether every report has values of all questions, so that all have as many reports."""
         return self.least_asked == len(self.questions)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from itertools import compress, islice, repeat
+from itertools import chain, compress, islice, repeat
 from operator import itemgetter
 from threading import Lock
 
@@ -100,9 +100,9 @@ class PendingWrite:
 
 
 class ReportWrite(PendingWrite):
-    """One report: its row, and the (question, cell) pairs it counts in.
+    """One report: its row, and the ``cells`` and ``answered`` that it adds to (``AddedCounts``).
 
-    ``answered`` lists its questions where the survey asks each person only some. ``batch`` is the
+    ``answered`` is empty unless the survey asks each person only some questions. ``batch`` is the
     number of new reports that renew the survey's results (see ``snapshots``).
     """
 
@@ -111,8 +111,8 @@ class ReportWrite(PendingWrite):
     def __init__(
         self,
         row: ReportRow,
-        cells: Sequence[tuple[str, int]],
-        answered: Sequence[str] = (),
+        cells: Sequence[tuple[str, int, str, int]],
+        answered: Sequence[tuple[str, int, str]] = (),
         batch: Batch = NO_BATCH,
         notify: Callable[[], object] | None = None,
     ) -> None:
@@ -182,16 +182,16 @@ def report_write(
     survey: Survey, report: Report, notify: Callable[[], object] | None = None
 ) -> ReportWrite:
     """Returns the pending write of a report that was checked against the survey."""
-    values = [report.values.get(question.name) for question in survey.questions]
+    name, stratum, values = survey.name, survey.stratum_number(report.stratum), report.values
     return ReportWrite(
         (
             bytes.fromhex(report.id),
-            survey.name,
-            _encode(values).decode(),
-            survey.stratum_number(report.stratum),
+            name,
+            _encode([*map(values.get, survey.question_of)]).decode(),
+            stratum,
         ),
-        [(name, cell) for name, value in report.values.items() for cell in value],
-        list(report.values) if not survey.complete else [],
+        [(name, stratum, question, cell) for question, value in values.items() for cell in value],
+        [(name, stratum, question) for question in values] if not survey.complete else (),
         batch_of(survey),
         notify,
     )
@@ -214,8 +214,8 @@ def commit_reports(database: Connection, writes: Sequence[ReportWrite]) -> list[
     def counted(stored: Sequence[bool]) -> AddedCounts:
         new = list(compress(writes, stored))
         return AddedCounts(
-            Counter((each.row[1], each.row[3], *cell) for each in new for cell in each.cells),
-            Counter((each.row[1], each.row[3], name) for each in new for name in each.answered),
+            Counter(chain.from_iterable([each.cells for each in new])),
+            Counter(chain.from_iterable([each.answered for each in new])),
         )
 
     return _commit(database, [each.row for each in writes], counted, batches_of(writes))
