@@ -35,7 +35,7 @@ from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import report_write
 
 GOAL_INGEST = 1.0
-GOAL_TIMES = 2.5
+GOAL_TIMES = 2.0
 """The processor's time for a report, against an application that only stores it."""
 GOAL_BATCH = 0.7
 GOAL_DASHBOARD = 1.2
