@@ -651,7 +651,7 @@ def test_a_survey_that_is_not_trusted_is_refused_in_the_language_and_with_the_re
     assert done.returncode == 1
     told, why = done.stderr.splitlines()
     assert told == said("fr", "script.untrusted")
-    assert why == "this survey cannot be trusted: the register does not list the survey w"
+    assert why == "this survey cannot be trusted: the register has no entry of the number 1"
     assert done.stdout == ""
     assert contents(server.database)["reports"] == []
 

@@ -114,7 +114,7 @@ REPORT_PY = (
 TEXT_JS = "  const text = canonicalise({ ...strata, survey: digest, id, values: every });\n"
 SENT_JS = TEXT_JS.replace("const", "let")
 DRAW_PY = "    questions = draw_questions(survey, coins) if questions is None else questions\n"
-EACH_PY = "    for question, given in zip(questions, inputs, strict=True):\n"
+EACH_PY = "    for question, encoded in zip(questions, inputs, strict=True):\n"
 EACH_JS = "  const values = questions.map("
 RESPOND_JS = "    const { report, memo } = respond(mechanism, input, coins, memos?.get(name));\n"
 OTHER_JSON_PY = """values = {"values": self.values, "survey": self.survey, "id": self.id}
