@@ -34,8 +34,13 @@ class Store:
     def __init__(self):
         self._inside = DomainDispatcherApplication(create_backend_app)
         self._sent = Counter()
+        self._lock = threading.Lock()
 
     def __call__(self, environ, start):
+        with self._lock:  # moto changes dictionaries while other threads walk through them
+            return self._answer(environ, start)
+
+    def _answer(self, environ, start):
         path = environ["PATH_INFO"]
         if path == "/sent":
             found, self._sent = json.dumps(self._sent).encode(), Counter()

@@ -106,7 +106,7 @@ class Bridge:
                 await self._waiting.until(awaited.is_ready)
                 quick = awaited.answer()
                 if isinstance(quick, WholeAnswer):
-                    await scope["state"][WHOLE](quick)
+                    await scope.get("state", {})[WHOLE](quick)
                     return
                 marks = quick.marks
             environ = _environ(scope)

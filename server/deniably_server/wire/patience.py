@@ -268,7 +268,7 @@ class MeasuredConnection(HttpToolsProtocol):
         self._in_head, self._in_body = False, True
         self._stage += 1
         super().on_headers_complete()
-        self.cycle.scope["state"][WHOLE] = partial(_send_whole, self.cycle)
+        self.cycle.scope.setdefault("state", {})[WHOLE] = partial(_send_whole, self.cycle)
 
     def on_message_complete(self) -> None:
         """The body is complete."""
