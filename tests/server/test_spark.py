@@ -77,6 +77,36 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluste
         yield found
 
 
+# The first test of Spark: its Java keeps the environment that it began with, and the keys to the
+# store are there.
+def test_workers_read_a_store_with_the_columns_that_are_asked_for(
+    reports: ReportSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some parts are in a store and some here; a broken one is named in a sentence."""
+    with server() as store:
+        for name, value in store.environment().items():
+            monkeypatch.setenv(name, value)
+        forget_stores()
+        folder = tmp_path / "parts"
+        write_parts(folder, reports.layout, [reports.rows], rows=MILLION // 4)
+        parts = open_parts(folder)
+        with duckdb() as duck:
+            expected = tally_set(parts, duck, [("stolen", "often")])
+        away = address_of(store.upload(folder, store.bucket("spark") + "/set"))
+        there = open_parts(away)
+        files = (*parts.files[:1], *there.files[1:])
+        mixed = replace(there, files=files, versions=tuple(map(version, files)))
+
+        with spark(LOCAL) as engine:
+            for some in (there, mixed):
+                found = tally_set(some, engine, [("stolen", "often")])
+                assert tally_text(found) == tally_text(expected)
+            broken = away.path + "/part-00002.parquet"
+            store.write(f"s3://spark/{broken}", b"PAR1 and nothing more")
+            with pytest.raises(NoExport, match="on a worker of Spark"):
+                tally_set(there, engine)
+
+
 def test_a_million_reports_have_one_tally_wherever_they_are(
     reports: ReportSet, folder: Path, machines: Cluster, postgres: str, tmp_path: Path
 ) -> None:
@@ -142,34 +172,6 @@ def test_a_service_counts_every_shape_of_reports_as_duckdb_does(tmp_path: Path) 
     assert not done.stderr
     assert (tmp_path / "tally.json").read_bytes() == tally_text(expected)
     assert expected.left_out == 4
-
-
-def test_workers_read_a_store_with_the_columns_that_are_asked_for(
-    reports: ReportSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Some parts are in a store and some here; a broken one is named in a sentence."""
-    with server() as store:
-        for name, value in store.environment().items():
-            monkeypatch.setenv(name, value)
-        forget_stores()
-        folder = tmp_path / "parts"
-        write_parts(folder, reports.layout, [reports.rows], rows=MILLION // 4)
-        parts = open_parts(folder)
-        with duckdb() as duck:
-            expected = tally_set(parts, duck, [("stolen", "often")])
-        away = address_of(store.upload(folder, store.bucket("spark") + "/set"))
-        there = open_parts(away)
-        files = (*parts.files[:1], *there.files[1:])
-        mixed = replace(there, files=files, versions=tuple(map(version, files)))
-
-        with spark(LOCAL) as engine:
-            for some in (there, mixed):
-                found = tally_set(some, engine, [("stolen", "often")])
-                assert tally_text(found) == tally_text(expected)
-            broken = away.path + "/part-00002.parquet"
-            store.write(f"s3://spark/{broken}", b"PAR1 and nothing more")
-            with pytest.raises(NoExport, match="on a worker of Spark"):
-                tally_set(there, engine)
 
 
 def test_workers_need_no_deniably() -> None:
