@@ -160,6 +160,7 @@ class Bridge:
             return message["body"]
         found = bytearray()
         more = _take(message, found)
+        del message  # its piece would be held twice while the rest is awaited
         while more and len(found) <= _SMALL:
             more = await _read_on(receive, found)
         if more:
