@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-_QUICK = "deniably_quick_reports"
+QUICK_REPORTS = "deniably_quick_reports"
+"""Where an application keeps what takes usual reports without a thread."""
 
 
 class LayerContext(NamedTuple):
@@ -99,7 +100,7 @@ def server_layers(
     the disk would wake up all at once, and none of the layers of ``app`` unless they are refused.
     With ``tls``, every connection but those of this machine itself begins with a handshake.
     """
-    quick = cast(QuickReports, app.extensions[_QUICK])
+    quick = cast(QuickReports, app.extensions[QUICK_REPORTS])
     http = protocol(seconds, connections)
     if tls is not None:
         http = secured(http, tls, seconds)
@@ -194,7 +195,7 @@ def add_layers(app: Flask, context: LayerContext) -> None:
     """Install every layer in and around ``app``."""
     for hook in FLASK_HOOKS:
         hook.install(app)
-    app.extensions[_QUICK] = QuickReports(
+    app.extensions[QUICK_REPORTS] = QuickReports(
         context.store, context.limits, context.names, context.observers
     )
     outer: WSGIApplication = app.wsgi_app
