@@ -37,9 +37,10 @@ def with_id(report: Report, found: str) -> Report:
 
 
 def own_too_often(survey: Survey, said: Said) -> Report:
-    """The truth for once in eight."""
+    """The truth for once in four: 750 too often of 4,000 reports, where 280 are seen and a standard
+    error is 50."""
     report = honest(survey, said)
-    if Coins().below(8):
+    if Coins().below(4):
         return report
     truth = {one.name: [int(said[one.name] == "no")] for one in survey.questions}
     return replace(report, values=truth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -85,8 +86,12 @@ def test_the_figure_has_the_numbers_of_the_results(answered: Store, client: Flas
     assert "Not applicable" not in described, "its shares are of those who were asked"
     for choice in offered:
         assert f"{choice['label']} " in described
-    low, high = offered[0]["interval"]
-    assert f"({100 * low:.0f} to {100 * high:.0f}\u00a0%)" in described
+    shown = re.findall(r"\((\d+) to (\d+)\u00a0%\)", described)
+    assert len(shown) == len(offered) + 1, "and the share of those who were asked"
+    for choice, ends in zip(offered, shown[:-1], strict=True):
+        # Rounded outwards where one end alone is printed ("below 48 %").
+        for end, exact in zip(ends, choice["interval"], strict=True):
+            assert abs(int(end) - 100 * exact) < 1
 
 
 def test_a_product_is_a_table_with_both_margins_and_a_place_is_a_map(
