@@ -132,8 +132,12 @@ class Collected:
             self.question(question)
         served = self.served
         if self.has_tallies:
-            found = self._estimated(_Wanted(question, confidence, smooth), self.tallies)
-            return found if served is None else structs.replace(found, subgroups=served.subgroups)
+            document = self._estimated(_Wanted(question, confidence, smooth), self.tallies)
+            return (
+                document
+                if served is None
+                else structs.replace(document, subgroups=served.subgroups)
+            )
         assert served is not None
         assert self._remote is not None
         if (confidence, smooth) != (served.confidence, False):
@@ -142,9 +146,9 @@ class Collected:
 
     def _estimated(self, wanted: _Wanted, tallies: Mapping[str, Tally]) -> SurveyResult:
         """What is wanted from these tallies, which takes long and is worked out once."""
-        every = self._kept.get(replace(wanted, question=None))
-        if every is not None:
-            return _only(wanted.question, every)
+        all_questions = self._kept.get(replace(wanted, question=None))
+        if all_questions is not None:
+            return _only(wanted.question, all_questions)
         if wanted not in self._kept:
             strata = wanted.strata and dict([wanted.strata])
             invited = self.served.invited if self.served and not strata else None
@@ -171,14 +175,14 @@ class Collected:
         ((key, value),) = strata.items()
         return len(self.reports.by(key)[value])
 
-    def _reports_to(self, strata: Stratum | None, one: int, other: int) -> Blocks | None:
+    def _reports_to(self, strata: Stratum | None, first: int, other: int) -> Blocks | None:
         """What each respondent of a subgroup reported to two questions, where it is known."""
         if self.tallied is not None:
-            return pairs_of(self.survey, self.tallied.among(strata or {}), one, other)
+            return pairs_of(self.survey, self.tallied.among(strata or {}), first, other)
         reports = self.reports
         for key, value in (strata or {}).items():
             reports = reports.by(key)[value]
-        return values_of(reports, self.names(one, other))
+        return values_of(reports, self.names(first, other))
 
     def subgroups(
         self, question: str | None, by: str, confidence: float, *, smooth: bool = False
@@ -209,9 +213,9 @@ class Collected:
         else:
             tallies = {value: counts.tallies for value, counts in self._counts_by(by)}
         return {
-            value: found
-            for value, found in tallies.items()
-            if all(tally.n for tally in found.values())
+            value: of_value
+            for value, of_value in tallies.items()
+            if all(tally.n for tally in of_value.values())
         }
 
     def pairs(self, first: int, second: int) -> Blocks:
@@ -231,9 +235,9 @@ class Collected:
                     yield value, values_of(part, names)
             return
         for value, counts in self._counts_by(by):
-            found = self._both(counts, names)
-            if any(found.values()):
-                yield value, pair_blocks(found)
+            groups = self._both(counts, names)
+            if any(groups.values()):
+                yield value, pair_blocks(groups)
 
     def _counts_by(self, by: str) -> Iterator[tuple[str, Counts]]:
         """The counts of each value of a key in a tally file. Raises NoResults."""
@@ -243,19 +247,19 @@ class Collected:
 
     def _both(self, counts: Counts, names: Sequence[str]) -> Groups:
         """What a tally file has of two questions. Raises NoResults, and NoFigure for very many."""
-        one, other = names
-        found = counts.both(one, other)
-        if found is None:
+        first, other = names
+        groups = counts.both(first, other)
+        if groups is None:
             raise NoResults(
-                f"{self.survey.name}: this tally file has no pairs of {one} and {other}; count them"
-                f" with deniably tally ... --pair {one} {other}"
+                f"{self.survey.name}: this tally file has no pairs of {first} and {other}; count"
+                f" them with deniably tally ... --pair {first} {other}"
             )
-        if (n := sum(found.values())) > MOST_PAIRS:
+        if (n := sum(groups.values())) > MOST_PAIRS:
             raise NoFigure(
                 f"a cross-table is of at most {MOST_PAIRS:,} pairs of reports, and not"
                 f" {n:,}; the tally file has their counts, under pairs"
             )
-        return found
+        return groups
 
     def first_part(self, by: str) -> float:
         """The part of the respondents who are of the first of two values of a key; or a half."""
@@ -281,14 +285,14 @@ def inside(reports: ReportSet, by: str, value: str) -> npt.NDArray[np.bool_]:
 def were_asked(reports: ReportSet, *questions: str) -> npt.NDArray[np.bool_]:
     """Whose reports are about all of these."""
     there = [reports.answered(question).asked for question in questions]
-    found: npt.NDArray[np.bool_] = np.logical_and.reduce(there)
-    return found
+    asked_all: npt.NDArray[np.bool_] = np.logical_and.reduce(there)
+    return asked_all
 
 
-def _only(question: str | None, found: SurveyResult) -> SurveyResult:
+def _only(question: str | None, document: SurveyResult) -> SurveyResult:
     """The results of one question, or of all."""
-    chosen = [one for one in found.questions if question in (None, one.name)]
-    return structs.replace(found, questions=chosen)
+    chosen = [each for each in document.questions if question in (None, each.name)]
+    return structs.replace(document, questions=chosen)
 
 
 def check_confidence(confidence: float) -> None:

@@ -84,11 +84,11 @@ class FileColumn:
         if self.categories:
             return 0, len(self.categories) - 1
         law = self.question.mechanism.law
-        one = law.parts[self.place] if isinstance(law, Several) else law
-        if isinstance(one, Noise):
-            return -one.reach, one.k - 1 + one.reach
-        assert not isinstance(one, Several)
-        return 0, one.cell_count - 1
+        part = law.parts[self.place] if isinstance(law, Several) else law
+        if isinstance(part, Noise):
+            return -part.reach, part.k - 1 + part.reach
+        assert not isinstance(part, Several)
+        return 0, part.cell_count - 1
 
 
 @dataclass(frozen=True)
@@ -155,13 +155,13 @@ class FileColumns:
 
     def filled(self, rows: Rows) -> list[Filled]:
         """The integers of all columns for packed reports."""
-        found = [self._values(column, rows) for column in self.strata]
+        filled = [self._values(column, rows) for column in self.strata]
         for name, field in self.layout.fields.items():
             answered = field.unpack(rows)
-            found += [_fill(column, field, answered) for column in self.of(name)]
-        return found
+            filled += [_fill(column, field, answered) for column in self.of(name)]
+        return filled
 
-    def one(self, name: str, rows: Rows) -> Filled:
+    def column_of(self, name: str, rows: Rows) -> Filled:
         """The integers of one column for packed reports. Raises KeyError."""
         for column in self:
             if column.name == name:
@@ -171,20 +171,20 @@ class FileColumns:
                 return _fill(column, field, field.unpack(rows))
         raise KeyError(name)
 
-    def pack(self, given: Mapping[str, Filled]) -> Rows:
+    def pack(self, filled: Mapping[str, Filled]) -> Rows:
         """Packs reports from columns by name: the opposite of ``filled``.
 
         Raises ValueError where a column is missing, or contradicts another.
         """
-        if lacks := [name for name in self.names if name not in given]:
+        if lacks := [name for name in self.names if name not in filled]:
             raise ValueError(f"there is no column {lacks[0]}")
         packed = list[Rows]()
         for name, field in self.layout.fields.items():
             own = self.of(name)
-            packed.append(_pack(field, own, [given[column.name] for column in own]))
-        rows = self.layout.beside(self._numbers(given), packed)
+            packed.append(_pack(field, own, [filled[column.name] for column in own]))
+        rows = self.layout.with_strata(self._numbers(filled), packed)
         for column, back in zip(self, self.filled(rows), strict=True):
-            was = given[column.name]
+            was = filled[column.name]
             same = np.array_equal(was.there, back.there) and np.array_equal(
                 was.values[was.there], back.values[back.there]
             )
@@ -194,20 +194,20 @@ class FileColumns:
 
     def _values(self, column: StratumColumn, rows: Rows) -> Filled:
         """The numbers of the values of one key."""
-        shape = [len(one.categories) for one in self.strata]
+        shape = [len(key.categories) for key in self.strata]
         values = np.unravel_index(self.layout.strata(rows), shape)[column.place]
         return Filled(values.astype(np.int64), np.ones(len(rows), np.bool_))
 
-    def _numbers(self, given: Mapping[str, Filled]) -> npt.NDArray[np.int64]:
+    def _numbers(self, filled: Mapping[str, Filled]) -> npt.NDArray[np.int64]:
         """The numbers of the strata that all keys give together. Raises ValueError."""
-        found = np.zeros(0, np.int64)
+        numbers = np.zeros(0, np.int64)
         for column in self.strata:
-            values, there = given[column.name].values, given[column.name].there
+            values, there = filled[column.name].values, filled[column.name].there
             low, high = column.reach
             if not (there & (low <= values) & (values <= high)).all():
                 raise ValueError(f"{column.name} is one of {low} to {high} in every row")
-            found = found * len(column.categories) + values if len(found) else values
-        return found
+            numbers = numbers * len(column.categories) + values if len(numbers) else values
+        return numbers
 
 
 def columns_of(places: Layout) -> FileColumns:
@@ -218,19 +218,19 @@ def columns_of(places: Layout) -> FileColumns:
     survey, taken = places.survey, {ROW}
     strata = tuple(_unique(column, taken) for column in _of_strata(survey))
     optional = not survey.complete
-    found = tuple(
+    columns = tuple(
         _unique(column, taken)
         for question in survey.questions
         for column in _of_question(question, optional)
     )
-    return FileColumns(places, strata if places.stratified else (), found)
+    return FileColumns(places, strata if places.stratified else (), columns)
 
 
 def columns_in(survey: Survey, names: Collection[str]) -> FileColumns:
     """The columns of a file whose columns have these ``names``: with strata where it has them."""
-    found = columns_of(layout(survey, stratified=bool(survey.strata)))
-    if {one.name for one in found.strata} <= set(names):
-        return found
+    columns = columns_of(layout(survey, stratified=bool(survey.strata)))
+    if {key.name for key in columns.strata} <= set(names):
+        return columns
     return columns_of(layout(survey))
 
 
@@ -248,7 +248,7 @@ def note(places: Layout) -> str:
     )
 
 
-def told(places: Layout) -> str:
+def randomisation_note(places: Layout) -> str:
     """``WARNING``, and ``note`` where there is one."""
     return " ".join(filter(None, (WARNING, note(places))))
 
@@ -335,7 +335,7 @@ def _choices(question: Question, law: Supporting) -> list[tuple[str, str]]:
 def _named(question: Question) -> list[tuple[str, str]]:
     if isinstance(question, Product):
         return [
-            ("_".join(one.name for one in each), "; ".join(one.label for one in each))
+            ("_".join(choice.name for choice in each), "; ".join(choice.label for choice in each))
             for each in product(*(part.choices for part in question.parts))
         ]
     if isinstance(question, Point):
@@ -343,11 +343,11 @@ def _named(question: Question) -> list[tuple[str, str]]:
         first, second = question.parts
         return [
             (
-                f"{one}_{other}",
-                f"{first.label} from {first.range.first(one, question.grid)} on,"
+                f"{row}_{other}",
+                f"{first.label} from {first.range.first(row, question.grid)} on,"
                 f" {second.label} from {second.range.first(other, question.grid)} on",
             )
-            for one, other in cells
+            for row, other in cells
         ]
     return [(choice.name, choice.label) for choice in getattr(question, "choices", ())]
 
@@ -376,10 +376,10 @@ def _fill(column: FileColumn, field: PackedField, answered: Answered) -> Filled:
     return Filled(np.where(asked, only, 0), asked)
 
 
-def _pack(field: PackedField, columns: Sequence[FileColumn], given: Sequence[Filled]) -> Rows:
+def _pack(field: PackedField, columns: Sequence[FileColumn], filled: Sequence[Filled]) -> Rows:
     law = field.question.mechanism.law
-    there = np.stack([one.there for one in given], axis=1)
-    values = np.where(there, np.stack([one.values for one in given], axis=1), 0)
+    there = np.stack([column.there for column in filled], axis=1)
+    values = np.where(there, np.stack([column.values for column in filled], axis=1), 0)
     asked = np.ones(len(there), np.bool_)
     if field.optional:
         asked &= there.any(axis=1)
@@ -396,6 +396,6 @@ def _pack(field: PackedField, columns: Sequence[FileColumn], given: Sequence[Fil
         return field.pack_cells(asked, values[:, :1])
     if (there.sum(axis=1)[asked] != field.count).any():
         raise ValueError(f"{name}: a report has {field.count} of the {len(columns)} columns")
-    found = np.zeros((len(values), field.count), np.int64)
-    found[asked] = cells[there].reshape(-1, field.count)
-    return field.pack_cells(asked, found)
+    sampled = np.zeros((len(values), field.count), np.int64)
+    sampled[asked] = cells[there].reshape(-1, field.count)
+    return field.pack_cells(asked, sampled)

@@ -44,14 +44,14 @@ def by_strata(
 ) -> ByStratumResult:
     """A question by a key of the strata. Raises NoFigure where it cannot be compared."""
     check_confidence(confidence)
-    asked = collected.question(question)
+    of_question = collected.question(question)
     collected.key_values(by)
     tallies, weighted = collected.tallies_by(by), None
     if weighed is not None:
         parts = collected.reports.by(by)
         weighted = {
             value: WeightedReports(
-                parts[value], asked, weighed.among(inside(collected.reports, by, value))
+                parts[value], of_question, weighed.among(inside(collected.reports, by, value))
             )
             for value in tallies
         }
@@ -60,7 +60,7 @@ def by_strata(
     }
     try:
         return by_stratum(
-            collected.survey, asked, by, tallies, confidence=confidence, weighted=weighted,
+            collected.survey, of_question, by, tallies, confidence=confidence, weighted=weighted,
             together=together,
         )  # fmt: skip
     except Incomparable as error:
@@ -122,10 +122,10 @@ def crossed(
 ) -> Findings:
     """The cross-table of what these respondents reported to two questions, by their indices."""
     try:
-        found = crosstab_result(collected.survey, chosen, blocks, confidence, strata, weighed)
+        crosstab = crosstab_result(collected.survey, chosen, blocks, confidence, strata, weighed)
     except Incomparable as error:
         raise NoFigure(str(error)) from None
-    shown = crosstab_exhibit.exhibit(found, collected.survey)
+    shown = crosstab_exhibit.exhibit(crosstab, collected.survey)
     if weighed is None:
         return table.findings(shown)
     cost = findings.cost_of_weights(weighed)
@@ -191,16 +191,16 @@ def compared(
     collected: Collected,
     comparison: Comparison[Any],
     question: str,
-    asked: Mapping[str, str],
+    parameters: Mapping[str, str],
     confidence: float,
 ) -> Findings:
     """What a comparison shows of a question. Raises NoFigure and NoResults."""
     check_confidence(confidence)
-    if missing := comparison.missing(asked):
+    if missing := comparison.missing(parameters):
         raise NoFigure(missing)
-    here = side(collected, question, asked.get("part"))
+    here = side(collected, question, parameters.get("part"))
     try:
-        document = comparison.compute(here, asked, confidence)
+        document = comparison.compute(here, parameters, confidence)
     except Incomparable as error:
         raise NoFigure(f"{question}: {error}") from None
     return table.findings(comparison.exhibit(document, collected.survey, collected.state, ""))
@@ -215,32 +215,36 @@ def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> 
         for number, wave in enumerate(waves, 1)
     ]
     try:
-        found = waves_result(waves[-1].survey.name, numbered, 0, confidence, question)
+        document = waves_result(waves[-1].survey.name, numbered, 0, confidence, question)
     except Incomparable as error:
         raise NoFigure(f"{question}: {error}") from None
-    if not found["questions"]:
+    if not document["questions"]:
         raise NoFigure(
             f"{question} has no figures to put side by side, or was not asked alike in all"
             f" {len(waves)} waves"
         )
-    return table.findings(wave_exhibit.exhibit(found, found["questions"][0], waves[-1].survey))
+    return table.findings(
+        wave_exhibit.exhibit(document, document["questions"][0], waves[-1].survey)
+    )
 
 
 def side(
     collected: Collected, question: str, part: str | None, weighed: Weighing | None = None
 ) -> Side:
     """A question's reports as one side of a comparison, with weights if any."""
-    found, weighted = collected.question(question), None
+    of_question, weighted = collected.question(question), None
     if weighed is not None:
-        weighted = WeightedReports(collected.reports, found, weighed, part)
-    asked = followed(collected.survey, question, follow_up_counts(collected, question, {}, weighed))
+        weighted = WeightedReports(collected.reports, of_question, weighed, part)
+    among_asked = followed(
+        collected.survey, question, follow_up_counts(collected, question, {}, weighed)
+    )
     return Side(
         collected.survey,
-        found,
+        of_question,
         collected.tallies[question],
         part,
         weighted=weighted,
-        followed=asked,
+        followed=among_asked,
     )
 
 
@@ -250,14 +254,14 @@ def follow_up_counts(
     """The joint counts of a question with ``show_if``, of a subgroup, with weights if any."""
     if weighed is None:
         return collected.together(question, strata)
-    one = follow_ups(collected.survey).get(question)
-    if one is None:
+    follow_up = follow_ups(collected.survey).get(question)
+    if follow_up is None:
         return {}
     reports: ReportRows = collected.reports
     for key, value in strata.items():
         weighed = weighed.among(inside(collected.reports, key, value))
         reports = collected.reports.by(key)[value]
-    return {question: counts_of(one, reports, weighed)}
+    return {question: counts_of(follow_up, reports, weighed)}
 
 
 def _is_counted(question: Question) -> bool:

@@ -86,27 +86,29 @@ def quantile(
 
 def buckets(question: Question) -> Buckets | None:
     """The ranges of a number that was asked with aim: distribution."""
-    return next((one for one in groups(question) if isinstance(one, Buckets)), None)
+    return next((group for group in groups(question) if isinstance(group, Buckets)), None)
 
 
 def _in_groups(
     collected: Collected,
     question: Number,
     group: Buckets,
-    every: Mapping[str, tuple[SurveyResult, Tally | None]],
+    documents: Mapping[str, tuple[SurveyResult, Tally | None]],
     share: float,
     confidence: float,
 ) -> Findings:
     """The quantile of each group that has one."""
-    found, silent = dict[str, Findings](), list[str]()
-    for value, (document, tally) in every.items():
+    quantiles, silent = dict[str, Findings](), list[str]()
+    for value, (document, tally) in documents.items():
         try:
-            found[value] = _quantile(collected, question, group, document, tally, share, confidence)
+            quantiles[value] = _quantile(
+                collected, question, group, document, tally, share, confidence
+            )
         except NoFigure as error:
             silent.append(f"{value}: {error}")
-    if not found:
+    if not quantiles:
         raise NoFigure("; ".join(silent))
-    shown = findings.side_by_side(question.label, found)
+    shown = findings.side_by_side(question.label, quantiles)
     return replace(shown, notes=[*shown.notes, *silent])
 
 
@@ -127,15 +129,15 @@ def _quantile(
         known = [
             QuantileResult(
                 share=share,
-                low=group.ranges[one.bucket][0],
-                high=group.ranges[one.bucket][1],
-                interval=[group.ranges[one.low][0], group.ranges[one.high][1]],
+                low=group.ranges[quantile.bucket][0],
+                high=group.ranges[quantile.bucket][1],
+                interval=[group.ranges[quantile.low][0], group.ranges[quantile.high][1]],
             )
-            for one in number_distribution(question, tally, confidence, [share]).quantiles
+            for quantile in number_distribution(question, tally, confidence, [share]).quantiles
         ]
-    for one in known:
-        if one.share == share:
-            return findings.of_quantile(document, one, group.unit, shown.n)
+    for quantile in known:
+        if quantile.share == share:
+            return findings.of_quantile(document, quantile, group.unit, shown.n)
     if known:
         collected.reports.among({})  # raises, and says why there are none, or none of a group
     raise NoFigure(f"{question.name}: these reports do not determine its quantiles")

@@ -32,8 +32,8 @@ def fetch_survey(remote: Remote) -> tuple[Survey, Provenance]:
     """
     try:
         survey = read_survey(remote.got("", most=SMALL))
-        found = provenance(read_register(remote.got("/register")), survey)
-        return survey, replace(found, address=f"{remote.base}/surveys/{survey.name}")
+        origin = provenance(read_register(remote.got("/register")), survey)
+        return survey, replace(origin, address=f"{remote.base}/surveys/{survey.name}")
     except NoResults:
         raise
     except DeniablyError as error:
@@ -57,7 +57,7 @@ def fetch_reports(
         ):
             count = _count(answer)
             lines = _counted(answer_lines(answer), count, lambda done: read(done, count))
-            found = read_ndjson(survey, lines)
+            reports = read_ndjson(survey, lines)
     except BadInput as error:
         raise NoResults(str(error)) from None
     except requests.Timeout as error:
@@ -71,12 +71,12 @@ def fetch_reports(
         raise
     except DeniablyError as error:
         raise NoResults(f"{remote.host}: {error}") from None
-    if len(found) != count:
+    if len(reports) != count:
         raise NoResults(
-            f"the connection to {remote.host} was cut after {len(found):,} of {count:,} reports;"
+            f"the connection to {remote.host} was cut after {len(reports):,} of {count:,} reports;"
             " fetch them again"
         )
-    return found
+    return reports
 
 
 def _count(answer: requests.Response) -> int:

@@ -40,10 +40,12 @@ class Subgroups(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """The document of each subgroup as plain values, for JSON."""
-        return {value: one.to_dict() for value, one in self.parts.items()}
+        return {value: part.to_dict() for value, part in self.parts.items()}
 
     def _repr_html_(self) -> str:
-        return Html.joined("", (notebook.html(one.document) for one in self.parts.values())).source
+        return Html.joined(
+            "", (notebook.html(part.document) for part in self.parts.values())
+        ).source
 
 
 class Passage(str):
@@ -99,23 +101,23 @@ WEIGHTED_DIFFERENCE = (
 
 def of_subgroups(title: str, documents: Mapping[str, SurveyResult]) -> Subgroups:
     """The results of several subgroups, by the value of their key."""
-    parts = {value: as_results(one) for value, one in documents.items()}
+    parts = {value: as_results(document) for value, document in documents.items()}
     lines = list[Sequence[str]]()
-    for value, one in parts.items():
-        head, *rest = one.lines
+    for value, part in parts.items():
+        head, *rest = part.lines
         lines += [] if lines else [("group", *head)]
         lines += [(value if number == 0 else "", *line) for number, line in enumerate(rest)]
-    rows = [row for one in parts.values() for row in one.rows]
-    notes = [f"{value}: {note}" for value, one in parts.items() for note in one.notes]
+    rows = [row for part in parts.values() for row in part.rows]
+    notes = [f"{value}: {note}" for value, part in parts.items() for note in part.notes]
     return Subgroups(title, rows, lines, TEXTS + 1, notes, parts)
 
 
 def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
     """The means of a question's results; of several numbers that of the part ``only``."""
-    found = [row for row in rows(document) if row["figure"] == "mean"]
-    chosen = [row for row in found if only in (None, row.get("part"))]
-    if found and not chosen:
-        parts = ", ".join(str(row["part"]) for row in found)
+    mean_rows = [row for row in rows(document) if row["figure"] == "mean"]
+    chosen = [row for row in mean_rows if only in (None, row.get("part"))]
+    if mean_rows and not chosen:
+        parts = ", ".join(str(row["part"]) for row in mean_rows)
         raise NoFigure(f"there is no part {only}; there are {parts}")
     shown = _shown(document, chosen, MEAN, "mean")
     (question,) = document.questions
@@ -125,34 +127,34 @@ def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
 def of_distribution(document: SurveyResult) -> Findings:
     """The shares of a question's results: of choices, or up to each end of a range."""
     (question,) = document.questions
-    every = ("share", "share at most", OF_THOSE_ASKED, SHARE_ASKED)
-    found = [row for row in rows(document) if row["figure"] in every]
-    estimator = DISTRIBUTION if any(row["figure"] == "share at most" for row in found) else ""
+    figures = ("share", "share at most", OF_THOSE_ASKED, SHARE_ASKED)
+    chosen = [row for row in rows(document) if row["figure"] in figures]
+    estimator = DISTRIBUTION if any(row["figure"] == "share at most" for row in chosen) else ""
     pictures = question_exhibit.draw(question, heads_at(document.confidence)).pictures
     drawn = Html.joined("", (picture.html() for picture in pictures if not picture.summary))
-    shown = _shown(document, found, estimator or SHARES, "distribution", drawn)
+    shown = _shown(document, chosen, estimator or SHARES, "distribution", drawn)
     if not isinstance(question, NumberResult):
         return shown
     return replace(shown, lines=list(_buckets(question, document.confidence)), texts=1)
 
 
-def side_by_side(caption: str, found: Mapping[str, Findings]) -> Findings:
+def side_by_side(caption: str, parts: Mapping[str, Findings]) -> Findings:
     """The findings of several subgroups, by the value of their key, as one table."""
-    first = next(iter(found.values()))
+    first = next(iter(parts.values()))
     lines: list[Sequence[str]] = [("group", *first.lines[0])]
-    for value, one in found.items():
-        _, *rest = one.lines
+    for value, part in parts.items():
+        _, *rest = part.lines
         lines += [(value if number == 0 else "", *line) for number, line in enumerate(rest)]
     return replace(
         first,
         caption=caption,
-        rows=[row for one in found.values() for row in one.rows],
+        rows=[row for part in parts.values() for row in part.rows],
         lines=lines,
         texts=first.texts + 1,
-        notes=[f"{value}: {note}" for value, one in found.items() for note in one.notes],
-        document={"subgroups": {value: one.document for value, one in found.items()}},
+        notes=[f"{value}: {note}" for value, part in parts.items() for note in part.notes],
+        document={"subgroups": {value: part.document for value, part in parts.items()}},
         drawn=Html.joined(
-            "", (below(value, one.drawn) for value, one in found.items() if one.drawn)
+            "", (below(value, part.drawn) for value, part in parts.items() if part.drawn)
         ),
     )
 
@@ -168,7 +170,7 @@ class WeightedAmong:
 def of_weighted(
     document: SurveyResult,
     question: Question,
-    found: Mapping[str, Table],
+    tables: Mapping[str, Table],
     by: str | None,
     among: Mapping[str, WeightedAmong],
 ) -> Findings:
@@ -181,14 +183,14 @@ def of_weighted(
     means = {row.get("part") or "": row for row in listed if row["figure"] == "mean"}
     order = [*plain, None]
     made = list[ResultRow]()
-    for name, shares in found.items():
-        for one in shares.rows:
+    for name, shares in tables.items():
+        for share in shares.rows:
             like = means.get(name)
-            if one["figure"] == "share":
-                like = plain.get(str(one["answer"])) if name == "" else plain.get(name)
-                like = None if name and one["answer"] != "1" else like
+            if share["figure"] == "share":
+                like = plain.get(str(share["answer"])) if name == "" else plain.get(name)
+                like = None if name and share["answer"] != "1" else like
             if like is not None:
-                made.append(_weighted_row(like, one, by))
+                made.append(_weighted_row(like, share, by))
     made += _weighted_among(listed, among, by)
     groups = list(dict.fromkeys(str(row["strata"]) for row in made))
     figures = [OF_THOSE_ASKED, SHARE_ASKED, "share", "mean"]
@@ -199,11 +201,11 @@ def of_weighted(
             order.index(row.get("choice")),
         )
     )
-    told = next(iter(found.values())).notes  # of a table that has a column for it
-    notes = [one.replace("the design effect", "design_effect of its rows") for one in told]
+    table_notes = next(iter(tables.values())).notes  # of a table that has a column for it
+    notes = [note.replace("the design effect", "design_effect of its rows") for note in table_notes]
     return Findings(
         f"{document.title}: {question.label}", whole_rows(made), _grouped(made), _texts(made),
-        notes, WEIGHTED, {"rows": [dict(row) for table in found.values() for row in table.rows]},
+        notes, WEIGHTED, {"rows": [dict(row) for table in tables.values() for row in table.rows]},
     )  # fmt: skip
 
 
@@ -213,9 +215,12 @@ def _weighted_among(
     """Rows of the shares among those who were asked, and of how many these are."""
     head: ResultRow = {key: listed[0].get(key) for key in _OF_QUESTION}
     head |= {"choice": None, "choice_label": None}
-    for value, found in among.items():
-        stratum: ResultRow = {"strata": "" if by is None else f"{by} {value}", "n": found.people}
-        for row in rows_among_asked(found.shown):
+    for value, among_row in among.items():
+        stratum: ResultRow = {
+            "strata": "" if by is None else f"{by} {value}",
+            "n": among_row.people,
+        }
+        for row in rows_among_asked(among_row.shown):
             yield head | stratum | row
 
 
@@ -238,14 +243,16 @@ def _texts(made: Sequence[ResultRow]) -> int:
     return TEXTS + bool(made[0]["strata"])
 
 
-def _weighted_row(like: ResultRow, one: Mapping[str, Cell], by: str | None) -> ResultRow:
+def _weighted_row(like: ResultRow, weighted_row: Mapping[str, Cell], by: str | None) -> ResultRow:
     """A row of ``results.csv`` with the figures of a weighted one."""
-    n, effect = one["n"], one["design_effect"]
-    estimate, low, high = (float(one[key] or 0) + 0.0 for key in ("estimate", "low", "high"))
+    n, effect = weighted_row["n"], weighted_row["design_effect"]
+    estimate, low, high = (
+        float(weighted_row[key] or 0) + 0.0 for key in ("estimate", "low", "high")
+    )
     assert isinstance(n, int)
     reading = digits.share(estimate, [max(low, 0.0), min(high, 1.0)])
     shown = {"reads": reading.value, "reads_interval": reading.interval}
-    if one["figure"] == "mean":
+    if weighted_row["figure"] == "mean":
         shown = {"reads": f"{estimate:.4g}", "reads_interval": f"{low:.4g} to {high:.4g}"}
     kept = {key: like.get(key) for key in _OF_QUESTION}
     return {
@@ -255,10 +262,10 @@ def _weighted_row(like: ResultRow, one: Mapping[str, Cell], by: str | None) -> R
         "estimate": estimate,
         "low": low,
         "high": high,
-        "standard_error": one["standard_error"],
+        "standard_error": weighted_row["standard_error"],
         "design_effect": effect,
         "effective_n": n / effect if isinstance(effect, float) else None,
-        "strata": f"{by} {one[by]}" if by is not None else "",
+        "strata": f"{by} {weighted_row[by]}" if by is not None else "",
     }
 
 
@@ -269,33 +276,33 @@ _OF_QUESTION = (
 """Columns that weights leave as they are."""
 
 
-def means_alone(found: Findings, part: str | None) -> Findings:
+def means_alone(findings: Findings, part: str | None) -> Findings:
     """The weighted figures that are means, or that of one part. Raises NoFigure."""
-    means = [row for row in found.rows if row["figure"] == "mean"]
+    means = [row for row in findings.rows if row["figure"] == "mean"]
     chosen = [row for row in means if part in (None, row["part"])]
     parts = ", ".join(dict.fromkeys(str(row["part"]) for row in means))
-    return _some(found, chosen, f"no part {part}; there are {parts}" if means else "no mean")
+    return _some(findings, chosen, f"no part {part}; there are {parts}" if means else "no mean")
 
 
-def shares_alone(found: Findings) -> Findings:
+def shares_alone(findings: Findings) -> Findings:
     """The weighted figures that are shares. Raises NoFigure."""
     kinds = ("share", OF_THOSE_ASKED, SHARE_ASKED)
-    shares = [row for row in found.rows if row["figure"] in kinds]
-    return _some(found, shares, "no distribution: its reports tell no shares")
+    shares = [row for row in findings.rows if row["figure"] in kinds]
+    return _some(findings, shares, "no distribution: its reports tell no shares")
 
 
-def _some(found: Findings, chosen: Sequence[Mapping[str, Cell]], why: str) -> Findings:
+def _some(findings: Findings, chosen: Sequence[Mapping[str, Cell]], why: str) -> Findings:
     """Some rows of weighted figures. Raises NoFigure, with the reason, if there are none."""
     if not chosen:
-        raise NoFigure(f"{found.rows[0]['question']} has {why}")
+        raise NoFigure(f"{findings.rows[0]['question']} has {why}")
     kept = [dict(row) for row in chosen]
-    return replace(found, rows=kept, lines=_grouped(kept))
+    return replace(findings, rows=kept, lines=_grouped(kept))
 
 
-def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int) -> Findings:
+def of_quantile(document: SurveyResult, quantile: QuantileResult, unit: str, n: int) -> Findings:
     """A quantile of a number."""
     (question,) = document.questions
-    low, high = found.interval
+    low, high = quantile.interval
     row: ResultRow = {
         "survey": document.survey,
         "strata": stratum_text(document.strata or {}),
@@ -303,26 +310,26 @@ def of_quantile(document: SurveyResult, found: QuantileResult, unit: str, n: int
         "figure": "quantile",
         "unit": unit,
         "n": n,
-        "share": found.share,
-        "estimate_low": float(found.low),
-        "estimate_high": float(found.high),
+        "share": quantile.share,
+        "estimate_low": float(quantile.low),
+        "estimate_high": float(quantile.high),
         "low": float(low),
         "high": float(high),
         "confidence": document.confidence,
     }
     heading = ("question", "share", "reached", f"{level_text(document.confidence)} interval", "n")
     line = (
-        question.name, f"{100 * found.share:g} %", _range(found.low, found.high, unit),
+        question.name, f"{100 * quantile.share:g} %", _range(quantile.low, quantile.high, unit),
         _range(low, high, unit), f"{n:,}",
     )  # fmt: skip
     caption = f"{document.title}: {question.label}"
-    return Findings(caption, [row], [heading, line], TEXTS, [], QUANTILE, found)
+    return Findings(caption, [row], [heading, line], TEXTS, [], QUANTILE, quantile)
 
 
-def of_whom(found: Findings, question: Question, *, asked: bool) -> Findings:
+def of_whom(findings: Findings, question: Question, *, asked: bool) -> Findings:
     """Says first whose shares they are, of a question with ``show_if``."""
-    said = whose(question, asked=asked)
-    return replace(found, notes=[said, *found.notes]) if said else found
+    sentence = whose(question, asked=asked)
+    return replace(findings, notes=[sentence, *findings.notes]) if sentence else findings
 
 
 def cost_of_weights(weighed: Weighing) -> str:
@@ -331,16 +338,18 @@ def cost_of_weights(weighed: Weighing) -> str:
     return f"Weights cost {cost:.2f} times the respondents (Kish)."
 
 
-def weighted(found: Findings, weighed: Weighing | None, estimator: str) -> Findings:
+def weighted(findings: Findings, weighed: Weighing | None, estimator: str) -> Findings:
     """The findings; of figures with weights their cost is a note, and this estimator is theirs."""
     if weighed is None:
-        return found
-    return replace(found, notes=[*found.notes, cost_of_weights(weighed)], estimator=estimator)
+        return findings
+    return replace(findings, notes=[*findings.notes, cost_of_weights(weighed)], estimator=estimator)
 
 
-def of_mean_difference(here: Side, there: Side, found: Comparison, confidence: float) -> Findings:
+def of_mean_difference(
+    here: Side, there: Side, comparison: Comparison, confidence: float
+) -> Findings:
     """The difference of a mean between two studies."""
-    document = found.result(confidence)
+    document = comparison.result(confidence)
     low, high = document["interval"]
     row: ResultRow = {
         "survey": here.survey.name,
@@ -376,21 +385,21 @@ def of_mean_difference(here: Side, there: Side, found: Comparison, confidence: f
 
 def _shown(
     document: SurveyResult,
-    found: Sequence[ResultRow],
+    chosen: Sequence[ResultRow],
     estimator: str,
     what: str,
     drawn: Html = NOTHING,
 ) -> Findings:
     (question,) = document.questions
-    if not found:
+    if not chosen:
         raise NoFigure(
             f"{question.name} is a {question.type} and has no {what}: estimate({question.name!r})"
             " shows what it has"
         )
     return Findings(
         f"{document.title}: {question.label}",
-        whole_rows(found),
-        table_lines(found, document.confidence),
+        whole_rows(chosen),
+        table_lines(chosen, document.confidence),
         TEXTS,
         [note for note in (question.sentence, *question.notes, *question.flags) if note],
         estimator,
@@ -402,14 +411,16 @@ def _shown(
 def _buckets(question: NumberResult, confidence: float) -> Iterator[Sequence[str]]:
     """A line a range: its share for display, and the share up to its end with its interval."""
     yield ("range", "share", "up to its end", f"{level_text(confidence)} interval")
-    for one in question.distribution or ():
-        share = f"{100 * one.consistent:.1f} %"
+    for bucket in question.distribution or ():
+        share = f"{100 * bucket.consistent:.1f} %"
         upto = (
-            printing.share(one.at_most, one.at_most_interval) if one.at_most_interval else ("", "")
+            printing.share(bucket.at_most, bucket.at_most_interval)
+            if bucket.at_most_interval
+            else ("", "")
         )
-        yield (f"{one.low} to {one.high}", share, *upto)
+        yield (f"{bucket.low} to {bucket.high}", share, *upto)
 
 
 def _range(low: str, high: str, unit: str) -> str:
-    said = number_text(float(low)) if low == high else f"{low} to {high}"
-    return f"{said} {unit}".strip()
+    text = number_text(float(low)) if low == high else f"{low} to {high}"
+    return f"{text} {unit}".strip()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from deniably.workbench.engines.tallying import TalliedSet
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
-_FILES = {DEFINITION, SIGNED, DESIGN, *(one.file for one in FORMATS.values())}
+_FILES = {DEFINITION, SIGNED, DESIGN, *(kind.file for kind in FORMATS.values())}
 _PART = re.compile(r"part-\d+\.parquet")
 _PAGES = ("results.html", "index.html")
 """The first pages of folders that ``deniably results`` writes."""
@@ -130,17 +130,17 @@ def _exported(reports: ReportSet, source: Provenance) -> Study:
 def _database(path: Path) -> tuple[ReportSet, Provenance]:
     """The reports of a database that stands alone, in which an export's files are, too."""
     try:
-        found = files_of(path)
-        with TemporaryDirectory() as beside:
-            folder = Path(beside)
+        files = files_of(path)
+        with TemporaryDirectory() as temporary:
+            folder = Path(temporary)
             for name in (DEFINITION, SIGNED, DESIGN):
-                if name not in found:
+                if name not in files:
                     raise NoExport(
                         f"{path} is a database, and none of deniably export: it has no {name}. Of a"
                         f" server's database take the reports of a survey with deniably export NAME"
                         f" --database {path}"
                     )
-                (folder / name).write_text(found[name], encoding="utf-8", newline="")
+                (folder / name).write_text(files[name], encoding="utf-8", newline="")
             (folder / FORMATS["sqlite"].file).symlink_to(path.absolute())
             return read_export(folder)
     except ValueError:
@@ -167,19 +167,19 @@ def _counted(path: Path) -> Study:
     from deniably.workbench.engines.tally_file import read_tally
 
     try:
-        found = read_tally(read_file(path))
+        tallied = read_tally(read_file(path))
     except BadInput as error:
         raise NoExport(str(error)) from None
     except NoExport as error:
         raise NoExport(f"{path}: {error}") from None
-    if not found.n:
-        raise NoResults(f"{path}: there are no reports to {found.survey.name}")
+    if not tallied.n:
+        raise NoResults(f"{path}: there are no reports to {tallied.survey.name}")
     without = f"{path.name} is a tally file; open the export or the survey's address"
-    return _study(found.survey, found.n, None, "closed", None, without, tallied=found)
+    return _study(tallied.survey, tallied.n, None, "closed", None, without, tallied=tallied)
 
 
-def _at_hand(survey: Survey, given: ReportSet | Reports) -> Study:
-    reports = of_simulation(given) if isinstance(given, Reports) else given
+def _at_hand(survey: Survey, at_hand: ReportSet | Reports) -> Study:
+    reports = of_simulation(at_hand) if isinstance(at_hand, Reports) else at_hand
     if reports.survey.digest != survey.digest:
         raise NoResults(
             f"these are reports to another survey than {survey.name}, or to another version of it"
@@ -197,12 +197,12 @@ def _zipped(file: Path) -> tuple[ReportSet, Provenance]:
             ZipFile(packed) as archive,
             TemporaryDirectory() as scratch,
         ):
-            if any(_PART.fullmatch(Path(one).name) for one in archive.namelist()):
+            if any(_PART.fullmatch(Path(name).name) for name in archive.namelist()):
                 raise NoExport(f"{file} has reports in parts: unpack it, and open the folder")
-            for one in archive.infolist():
-                name = Path(one.filename).name
-                if name in _FILES and not one.is_dir():
-                    unpack(archive, one, Path(scratch) / name)
+            for member in archive.infolist():
+                name = Path(member.filename).name
+                if name in _FILES and not member.is_dir():
+                    unpack(archive, member, Path(scratch) / name)
             return _read(Path(scratch), file)
     except BadInput as error:
         raise NoExport(f"{file}: {error.strerror}") from None
@@ -280,13 +280,16 @@ def _answered(
 ) -> dict[str, int]:
     """How many reports each question has."""
     if tallied is not None:
-        return {name: one.n for name, one in tallied.tallies.items()}
+        return {name: tally.n for name, tally in tallied.tallies.items()}
     if reports is not None and survey.complete:
-        return {one.name: len(reports) for one in survey.questions}
+        return {question.name: len(reports) for question in survey.questions}
     if reports is not None:
-        return {one.name: int(reports.answered(one.name).asked.sum()) for one in survey.questions}
+        return {
+            question.name: int(reports.answered(question.name).asked.sum())
+            for question in survey.questions
+        }
     assert served is not None
-    return {one.name: one.n for one in served.questions}
+    return {question.name: question.n for question in served.questions}
 
 
 def _lacking(without: str, tallied: TalliedSet | None) -> Iterator[str]:

@@ -109,14 +109,14 @@ class PackedField:
     def tally(self, rows: Rows) -> Tally:
         """The tally of packed rows."""
         cell_count = self.question.mechanism.law.cell_count
-        found = Tally(0, np.zeros(cell_count or 0, np.int64), endless=cell_count is None)
+        tally = Tally(0, np.zeros(cell_count or 0, np.int64), endless=cell_count is None)
         for at in range(0, len(rows), _BLOCK):
-            found += self._tally(rows[at : at + _BLOCK], cell_count)
-        return found
+            tally += self._tally(rows[at : at + _BLOCK], cell_count)
+        return tally
 
     def _tally(self, rows: Rows, cell_count: int | None) -> Tally:
-        found = self.unpack(rows)
-        n, cells = int(found.asked.sum()), found.cells[found.asked]
+        answered = self.unpack(rows)
+        n, cells = int(answered.asked.sum()), answered.cells[answered.asked]
         if self.kind == "bits":
             return Tally(n, cells.sum(axis=0, dtype=np.int64))
         start = int(cells.min()) if cell_count is None and cells.size else 0
@@ -165,9 +165,9 @@ class Layout:
         ]
         if not packed:
             return np.zeros((0, self.width), np.uint8)
-        return self.beside(np.array(block.strata or (), np.int64), packed)
+        return self.with_strata(np.array(block.strata or (), np.int64), packed)
 
-    def beside(self, strata: npt.NDArray[np.int64], packed: Sequence[Rows]) -> Rows:
+    def with_strata(self, strata: npt.NDArray[np.int64], packed: Sequence[Rows]) -> Rows:
         """Rows from the packed reports to each question, and the numbers of their strata."""
         first = [strata.astype(np.uint8)[:, None]] if self.stratified else []
         return np.hstack([*first, *packed])
@@ -182,12 +182,12 @@ class Layout:
 def layout(survey: Survey, *, stratified: bool = False) -> Layout:
     """The layout of a survey's reports, with their strata or without."""
     optional, start = not survey.complete, int(stratified)
-    found = dict[str, PackedField]()
+    fields = dict[str, PackedField]()
     for question in survey.questions:
         field = _field(question, start, optional)
-        found[question.name] = field
+        fields[question.name] = field
         start += field.width
-    return Layout(survey, found, stratified)
+    return Layout(survey, fields, stratified)
 
 
 def _field(question: Question, start: int, optional: bool) -> PackedField:

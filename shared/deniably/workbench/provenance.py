@@ -42,7 +42,7 @@ class Provenance:
     @property
     def closed(self) -> str:
         """The day of closing; empty where the register has none."""
-        days = [str(one["day"]) for one in self.entries if one.get("event") == "closed"]
+        days = [str(entry["day"]) for entry in self.entries if entry.get("event") == "closed"]
         return days[0] if days else ""
 
     @property
@@ -60,9 +60,9 @@ def provenance(register: Register, survey: Survey) -> Provenance:
     """
     entry = register.find(survey)
     closed = [
-        one
-        for one in register.entries
-        if one.get("event") == "closed" and one.get("digest") == survey.digest
+        entry
+        for entry in register.entries
+        if entry.get("event") == "closed" and entry.get("digest") == survey.digest
     ]
     return Provenance([entry, *closed[:1]], register.head)
 
@@ -74,11 +74,11 @@ def read_provenance(text: bytes, survey: Survey) -> Provenance:
     an author signed this definition.
     """
     try:
-        found = msgspec.json.decode(text, type=_PartOfRegister)
+        part = msgspec.json.decode(text, type=_PartOfRegister)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRegister(f"this is no part of a register: {error}") from None
-    read = provenance(Register(found.entries, found.head), survey)
-    return replace(read, address=found.address)
+    read = provenance(Register(part.entries, part.head), survey)
+    return replace(read, address=part.address)
 
 
 class _PartOfRegister(msgspec.Struct, frozen=True):
@@ -88,10 +88,10 @@ class _PartOfRegister(msgspec.Struct, frozen=True):
 
 
 def publication(
-    found: SurveyResult, survey: Survey, source: Provenance, warning: str = ""
+    document: SurveyResult, survey: Survey, source: Provenance, warning: str = ""
 ) -> Publication:
     """What a paper says of results that are from this source; ``warning`` as in ``Publication``."""
     return Publication(
-        found, survey, source.published, source.closed, fingerprint(source.author),
+        document, survey, source.published, source.closed, fingerprint(source.author),
         source.address, warning,
     )  # fmt: skip

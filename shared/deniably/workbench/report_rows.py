@@ -59,10 +59,12 @@ class ReportRows:
     @cached_property
     def strata(self) -> dict[str, list[str]]:
         """What the links said, by key: a value for each row. Empty where strata were left out."""
-        numbers = [self.columns.one(one.name, self.rows).values for one in self.columns.strata]
+        numbers = [
+            self.columns.column_of(key.name, self.rows).values for key in self.columns.strata
+        ]
         return {
-            one.key: np.array(one.categories, object)[values].tolist()
-            for one, values in zip(self.columns.strata, numbers, strict=True)
+            key.key: np.array(key.categories, object)[values].tolist()
+            for key, values in zip(self.columns.strata, numbers, strict=True)
         }
 
     def tally(self) -> dict[str, Tally]:
@@ -75,7 +77,7 @@ class ReportRows:
 
     def column(self, name: str) -> Filled:
         """The integers of an exported column, in the order of the rows. Raises KeyError."""
-        return self.columns.one(name, self.rows)
+        return self.columns.column_of(name, self.rows)
 
     def among(self, stratum: Stratum) -> Self:
         """The reports of a subgroup, such as ``{"site": "north"}``, as a set with all methods.

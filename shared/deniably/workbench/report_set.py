@@ -65,8 +65,10 @@ class ReportSet(ReportRows):
         from deniably.workbench.models.raking import rake
 
         keys = sorted(self.survey.strata or {})
-        asked = {question.name for question in self.survey.questions}
-        if keys and (unknown := [key for key in margins if key not in keys and key not in asked]):
+        questions = {question.name for question in self.survey.questions}
+        if keys and (
+            unknown := [key for key in margins if key not in keys and key not in questions]
+        ):
             raise BadModel(f"margins has no column {unknown[0]!r}; there are {', '.join(keys)}")
         self.need_strata(*margins)
         return rake(self.strata, margins)
@@ -113,21 +115,21 @@ def checked(survey: Survey, values: object) -> list[list[int] | None]:
     Raises BadReport unless a device could have made them.
     """
     try:
-        given = msgspec.convert(values, dict[str, list[int]], strict=True)
+        integers = msgspec.convert(values, dict[str, list[int]], strict=True)
     except msgspec.ValidationError as error:
         raise BadReport(f"a report has a list of integers by question: {error}", "$") from None
-    if unknown := set(given) - {question.name for question in survey.questions}:
+    if unknown := set(integers) - {question.name for question in survey.questions}:
         raise BadReport(f"the survey has no question {min(unknown)[:64]}", "$")
-    found: list[list[int] | None] = []
+    decoded: list[list[int] | None] = []
     for question in survey.questions:
-        value = given.get(question.name)
+        value = integers.get(question.name)
         if value is not None:
             question.mechanism.check(value, f"$.{question.name}")
-        found.append(value)
-    if not survey.least_asked <= sum(value is not None for value in found) <= survey.asked:
+        decoded.append(value)
+    if not survey.least_asked <= sum(value is not None for value in decoded) <= survey.asked:
         number = f"1 to {survey.asked}" if survey.part else f"{survey.asked}"
         raise BadReport(f"a report has values of {number} questions", "$")
-    return found
+    return decoded
 
 
 def of_simulation(reports: Reports) -> ReportSet:
@@ -142,7 +144,7 @@ def packed_simulation(places: Layout, reports: Reports) -> Iterator[Rows]:
     for block in reports.blocks:
         packed = [_packed(field, block[name]) for name, field in places.fields.items()]
         stop = start + len(packed[0])
-        yield places.beside(reports.strata[start:stop].astype(np.int64), packed)
+        yield places.with_strata(reports.strata[start:stop].astype(np.int64), packed)
         start = stop
 
 

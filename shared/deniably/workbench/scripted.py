@@ -87,12 +87,12 @@ class Script:
 
 def script_of(reports: ReportRows) -> Script:
     """What a script can work out again of the results of a report set."""
-    tallies, found, left = reports.tally(), list[Scripted](), list[str]()
+    tallies, worked, left = reports.tally(), list[Scripted](), list[str]()
     for question in reports.survey.questions:
         own = reports.columns.of(question.name)
         if show_if(question):
             among = _among(question, own)
-            found += among
+            worked += among
             left.append(f"{question.name}: {_ALONE if among else _LEFT_OUT}")
         for group in groups(question):
             if isinstance(group, Buckets):
@@ -103,10 +103,10 @@ def script_of(reports: ReportRows) -> Script:
                 if isinstance(scripted, str):
                     left.append(scripted)
                 elif expected and (agreeing := _agreeing(scripted, reports, expected)):
-                    found.append(agreeing)
+                    worked.append(agreeing)
                 else:
                     left.append(": ".join((question.name, scripted.label)))
-    return Script(found, left)
+    return Script(worked, left)
 
 
 _ALONE = (
@@ -144,20 +144,24 @@ def _of_group(question: Question, group: Group, own: list[FileColumn]) -> Iterat
     for index, figure in enumerate(group.figures):
         assert not isinstance(figure, Quantile)
         label = "mean" if isinstance(figure, Average) else figure.label
-        said = question.name, part, figure.kind, label
-        if isinstance(figure, Share) and (found := _share(said, figure, question, own)):
-            yield found
+        labels = question.name, part, figure.kind, label
+        if isinstance(figure, Share) and (share_script := _share(labels, figure, question, own)):
+            yield share_script
         elif scores and not (isinstance(figure, Average) and figure.scored is not None):
             column, method, numbers = scores
-            found = Scripted(*said, column.name, method, numbers[index])
+            share_script = Scripted(*labels, column.name, method, numbers[index])
             share = isinstance(figure, Share) and method == "scores"
-            yield replace(found, added=_added(question, found)) if share else found
+            yield (
+                replace(share_script, added=_added(question, share_script))
+                if share
+                else share_script
+            )
         else:
             yield ": ".join((question.name, label))
 
 
 def _share(
-    said: tuple[str, str, str, str], figure: Share, question: Question, own: list[FileColumn]
+    labels: tuple[str, str, str, str], figure: Share, question: Question, own: list[FileColumn]
 ) -> Scripted | None:
     """The share of a choice or a combination."""
     law, answers = question.mechanism.law, list(figure.answers)
@@ -165,19 +169,21 @@ def _share(
         (own_answer,) = answers
         p = law.cell_probability(own_answer, own_answer)
         q = law.cell_probability(1 - own_answer, own_answer)
-        return Scripted(*said, own[0].name, "share", (float(p), float(q)), own_answer)
+        return Scripted(*labels, own[0].name, "share", (float(p), float(q)), own_answer)
     if not isinstance(law, Supporting):
         return None
     if len(answers) == 1:
-        column = next(one for one in own if one.kind == "named" and one.place == answers[0])
-        return Scripted(*said, column.name, "share", (float(law.p), float(law.q)))
+        column = next(
+            column for column in own if column.kind == "named" and column.place == answers[0]
+        )
+        return Scripted(*labels, column.name, "share", (float(law.p), float(law.q)))
     return None
 
 
 def _added(question: Question, scripted: Scripted) -> float | None:
     """The score that half a report on either side has: see ``analysis.weighted_mean``."""
     low, high = min(scripted.numbers), max(scripted.numbers)
-    if not all(isclose(one, low) or isclose(one, high) for one in scripted.numbers):
+    if not all(isclose(score, low) or isclose(score, high) for score in scripted.numbers):
         return None
     law = question.mechanism.law
     if isinstance(law, Supporting):
@@ -210,16 +216,16 @@ def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored
         _estimates(group, from_cells(1, {output * parts + place: 1}, cell_count))
         for output in range(outputs)
     ]
-    found: _Numbers = []
+    by_figure: _Numbers = []
     for index in range(len(group.figures)):
         scores = [value for single in singles if (value := single[index]) is not None]
         if len(scores) < outputs:
             return None
-        found.append(tuple(scores))
+        by_figure.append(tuple(scores))
     if isinstance(law, Noise):
-        lines = [(first, second - first) for first, second in found]
+        lines = [(first, second - first) for first, second in by_figure]
         return own[0], "line", [(*line, law.variance * line[1] ** 2) for line in lines]
-    return own[0], "scores", found
+    return own[0], "scores", by_figure
 
 
 def _estimates(group: Group, tally: Tally) -> list[float | None]:
@@ -227,24 +233,24 @@ def _estimates(group: Group, tally: Tally) -> list[float | None]:
     if isinstance(group, SingleMean):
         mean = group.estimate(tally, CONFIDENCE)
         return [None if mean is None else mean.estimate]
-    return [None if one is None else one.estimate for one in group.found(tally)]
+    return [None if estimate is None else estimate.estimate for estimate in group.found(tally)]
 
 
 def _agreeing(scripted: Scripted, reports: ReportRows, expected: Found) -> Scripted | None:
     """The figure with the bounds of its variance; None where it is not that of the results."""
-    found = worked_out(scripted, reports)
-    if expected.estimate is None or expected.standard_error is None or not found.n:
+    estimate = worked_out(scripted, reports)
+    if expected.estimate is None or expected.standard_error is None or not estimate.n:
         return None
-    if not isclose(found.estimate, expected.estimate, rel_tol=_NEAR, abs_tol=_NEAR):
+    if not isclose(estimate.estimate, expected.estimate, rel_tol=_NEAR, abs_tol=_NEAR):
         return None
-    wanted = expected.standard_error**2 * found.n
-    if isclose(wanted, found.variance, rel_tol=_CLOSE):
+    wanted = expected.standard_error**2 * estimate.n
+    if isclose(wanted, estimate.variance, rel_tol=_CLOSE):
         return scripted
     if scripted.method == "line":
         return replace(scripted, numbers=(*scripted.numbers[:2], wanted))
     if scripted.method == "share":
         return None
-    if wanted > found.variance:
+    if wanted > estimate.variance:
         return replace(scripted, least=wanted)
     return replace(scripted, most=wanted)
 
@@ -273,8 +279,8 @@ def worked_out(scripted: Scripted, reports: ReportRows) -> WorkedOut:
         return WorkedOut(n, (count / n - q) / (p - q), support * (1 - support) / (p - q) ** 2)
     if scripted.method == "line":
         start, step, least = scripted.numbers
-        found = start + step * values
-        return WorkedOut(n, float(found.mean()), max(float(found.var()), least))
+        estimates = start + step * values
+        return WorkedOut(n, float(estimates.mean()), max(float(estimates.var()), least))
     score = np.array(scripted.numbers)[values]
     mean, variance = float(score.mean()), float(score.var())
     if scripted.added is not None:
@@ -288,8 +294,12 @@ def _worked_out_among(scripted: Scripted, reports: ReportRows) -> WorkedOut:
     p, q = scripted.numbers
     gave, hidden = (reports.column(name) for name in (scripted.column, scripted.hidden))
     of_all = (gave.values[gave.there] - q) / (p - q)
-    asked = 1 - (hidden.values[hidden.there] - q) / (p - q)
-    if not len(asked) or asked.mean() <= 0:
-        return WorkedOut(len(asked), nan, nan)
-    ratio = float(of_all.mean() / asked.mean())
-    return WorkedOut(len(asked), ratio, float((of_all - ratio * asked).var() / asked.mean() ** 2))
+    asked_scores = 1 - (hidden.values[hidden.there] - q) / (p - q)
+    if not len(asked_scores) or asked_scores.mean() <= 0:
+        return WorkedOut(len(asked_scores), nan, nan)
+    ratio = float(of_all.mean() / asked_scores.mean())
+    return WorkedOut(
+        len(asked_scores),
+        ratio,
+        float((of_all - ratio * asked_scores).var() / asked_scores.mean() ** 2),
+    )

@@ -161,8 +161,8 @@ class Study(Table):
         needs_weights(strata)
         if by is None:
             return as_results(self._collected.document(question, confidence, smooth=smooth))
-        found = self._collected.subgroups(question, by, confidence, smooth=smooth)
-        return findings.of_subgroups(self.survey.title, found)
+        documents = self._collected.subgroups(question, by, confidence, smooth=smooth)
+        return findings.of_subgroups(self.survey.title, documents)
 
     def mean(
         self,
@@ -184,15 +184,15 @@ class Study(Table):
         mean, and as ``estimate``.
         """
         if weights is not None:
-            found = weighted(self._collected, question, weights, by, strata, confidence)
-            return findings.means_alone(found, part)
+            table = weighted(self._collected, question, weights, by, strata, confidence)
+            return findings.means_alone(table, part)
         needs_weights(strata)
         if by is None:
             return findings.of_mean(self._collected.document(question, confidence), part)
-        every = self._collected.subgroups(question, by, confidence)
+        documents = self._collected.subgroups(question, by, confidence)
         return findings.side_by_side(
             self._collected.question(question).label,
-            {value: findings.of_mean(one, part) for value, one in every.items()},
+            {value: findings.of_mean(document, part) for value, document in documents.items()},
         )
 
     def distribution(
@@ -219,8 +219,8 @@ class Study(Table):
         distribution, and as ``estimate``.
         """
         if weights is not None and not isinstance(self._collected.question(question), Number):
-            found = weighted(self._collected, question, weights, by, strata, confidence)
-            return findings.shares_alone(found)
+            table = weighted(self._collected, question, weights, by, strata, confidence)
+            return findings.shares_alone(table)
         weighed = weighing_of(self._collected, weights, strata)
         return distribution(self._collected, question, confidence, by, weighed, smooth=smooth)
 
@@ -324,7 +324,7 @@ class Study(Table):
         ``reports.among(...)``. Raises NoFigure where the waves did not ask the question alike, and
         NoResults without reports.
         """
-        waves = [one._collected for one in (*earlier, self)]
+        waves = [study._collected for study in (*earlier, self)]
         return over_waves(waves, question, confidence)
 
     def compare(
@@ -480,8 +480,8 @@ class Study(Table):
         else:
             apart = by_strata(self._collected, question, by, confidence)
             shown = stratum_exhibit.exhibit(apart, self.survey, self.state, closed)
-        found = svg(paper(shown), width)
-        return found if kind == "svg" else png(found)
+        drawing = svg(paper(shown), width)
+        return drawing if kind == "svg" else png(drawing)
 
     # --- the paper --------------------------------------------------------------------------
 
@@ -515,7 +515,7 @@ class Study(Table):
     # --- below ------------------------------------------------------------------------------
 
     def _publication(self, question: str | None, confidence: float) -> Publication:
-        found = self._collected.document(question, confidence)
+        document = self._collected.document(question, confidence)
         if self.source is None:
-            return Publication(found, self.survey)
-        return publication(found, self.survey, self.source)
+            return Publication(document, self.survey)
+        return publication(document, self.survey, self.source)

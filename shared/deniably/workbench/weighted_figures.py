@@ -76,28 +76,28 @@ def weighted(
     Raises NoFigure where it has none, BadModel and NoResults.
     """
     need_strata_weights(collected.survey, weights)
-    document, asked = collected.document(question, confidence), collected.question(question)
+    document, of_question = collected.document(question, confidence), collected.question(question)
     if by is not None:
         collected.key_values(by)
-    if not isinstance(asked, OfChoices | Number | VectorOfNumbers):
+    if not isinstance(of_question, OfChoices | Number | VectorOfNumbers):
         raise NoFigure(
-            f"{question} is a {asked.type}: weights are for questions with choices and for"
+            f"{question} is a {of_question.type}: weights are for questions with choices and for"
             " numbers; by= estimates each group by itself"
         )
     names = [""]
-    if isinstance(asked, SelectMultiple):
-        names = asked.names
-    elif isinstance(asked, VectorOfNumbers):
-        names = [part.name for part in asked.parts]
+    if isinstance(of_question, SelectMultiple):
+        names = of_question.names
+    elif isinstance(of_question, VectorOfNumbers):
+        names = [part.name for part in of_question.parts]
     reports: ReportSet = (
         collected.reports
         if collected.tallied is None
-        else (rebuilt.reports_of(collected.tallied, asked))
+        else (rebuilt.reports_of(collected.tallied, of_question))
     )
     each: AnyWeights = weights
     if collected.tallied is not None:
-        each = rebuilt.weights_of(collected.tallied, asked, weights)
-    found = {
+        each = rebuilt.weights_of(collected.tallied, of_question, weights)
+    tables = {
         name: reports.shares(
             f"{question}__{name}" if name else question,
             weights=each, strata=strata, by=by, confidence=confidence,
@@ -105,8 +105,8 @@ def weighted(
         for name in names
     }  # fmt: skip
     among = _among(collected, question, reports, weighing(reports, each, strata), by, confidence)
-    shown = findings.of_weighted(document, asked, found, by, among)
-    return shown if among else findings.of_whom(shown, asked, asked=False)
+    shown = findings.of_weighted(document, of_question, tables, by, among)
+    return shown if among else findings.of_whom(shown, of_question, asked=False)
 
 
 def ranges(
@@ -129,7 +129,7 @@ def ranges(
             value: (own[value], tallies[value], weighed.among(inside(collected.reports, by, value)))
             for value in tallies
         }
-    found = dict[str, tuple[SurveyResult, Tally]]()
+    documents = dict[str, tuple[SurveyResult, Tally]]()
     for value, (reports, plain, some) in parts.items():
         weighted = WeightedReports(reports, question, some)
         with of_group(by, value):
@@ -141,8 +141,8 @@ def ranges(
         )  # fmt: skip
         (shown,) = document.questions
         people = structs.replace(shown, n=weighted.n)
-        found[value] = structs.replace(document, questions=[people]), tally
-    return found
+        documents[value] = structs.replace(document, questions=[people]), tally
+    return documents
 
 
 def rake_to(collected: Collected, margins: Mapping[str, Mapping[str, float]]) -> StratumWeights:
@@ -154,10 +154,10 @@ def rake_to(collected: Collected, margins: Mapping[str, Mapping[str, float]]) ->
         weights = _raked(collected, collected.tallied, margins)
     keys = sorted(collected.survey.strata or {})
     rows = zip(zip(*(strata[key] for key in keys), strict=True), weights.tolist(), strict=True)
-    found = dict(rows)
+    table_rows = dict(rows)
     if len(keys) == 1:
-        return MappingProxyType({value: weight for (value,), weight in found.items()})
-    return MappingProxyType(found)
+        return MappingProxyType({value: weight for (value,), weight in table_rows.items()})
+    return MappingProxyType(table_rows)
 
 
 def _raked(
@@ -181,8 +181,8 @@ def _among(
 ) -> dict[str, findings.WeightedAmong]:
     """The weighted shares of those who were asked, by the values of a key; without one under no
     name. Empty for questions that are asked of all, and where reports do not tell."""
-    one = follow_ups(collected.survey).get(question)
-    if one is None:
+    follow_up = follow_ups(collected.survey).get(question)
+    if follow_up is None:
         return {}
     parts = {"": (reports, weighed)}
     if by is not None:
@@ -191,15 +191,15 @@ def _among(
             for value, part in reports.by(by).items()
             if part.answered(question).asked.any()
         }
-    found = dict[str, findings.WeightedAmong]()
+    shares = dict[str, findings.WeightedAmong]()
     for value, (part, own) in parts.items():
         with of_group(by, value):
-            counts = counts_of(one, part, own, alone=collected.tallied is not None)
-        estimates = among_asked(one, counts, confidence)
+            counts = counts_of(follow_up, part, own, alone=collected.tallied is not None)
+        estimates = among_asked(follow_up, counts, confidence)
         if estimates is not None:
-            shown = FollowUpReports(one, counts).shown(estimates, confidence)
-            found[value] = findings.WeightedAmong(counts.people, shown)
-    return found
+            shown = FollowUpReports(follow_up, counts).shown(estimates, confidence)
+            shares[value] = findings.WeightedAmong(counts.people, shown)
+    return shares
 
 
 def needs_weights(strata: str | Sequence[str] | None) -> None:

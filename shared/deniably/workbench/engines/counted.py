@@ -24,9 +24,9 @@ class Counted:
 
     def less(self, wrong: Groups) -> Counted:
         """Without some rows, given whole."""
-        groups = {places: _less(one, wrong, places) for places, one in self.groups.items()}
-        filled = {place: one - _filled(wrong, place) for place, one in self.filled.items()}
-        sums = {place: one - _sum(wrong, place) for place, one in self.sums.items()}
+        groups = {places: _less(group, wrong, places) for places, group in self.groups.items()}
+        filled = {place: count - _filled(wrong, place) for place, count in self.filled.items()}
+        sums = {place: total - _sum(wrong, place) for place, total in self.sums.items()}
         return Counted(self.rows - sum(wrong.values()), groups, filled, sums)
 
 
@@ -47,7 +47,7 @@ def _sum(rows: Groups, place: int) -> int:
 
 def by_first(groups: Groups, width: int, start: int) -> Mapping[Key, dict[Key, int]]:
     """Groups by their first values, of ``width`` columns; they keep those from ``start`` on."""
-    found = defaultdict[Key, dict[Key, int]](dict)
+    by_key = defaultdict[Key, dict[Key, int]](dict)
     for row, count in groups.items():
-        found[row[:width]][row[start:]] = count
-    return found
+        by_key[row[:width]][row[start:]] = count
+    return by_key

@@ -55,18 +55,18 @@ def digest_of(design: bytes, file: Place) -> str:
     Of a large file its length and some blocks count, the first and the last among them: it may be
     in a store, and only an engine reads it whole.
     """
-    found = sha256(design)
+    digest = sha256(design)
     with opened(file) as content:
         length: int = content.seek(0, SEEK_END)
         starts, size = [0], length
         if length > _WHOLE:
-            found.update(length.to_bytes(8, "big"))
+            digest.update(length.to_bytes(8, "big"))
             size = _WHOLE // _BLOCKS
             starts = [place * (length - size) // (_BLOCKS - 1) for place in range(_BLOCKS)]
         for start in starts:
             content.seek(start)
-            found.update(content.read(size))
-    return found.hexdigest()
+            digest.update(content.read(size))
+    return digest.hexdigest()
 
 
 def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
@@ -74,7 +74,7 @@ def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 
     Within a set files are listed by its design, and may be equal.
     """
-    seen, every = dict[str, str](), list[str]()
+    seen, all_digests = dict[str, str](), list[str]()
     for name, digests in named:
         if again := seen.keys() & {*digests}:
             other = seen[min(again)]
@@ -83,11 +83,11 @@ def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
                 " these are others, equal by chance, gather the lines of both together"
             )
         seen |= dict.fromkeys(digests, name)
-        every += digests
-    return sorted(every)
+        all_digests += digests
+    return sorted(all_digests)
 
 
-def beside(tally: Path) -> Path:
+def digests_file(tally: Path) -> Path:
     """Where the digests of a tally file are: ``day.files.json`` beside ``day.json``."""
     return tally.with_name(f"{tally.stem}.files.json")
 
@@ -102,7 +102,7 @@ def write_tally(to: Path, text: bytes, digests: Sequence[str]) -> None:
     )
     written = list[Path]()
     try:
-        for path, content, mode in ((beside(to), held, 0o600), (to, text, 0o666)):
+        for path, content, mode in ((digests_file(to), held, 0o600), (to, text, 0o666)):
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 written.append(path)
                 file.write(content)
@@ -120,9 +120,9 @@ def read_digests(tally: Path) -> list[str]:
 
     Raises NoExport where they are missing, or those of another tally file.
     """
-    path = beside(tally)
+    path = digests_file(tally)
     try:
-        found = msgspec.json.decode(read_file(path), type=_File)
+        written = msgspec.json.decode(read_file(path), type=_File)
         text = read_file(tally)
     except FileNotFoundError:
         raise NoExport(
@@ -131,8 +131,8 @@ def read_digests(tally: Path) -> list[str]:
         ) from None
     except (msgspec.DecodeError, OSError, DeniablyError) as error:
         raise NoExport(f"{path}: {error}") from None
-    if found.counted != VERSION:
-        raise NoExport(f"{path} is of version {found.counted}, not {VERSION}")
-    if found.tally != sha256(text).hexdigest():
+    if written.counted != VERSION:
+        raise NoExport(f"{path} is of version {written.counted}, not {VERSION}")
+    if written.tally != sha256(text).hexdigest():
         raise NoExport(f"{path} is of another tally file than {tally.name}")
-    return found.files
+    return written.files

@@ -172,8 +172,8 @@ class EachChoice:
     @property
     def checks(self) -> Sequence[str]:
         """As of ``QuestionCounter``: rows with all columns, the bits of any, and the least sum."""
-        every = joined(" | ", (f"c{place}" for place in self.places))
-        return (f"count({every})", f"bit_or({every})", f"min({self._named})")
+        all_bits = joined(" | ", (f"c{place}" for place in self.places))
+        return (f"count({all_bits})", f"bit_or({all_bits})", f"min({self._named})")
 
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
         """As of ``QuestionCounter``.
@@ -289,12 +289,12 @@ class SomeColumns:
 def counters(columns: FileColumns) -> list[QuestionCounter]:
     """What is counted of each question whose reports are in ``columns``."""
     names = columns.names
-    found = list[QuestionCounter]()
+    made = list[QuestionCounter]()
     for field in columns.layout.fields.values():
         own = columns.of(field.question.name)
         start = names.index(own[0].name)
-        found.append(_counter(field, own, range(start, start + len(own))))
-    return found
+        made.append(_counter(field, own, range(start, start + len(own))))
+    return made
 
 
 def _counter(field: PackedField, own: Sequence[FileColumn], places: range) -> QuestionCounter:

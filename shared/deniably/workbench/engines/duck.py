@@ -35,16 +35,20 @@ class DuckDB:
         self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> dict[Key, list[int]]:
         """As of ``CountingEngine``."""
-        key = [f"c{one}" for one in by]
+        key = [f"c{place}" for place in by]
         grouped = f" group by {', '.join(key)}" if key else ""
         rows = self._asked(source, ", ".join([*key, *expressions]), None, grouped)
-        return {tuple(row[: len(by)]): [int(one or 0) for one in row[len(by) :]] for row in rows}
+        return {
+            tuple(row[: len(by)]): [int(value or 0) for value in row[len(by) :]] for row in rows
+        }
 
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
         """As of ``CountingEngine``. A query a key: each reads its own columns alone."""
-        return [self._grouped(source, ", ".join(f"c{one}" for one in key), where) for key in keys]
+        return [
+            self._grouped(source, ", ".join(f"c{place}" for place in key), where) for key in keys
+        ]
 
     def _grouped(self, source: Source, key: str, where: str | None) -> Groups:
         rows = self._asked(source, f"{key}, count(*)", where, f" group by {key}")
@@ -79,7 +83,9 @@ class DuckDB:
         addresses = [file for file in source.files if isinstance(file, Address)]
         if not addresses:
             return NoExport(f"DuckDB: {text}")
-        named = next((one for one in addresses if one.path in text), addresses[0].parent)
+        named = next(
+            (address for address in addresses if address.path in text), addresses[0].parent
+        )
         return NoExport(f"{named}: {why(text)}")
 
 

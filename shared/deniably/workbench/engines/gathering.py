@@ -52,11 +52,11 @@ class Listed:
 
 def listed(field: PackedField) -> Listed | None:
     """All reports to a question; None where they are too many to be listed."""
-    reports = [list(one) for one in _reports(field.question.mechanism.law)]
+    reports = [list(report) for report in _reports(field.question.mechanism.law)]
     if not reports:
         return None
-    for one in reports:
-        field.question.mechanism.check(one)
+    for report in reports:
+        field.question.mechanism.check(report)
     packed = field.pack(reports)
     order = np.lexsort(packed.T[::-1])
     texts = [msgspec.json.encode(reports[place]).decode() for place in order]
@@ -70,7 +70,7 @@ def _reports(law: Law) -> Iterable[tuple[int, ...]]:
     if not isinstance(law, Supporting):
         low, high = reach(law)
         if high - low < _MOST:
-            yield from ((one,) for one in range(low, high + 1))
+            yield from ((number,) for number in range(low, high + 1))
         return
     sizes = range(law.cell_count + 1) if law.size is None else [law.size]
     if sum(comb(law.cell_count, size) for size in sizes) <= _MOST:
@@ -109,20 +109,20 @@ class _Form:
     @property
     def strata(self) -> list[str]:
         """The texts of all strata, in the order of their numbers."""
-        return [canonical(one).decode() for one in self.places.survey.every_stratum]
+        return [canonical(stratum).decode() for stratum in self.places.survey.every_stratum]
 
 
 def _form(survey: Survey, line: bytes) -> _Form | None:
     try:
-        found = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError:
         return None
-    places = layout(survey, stratified=STRATA in found)
+    places = layout(survey, stratified=STRATA in members)
     questions = {name: listed(field) for name, field in places.fields.items()}
-    known = {name: one for name, one in questions.items() if one is not None}
+    known = {name: texts for name, texts in questions.items() if texts is not None}
     if len(known) < len(questions):
         return None
-    return _Form(places, RANDOMISED if RANDOMISED in found else VALUES, known)
+    return _Form(places, RANDOMISED if RANDOMISED in members else VALUES, known)
 
 
 def _connected(folder: str) -> Any:
@@ -150,8 +150,11 @@ def _gathered(
 
 def _lists(form: _Form) -> dict[str, list[str]]:
     """The texts in each column of codes, by its name, in the order of the columns."""
-    found = {"s": form.strata} if form.places.stratified else {}
-    return found | {f"c{place}": one.texts for place, one in enumerate(form.questions.values())}
+    by_column = {"s": form.strata} if form.places.stratified else {}
+    return by_column | {
+        f"c{place}": listed_question.texts
+        for place, listed_question in enumerate(form.questions.values())
+    }
 
 
 def _read(form: _Form) -> str:
@@ -167,12 +170,14 @@ def _read(form: _Form) -> str:
         f"coalesce(strlen(x[{place}]) + {len(name) + _AROUND}, 0)"
         for place, name in enumerate(names, 1)
     )
-    asked = " + ".join(f"(x[{place + 1}] is not null)::integer" for place in range(len(names)))
+    question_count = " + ".join(
+        f"(x[{place + 1}] is not null)::integer" for place in range(len(names))
+    )
     fine = (
         f"(survey is null or survey = {_text(survey.digest)}) and {other} is null"
         f" and {STRATA} is {'not' if form.places.stratified else ''} null"
         f" and size = {lengths} + {_BRACES}"
-        f" and {asked} between {survey.least_asked} and {survey.asked}"
+        f" and {question_count} between {survey.least_asked} and {survey.asked}"
     )
     lines = (
         f"read_json(?, format = 'newline_delimited', compression = 'none',"
@@ -193,21 +198,21 @@ def _rows(connection: Any, form: _Form) -> Iterator[Rows]:
     names = list(_lists(form))
     codes = ", ".join(f"coalesce(enum_code({name})::integer + 1, 0)::usmallint" for name in names)
     order = ", ".join(f"{name} nulls first" for name in names)
-    found = connection.sql(f"select {codes} from reports order by {order}")  # noqa: S608  # our own
-    for batch in library("pyarrow").RecordBatchReader.from_stream(found):
-        columns = [_codes(one) for one in batch.columns]
+    relation = connection.sql(f"select {codes} from reports order by {order}")  # noqa: S608  # our own
+    for batch in library("pyarrow").RecordBatchReader.from_stream(relation):
+        columns = [_codes(column) for column in batch.columns]
         strata = columns.pop(0) - 1 if form.places.stratified else columns[0]
         packed = [
-            question.rows[one]
-            for question, one in zip(form.questions.values(), columns, strict=True)
+            question.rows[codes]
+            for question, codes in zip(form.questions.values(), columns, strict=True)
         ]
-        yield form.places.beside(strata.astype(np.int64), packed)
+        yield form.places.with_strata(strata.astype(np.int64), packed)
 
 
 def _codes(column: Any) -> npt.NDArray[np.uint16]:
     """A column of codes without a copy: ``to_numpy`` would load pandas, too."""
-    found = np.frombuffer(column.buffers()[1], np.uint16)
-    return found[column.offset : column.offset + len(column)]
+    codes = np.frombuffer(column.buffers()[1], np.uint16)
+    return codes[column.offset : column.offset + len(column)]
 
 
 def _text(text: str) -> str:

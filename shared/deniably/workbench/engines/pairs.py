@@ -12,19 +12,19 @@ MOST_PAIRS = 20_000_000
 _BLOCK = 10_000
 
 
-def pairs_of(survey: Survey, counts: Counts, one: int, other: int) -> Blocks | None:
+def pairs_of(survey: Survey, counts: Counts, first: int, other: int) -> Blocks | None:
     """The pairs of reports to two questions, by their indices; None where they were not counted, or
     are very many."""
-    names = survey.questions[one].name, survey.questions[other].name
-    found = counts.both(*names)
-    if found is None or sum(found.values()) > MOST_PAIRS:
+    names = survey.questions[first].name, survey.questions[other].name
+    groups = counts.both(*names)
+    if groups is None or sum(groups.values()) > MOST_PAIRS:
         return None
-    return pair_blocks(found)
+    return pair_blocks(groups)
 
 
 def pair_blocks(counts: Groups) -> Blocks:
     """Reports with a number each to two questions, as often as they were counted."""
     for numbers, count in counts.items():
-        row = [None if one is None else [one] for one in numbers]
+        row = [None if number is None else [number] for number in numbers]
         for start in range(0, count, _BLOCK):
             yield [row] * min(_BLOCK, count - start)

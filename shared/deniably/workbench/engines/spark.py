@@ -53,14 +53,16 @@ class Spark:
         self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> dict[Key, list[int]]:
         """As of ``CountingEngine``."""
-        values = [self.functions.expr(one) for one in expressions]
+        values = [self.functions.expr(expression) for expression in expressions]
         try:
-            used = columns_in(*expressions, *(f"c{one}" for one in by))
-            frame = self._frame(source, used).groupBy(*(f"c{one}" for one in by))
+            used = columns_in(*expressions, *(f"c{place}" for place in by))
+            frame = self._frame(source, used).groupBy(*(f"c{place}" for place in by))
             rows = frame.agg(*values).collect()
         except self.failures as error:
             raise _told(error, source) from None
-        return {tuple(row[: len(by)]): [int(one or 0) for one in row[len(by) :]] for row in rows}
+        return {
+            tuple(row[: len(by)]): [int(value or 0) for value in row[len(by) :]] for row in rows
+        }
 
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
@@ -77,18 +79,20 @@ class Spark:
             rows: list[Any] = reduce(_and, jobs).collect()
         except self.failures as error:
             raise _told(error, source) from None
-        found: list[dict[tuple[int | None, ...], int]] = [{} for _ in keys]
+        grouped: list[dict[tuple[int | None, ...], int]] = [{} for _ in keys]
         for row in rows:
             number = int(row[0])
-            found[number][tuple(row[1 : 1 + len(keys[number])])] = int(row[-1])
-        return list(found)
+            grouped[number][tuple(row[1 : 1 + len(keys[number])])] = int(row[-1])
+        return list(grouped)
 
     def _grouped(self, frame: Any, number: int, key: Sequence[int], widest: int) -> Any:
         """The number of the key, its values as whole numbers, nothing to fill up, and the count."""
         functions = self.functions
-        values = [functions.col(f"c{one}").cast("long") for one in key]
+        values = [functions.col(f"c{place}").cast("long") for place in key]
         gaps = [functions.lit(None).cast("long")] * (widest - len(key))
-        counted = frame.groupBy(*(f"c{one}" for one in key)).agg(functions.expr("count(1) as n"))
+        counted = frame.groupBy(*(f"c{place}" for place in key)).agg(
+            functions.expr("count(1) as n")
+        )
         return counted.select(functions.lit(number), *values, *gaps, "n")
 
     def _frame(self, source: Source, columns: Sequence[int], where: str | None = None) -> Any:
@@ -175,8 +179,8 @@ def _pattern(file: Path) -> str:
     return f"file://{re.sub(_SPECIAL, _ESCAPED, str(file.absolute()))}"
 
 
-def _and(one: Any, other: Any) -> Any:
-    return one.unionAll(other)
+def _and(first: Any, other: Any) -> Any:
+    return first.unionAll(other)
 
 
 def _of_java() -> tuple[type[Exception], ...]:
@@ -191,7 +195,9 @@ def _told(error: Exception, source: Source | None = None) -> NoExport:
     text = str(error).strip()
     addresses = [file for file in source.files if isinstance(file, Address)] if source else []
     if of_store := [line for line in text.splitlines() if OF_STORE in line]:
-        named = next((one for one in addresses if one.path in of_store[-1]), addresses[0].parent)
+        named = next(
+            (address for address in addresses if address.path in of_store[-1]), addresses[0].parent
+        )
         return NoExport(f"{named}: on a worker of Spark {why(of_store[-1])}")
     if "No module named 'pyarrow'" in text:
         return NoExport(

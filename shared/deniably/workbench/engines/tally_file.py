@@ -60,23 +60,23 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     strata: list[_Stratum]
 
 
-def tally_text(found: TalliedSet) -> bytes:
+def tally_text(tallied: TalliedSet) -> bytes:
     """The tally file of a counted set."""
     return canonical(
         {
             "tally": VERSION,
-            "survey": msgspec.to_builtins(found.survey),
-            "left_out": found.left_out,
-            "unfit": found.unfit,
-            "strata": [_stratum(one) for one in found.strata],
+            "survey": msgspec.to_builtins(tallied.survey),
+            "left_out": tallied.left_out,
+            "unfit": tallied.unfit,
+            "strata": [_stratum(stratum) for stratum in tallied.strata],
         }
     )
 
 
 def _stratum(counts: Counts) -> dict[str, Any]:
     tallies = {
-        name: {"n": one.n, "start": one.start, "counts": one.counts.tolist()}
-        for name, one in counts.tallies.items()
+        name: {"n": tally.n, "start": tally.start, "counts": tally.counts.tolist()}
+        for name, tally in counts.tallies.items()
     }
     pairs = [
         {"rows": rows, "columns": columns, "counts": _triples(groups)}
@@ -88,11 +88,11 @@ def _stratum(counts: Counts) -> dict[str, Any]:
 def read_tally(text: bytes) -> TalliedSet:
     """The counts in a tally file. Raises NoExport, with the reason, where it is none."""
     try:
-        found = msgspec.json.decode(text, type=_File)
-        if found.tally != VERSION:
-            raise NoExport(f"this is a tally file of version {found.tally}, not {VERSION}")
-        survey = read_survey(bytes(found.survey))
-        strata = tuple(_counts(survey, one) for one in found.strata)
+        written = msgspec.json.decode(text, type=_File)
+        if written.tally != VERSION:
+            raise NoExport(f"this is a tally file of version {written.tally}, not {VERSION}")
+        survey = read_survey(bytes(written.survey))
+        strata = tuple(_counts(survey, stratum) for stratum in written.strata)
     except msgspec.DecodeError as error:
         raise NoExport(f"this is no tally file: {error}") from None
     except NoExport:
@@ -100,7 +100,7 @@ def read_tally(text: bytes) -> TalliedSet:
     except DeniablyError as error:
         raise NoExport(f"the survey of this tally file: {error}") from None
     _check_strata(survey, strata)
-    return TalliedSet(survey, strata, found.left_out, found.unfit)
+    return TalliedSet(survey, strata, written.left_out, written.unfit)
 
 
 def _check_strata(survey: Survey, strata: Sequence[Counts]) -> None:
@@ -115,48 +115,51 @@ def _check_strata(survey: Survey, strata: Sequence[Counts]) -> None:
             "this tally file has counts of a stratum with fewer than"
             f" {counted(survey.results.minimum, 'report')}; they belong to those of all"
         )
-    if any(one.pairs.keys() != strata[0].pairs.keys() for one in strata):
+    if any(stratum.pairs.keys() != strata[0].pairs.keys() for stratum in strata):
         raise NoExport("this tally file has pairs of some strata that it has not of others")
 
 
-def _counts(survey: Survey, given: _Stratum) -> Counts:
+def _counts(survey: Survey, written: _Stratum) -> Counts:
     places = layout(survey)
-    tallies = {name: _tally(field, given) for name, field in places.fields.items()}
-    if unknown := given.tallies.keys() - places.fields.keys():
+    tallies = {name: _tally(field, written) for name, field in places.fields.items()}
+    if unknown := written.tallies.keys() - places.fields.keys():
         raise NoExport(f"this tally file has counts of {min(unknown)}, which is no question")
-    pairs = {(one.rows, one.columns): _groups(one, tallies) for one in given.pairs}
-    if len(pairs) < len(given.pairs):
+    pairs = {(pair.rows, pair.columns): _groups(pair, tallies) for pair in written.pairs}
+    if len(pairs) < len(written.pairs):
         raise NoExport("this tally file has the pairs of two questions twice")
-    return Counts(given.n, tallies, pairs)
+    return Counts(written.n, tallies, pairs)
 
 
-def _tally(field: PackedField, found: _Stratum) -> Tally:
+def _tally(field: PackedField, written: _Stratum) -> Tally:
     name, law = field.question.name, field.question.mechanism.law
     cell_count = law.cell_count
-    one = found.tallies.get(name)
-    if one is None:
+    of_question = written.tallies.get(name)
+    if of_question is None:
         raise NoExport(f"this tally file has no counts of {name}")
-    if min(one.counts, default=0) < 0 or not 0 <= one.n <= found.n:
-        raise NoExport(f"the counts of {name} are none of {found.n:,} reports")
-    if cell_count is not None and (len(one.counts) != cell_count or one.start):
-        raise NoExport(f"{name} has {cell_count} cells, not {len(one.counts)}")
+    if min(of_question.counts, default=0) < 0 or not 0 <= of_question.n <= written.n:
+        raise NoExport(f"the counts of {name} are none of {written.n:,} reports")
+    if cell_count is not None and (len(of_question.counts) != cell_count or of_question.start):
+        raise NoExport(f"{name} has {cell_count} cells, not {len(of_question.counts)}")
     low, high = reach(law)
-    if one.counts and not low <= one.start <= one.start + len(one.counts) - 1 <= high:
+    if (
+        of_question.counts
+        and not low <= of_question.start <= of_question.start + len(of_question.counts) - 1 <= high
+    ):
         raise NoExport(f"{name} has cells from {low} to {high}, and counts of others")
-    if not _are_of(field, one):
-        raise NoExport(f"the counts of {name} are none of its {one.n:,} reports")
-    counts = np.array(one.counts, np.int64)
-    return Tally(one.n, counts, one.start, endless=cell_count is None)
+    if not _are_of(field, of_question):
+        raise NoExport(f"the counts of {name} are none of its {of_question.n:,} reports")
+    counts = np.array(of_question.counts, np.int64)
+    return Tally(of_question.n, counts, of_question.start, endless=cell_count is None)
 
 
-def _are_of(field: PackedField, one: _Counts) -> bool:
+def _are_of(field: PackedField, written: _Counts) -> bool:
     """Whether so many reports, which count in so many cells each, can have these counts."""
     law = field.question.mechanism.law
     if field.kind == "numbers":
-        return sum(one.counts) == field.count * one.n
+        return sum(written.counts) == field.count * written.n
     assert isinstance(law, Supporting)
-    named = law.size is None or sum(one.counts) == law.size * one.n
-    return named and max(one.counts) <= one.n
+    named = law.size is None or sum(written.counts) == law.size * written.n
+    return named and max(written.counts) <= written.n
 
 
 def _triples(groups: Groups) -> list[list[int]]:
@@ -173,11 +176,11 @@ def _groups(pair: _Pair, tallies: Mapping[str, Tally]) -> Groups:
     for place, name in enumerate((pair.rows, pair.columns)):
         if name not in tallies:
             raise NoExport(f"the pairs of this tally file name {name}, which is no question")
-        known, found = tallies[name].cells(), Counter[int]()
-        for one in pair.counts:
-            found[one[place]] += one[2]
-        least = min((one[2] for one in pair.counts), default=0)
-        if least < 0 or any(count > known.get(cell, 0) for cell, count in found.items()):
+        known, seen = tallies[name].cells(), Counter[int]()
+        for triple in pair.counts:
+            seen[triple[place]] += triple[2]
+        least = min((triple[2] for triple in pair.counts), default=0)
+        if least < 0 or any(count > known.get(cell, 0) for cell, count in seen.items()):
             raise NoExport(
                 f"the pairs of {pair.rows} and {pair.columns} are more than the counts of {name}"
             )

@@ -52,18 +52,19 @@ class Counts:
     pairs: dict[tuple[str, str], Groups] = field(default_factory=dict[tuple[str, str], Groups])
 
     def __add__(self, other: Counts) -> Counts:
-        tallies = {name: one + other.tallies[name] for name, one in self.tallies.items()}
+        tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
         pairs: dict[tuple[str, str], Groups] = {
-            pair: Counter(one) + Counter(other.pairs[pair]) for pair, one in self.pairs.items()
+            pair: Counter(groups) + Counter(other.pairs[pair])
+            for pair, groups in self.pairs.items()
         }
         return Counts(self.n + other.n, tallies, pairs)
 
-    def both(self, one: str, other: str) -> Groups | None:
+    def both(self, first: str, other: str) -> Groups | None:
         """How many reports have each two numbers of two questions; None where not counted."""
-        if (one, other) in self.pairs:
-            return self.pairs[one, other]
-        if (other, one) in self.pairs:
-            turned = self.pairs[other, one].items()
+        if (first, other) in self.pairs:
+            return self.pairs[first, other]
+        if (other, first) in self.pairs:
+            turned = self.pairs[other, first].items()
             return {(first, second): count for (second, first), count in turned}
         return None
 
@@ -95,7 +96,7 @@ class TalliedSet:
             )
         if differ := self.pairs.keys() ^ other.pairs.keys():
             raise NoExport(f"{' and '.join(min(differ))} are a pair of one of them alone")
-        strata = tuple(one + more for one, more in zip(self.strata, other.strata, strict=True))
+        strata = tuple(mine + more for mine, more in zip(self.strata, other.strata, strict=True))
         unfit = dict(Counter(self.unfit) + Counter(other.unfit))
         return TalliedSet(self.survey, strata, self.left_out + other.left_out, unfit)
 
@@ -154,7 +155,7 @@ def shown_strata(survey: Survey, strata: Sequence[Counts]) -> tuple[Counts, ...]
 
 def may_be_seen(survey: Survey, strata: Sequence[Counts]) -> bool:
     """Whether each stratum has as many reports to every question as results need."""
-    counts = [[tally.n for tally in one.tallies.values()] for one in strata]
+    counts = [[tally.n for tally in stratum.tallies.values()] for stratum in strata]
     return all_shown(survey.strata or {}, counts, survey.results.minimum)
 
 
@@ -211,41 +212,45 @@ class _Reading:
     @cached_property
     def keys(self) -> list[Key]:
         """What the columns of strata have in each stratum, in the order of their numbers."""
-        return list(product(*(range(len(one.categories)) for one in self.parts.columns.strata)))
+        return list(product(*(range(len(key.categories)) for key in self.parts.columns.strata)))
 
     @cached_property
     def conditions(self) -> dict[str, str]:
         """What must hold of a report, by the name of what does not fit."""
-        found = {one.question.name: one.fits for one in self.counters}
+        conditions = {counter.question.name: counter.fits for counter in self.counters}
         strata = enumerate(self.parts.columns.strata)
-        found |= {one.key: within(place, *one.reach) for place, one in strata}
-        return found | dict(zip([ASKED], self.asked, strict=False))
+        conditions |= {key.key: within(place, *key.reach) for place, key in strata}
+        return conditions | dict(zip([ASKED], self.asked_condition, strict=False))
 
     @cached_property
-    def asked(self) -> list[str]:
+    def asked_condition(self) -> list[str]:
         """The condition on how many questions a report has; none where it has all."""
         survey = self.parts.survey
         if survey.complete:
             return []
-        asked = joined(" + ", (number(one.asked) for one in self.counters))
-        return [f"({asked} BETWEEN {survey.least_asked} AND {survey.asked})"]
+        question_count = joined(" + ", (number(counter.asked) for counter in self.counters))
+        return [f"({question_count} BETWEEN {survey.least_asked} AND {survey.asked})"]
 
     def seen(self, pairs: Sequence[tuple[int, int]]) -> dict[Key, _Seen]:
         """Counts all rows, whether they fit or not, by what their columns of strata have.
 
         Every stratum is among them. Raises NoExport where not all rows were counted.
         """
-        groups = self.groups([*((one,) for each in self.counters for one in each.grouped), *pairs])
-        filled = {place: f"count(c{place})" for one in self.counters for place in one.filled}
-        summed = {place: f"sum(c{place})" for one in self.counters for place in one.summed}
+        groups = self.groups(
+            [*((place,) for each in self.counters for place in each.grouped), *pairs]
+        )
+        filled = {
+            place: f"count(c{place})" for counter in self.counters for place in counter.filled
+        }
+        summed = {place: f"sum(c{place})" for counter in self.counters for place in counter.summed}
         texts = [*filled.values(), *summed.values()]
-        texts += [text for one in self.counters for text in one.checks]
-        texts += [_EVERY, *map(_sum, self.asked)]
-        found = self.engine.aggregates(self.source, texts, range(self.width))
-        self.check_rows(sum(one[texts.index(_EVERY)] for one in found.values()))
+        texts += [text for counter in self.counters for text in counter.checks]
+        texts += [_EVERY, *map(_sum, self.asked_condition)]
+        aggregates = self.engine.aggregates(self.source, texts, range(self.width))
+        self.check_rows(sum(row[texts.index(_EVERY)] for row in aggregates.values()))
         seen = dict[Key, _Seen]()
-        for key in {*self.keys, *found}:
-            values = dict(zip(texts, found.get(key, [0] * len(texts)), strict=True))
+        for key in {*self.keys, *aggregates}:
+            values = dict(zip(texts, aggregates.get(key, [0] * len(texts)), strict=True))
             counted = Counted(
                 values[_EVERY],
                 {places: each.get(key, {}) for places, each in groups.items()},
@@ -260,10 +265,10 @@ class _Reading:
     ) -> dict[tuple[int, ...], Mapping[Key, Groups]]:
         """How many rows have each combination of values in some columns, by strata."""
         keys = [(*range(self.width), *places) for places in columns]
-        found = self.engine.groups(self.source, keys)
-        for one in found:
-            self.check_rows(sum(one.values()))
-        by_stratum = (by_first(one, self.width, self.width) for one in found)
+        counts = self.engine.groups(self.source, keys)
+        for of_columns in counts:
+            self.check_rows(sum(of_columns.values()))
+        by_stratum = (by_first(of_columns, self.width, self.width) for of_columns in counts)
         return dict(zip(columns, by_stratum, strict=True))
 
     def check_rows(self, rows: int) -> None:
@@ -275,10 +280,13 @@ class _Reading:
         """Whether all rows fit, by what was counted of them."""
         return len(seen) == len(self.keys) and all(
             all(
-                one.all_fit(here.counted, [here.values[text] for text in one.checks])
-                for one in self.counters
+                counter.all_fit(here.counted, [here.values[text] for text in counter.checks])
+                for counter in self.counters
             )
-            and all(here.values[_sum(one)] == here.counted.rows for one in self.asked)
+            and all(
+                here.values[_sum(condition)] == here.counted.rows
+                for condition in self.asked_condition
+            )
             for here in seen.values()
         )
 
@@ -299,19 +307,21 @@ class _Reading:
             raise NoExport(f"these are no reports to {name}: {counts} do not fit")
         places = range(len(self.source.names))
         where = f"not {joined(' and ', self.conditions.values())}"
-        [found] = self.engine.groups(self.source, [places], where)
-        return found
+        [rows] = self.engine.groups(self.source, [places], where)
+        return rows
 
     def counts(self, counted: Counted, pairs: Mapping[tuple[str, str], tuple[int, int]]) -> Counts:
         """The counts of a stratum, of rows that fit."""
-        tallies = {one.question.name: one.tally(counted) for one in self.counters}
+        tallies = {counter.question.name: counter.tally(counted) for counter in self.counters}
         joint = {pair: counted.groups[places] for pair, places in pairs.items()}
         return Counts(counted.rows, tallies, joint)
 
     def places(self, pair: tuple[str, str]) -> tuple[int, int]:
         """The columns of two questions whose reports are one number each. Raises NoExport."""
         known = {
-            one.question.name: one.place for one in self.counters if isinstance(one, OneColumn)
+            counter.question.name: counter.place
+            for counter in self.counters
+            if isinstance(counter, OneColumn)
         }
         for name in pair:
             if name not in known:

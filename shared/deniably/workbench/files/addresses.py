@@ -83,12 +83,12 @@ class Address:
                 self.filesystem.get_file_info([self.inside])
             return self.filesystem.open_input_file(self.inside)
 
-    def read(self, most: int) -> bytes:
+    def read(self, maximum: int) -> bytes:
         """The bytes of a file of at most ``most`` bytes. Raises NoExport."""
         try:
             with self.open() as file, in_words(self):
-                if file.size() > most:
-                    raise NoExport(f"{self} has {file.size():,} bytes; up to {most:,} are read")
+                if file.size() > maximum:
+                    raise NoExport(f"{self} has {file.size():,} bytes; up to {maximum:,} are read")
                 return bytes(file.read())
         except NoExport as error:
             # Of a file a store says only that there is none or it refuses; of a list, why.
@@ -106,26 +106,26 @@ class Address:
 
     def _listed(self, kind: str, deep: bool) -> list[Address]:
         fs = library("pyarrow.fs", "bulk")
-        found: list[Any] = []
+        entries: list[Any] = []
         with in_words(self), suppress(FileNotFoundError):
-            found = self.filesystem.get_file_info(fs.FileSelector(self.inside, recursive=deep))
+            entries = self.filesystem.get_file_info(fs.FileSelector(self.inside, recursive=deep))
         start = len(self.inside) - len(self.path)
         return [
-            Address(self.root, one.path[start:].strip("/"), one.size)
-            for one in sorted(found, key=lambda one: str(one.path))
-            if one.type == fs.FileType[kind]
+            Address(self.root, entry.path[start:].strip("/"), entry.size)
+            for entry in sorted(entries, key=lambda entry: str(entry.path))
+            if entry.type == fs.FileType[kind]
         ]
 
     def version(self) -> str:
         """What changes whenever a file is written again: its ETag or generation, else its time and
         size. Raises NoExport."""
         with in_words(self):
-            [found] = self.filesystem.get_file_info([self.inside])
+            [entry] = self.filesystem.get_file_info([self.inside])
             with self.filesystem.open_input_stream(self.inside) as file:
                 held: dict[str, bytes] = file.metadata() or {}
-        said = {key.lower(): value for key, value in held.items()}
-        tags = [said.get("etag"), said.get("generation")]
-        return repr((found.size, found.mtime_ns, *tags))
+        headers = {key.lower(): value for key, value in held.items()}
+        tags = [headers.get("etag"), headers.get("generation")]
+        return repr((entry.size, entry.mtime_ns, *tags))
 
     @property
     def filesystem(self) -> Any:
@@ -157,7 +157,7 @@ def address_of(text: str) -> Address:
     """The address in a text. Raises NoExport, which does not show what may be a key."""
     scheme, _, rest = text.partition("://")
     if (kind := SCHEMES.get(scheme)) is None:
-        names = ", ".join(f"{one}://" for one in SCHEMES)
+        names = ", ".join(f"{scheme}://" for scheme in SCHEMES)
         raise NoExport(f"{scheme}:// is no address that is read: they begin with {names}")
     host, _, path = rest.partition("/")
     user = host.rpartition("@")[0]
@@ -173,13 +173,13 @@ def address_of(text: str) -> Address:
 
 def _of_s3() -> dict[str, str]:
     """Where the bucket is, as Amazon's own tools take it from the environment."""
-    found = dict[str, str]()
+    options = dict[str, str]()
     if region := os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"):
-        found["region"] = region
+        options["region"] = region
     if where := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
         parts = urlsplit(where if "://" in where else f"https://{where}")
-        found |= {"scheme": parts.scheme, "endpoint_override": parts.netloc}
-    return found
+        options |= {"scheme": parts.scheme, "endpoint_override": parts.netloc}
+    return options
 
 
 @lru_cache

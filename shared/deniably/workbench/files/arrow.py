@@ -17,7 +17,7 @@ from deniably.workbench.columns import (
     Filled,
     StratumColumn,
     columns_in,
-    told,
+    randomisation_note,
 )
 from deniably.workbench.files.needed import library
 from deniably.workbench.files.tables import bounded_rows, pieces
@@ -88,7 +88,7 @@ def _written(
     schema, sink, number = schema_of(arrow, columns, numbered=True), _Sink(), 1
     # Dictionaries would be held beside the small integers, and make the file larger.
     options = {"compression": "zstd", "use_dictionary": False}
-    most = max(_CELLS // (len(columns) + 1), _MOST)
+    row_count = max(_CELLS // (len(columns) + 1), _MOST)
     with parquet.ParquetWriter(arrow.PythonFile(sink, "w"), schema, **options) as writer:
         held, size = list[Any](), 0
         for rows in pieces(blocks, _MOST):
@@ -96,7 +96,7 @@ def _written(
             held.append(batch_of(arrow, schema, [numbers, *columns.filled(rows)]))
             number += len(rows)
             size += len(rows)
-            if size + _MOST > most:
+            if size + _MOST > row_count:
                 writer.write_table(arrow.Table.from_batches(held, schema))
                 held, size = [], 0
                 yield sink.taken()
@@ -106,16 +106,18 @@ def _written(
 
 def batch_of(arrow: Any, schema: Any, filled: Iterable[Filled]) -> Any:
     """Columns of some rows as the library holds them, in the integers of the schema."""
-    arrays = [_array(arrow, one, kind) for one, kind in zip(filled, schema.types, strict=True)]
+    arrays = [
+        _array(arrow, column, kind) for column, kind in zip(filled, schema.types, strict=True)
+    ]
     return arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _array(arrow: Any, one: Filled, kind: Any) -> Any:
+def _array(arrow: Any, column: Filled, kind: Any) -> Any:
     """A column as the library holds it: ``arrow.array`` would load pandas, too."""
-    there = arrow.py_buffer(np.packbits(one.there, bitorder="little"))
-    values = arrow.py_buffer(one.values.astype(str(kind)))
-    whole = bool(one.there.all())
-    return arrow.Array.from_buffers(kind, len(one.values), [None if whole else there, values])
+    there = arrow.py_buffer(np.packbits(column.there, bitorder="little"))
+    values = arrow.py_buffer(column.values.astype(str(kind)))
+    whole = bool(column.there.all())
+    return arrow.Array.from_buffers(kind, len(column.values), [None if whole else there, values])
 
 
 def schema_of(arrow: Any, columns: FileColumns, numbered: bool = False) -> Any:
@@ -129,7 +131,11 @@ def schema_of(arrow: Any, columns: FileColumns, numbered: bool = False) -> Any:
             )
         fields.append(arrow.field(column.name, _kind(arrow, column), metadata=about))
     survey = columns.layout.survey
-    about = {"note": told(columns.layout), "survey": survey.name, "digest": survey.digest}
+    about = {
+        "note": randomisation_note(columns.layout),
+        "survey": survey.name,
+        "digest": survey.digest,
+    }
     return arrow.schema(fields, metadata=about)
 
 

@@ -18,7 +18,14 @@ from deniably.core.languages.html import Html
 from deniably.core.languages.xml import element
 from deniably.estimation.estimate import standard_error
 from deniably.trust.signing import fingerprint
-from deniably.workbench.columns import ROW, WARNING, FileColumn, StratumColumn, note, told
+from deniably.workbench.columns import (
+    ROW,
+    WARNING,
+    FileColumn,
+    StratumColumn,
+    note,
+    randomisation_note,
+)
 from deniably.workbench.provenance import Provenance
 from deniably.workbench.report_set import ReportSet
 
@@ -94,8 +101,10 @@ def ddi(reports: ReportSet, source: Provenance) -> str:
     data = element(book, "dataDscr")
     row = element(data, "var", ID="V1", name=ROW, files="reports")
     element(row, "labl", "Number of the row; reports are sorted by content, not by arrival")
-    for number, one in enumerate(described(reports), 2):
-        _variable(element(data, "var", ID=f"V{number}", name=one.column.name, files="reports"), one)
+    for number, column in enumerate(described(reports), 2):
+        _variable(
+            element(data, "var", ID=f"V{number}", name=column.column.name, files="reports"), column
+        )
     indent(book, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(book, encoding="unicode")}\n'
 
@@ -109,7 +118,7 @@ def _study(study: Element, reports: ReportSet, source: Provenance) -> None:
     element(element(citation, "rspStmt"), "AuthEnty", f"Author's key {fingerprint(source.author)}")
     element(element(citation, "prodStmt"), "software", "Deniably")
     info = element(study, "stdyInfo")
-    element(info, "abstract", told(reports.layout))
+    element(info, "abstract", randomisation_note(reports.layout))
     dates = element(info, "sumDscr")
     for event, day in (("start", source.published), ("end", source.closed)):
         if day:
@@ -117,23 +126,33 @@ def _study(study: Element, reports: ReportSet, source: Provenance) -> None:
     element(study, "notes", f"The head of the register of surveys was {source.head}.")
 
 
-def _variable(variable: Element, one: Described) -> None:
+def _variable(variable: Element, described_column: Described) -> None:
     """The parts of a variable, in the order that the schema asks for."""
-    column = one.column
+    column = described_column.column
     element(variable, "labl", column.title)
-    element(element(variable, "qstn"), "qstnLit", one.question)
-    element(variable, "TotlResp", f"{one.n}")
-    if one.estimate is not None and one.error is not None:
+    element(element(variable, "qstn"), "qstnLit", described_column.question)
+    element(variable, "TotlResp", f"{described_column.n}")
+    if described_column.estimate is not None and described_column.error is not None:
         element(
-            variable, "sumStat", f"{one.estimate:.10g}", type="other", otherType="estimated share"
+            variable,
+            "sumStat",
+            f"{described_column.estimate:.10g}",
+            type="other",
+            otherType="estimated share",
         )
-        element(variable, "sumStat", f"{one.error:.10g}", type="other", otherType="standard error")
+        element(
+            variable,
+            "sumStat",
+            f"{described_column.error:.10g}",
+            type="other",
+            otherType="standard error",
+        )
     for value, label in enumerate(column.categories):
         category = element(variable, "catgry")
         element(category, "catValu", f"{value}")
         element(category, "labl", label)
-        element(category, "catStat", f"{one.counts[value]}", type="freq")
-    element(variable, "codInstr", one.instruction)
+        element(category, "catStat", f"{described_column.counts[value]}", type="freq")
+    element(variable, "codInstr", described_column.instruction)
     element(variable, "varFormat", type="numeric")
 
 
@@ -190,21 +209,23 @@ def short(exact: Fraction | None) -> str:
     return text if len(text) <= _SHORT else f"{float(exact):.6g}"
 
 
-def _row(one: Described) -> Html:
-    column, (p, q) = one.column, one.column.p_and_q
+def _row(described_column: Described) -> Html:
+    column, (p, q) = described_column.column, described_column.column.p_and_q
     values = [
-        Html.text(f"{value} = {label}: {one.counts[value]:,}")
+        Html.text(f"{value} = {label}: {described_column.counts[value]:,}")
         for value, label in enumerate(column.categories)
     ]
     share = ""
-    if one.estimate is not None and one.error is not None:
-        share = f"{one.estimate:.4f} (s.e. {one.error:.4f})"
+    if described_column.estimate is not None and described_column.error is not None:
+        share = f"{described_column.estimate:.4f} (s.e. {described_column.error:.4f})"
     return Html.filled(
         '<tr><th scope="row">{name}<td>{title}<td>{values}'
         '<td class="n">{p}<td class="n">{q}<td class="n">{share}',
         name=Html.text(column.name),
         title=Html.text(column.title),
-        values=Html.joined("<br>", values or [Html.text(f"a number; {one.n:,} reported")]),
+        values=Html.joined(
+            "<br>", values or [Html.text(f"a number; {described_column.n:,} reported")]
+        ),
         p=Html.text(short(p)),
         q=Html.text(short(q)),
         share=Html.text(share),

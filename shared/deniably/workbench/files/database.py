@@ -51,8 +51,8 @@ def write_database(
         database.table("reports").insert_all(_records(names, columns, reports.rows))
         database.table("columns").insert_all(_meanings(names, columns), pk="column")
         database.table("results").insert_all(dict(row) for row in results)
-        told = [{"name": name, "text": text} for name, text in files.items()]
-        database.table("files").insert_all(told, pk="name", columns={"name": str, "text": str})
+        notes = [{"name": name, "text": text} for name, text in files.items()]
+        database.table("files").insert_all(notes, pk="name", columns={"name": str, "text": str})
         database.vacuum()  # the same bytes, however the tables came to be
 
 
@@ -66,8 +66,10 @@ def read_database(survey: Survey, file: Path) -> ReportSet:
                 raise ValueError("there is no table reports")
             columns = columns_in(survey, [ROW, *names.values()])
             wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-            found = connection.execute(f"SELECT {wanted} FROM reports")  # noqa: S608
-            return of_rows(columns.layout, bounded_rows(_blocks(found, [*names.values()], columns)))
+            cursor = connection.execute(f"SELECT {wanted} FROM reports")  # noqa: S608
+            return of_rows(
+                columns.layout, bounded_rows(_blocks(cursor, [*names.values()], columns))
+            )
         except (sqlite3.Error, OverflowError) as error:
             raise ValueError(f"{file.name}: {error}") from None
 
@@ -87,8 +89,8 @@ def files_of(file: Path) -> dict[str, str]:
 
 def _opened(connection: sqlite3.Connection) -> Database:
     """No plug-in of sqlite-utils runs: it could change what is written."""
-    found: Database = library("sqlite_utils").Database(connection, execute_plugins=False)
-    return found
+    database: Database = library("sqlite_utils").Database(connection, execute_plugins=False)
+    return database
 
 
 def _read_only(file: Path) -> sqlite3.Connection:
@@ -97,15 +99,15 @@ def _read_only(file: Path) -> sqlite3.Connection:
 
 def _told_apart(names: Sequence[str]) -> list[str]:
     """Names that differ in more than capitals, which SQLite does not tell apart."""
-    taken, found = {ROW.casefold()}, list[str]()
+    taken, distinct = {ROW.casefold()}, list[str]()
     for name in names:
         new, number = name, 1
         while new.casefold() in taken:
             number += 1
             new = f"{name}_{number}"
         taken.add(new.casefold())
-        found.append(new)
-    return found
+        distinct.append(new)
+    return distinct
 
 
 def _records(names: Sequence[str], columns: FileColumns, rows: Rows) -> Iterator[dict[str, Any]]:
@@ -114,8 +116,8 @@ def _records(names: Sequence[str], columns: FileColumns, rows: Rows) -> Iterator
         filled = columns.filled(rows[start : start + _BLOCK])
         cells = [
             [value if there else None
-             for value, there in zip(one.values.tolist(), one.there.tolist(), strict=True)]
-            for one in filled
+             for value, there in zip(column.values.tolist(), column.there.tolist(), strict=True)]
+            for column in filled
         ]  # fmt: skip
         for line in zip(*cells, strict=True):
             number += 1
@@ -124,24 +126,26 @@ def _records(names: Sequence[str], columns: FileColumns, rows: Rows) -> Iterator
 
 def _meanings(names: Sequence[str], columns: FileColumns) -> Iterator[dict[str, Any]]:
     """What each column means, as the codebook says it."""
-    for name, one in zip(names, columns, strict=True):
-        of = one if isinstance(one, FileColumn) else None
+    for name, column in zip(names, columns, strict=True):
+        of = column if isinstance(column, FileColumn) else None
         yield {
             "column": name,
-            "name": one.name,
+            "name": column.name,
             "randomised": int(of is not None),
             "question": of.question.name if of else None,
-            "about": of.label if of else one.title,
+            "about": of.label if of else column.title,
             "choice": of.choice if of else None,
             "part": of.part if of else None,
             "p": None if of is None or of.p is None else float(of.p),
             "q": None if of is None or of.q is None else float(of.q),
-            "values": "; ".join(f"{value}: {label}" for value, label in enumerate(one.categories)),
+            "values": "; ".join(
+                f"{value}: {label}" for value, label in enumerate(column.categories)
+            ),
         }
 
 
-def _blocks(found: sqlite3.Cursor, names: Sequence[str], columns: FileColumns) -> Iterator[Rows]:
-    while block := found.fetchmany(_BLOCK):
+def _blocks(cursor: sqlite3.Cursor, names: Sequence[str], columns: FileColumns) -> Iterator[Rows]:
+    while block := cursor.fetchmany(_BLOCK):
         yield columns.pack(dict(zip(names, map(_filled, zip(*block, strict=True)), strict=True)))
 
 

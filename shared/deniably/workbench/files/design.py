@@ -11,7 +11,13 @@ import msgspec
 from deniably.core.own_version import own_version
 from deniably.mechanisms.law import Finite, Law, Several, Supporting
 from deniably.survey.questions import Question
-from deniably.workbench.columns import RANDOMISED, FileColumn, FileColumns, StratumColumn, told
+from deniably.workbench.columns import (
+    RANDOMISED,
+    FileColumn,
+    FileColumns,
+    StratumColumn,
+    randomisation_note,
+)
 
 LARGEST_CHANNEL = 64
 """Answers, and outputs, of a channel that is written in full."""
@@ -24,7 +30,7 @@ def design_of(columns: FileColumns, n: int) -> dict[str, Any]:
     """
     survey = columns.layout.survey
     return {
-        "note": told(columns.layout),
+        "note": randomisation_note(columns.layout),
         "software": f"deniably {own_version()}",
         "survey": survey.name,
         "title": survey.title,
@@ -61,18 +67,18 @@ def _question(question: Question, columns: FileColumns) -> dict[str, Any]:
         "epsilon": loss.epsilon_text(),
         "delta": _exact(loss.delta),
         "columns": [_column(column) for column in columns.of(question.name)],
-    } | ({"channel": found} if (found := channel(law)) else {})
+    } | ({"channel": matrix} if (matrix := channel(law)) else {})
 
 
 def _column(column: FileColumn) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": column.name, "kind": column.kind, "label": column.title}
+    entry: dict[str, Any] = {"name": column.name, "kind": column.kind, "label": column.title}
     if column.choice is not None:
-        found["choice"] = column.choice
+        entry["choice"] = column.choice
     if column.part is not None:
-        found["part"] = column.part
+        entry["part"] = column.part
     if column.p is not None and column.q is not None:
-        found |= {"p": _exact(column.p), "q": _exact(column.q)}
-    return found
+        entry |= {"p": _exact(column.p), "q": _exact(column.q)}
+    return entry
 
 
 def channel(law: Law) -> dict[str, Any] | None:
@@ -90,8 +96,10 @@ def channel(law: Law) -> dict[str, Any] | None:
     return {
         "exact": law.exact,
         "rows": "answers",
-        "fractions": [[str(one) for one in row] for row in rows] if law.exact else None,
-        "values": [[float(one) for one in row] for row in rows],
+        "fractions": [[str(probability) for probability in row] for row in rows]
+        if law.exact
+        else None,
+        "values": [[float(probability) for probability in row] for row in rows],
     }
 
 

@@ -41,14 +41,14 @@ def example_of(columns: FileColumns) -> Example | None:
 def in_r(example: Example) -> R:
     """For R: glm, and svyglm with weights by which all strata count alike."""
     link = R.filled("randomised({p}, {q})", p=_number(R, example.p), q=_number(R, example.q))
-    keys = [R.name(one.name) for one in example.strata]
+    keys = [R.name(key.name) for key in example.strata]
     formula = R.filled(
         "{outcome} ~ {keys}", outcome=R.name(example.outcome),
         keys=R.joined(" + ", keys) if keys else R("1"),
     )  # fmt: skip
     options = R.filled(
         "start = rep(0, {count}), epsilon = 1e-12, maxit = 100",
-        count=R.number(1 + sum(len(one.categories) - 1 for one in example.strata)),
+        count=R.number(1 + sum(len(key.categories) - 1 for key in example.strata)),
     )
     lines = [
         *map(_factor_in_r, example.strata),
@@ -59,7 +59,7 @@ def in_r(example: Example) -> R:
         R("print(coef(summary(model)), digits = 8)"),
     ]  # fmt: skip
     if example.strata:
-        named = (R.filled("reports[[{name}]]", name=R.text(one.name)) for one in example.strata)
+        named = (R.filled("reports[[{name}]]", name=R.text(key.name)) for key in example.strata)
         lines += [
             R.filled("stratum <- droplevels(interaction({named}))", named=R.joined(", ", named)),
             R(
@@ -91,7 +91,7 @@ def _factor_in_r(column: StratumColumn) -> R:
 
 def in_python(example: Example) -> Python:
     """For Python: ``deniably.regress``, also with weights by which all strata count alike."""
-    outcome, keys = Python.text(example.outcome), [one.name for one in example.strata]
+    outcome, keys = Python.text(example.outcome), [key.name for key in example.strata]
     right = " + ".join(f"`{key}`" for key in keys) or "1"
     formula = Python.text(f"`{example.outcome}` ~ {right}")
     options = Python.filled(
@@ -109,9 +109,9 @@ def in_python(example: Example) -> Python:
         *(
             Python.filled(
                 "frame[{name}] = [{values}[int(row[{name}])] for row in some]",
-                name=Python.text(one.name), values=Python.texts(one.categories),
+                name=Python.text(key.name), values=Python.texts(key.categories),
             )
-            for one in example.strata
+            for key in example.strata
         ),
         Python.filled(
             "print(deniably.regress({formula}, frame, {options}))",
@@ -150,7 +150,7 @@ def in_stata(example: Example, columns: FileColumns) -> Stata:
         name: Stata.filled("v{place}", place=Stata.number(number))
         for number, name in enumerate(columns.names, 2)
     }
-    right = (Stata.filled(" i.{column}", column=place[one.name]) for one in example.strata)
+    right = (Stata.filled(" i.{column}", column=place[key.name]) for key in example.strata)
     model = Stata.filled(
         "rrlogit {outcome}{right}, pyes({q}) pno({other})",
         outcome=place[example.outcome], right=Stata.joined("", right),
@@ -170,5 +170,5 @@ def _shown(language: type[_Language], mark: LiteralString, lines: list[_Language
         f"{mark} packages.",
     )
     shown = (language.filled(f"{mark}{MARK}{{line}}", line=line) for line in lines)
-    every = [language(), *(language(line) for line in head), *shown, language()]
-    return language.joined("\n", every)
+    all_lines = [language(), *(language(line) for line in head), *shown, language()]
+    return language.joined("\n", all_lines)

@@ -14,7 +14,7 @@ from deniably.core.languages.json import json_file
 from deniably.exhibits.results_table import Results, estimate
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.survey import Survey, read_survey
-from deniably.workbench.columns import told
+from deniably.workbench.columns import randomisation_note
 from deniably.workbench.files.arrow import parquet_of, read_parquet
 from deniably.workbench.files.codebook import codebook_page, ddi
 from deniably.workbench.files.database import read_database, write_database
@@ -104,10 +104,16 @@ FORMATS: Mapping[str, Format] = {
     "ndjson": Format("reports.ndjson", _ndjson, _from_ndjson),
     "parquet": Format("reports.parquet", _parquet, read_parquet),
     "parts": Format("reports", _parts, lambda survey, file: read_parts(file)),
-    "xlsx": Format("reports.xlsx", lambda one, file: write_xlsx(one.reports, file), read_xlsx),
-    "sav": Format("reports.sav", lambda one, file: write_sav(one.reports, file), read_labelled),
+    "xlsx": Format(
+        "reports.xlsx", lambda export, file: write_xlsx(export.reports, file), read_xlsx
+    ),
+    "sav": Format(
+        "reports.sav", lambda export, file: write_sav(export.reports, file), read_labelled
+    ),
     "sqlite": Format("reports.db", _database, read_database),
-    "dta": Format("reports.dta", lambda one, file: write_dta(one.reports, file), read_labelled),
+    "dta": Format(
+        "reports.dta", lambda export, file: write_dta(export.reports, file), read_labelled
+    ),
 }
 """The formats by name."""
 
@@ -125,7 +131,7 @@ def write_folder(
     nothing behind, where the folder is there already, a format is unknown or cannot hold the
     reports, nobody was asked one of the questions, or the disk refuses.
     """
-    unknown = [one for one in formats if one not in FORMATS]
+    unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise NoExport(f"there is no format {unknown[0]}; there are {', '.join(FORMATS)}")
     if not len(reports):
@@ -142,8 +148,8 @@ def write_folder(
         for file, text in _beside(export):
             done(file)
             (folder / file).write_text(text, encoding="utf-8", newline="")
-        found = sorted(one.name for one in folder.iterdir())
-    return found
+        names = sorted(path.name for path in folder.iterdir())
+    return names
 
 
 def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
@@ -197,17 +203,17 @@ def read_set(folder: Path) -> tuple[ReportSet, Provenance | None]:
 
 
 def _read_reports(survey: Survey, folder: Path) -> tuple[Path, ReportSet]:
-    for one in FORMATS.values():
-        if (file := folder / one.file).exists():
-            return file, one.read(survey, file)
-    files = ", ".join(one.file for one in FORMATS.values())
+    for kind in FORMATS.values():
+        if (file := folder / kind.file).exists():
+            return file, kind.read(survey, file)
+    files = ", ".join(kind.file for kind in FORMATS.values())
     raise NoExport(f"{folder} has none of the files {files}")
 
 
-def _check_design(folder: Path, found: dict[str, object], expected: dict[str, object]) -> None:
+def _check_design(folder: Path, design: dict[str, object], expected: dict[str, object]) -> None:
     """Raise NoExport unless the design is the definition's, whatever version wrote it."""
     for key, value in expected.items():
-        if key != "software" and found.get(key) != value:
+        if key != "software" and design.get(key) != value:
             raise NoExport(
                 f"{folder}: {DESIGN} was changed: its {key} is not what {DEFINITION} makes. Export"
                 " the reports again"
@@ -223,7 +229,9 @@ def _beside(export: Export) -> Iterator[tuple[str, str]]:
     yield "results.csv", spreadsheet(export.results.document)
     yield "codebook.xml", ddi(reports, export.source)
     yield "codebook.html", codebook_page(reports)
-    paper = publication(export.results.document, survey, export.source, told(reports.layout))
+    paper = publication(
+        export.results.document, survey, export.source, randomisation_note(reports.layout)
+    )
     yield "PACKAGES.md", packages_page(reports.columns)
     yield "METHODS.md", paper.methods_file()
     yield "CHECKLIST.md", paper.checklist_file()

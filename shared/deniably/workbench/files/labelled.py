@@ -24,7 +24,7 @@ from deniably.workbench.columns import (
     columns_in,
     columns_of,
     note,
-    told,
+    randomisation_note,
 )
 from deniably.workbench.files.names import LIMITS, FileLimits, shortened
 from deniably.workbench.files.needed import NoExport, library
@@ -45,7 +45,7 @@ _MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384
 def write_sav(reports: ReportSet, file: Path) -> None:
     """Writes a file for SPSS. Raises NoExport."""
     _write(reports, file, "sav", lambda its, frame, labels: its.write_sav(
-        frame, str(file), note=wrap(told(reports.layout), 78),
+        frame, str(file), note=wrap(randomisation_note(reports.layout), 78),
         file_label=_cut(reports.survey.title, 64), **labels,
     ))  # fmt: skip
 
@@ -66,18 +66,18 @@ def read_labelled(survey: Survey, file: Path) -> ReportSet:
     frame, _ = read(str(check_file(file)), user_missing=False)
     columns = _columns_in(survey, frame.columns, LIMITS[ending])
     names = shortened([ROW, *columns.names], LIMITS[ending])
-    given = {
+    filled = {
         name: _filled(frame[short].to_numpy(dtype=np.float64))
         for short, name in zip(names[1:], columns.names, strict=True)
     }
-    return of_rows(columns.layout, [columns.pack(given)])
+    return of_rows(columns.layout, [columns.pack(filled)])
 
 
 def _columns_in(survey: Survey, names: Iterable[str], limits: FileLimits) -> FileColumns:
     """The columns of a file whose shortened names these are: with strata where it has them."""
-    found = columns_of(layout(survey, stratified=bool(survey.strata)))
-    whole = set(shortened([ROW, *found.names], limits)) <= set(names)
-    return found if whole else columns_of(layout(survey))
+    columns = columns_of(layout(survey, stratified=bool(survey.strata)))
+    whole = set(shortened([ROW, *columns.names], limits)) <= set(names)
+    return columns if whole else columns_of(layout(survey))
 
 
 def write_xlsx(reports: ReportSet, file: Path) -> None:
@@ -99,15 +99,19 @@ def write_xlsx(reports: ReportSet, file: Path) -> None:
         about.activate()
         _lines(
             about,
-            [(told(reports.layout),), ("column", "about", "values", "p", "q"), *_meanings(columns)],
+            [
+                (randomisation_note(reports.layout),),
+                ("column", "about", "values", "p", "q"),
+                *_meanings(columns),
+            ],
         )
         sheet.write_row(0, 0, [ROW, *columns.names])
         filled = columns.filled(reports.rows)
         for number in range(len(reports)):
             sheet.write_number(number + 1, 0, number + 1)
-            for place, one in enumerate(filled, 1):
-                if one.there[number]:
-                    sheet.write_number(number + 1, place, int(one.values[number]))
+            for place, column in enumerate(filled, 1):
+                if column.there[number]:
+                    sheet.write_number(number + 1, place, int(column.values[number]))
 
 
 def read_xlsx(survey: Survey, file: Path) -> ReportSet:
@@ -116,9 +120,9 @@ def read_xlsx(survey: Survey, file: Path) -> ReportSet:
     names, *lines = book[_SHEET].iter_rows(values_only=True)
     book.close()
     cells = np.array(lines, dtype=np.float64).reshape(len(lines), len(names))  # None is nan
-    given = {str(name): _filled(column) for name, column in zip(names, cells.T, strict=True)}
-    columns = columns_in(survey, given)
-    return of_rows(columns.layout, [columns.pack(given)])
+    filled = {str(name): _filled(column) for name, column in zip(names, cells.T, strict=True)}
+    columns = columns_in(survey, filled)
+    return of_rows(columns.layout, [columns.pack(filled)])
 
 
 def _write(
@@ -132,11 +136,13 @@ def _write(
         )
     names = shortened([ROW, *columns.names], limits)
     labels = {
-        "column_labels": [_of_row(columns), *(_label(one, limits) for one in columns)],
+        "column_labels": [_of_row(columns), *(_label(column, limits) for column in columns)],
         "variable_value_labels": {
-            name: {value: _cut(label, limits.value) for value, label in enumerate(one.categories)}
-            for name, one in zip(names[1:], columns, strict=True)
-            if one.categories
+            name: {
+                value: _cut(label, limits.value) for value, label in enumerate(column.categories)
+            }
+            for name, column in zip(names[1:], columns, strict=True)
+            if column.categories
         },
     }  # fmt: skip
     try:
@@ -180,19 +186,19 @@ def _frame(reports: ReportSet, names: list[str]) -> pd.DataFrame:
 
     filled = reports.columns.filled(reports.rows)
     columns = [np.arange(1.0, len(reports) + 1)]
-    columns += [np.where(one.there, one.values, np.nan) for one in filled]
+    columns += [np.where(column.there, column.values, np.nan) for column in filled]
     return pd.DataFrame(dict(zip(names, columns, strict=True)))
 
 
 def _meanings(columns: FileColumns) -> list[tuple[str, ...]]:
     return [
         (
-            one.name,
-            one.title,
-            "; ".join(f"{value} = {label}" for value, label in enumerate(one.categories)),
-            *(str(exact or "") for exact in one.p_and_q),
+            column.name,
+            column.title,
+            "; ".join(f"{value} = {label}" for value, label in enumerate(column.categories)),
+            *(str(exact or "") for exact in column.p_and_q),
         )
-        for one in columns
+        for column in columns
     ]
 
 
@@ -207,6 +213,6 @@ def _filled(values: np.ndarray[Any, Any]) -> Filled:
     return Filled(np.where(there, values, 0).astype(np.int64), there)
 
 
-def _cut(text: str, most: int) -> str:
+def _cut(text: str, maximum: int) -> str:
     """A text on one line of at most ``most`` bytes."""
-    return one_line(text).encode()[:most].decode(errors="ignore")
+    return one_line(text).encode()[:maximum].decode(errors="ignore")

@@ -35,7 +35,7 @@ class Lake:
     """
 
     files: list[Place]
-    beside: frozenset[str] = frozenset()
+    other_files: frozenset[str] = frozenset()
     numbers: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def check_names(self, file: Place, schema: Any) -> None:
@@ -66,7 +66,7 @@ def _folders(folder: Place) -> set[Place]:
     """The folders in a folder. Raises NoExport and OSError."""
     if isinstance(folder, Address):
         return set(folder.folders())
-    return {one for one in folder.iterdir() if one.is_dir()} if folder.is_dir() else set()
+    return {inner for inner in folder.iterdir() if inner.is_dir()} if folder.is_dir() else set()
 
 
 # --- Delta --------------------------------------------------------------------------------------
@@ -116,15 +116,15 @@ def _iceberg(folder: Place) -> Lake:
     noop = library("pyiceberg.catalog.noop", "lakes").NoopCatalog("none")
     newest = _newest(folder)
     with _readable(folder, "Iceberg"):
-        found = metadata.parse_raw(read_small(newest).decode())
+        metadata_file = metadata.parse_raw(read_small(newest).decode())
         reading = io.PyArrowFileIO()
         if isinstance(folder, Address):
             reading.fs_by_scheme = _same_store(folder)
-        table = tables.StaticTable((folder.name,), found, str(newest), reading, noop)
+        table = tables.StaticTable((folder.name,), metadata_file, str(newest), reading, noop)
         tasks = list(table.scan().plan_files())
         schema = table.schema()
-        columns = {one.name: one.field_id for one in schema.fields}
-        laid_out = {schema.find_column_name(one.source_id) for one in table.spec().fields}
+        columns = {column.name: column.field_id for column in schema.fields}
+        laid_out = {schema.find_column_name(part.source_id) for part in table.spec().fields}
     if any(task.delete_files for task in tasks):
         raise NoExport(
             f"{folder} {_DELETED}: CALL rewrite_data_files, with delete-file-threshold 1"
@@ -141,8 +141,8 @@ def _newest(folder: Place) -> Place:
         named = text if text.endswith(".metadata.json") else f"v{text}.metadata.json"
         if (folder / "metadata" / named) in logs:
             return folder / "metadata" / named
-    numbered = {one: int(match[1]) for one in logs if (match := _METADATA.fullmatch(one.name))}
-    newest = [one for one, number in numbered.items() if number == max(numbered.values())]
+    numbered = {log: int(match[1]) for log in logs if (match := _METADATA.fullmatch(log.name))}
+    newest = [log for log, number in numbered.items() if number == max(numbered.values())]
     if len(newest) != 1:
         raise NoExport(
             f"{folder}/metadata has {len(newest)} newest files *.metadata.json, and the catalog"

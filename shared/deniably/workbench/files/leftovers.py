@@ -43,20 +43,22 @@ def leftovers(folder: Path) -> list[Leftover]:
 
     Raises NoExport for a folder that another version wrote: only that version writes it again.
     """
-    files = sorted(one for one in folder.rglob("*") if one.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
     try:
         reports, source = read_export(folder)
     except NoExport as error:
         whole = Leftover(folder, f"it cannot be read and written again: {error}")
-        return [whole, *(one for file in files for one in _words(file, b""))]
+        return [whole, *(word for file in files for word in _words(file, b""))]
     wrote = cast("dict[str, object]", read_json(folder / DESIGN))["software"]
     if wrote != (mine := f"deniably {own_version()}"):
         raise NoExport(f"{folder} is of {wrote}, and this is {mine}: take that to look into it")
-    formats = [name for name, one in FORMATS.items() if (folder / one.file).exists()]
-    with TemporaryDirectory() as beside:
-        again = Path(beside) / "again"
+    formats = [name for name, kind in FORMATS.items() if (folder / kind.file).exists()]
+    with TemporaryDirectory() as elsewhere:
+        again = Path(elsewhere) / "again"
         write_folder(again, reports, source, formats)
-        return [one for file in files for one in _compared(file, again / file.relative_to(folder))]
+        return [
+            word for file in files for word in _compared(file, again / file.relative_to(folder))
+        ]
 
 
 def _compared(file: Path, again: Path) -> Iterator[Leftover]:
@@ -64,11 +66,11 @@ def _compared(file: Path, again: Path) -> Iterator[Leftover]:
         yield Leftover(file, "no export has such a file")
         yield from _words(file, b"")
         return
-    found, expected = file.read_bytes(), again.read_bytes()
-    if found == expected:
+    written, expected = file.read_bytes(), again.read_bytes()
+    if written == expected:
         return
     rows = file.name in {FORMATS[name].file for name in ("csv", "ndjson")}
-    if rows and _unordered(found) == _unordered(expected):
+    if rows and _unordered(written) == _unordered(expected):
         yield Leftover(file, "its rows are in another order than that of what they say")
         return
     yield Leftover(file, "it has bytes that do not follow from its reports")
@@ -82,6 +84,6 @@ def _unordered(text: bytes) -> list[bytes]:
 def _words(file: Path, expected: bytes) -> Iterator[Leftover]:
     """Words that could be ids or receipts, but for those that belong there."""
     known = set(_LIKE_IDS.findall(expected))
-    found = [word for word in _LIKE_IDS.findall(file.read_bytes()) if word not in known]
-    if found:
-        yield Leftover(file, f"{len(found):,} words as long as ids or receipts")
+    words = [word for word in _LIKE_IDS.findall(file.read_bytes()) if word not in known]
+    if words:
+        yield Leftover(file, f"{len(words):,} words as long as ids or receipts")

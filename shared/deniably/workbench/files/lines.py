@@ -37,7 +37,7 @@ def _public(places: Layout, rows: Rows) -> list[str]:
     """The strata of every row as a member of a JSON object, or nothing where there are none."""
     if not places.stratified:
         return [""] * len(rows)
-    texts = [msgspec.json.encode(one).decode() for one in places.survey.every_stratum]
+    texts = [msgspec.json.encode(stratum).decode() for stratum in places.survey.every_stratum]
     return [f'"{STRATA}":{texts[number]},' for number in places.strata(rows).tolist()]
 
 
@@ -46,9 +46,9 @@ def _texts(field: PackedField, rows: Rows) -> list[str]:
     own = np.ascontiguousarray(rows[:, field.start : field.start + field.width])
     keys = own.view(f"V{field.width}").ravel()
     _, first, places = np.unique(keys, return_index=True, return_inverse=True)
-    found = field.unpack(rows[first])
+    answered = field.unpack(rows[first])
     texts = list[str]()
-    for asked, cells in zip(found.asked.tolist(), found.cells, strict=True):
+    for asked, cells in zip(answered.asked.tolist(), answered.cells, strict=True):
         named = np.flatnonzero(cells) if field.kind == "bits" else cells
         text = ",".join(map(str, named.tolist()))
         texts.append(f'"{field.question.name}":[{text}]' if asked else "")
@@ -112,14 +112,16 @@ def _line(
 def _read(survey: Survey, line: bytes) -> tuple[_Values, int | None]:
     """The values of a line, and the number of its stratum where it has one. Raises BadReport."""
     try:
-        found = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-        digest = found.get("survey")
+        members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        digest = members.get("survey")
         if digest is not None and msgspec.json.decode(digest) != survey.digest:
             raise BadReport("this is a report to another survey", "$.survey")
-        values = found[RANDOMISED] if RANDOMISED in found else found[VALUES]
+        values = members[RANDOMISED] if RANDOMISED in members else members[VALUES]
         stratum = None
-        if STRATA in found:
-            stratum = survey.stratum_number(msgspec.json.decode(found[STRATA], type=dict[str, str]))
+        if STRATA in members:
+            stratum = survey.stratum_number(
+                msgspec.json.decode(members[STRATA], type=dict[str, str])
+            )
         return checked(survey, msgspec.json.decode(values)), stratum
     except KeyError:
         raise BadReport(f"a report has {RANDOMISED} or {VALUES}", "$") from None

@@ -36,7 +36,7 @@ def shortened(names: Sequence[str], limits: FileLimits) -> list[str]:
 
     A name that is too long keeps its beginning and its end, which has the choice.
     """
-    taken, found = set[str](), list[str]()
+    taken, distinct = set[str](), list[str]()
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
         if not plain[0].isalpha() or plain.casefold() in _RESERVED:
@@ -47,12 +47,12 @@ def shortened(names: Sequence[str], limits: FileLimits) -> list[str]:
             end = f"_{number}"
             short = _cut(plain, limits.name - len(end)) + end
         taken.add(short.casefold())
-        found.append(short)
-    return found
+        distinct.append(short)
+    return distinct
 
 
-def _cut(name: str, most: int) -> str:
-    if len(name) <= most:
+def _cut(name: str, maximum: int) -> str:
+    if len(name) <= maximum:
         return name
-    end = most // 2
-    return f"{name[: most - end - 1]}_{name[-end:]}"
+    end = maximum // 2
+    return f"{name[: maximum - end - 1]}_{name[-end:]}"

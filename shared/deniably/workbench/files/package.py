@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deniably.workbench.columns import ROW, FileColumn, StratumColumn, told
+from deniably.workbench.columns import ROW, FileColumn, StratumColumn, randomisation_note
 from deniably.workbench.report_set import ReportSet
 
 _PROFILES = "https://datapackage.org/profiles/2.0"
@@ -18,14 +18,14 @@ def data_package(reports: ReportSet) -> dict[str, Any]:
         "name": survey.name,
         "id": survey.digest,
         "title": survey.title,
-        "description": told(reports.layout),
+        "description": randomisation_note(reports.layout),
         "resources": [
             {
                 "name": "reports",
                 "path": "reports.csv",
                 "type": "table",
                 "title": "Randomised reports, sorted by content",
-                "description": told(reports.layout),
+                "description": randomisation_note(reports.layout),
                 "format": "csv",
                 "mediatype": "text/csv",
                 "encoding": "utf-8",
@@ -46,14 +46,14 @@ def data_package(reports: ReportSet) -> dict[str, Any]:
 def _field(column: FileColumn | StratumColumn) -> dict[str, Any]:
     low, high = column.reach
     optional = isinstance(column, FileColumn) and column.optional
-    found: dict[str, Any] = {
+    field: dict[str, Any] = {
         "name": column.name,
         "title": column.title,
         "type": "integer",
         "constraints": {"required": not optional, "minimum": low, "maximum": high},
     }
     if column.categories:
-        found["categories"] = [
+        field["categories"] = [
             {"value": value, "label": label} for value, label in enumerate(column.categories)
         ]
-    return found
+    return field

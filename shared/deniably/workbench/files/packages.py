@@ -16,7 +16,7 @@ from typing import Final
 
 from deniably.core.languages.markdown import Markdown
 from deniably.survey.questions import Question
-from deniably.workbench.columns import FileColumn, FileColumns, told
+from deniably.workbench.columns import FileColumn, FileColumns, randomisation_note
 
 _MOST_NAMED = 12
 """Columns of a question that are named one by one."""
@@ -41,7 +41,7 @@ class Call:
     @property
     def text(self) -> str:
         """The call, with the nearest double to each number."""
-        return self.template.format(*(repr(float(one)) for one in self.numbers))
+        return self.template.format(*(repr(float(number)) for number in self.numbers))
 
 
 def calls(p: Fraction, q: Fraction) -> list[Call]:
@@ -53,7 +53,7 @@ def calls(p: Fraction, q: Fraction) -> list[Call]:
     RRreg model = "FR", p = c(0.25, 0.25)
     """
     truth, unrelated = p - q, q / (1 - p + q)
-    found = [
+    rows = [
         Call("RRreg", 'model = "Kuk", p = c({}, {})', (p, q)),
         Call("RRreg", 'model = "FR", p = c({}, {})', (1 - p, q)),
         Call("RRreg", 'model = "UQTknown", p = c({}, {})', (truth, unrelated)),
@@ -65,12 +65,12 @@ def calls(p: Fraction, q: Fraction) -> list[Call]:
         Call("Deniably", 'regress("y ~ x", frame, designs={{"y": ({}, {})}})', (p, q)),
     ]
     if p + q == 1:
-        found += [
+        rows += [
             Call("RRreg", 'model = "Warner", p = {}', (p,)),
             Call("rr", 'design = "mirrored", p = {}', (p,)),
             Call("Stata", "rrlogit y x, pwarner({})", (p,)),
         ]
-    return found
+    return rows
 
 
 def index_calls(own: Fraction, other: Fraction, k: int) -> list[Call]:
@@ -86,7 +86,7 @@ def packages_page(columns: FileColumns) -> str:
     survey = columns.layout.survey
     blocks = [
         Markdown.filled("# {title}: what other packages take", title=Markdown.text(survey.title)),
-        Markdown.text(told(columns.layout)),
+        Markdown.text(randomisation_note(columns.layout)),
         Markdown(_HOW),
     ]
     for question in survey.questions:
@@ -96,23 +96,27 @@ def packages_page(columns: FileColumns) -> str:
 
 def pairs(own: Sequence[FileColumn]) -> list[tuple[Fraction, Fraction, list[FileColumn]]]:
     """The 0/1 columns of a question by their p and q."""
-    found = [(one.p, one.q, one) for one in own if one.p is not None and one.q is not None]
+    named = [
+        (column.p, column.q, column)
+        for column in own
+        if column.p is not None and column.q is not None
+    ]
     return [
-        (p, q, [one for *_, one in those])
-        for (p, q), those in groupby(found, key=lambda one: one[:2])
+        (p, q, [column for *_, column in those])
+        for (p, q), those in groupby(named, key=lambda row: row[:2])
     ]
 
 
 def _section(question: Question, own: Sequence[FileColumn]) -> Iterator[Markdown]:
-    found = pairs(own)
+    by_rates = pairs(own)
     yield Markdown.filled("## {name}", name=Markdown.text(question.name))
-    if not found:
+    if not by_rates:
         yield Markdown(
             "Its reports are no 0/1 columns. None of these packages takes them, but Deniably."
         )
-    for p, q, those in found:
+    for p, q, those in by_rates:
         more = f" and {len(those) - _MOST_NAMED} more" if len(those) > _MOST_NAMED else ""
-        names = (Markdown.as_code(one.name) for one in those[:_MOST_NAMED])
+        names = (Markdown.as_code(column.name) for column in those[:_MOST_NAMED])
         yield Markdown.filled(
             "{names}{more}: p = {p}, q = {q}",
             names=Markdown.joined(", ", names),
@@ -120,7 +124,7 @@ def _section(question: Question, own: Sequence[FileColumn]) -> Iterator[Markdown
         )  # fmt: skip
         yield _table(calls(p, q))
         k = len(those)
-        index = [one for one in own if one.kind == "index" and len(one.categories) == k]
+        index = [column for column in own if column.kind == "index" and len(column.categories) == k]
         if index and p + (k - 1) * q == 1:
             yield Markdown.filled(
                 "{name}, the index of {k} choices from 0 on:",
@@ -129,13 +133,13 @@ def _section(question: Question, own: Sequence[FileColumn]) -> Iterator[Markdown
             yield _table(index_calls(p, q, k))
 
 
-def _table(found: Sequence[Call]) -> Markdown:
+def _table(package_calls: Sequence[Call]) -> Markdown:
     head = [Markdown("| package | call |"), Markdown("| --- | --- |")]
     rows = (
         Markdown.filled(
             "| {package} | {call} |",
-            package=Markdown.text(one.package), call=Markdown.as_code(one.text),
+            package=Markdown.text(call.package), call=Markdown.as_code(call.text),
         )
-        for one in found
+        for call in package_calls
     )  # fmt: skip
     return Markdown.joined("\n", [*head, *rows])

@@ -96,16 +96,16 @@ def write_sorted_parts(
     """
     columns, survey = bare(columns_of(places)), places.survey
     with whole_folder(to) as folder:
-        found = list(_written(folder, columns, blocks, rows))
-        n = sum(count for _, count in found)
+        written = list(_written(folder, columns, blocks, rows))
+        n = sum(count for _, count in written)
         if not n:
             raise NoExport("there are no reports to write")
         design = design_of(columns, n) | {
-            "parts": [{"file": name, "rows": count} for name, count in found]
+            "parts": [{"file": name, "rows": count} for name, count in written]
         }
         (folder / "design.json").write_text(json_file(design), encoding="utf-8")
         (folder / "survey.json").write_bytes(survey.canonical)
-    return found
+    return written
 
 
 def _written(
@@ -150,12 +150,12 @@ def open_parts(folder: Place) -> Parts:
         if design["digest"] != survey.digest:
             raise NoExport(f"{folder}: design.json is of another survey than survey.json")
         parts = design.get("parts", [{"file": "reports.parquet", "rows": design["n"]}])
-        stated = {folder / _plain(one["file"]): int(one["rows"]) for one in parts}
+        stated = {folder / _plain(part["file"]): int(part["rows"]) for part in parts}
         versions = _versions(stated)
-        found = each(footer, stated)
-        schemas = [schema for schema, _ in found]
+        footers = each(footer, stated)
+        schemas = [schema for schema, _ in footers]
         columns = bare(columns_in(survey, schemas[0].names))
-        for file, (schema, rows) in zip(stated, found, strict=True):
+        for file, (schema, rows) in zip(stated, footers, strict=True):
             _check_rows(file, rows, stated[file])
             _check_digest(file, schema, survey)
             _check_schema(file, schema, columns, schemas[0])
@@ -180,19 +180,19 @@ def open_table(folder: Place, survey: Survey) -> Parts:
     if not files:
         raise NoExport(f"{folder} has no Parquet files")
     versions = _versions(files)
-    found = each(footer, files)
-    first = found[0][0]
+    footers = each(footer, files)
+    first = footers[0][0]
     known = {ROW, *columns_of(layout(survey, stratified=bool(survey.strata))).names}
-    beside = lake.beside if lake else frozenset[str]()
+    other_files = lake.other_files if lake else frozenset[str]()
     columns = bare(columns_in(survey, first.names))
-    for file, (schema, _) in zip(files, found, strict=True):
+    for file, (schema, _) in zip(files, footers, strict=True):
         _check_folders(file, folder, known)
-        if unknown := [name for name in schema.names if name not in known | beside]:
+        if unknown := [name for name in schema.names if name not in known | other_files]:
             raise NoExport(f"{file} has a column {unknown[0]}, and no report to {survey.name} has")
         _check_schema(file, schema, columns, first)
         if lake:
             lake.check_names(file, schema)
-    rows = sum(count for _, count in found)
+    rows = sum(count for _, count in footers)
     return Parts(columns, tuple(files), rows, (survey.canonical,) * len(files), versions)
 
 
@@ -224,18 +224,18 @@ def together(sets: Sequence[Parts]) -> Parts:
     Raises NoExport where the sets are of other surveys or columns, or a file is named twice.
     """
     first = sets[0]
-    for one in sets:
-        folder = one.files[0].parent
-        if one.survey.digest != first.survey.digest:
+    for parts in sets:
+        folder = parts.files[0].parent
+        if parts.survey.digest != first.survey.digest:
             raise NoExport(f"{folder} is of another survey than {first.files[0].parent}")
-        if one.columns.names != first.columns.names:
+        if parts.columns.names != first.columns.names:
             raise NoExport(f"{folder} has other columns than {first.files[0].parent}")
-    files = tuple(file for one in sets for file in one.files)
+    files = tuple(file for parts in sets for file in parts.files)
     if len({file.resolve() if isinstance(file, Path) else file for file in files}) < len(files):
         raise NoExport("the same folder is named twice, and its reports would count twice")
-    designs = tuple(design for one in sets for design in one.designs)
-    versions = tuple(each for one in sets for each in one.versions)
-    rows = sum(one.rows for one in sets)
+    designs = tuple(design for parts in sets for design in parts.designs)
+    versions = tuple(each for parts in sets for each in parts.versions)
+    rows = sum(parts.rows for parts in sets)
     return Parts(first.columns, files, rows, designs, versions)
 
 
@@ -252,8 +252,8 @@ def _check_rows(file: Place, there: int, stated: int) -> None:
 
 
 def _check_digest(file: Place, schema: Any, survey: Survey) -> None:
-    said: dict[bytes, bytes] = schema.metadata or {}
-    if said.get(b"digest", b"").decode() != survey.digest:
+    metadata: dict[bytes, bytes] = schema.metadata or {}
+    if metadata.get(b"digest", b"").decode() != survey.digest:
         raise NoExport(f"{file} is of another survey than survey.json")
 
 
@@ -274,11 +274,11 @@ def read_blocks(parts: Parts) -> Iterator[Rows]:
     parquet = library("pyarrow.parquet")
     names = parts.columns.names
     for file in parts.files:
-        with opened(file) as source, parquet.ParquetFile(source) as found:
-            for batch in found.iter_batches(columns=names):
-                given = {name: filled_of(batch.column(name)) for name in names}
+        with opened(file) as source, parquet.ParquetFile(source) as parquet_file:
+            for batch in parquet_file.iter_batches(columns=names):
+                filled = {name: filled_of(batch.column(name)) for name in names}
                 try:
-                    yield parts.columns.pack(given)
+                    yield parts.columns.pack(filled)
                 except ValueError as error:
                     raise NoExport(f"{file}: {error}") from None
 

@@ -27,12 +27,12 @@ def read_small(place: Place) -> bytes:
 @contextmanager
 def opened(file: Place) -> Generator[Any]:
     """A file to read and seek in. Raises OSError, and NoExport for one of a store."""
-    with file.open() if isinstance(file, Address) else file.open("rb") as found:
+    with file.open() if isinstance(file, Address) else file.open("rb") as stream:
         if isinstance(file, Address):
             with in_words(file):
-                yield found
+                yield stream
         else:
-            yield found
+            yield stream
 
 
 def each(function: Callable[[Place], _T], files: Iterable[Place]) -> list[_T]:
@@ -73,10 +73,10 @@ def version(file: Place) -> str:
     if isinstance(file, Address):
         return file.version()
     try:
-        found = file.stat()
+        status = file.stat()
     except FileNotFoundError:
         return ""
-    return repr((found.st_size, found.st_mtime_ns, found.st_ino))
+    return repr((status.st_size, status.st_mtime_ns, status.st_ino))
 
 
 def footer(file: Place) -> tuple[Any, int]:
@@ -84,8 +84,8 @@ def footer(file: Place) -> tuple[Any, int]:
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     try:
         source = file.open() if isinstance(file, Address) else check_file(file)
-        with parquet.ParquetFile(source) as found:
-            return found.schema_arrow, found.metadata.num_rows
+        with parquet.ParquetFile(source) as parquet_file:
+            return parquet_file.schema_arrow, parquet_file.metadata.num_rows
     except FileNotFoundError:
         raise NoExport(f"{file} is missing") from None
     except BadInput as error:

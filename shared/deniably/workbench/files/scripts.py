@@ -15,7 +15,7 @@ from deniably.core.languages.python import Python
 from deniably.core.languages.r import R
 from deniably.core.languages.spreadsheet import spreadsheet_text
 from deniably.core.languages.stata import Stata
-from deniably.workbench.columns import FileColumns, StratumColumn, told
+from deniably.workbench.columns import FileColumns, StratumColumn, randomisation_note
 from deniably.workbench.files.examples import example_of, in_python, in_r, in_stata
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import Script, Scripted
@@ -304,7 +304,7 @@ def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
     """The name and the text of each script."""
     columns, example = reports.columns, example_of(reports.columns)
     head = _head(reports, script)
-    among = any(one.method == "among" for one in script.figures)
+    among = any(figure.method == "among" for figure in script.figures)
     yield (
         "analyse.R",
         R.filled(
@@ -327,8 +327,8 @@ def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
             regression=in_python(example) if example else Python(),
         ).source,
     )
-    names = (f"v{place}: {one.name}" for place, one in enumerate(columns, 2))
-    calls = (line for one in script.figures for line in _in_stata(one, columns))
+    names = (f"v{place}: {column.name}" for place, column in enumerate(columns, 2))
+    calls = (line for figure in script.figures for line in _in_stata(figure, columns))
     yield (
         "analyse.do",
         Stata.filled(
@@ -350,12 +350,12 @@ def _comments(language: type[_Language], lines: Iterable[str]) -> _Language:
 def _head(reports: ReportSet, script: Script) -> list[str]:
     lines = [
         f"Works out the results of {reports.survey.name} again, from {len(reports):,} reports.",
-        told(reports.layout),
+        randomisation_note(reports.layout),
         "",
         f"{reports.survey.title} (definition {reports.survey.digest})",
     ]
     if script.left_out:
-        lines += ["", "Not here, but in results.csv:", *(f"- {one}" for one in script.left_out)]
+        lines += ["", "Not here, but in results.csv:", *(f"- {name}" for name in script.left_out)]
     return lines
 
 
@@ -412,70 +412,70 @@ def _stata_strata(columns: FileColumns) -> Stata:
 # --- a figure ------------------------------------------------------------------------------------
 
 
-def _in_r(one: Scripted) -> R:
-    label = spreadsheet_text(one.label)
-    said = R.joined(", ", map(R.text, (one.question, one.part, label, one.column)))
-    numbers = _numbers(R, one)
-    if one.method == "share":
-        value = R.number(one.value)
+def _in_r(figure: Scripted) -> R:
+    label = spreadsheet_text(figure.label)
+    labels = R.joined(", ", map(R.text, (figure.question, figure.part, label, figure.column)))
+    numbers = _numbers(R, figure)
+    if figure.method == "share":
+        value = R.number(figure.value)
         return R.filled(
-            "  share({said}, {value}, {numbers})", said=said, value=value, numbers=numbers
+            "  share({labels}, {value}, {numbers})", labels=labels, value=value, numbers=numbers
         )
-    if one.method == "among":
-        hidden = R.text(one.hidden)
+    if figure.method == "among":
+        hidden = R.text(figure.hidden)
         return R.filled(
-            "  among({said}, {hidden}, {numbers})", said=said, hidden=hidden, numbers=numbers
+            "  among({labels}, {hidden}, {numbers})", labels=labels, hidden=hidden, numbers=numbers
         )
-    if one.method == "line":
-        return R.filled("  line({said}, {numbers})", said=said, numbers=numbers)
+    if figure.method == "line":
+        return R.filled("  line({labels}, {numbers})", labels=labels, numbers=numbers)
     return R.filled(
-        "  scores({said}, c({numbers}){bounds})",
-        said=said, numbers=numbers, bounds=_bounds(R, one),
+        "  scores({labels}, c({numbers}){bounds})",
+        labels=labels, numbers=numbers, bounds=_bounds(R, figure),
     )  # fmt: skip
 
 
-def _in_python(one: Scripted) -> Python:
-    label = spreadsheet_text(one.label)
-    said = Python.joined(", ", map(Python.text, (one.question, one.part, label)))
-    column, numbers = Python.text(one.column), _numbers(Python, one)
-    if one.method == "share":
-        found = Python.filled(
+def _in_python(figure: Scripted) -> Python:
+    label = spreadsheet_text(figure.label)
+    labels = Python.joined(", ", map(Python.text, (figure.question, figure.part, label)))
+    column, numbers = Python.text(figure.column), _numbers(Python, figure)
+    if figure.method == "share":
+        estimate = Python.filled(
             "share({column}, {value}, {numbers})",
-            column=column, value=Python.number(one.value), numbers=numbers,
+            column=column, value=Python.number(figure.value), numbers=numbers,
         )  # fmt: skip
-    elif one.method == "among":
-        found = Python.filled(
+    elif figure.method == "among":
+        estimate = Python.filled(
             "among({column}, {hidden}, {numbers})",
-            column=column, hidden=Python.text(one.hidden), numbers=numbers,
+            column=column, hidden=Python.text(figure.hidden), numbers=numbers,
         )  # fmt: skip
-    elif one.method == "line":
-        found = Python.filled("line({column}, {numbers})", column=column, numbers=numbers)
+    elif figure.method == "line":
+        estimate = Python.filled("line({column}, {numbers})", column=column, numbers=numbers)
     else:
-        found = Python.filled(
+        estimate = Python.filled(
             "scores({column}, [{numbers}]{bounds})",
-            column=column, numbers=numbers, bounds=_bounds(Python, one),
+            column=column, numbers=numbers, bounds=_bounds(Python, figure),
         )  # fmt: skip
-    return Python.filled("        ({said}, {found}),", said=said, found=found)
+    return Python.filled("        ({labels}, {estimate}),", labels=labels, estimate=estimate)
 
 
-def _in_stata(one: Scripted, columns: FileColumns) -> Iterator[Stata]:
+def _in_stata(figure: Scripted, columns: FileColumns) -> Iterator[Stata]:
     """The statements of a figure, each of which is a line."""
-    label = Stata.text(": ".join(filter(None, (one.question, one.part, one.label))))
-    column = _stata_column(one.column, columns)
-    numbers = Stata.joined(" ", map(Stata.number, one.numbers))
-    if one.method == "share":
-        value = Stata.number(one.value)
+    label = Stata.text(": ".join(filter(None, (figure.question, figure.part, figure.label))))
+    column = _stata_column(figure.column, columns)
+    numbers = Stata.joined(" ", map(Stata.number, figure.numbers))
+    if figure.method == "share":
+        value = Stata.number(figure.value)
         yield Stata.filled(
             "share {label} {column} {value} {numbers}",
             label=label, column=column, value=value, numbers=numbers,
         )  # fmt: skip
-    elif one.method == "among":
-        hidden = _stata_column(one.hidden, columns)
+    elif figure.method == "among":
+        hidden = _stata_column(figure.hidden, columns)
         yield Stata.filled(
             "among {label} {column} {hidden} {numbers}",
             label=label, column=column, hidden=hidden, numbers=numbers,
         )  # fmt: skip
-    elif one.method == "line":
+    elif figure.method == "line":
         yield Stata.filled(
             "average {label} {column} {numbers} .", label=label, column=column, numbers=numbers
         )
@@ -484,7 +484,9 @@ def _in_stata(one: Scripted, columns: FileColumns) -> Iterator[Stata]:
             'generate double scored = real(word("{numbers}", {column} + 1))',
             numbers=numbers, column=column,
         )  # fmt: skip
-        yield Stata.filled("average {label} scored {rest}", label=label, rest=_bounds_in_stata(one))
+        yield Stata.filled(
+            "average {label} scored {rest}", label=label, rest=_bounds_in_stata(figure)
+        )
         yield Stata("drop scored")
 
 
@@ -493,25 +495,25 @@ def _stata_column(name: str, columns: FileColumns) -> Stata:
     return Stata.filled("v{place}", place=Stata.number(place))
 
 
-def _bounds_in_stata(one: Scripted) -> Stata:
-    most = Stata(".") if isinf(one.most) else Stata.number(one.most)
-    rest = [Stata("0 1"), Stata.number(one.least), most]
-    if one.added is not None:
-        rest += map(Stata.number, (one.added, min(one.numbers), max(one.numbers)))
+def _bounds_in_stata(figure: Scripted) -> Stata:
+    maximum = Stata(".") if isinf(figure.most) else Stata.number(figure.most)
+    rest = [Stata("0 1"), Stata.number(figure.least), maximum]
+    if figure.added is not None:
+        rest += map(Stata.number, (figure.added, min(figure.numbers), max(figure.numbers)))
     return Stata.joined(" ", rest)
 
 
-def _bounds(language: type[_Language], one: Scripted) -> _Language:
+def _bounds(language: type[_Language], figure: Scripted) -> _Language:
     """What scores alone do not tell of the error, for R and Python."""
-    found: list[_Language] = []
-    if one.added is not None:
-        found.append(language.filled(", added = {value}", value=language.number(one.added)))
-    if one.least:
-        found.append(language.filled(", least = {value}", value=language.number(one.least)))
-    if not isinf(one.most):
-        found.append(language.filled(", most = {value}", value=language.number(one.most)))
-    return language.joined("", found)
+    bounds: list[_Language] = []
+    if figure.added is not None:
+        bounds.append(language.filled(", added = {value}", value=language.number(figure.added)))
+    if figure.least:
+        bounds.append(language.filled(", least = {value}", value=language.number(figure.least)))
+    if not isinf(figure.most):
+        bounds.append(language.filled(", most = {value}", value=language.number(figure.most)))
+    return language.joined("", bounds)
 
 
-def _numbers(language: type[_Language], one: Scripted) -> _Language:
-    return language.joined(", ", map(language.number, one.numbers))
+def _numbers(language: type[_Language], figure: Scripted) -> _Language:
+    return language.joined(", ", map(language.number, figure.numbers))

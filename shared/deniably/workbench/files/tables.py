@@ -48,21 +48,21 @@ def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
     return of_rows(columns.layout, bounded_rows(blocks()))
 
 
-def bounded_rows(blocks: Iterable[Rows], most: int = MOST_ROWS) -> Iterator[Rows]:
+def bounded_rows(blocks: Iterable[Rows], maximum: int = MOST_ROWS) -> Iterator[Rows]:
     """The blocks of packed reports, up to ``most`` in all. Raises ValueError where there are more:
     a small file may hold any number of equal ones."""
     n = 0
     for block in blocks:
         n += len(block)
-        if n > most:
-            raise ValueError(too_many(f"more than {most:,}", most))
+        if n > maximum:
+            raise ValueError(too_many(f"more than {maximum:,}", maximum))
         yield block
 
 
-def too_many(n: str, most: int = MOST_ROWS) -> str:
+def too_many(n: str, maximum: int = MOST_ROWS) -> str:
     """The sentence about ``n`` reports that are too many to be opened at once."""
     return (
-        f"there are {n} reports, and at most {most:,} are opened at once: count them with"
+        f"there are {n} reports, and at most {maximum:,} are opened at once: count them with"
         " deniably tally, and open the tally file"
     )
 
@@ -76,11 +76,11 @@ def _filled(cells: tuple[str, ...]) -> Filled:
         raise ValueError("a value is too large for any report") from None
 
 
-def pieces(blocks: Iterable[Rows], most: int) -> Iterator[Rows]:
+def pieces(blocks: Iterable[Rows], maximum: int) -> Iterator[Rows]:
     """Cuts blocks of rows into blocks of at most ``most`` rows; their order stays."""
     for block in blocks:
-        for at in range(0, len(block), most):
-            yield block[at : at + most]
+        for at in range(0, len(block), maximum):
+            yield block[at : at + maximum]
 
 
 def even(blocks: Iterable[Rows], size: int) -> Iterator[Rows]:
@@ -101,9 +101,9 @@ def _text(cells: list[Filled]) -> bytes:
     """Lines of cells: every cell as wide as its column's widest, and then without the gaps."""
     n = len(cells[0].values)
     parts = list[Rows]()
-    for one in cells:
-        digits = one.values.astype("S")
-        wide = digits.view(np.uint8).reshape(n, -1) * one.there[:, None]
+    for cell in cells:
+        digits = cell.values.astype("S")
+        wide = digits.view(np.uint8).reshape(n, -1) * cell.there[:, None]
         parts += [wide, np.full((n, 1), ord(","), np.uint8)]
     parts[-1] = np.tile(np.frombuffer(b"\r\n", np.uint8), (n, 1))
     text = np.hstack(parts)

@@ -51,9 +51,9 @@ class UsualLines:
         None unless all lines have one of the forms, and each is a report that fits.
         """
         for names, form in self._forms:
-            found = [match.groups() for match in map(form.fullmatch, lines) if match]
-            if found and len(found) == len(lines):
-                strata, *texts = zip(*found, strict=True)
+            matches = [match.groups() for match in map(form.fullmatch, lines) if match]
+            if matches and len(matches) == len(lines):
+                strata, *texts = zip(*matches, strict=True)
                 try:
                     return self._packed(strata, dict(zip(names, texts, strict=True)))
                 except (BadReport, ValueError, msgspec.DecodeError):
@@ -65,12 +65,12 @@ class UsualLines:
         packed = [column.pack(texts[name]) for name, column in self._columns.items()]
         survey = self._places.survey
         if not survey.complete:
-            asked = np.sum([rows[:, 0] for rows in packed], axis=0, dtype=np.int64)
-            if asked.min() < survey.least_asked or asked.max() > survey.asked:
+            asked_count = np.sum([rows[:, 0] for rows in packed], axis=0, dtype=np.int64)
+            if asked_count.min() < survey.least_asked or asked_count.max() > survey.asked:
                 raise BadReport("a report has values of too few or too many questions", "$")
-        self._strata |= {one: self._stratum(one) for one in {*strata} - self._strata.keys()}
+        self._strata |= {text: self._stratum(text) for text in {*strata} - self._strata.keys()}
         numbers = np.fromiter(map(self._strata.__getitem__, strata), np.int64, len(strata))
-        return self._places.beside(numbers, packed)
+        return self._places.with_strata(numbers, packed)
 
     def _stratum(self, text: _Text) -> int:
         if (text is not None) is not self._places.stratified:
@@ -97,8 +97,8 @@ class _Column:
             self._places |= {text: place for place, text in enumerate(new, len(self._packed))}
             self._packed = np.vstack([self._packed, packed])
         places = np.fromiter(map(self._places.__getitem__, texts), np.int64, len(texts))
-        found: Rows = self._packed[places]
-        return found
+        codes: Rows = self._packed[places]
+        return codes
 
     def _values(self, text: _Text) -> list[int] | None:
         if text is None:
@@ -114,5 +114,5 @@ def _form(survey: Survey, before: bytes, key: str, names: Sequence[str]) -> re.P
     if survey.complete:
         values = b", ?".join(members)
     else:  # a comma follows exactly where another member does
-        values = b"".join(rb'(?:%b(?:, ?(?=")|(?=\})))?' % one for one in members)
+        values = b"".join(rb'(?:%b(?:, ?(?=")|(?=\})))?' % member for member in members)
     return re.compile(rb'\{%b"%b": ?\{%b\}\}\s*' % (before, key.encode(), values))

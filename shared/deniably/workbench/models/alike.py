@@ -26,12 +26,12 @@ def alike(*columns: Floats, apart: bool = False) -> Alike:
     With ``apart``, and where most rows differ, as the first 2,000 show, each row is a kind of its
     own.
     """
-    given = [column for column in columns if column.ndim]
-    n = len(given[0])
-    some = _kinds([column[:_TRIED] for column in given])
+    varying = [column for column in columns if column.ndim]
+    n = len(varying[0])
+    some = _kinds([column[:_TRIED] for column in varying])
     if apart or some.max(initial=0) + 1 > _FEW * len(some):
         return Alike(np.arange(n), np.ones(n))
-    kinds = _kinds(given)
+    kinds = _kinds(varying)
     first = np.empty(kinds.max() + 1, np.int64)
     first[kinds[::-1]] = np.arange(n)[::-1]
     return Alike(first, np.bincount(kinds).astype(np.float64))

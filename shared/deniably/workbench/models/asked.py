@@ -31,11 +31,11 @@ def values_of(reports: ReportRows, names: Sequence[str]) -> Iterator[list[list[l
     for start in range(0, len(reports), _BLOCK):
         some = slice(start, start + _BLOCK)
         columns: list[list[list[int] | None]] = []
-        for one in answered:
-            cells = one.cells[some]
+        for answered_question in answered:
+            cells = answered_question.cells[some]
             rows = [np.flatnonzero(row) for row in cells] if cells.dtype == np.bool_ else cells
-            asked = one.asked[some].tolist()
+            there = answered_question.asked[some].tolist()
             columns.append(
-                [row.tolist() if there else None for row, there in zip(rows, asked, strict=True)]
+                [row.tolist() if there else None for row, there in zip(rows, there, strict=True)]
             )
         yield [list(row) for row in zip(*columns, strict=True)]

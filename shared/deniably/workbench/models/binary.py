@@ -16,11 +16,11 @@ from deniably.workbench.models.fit import (
     ModelFit,
     Slope,
     StandardErrors,
+    are_determined,
     climb,
     inverse,
     sandwich,
     standardised,
-    told,
 )
 
 
@@ -53,7 +53,7 @@ def logit(
     plain = weights is None and strata is None
     first, times = alike(r, q, reach, *x.T, apart=not plain or errors == "HC3")
     r, x = r[first], x[first]
-    q, reach = (one[first] if one.ndim else one for one in (q, reach))
+    q, reach = (value[first] if value.ndim else value for value in (q, reach))
     w = times if weights is None else weights
     z, back = (columns := standardised(x)).z, columns.back
 
@@ -94,7 +94,7 @@ def logit(
             bend = gain * (1 - 2 * yes) * spread - gain**2 * (1 - 2 * mean)
             curve = w * (gain**2 / spread - (r - mean) * bend / spread**2)
             covariance = inverse(z.T @ (curve[:, None] * z))
-    covariance = back @ told(covariance) @ back.T
+    covariance = back @ are_determined(covariance) @ back.T
     return ModelFit(back @ b, covariance, _log_likelihood(r, mean, w), degrees=degrees)
 
 
@@ -168,9 +168,9 @@ def _satterthwaite(
     for row in back:
         a = (x @ (bread @ row)) * w * factor
         scaled, alone = a[:, None] * low, a**2 * variance
-        beside = np.einsum("ni,ij,nj->n", scaled, core, scaled)
+        products = np.einsum("ni,ij,nj->n", scaled, core, scaled)
         inner = core @ (scaled.T @ scaled)
-        squares = alone @ alone + 2 * alone @ beside + np.trace(inner @ inner)
+        squares = alone @ alone + 2 * alone @ products + np.trace(inner @ inner)
         degrees.append(max(float((a**2 * own).sum() ** 2 / squares), 1.0))
     return factor, np.array(degrees)
 
@@ -179,8 +179,8 @@ def _left_out(scores: Floats, leverage: Floats) -> Floats:
     """HC3: what everybody's score is at the estimate without them."""
     if (leverage > 1 - 1e-9).any():
         raise NoEstimate(ONE_PERSON)
-    found: Floats = scores / (1 - leverage)[:, None]
-    return found
+    adjusted: Floats = scores / (1 - leverage)[:, None]
+    return adjusted
 
 
 def _share(logits: Floats) -> Floats:

@@ -70,7 +70,7 @@ def coefficients(
     Raises BadModel where an error is not above 0: the numbers are too large to calculate with.
     """
     errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0))
-    found = list[Coefficient]()
+    estimated = list[Coefficient]()
     for place, (term, answer, error) in enumerate(zip(terms, answers, errors, strict=True)):
         if not 0 < error < np.inf:
             raise BadModel(f"{term} has values too large to calculate with: take another unit")
@@ -81,13 +81,13 @@ def coefficients(
         if fit.inversions:
             z, ends_at = fit.inversions[place].statistic(), fit.inversions[place].ends
         low, high = ends_at(confidence)
-        found.append(
+        estimated.append(
             Coefficient(
                 term, answer, estimate, float(error), float(z), two_sided(z, degrees), low, high,
                 degrees, ends_at(0.8), ends_at(0.5),
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(estimated)
 
 
 def _symmetric(estimate: float, error: float, degrees: float | None) -> _Ends:
@@ -98,26 +98,26 @@ def _symmetric(estimate: float, error: float, degrees: float | None) -> _Ends:
     return ends
 
 
-def coefficient_lines(found: tuple[Coefficient, ...], confidence: float) -> list[list[str]]:
+def coefficient_lines(coefficients: tuple[Coefficient, ...], confidence: float) -> list[list[str]]:
     """The table of coefficients as texts, with its headings."""
-    several = len({one.answer for one in found}) > 1
+    several = len({coefficient.answer for coefficient in coefficients}) > 1
     level = f"{100 * confidence:g} %"
-    statistic = "z" if all(one.degrees is None for one in found) else "t"
+    statistic = "z" if all(coefficient.degrees is None for coefficient in coefficients) else "t"
     heads = ["term", *(["answer"] if several else []), "estimate", "std. error", statistic, "p"]
     return [
         [*heads, f"{level} from", "to"],
         *(
             [
-                one.term,
-                *([str(one.answer)] if several else []),
-                f"{one.estimate:z.5f}",
-                f"{one.standard_error:.5f}",
-                f"{one.z:z.2f}",
-                p_text(one.p_value),
-                f"{one.low:z.4f}",
-                f"{one.high:z.4f}",
+                coefficient.term,
+                *([str(coefficient.answer)] if several else []),
+                f"{coefficient.estimate:z.5f}",
+                f"{coefficient.standard_error:.5f}",
+                f"{coefficient.z:z.2f}",
+                p_text(coefficient.p_value),
+                f"{coefficient.low:z.4f}",
+                f"{coefficient.high:z.4f}",
             ]
-            for one in found
+            for coefficient in coefficients
         ),
     ]
 

@@ -25,17 +25,17 @@ def read_columns(frame: object, names: Iterable[str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    found = {name: _column(frame, name) for name in dict.fromkeys(names)}
-    if len({len(one) for one in found.values()}) > 1:
+    columns = {name: _column(frame, name) for name in dict.fromkeys(names)}
+    if len({len(column) for column in columns.values()}) > 1:
         raise BadModel(
             "the columns are not equally long: "
-            + ", ".join(f"{name} has {len(one)}" for name, one in found.items())
+            + ", ".join(f"{name} has {len(column)}" for name, column in columns.items())
         )
     table = pd.DataFrame(
-        {name: pd.Series(list_or_series) for name, list_or_series in found.items()}
+        {name: pd.Series(list_or_series) for name, list_or_series in columns.items()}
     )
     if table.shape[1] and not len(table):
-        raise BadModel(f"there is no row: {', '.join(found)} are empty")
+        raise BadModel(f"there is no row: {', '.join(columns)} are empty")
     for name in table:
         _check_whole(str(name), table[name])
     return table
@@ -67,8 +67,8 @@ def _plain(column: Any) -> pd.Series[Any]:
     import pandas as pd
 
     known: Any = pd.Series | pd.Categorical | np.ndarray
-    found: Any = pd.Series(column if isinstance(column, known) else list(column))
-    whole: pd.Series[Any] = found.reset_index(drop=True)
+    series: Any = pd.Series(column if isinstance(column, known) else list(column))
+    whole: pd.Series[Any] = series.reset_index(drop=True)
     return whole
 
 
@@ -112,22 +112,22 @@ def _check_whole(name: str, column: pd.Series[Any]) -> None:
 def numbers(name: str, column: object) -> Floats:
     """A column of finite numbers, shape (n,). Raises BadModel for others."""
     try:
-        found = np.asarray(column, np.float64)
+        values = np.asarray(column, np.float64)
     except (TypeError, ValueError):
         raise BadModel(f"{name} has values that are no numbers") from None
-    if not np.isfinite(found).all():
+    if not np.isfinite(values).all():
         raise BadModel(f"{name} has values that are not finite")
-    return found
+    return values
 
 
 def weights_of(name: str, column: object) -> Floats:
     """A column of weights, shape (n,). Raises BadModel for one below 0, and if all are 0."""
-    found = numbers(name, column)
-    if (found < 0).any():
-        raise BadModel(f"{name}: row {int(np.argmax(found < 0)) + 1} has a negative weight")
-    if not found.any():
+    weights = numbers(name, column)
+    if (weights < 0).any():
+        raise BadModel(f"{name}: row {int(np.argmax(weights < 0)) + 1} has a negative weight")
+    if not weights.any():
         raise BadModel(f"{name}: all weights are 0")
-    return found
+    return weights
 
 
 def groups_of(column: Any) -> Ints:

@@ -55,7 +55,7 @@ def non_compliance(
     >>> [round(row["estimate"], 2) for row in found.rows]
     [0.24, 0.72, 0.04]
     """
-    pairs = [_pair(one) for one in designs]
+    pairs = [_pair(design) for design in designs]
     counts = [first, second]
     for ones, n in counts:
         if not (0 <= ones <= n and n >= 2):
@@ -66,13 +66,15 @@ def non_compliance(
             "the two designs have the same ratio of q to p, so they cannot tell people who always"
             " say no: give the groups coins of different strength"
         )
-    said = np.array([ones / n for ones, n in counts])
+    yes_shares = np.array([ones / n for ones, n in counts])
     # Reports that are all alike are not known exactly: half a report may have been otherwise.
     inside = [min(max(ones, 0.5), n - 0.5) / n for ones, n in counts]
-    spread = np.array([one * (1 - one) / n for one, (_, n) in zip(inside, counts, strict=True)])
+    spread = np.array(
+        [share * (1 - share) / n for share, (_, n) in zip(inside, counts, strict=True)]
+    )
     back = np.linalg.inv(channel)
     weights = np.vstack([back, -back.sum(axis=0)])  # of yes, no, always no
-    estimates = weights @ said + np.array([0.0, 0.0, 1.0])
+    estimates = weights @ yes_shares + np.array([0.0, 0.0, 1.0])
     errors = np.sqrt(weights**2 @ spread)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     labels = ("yes, honestly", "no, honestly", "always no")
@@ -81,44 +83,44 @@ def non_compliance(
          "low": float(f - z * e), "high": float(f + z * e)}
         for label, f, e in zip(labels, estimates, errors, strict=True)
     ]  # fmt: skip
-    p_value = _nobody(channel, said, [n for _, n in counts])
+    p_value = _nobody(channel, yes_shares, [n for _, n in counts])
     price = _price(pairs, float(estimates[0]), float(errors[0]), sum(n for _, n in counts))
-    yes, _, cheats = (float(one) for one in estimates)
+    yes, _, cheats = (float(estimate) for estimate in estimates)
     lines = [
         ["answer", "estimate", "std. error", f"{100 * confidence:g} % from", "to"],
         *([str(row["answer"]), *(f"{row[name]:.4f}" for name in _SHOWN)] for row in rows),
     ]
-    most = yes + max(cheats, 0.0)
+    maximum = yes + max(cheats, 0.0)
     notes = [
-        f"Between {100 * yes:.1f} % and {100 * most:.1f} % would have to say yes,"
+        f"Between {100 * yes:.1f} % and {100 * maximum:.1f} % would have to say yes,"
         " if nobody or all of those who always say no had to.",
         f"That nobody always says no: p {_is(p_value)} (one-sided).",
         f"Price: the share of yes takes {price:.1f} times the respondents of one group that is"
         " believed.",
     ]
     title = f"Who always says no, {sum(n for _, n in counts):,} reports in two groups"
-    return Compliance(title, rows, lines, 1, notes, yes, most, p_value, price)
+    return Compliance(title, rows, lines, 1, notes, yes, maximum, p_value, price)
 
 
 def _is(p: float) -> str:
-    found = p_text(p)
-    return found.replace("<", "< ") if found.startswith("<") else f"= {found}"
+    text = p_text(p)
+    return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
 _SHOWN = ("estimate", "standard_error", "low", "high")
 
 
-def _pair(given: Pair | Design) -> tuple[float, float]:
-    chances = design_of(given).chances()
+def _pair(design: Pair | Design) -> tuple[float, float]:
+    chances = design_of(design).chances()
     if chances.shape != (2, 2):
         raise BadModel("the two designs are pairs (p, q) of a question of yes and no")
     return float(chances[1, 1]), float(chances[1, 0])
 
 
-def _nobody(channel: np.typing.NDArray[np.float64], said: object, ns: list[int]) -> float:
+def _nobody(channel: np.typing.NDArray[np.float64], yes_shares: object, ns: list[int]) -> float:
     """A score test: with everybody honest, both groups estimate one share, and cheats lower the
     group with the larger q more."""
-    y = np.asarray(said, np.float64)
+    y = np.asarray(yes_shares, np.float64)
     slopes, starts = channel[:, 0] - channel[:, 1], channel[:, 1]
     groups = list(zip(ns, slopes.tolist(), starts.tolist(), y.tolist(), strict=True))
 

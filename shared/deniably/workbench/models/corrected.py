@@ -29,12 +29,12 @@ from deniably.workbench.models.fit import (
     Ints,
     ModelFit,
     Scaling,
+    are_determined,
     bends_down,
     check_separation,
     scaling,
     solved,
     stretched,
-    told,
 )
 from deniably.workbench.models.joint import cell_answers
 from deniably.workbench.models.randomised import Randomised
@@ -118,8 +118,8 @@ class _People:
         for start in range(0, n, rows):
             at = slice(start, min(start + rows, n))
             u = np.ones((at.stop - at.start, cells))
-            for one, answer in zip(self.columns, answers, strict=True):
-                u *= one.scores[one.codes[at]][:, answer]
+            for column, answer in zip(self.columns, answers, strict=True):
+                u *= column.scores[column.codes[at]][:, answer]
             yield _Some(at, self.w[at], u, self.scale(self.z.of(at)))
 
 
@@ -153,13 +153,15 @@ class _Sums:
         stretch = 1.0 if self._strata is None else self._stretch[where][:, None]
         self._products = self._products + (scores * stretch).T @ scores
 
-    def found(self) -> Floats:
+    def covariance(self) -> Floats:
         """The covariance (m, m) of the sums."""
         assert self._totals is not None
-        found = self._products
+        products = self._products
         if self._strata is not None:
-            found = found - (self._totals * (self._stretch / self.sizes)[:, None]).T @ self._totals
-        return self._factor * found
+            products = (
+                products - (self._totals * (self._stretch / self.sizes)[:, None]).T @ self._totals
+            )
+        return self._factor * products
 
 
 # --- linear ---------------------------------------------------------------------------------------
@@ -215,18 +217,23 @@ def linear(
         sums.add(some.at, np.hstack([residual, slopes]))
         step = np.einsum("na,nac->nc", wu * error, some.z) @ inverse
         drift += np.einsum("na,nac->c", wu * np.einsum("nac,nc->na", some.z, step), some.z)
-    every = sums.found()
+    covariance_of_sums = sums.covariance()
     b, shift = back @ g, back @ people.scale.constant * middle
     tests = tuple(
-        Inversion(b[j], slope[j], every[j, j], every[j, c + j], every[c + j, c + j], degrees).moved(
-            size, shift[j]
-        )
+        Inversion(
+            b[j],
+            slope[j],
+            covariance_of_sums[j, j],
+            covariance_of_sums[j, c + j],
+            covariance_of_sums[c + j, c + j],
+            degrees,
+        ).moved(size, shift[j])
         for j in range(c)
     )
     widest = max(confidence, 0.8)
-    if unbounded := [j for j, one in enumerate(tests) if not one.bounded(widest)]:
+    if unbounded := [j for j, test in enumerate(tests) if not test.bounded(widest)]:
         raise Unbounded(unbounded)
-    own = every[:c, :c] * np.outer(spread, spread)
+    own = covariance_of_sums[:c, :c] * np.outer(spread, spread)
     bias = size * _bias(back @ inverse @ drift, own)
     covariance = size**2 * own
     return ModelFit(
@@ -234,7 +241,7 @@ def linear(
         covariance,
         None,
         degrees=np.full(c, degrees),
-        inversions=tuple(one.moved(1, -off) for one, off in zip(tests, bias, strict=True)),
+        inversions=tuple(test.moved(1, -off) for test, off in zip(tests, bias, strict=True)),
     )
 
 
@@ -252,8 +259,8 @@ def _bias(drift: Floats, covariance: Floats) -> Floats:
             "there are too many columns for so few reports: the noise of each adds up, and the"
             " estimates would be off; merge categories, leave columns out, or collect more reports"
         )
-    found: Floats = -drift if (parts > _SLIGHT).any() else np.zeros_like(drift)
-    return found
+    bias: Floats = -drift if (parts > _SLIGHT).any() else np.zeros_like(drift)
+    return bias
 
 
 _SINGULAR_TEXT = (
@@ -303,7 +310,7 @@ def logistic(
     inverse: Floats = np.linalg.inv(information).astype(np.float64)
     meat = _meat(people, outcome, b, inverse if left_out else None)
     back = np.kron(np.eye(logits), people.scale.back)
-    covariance = told(inverse @ meat @ inverse)
+    covariance = are_determined(inverse @ meat @ inverse)
     b = b.ravel() - _bias(inverse @ _drift(people, outcome, b, inverse), covariance)
     return ModelFit(
         back @ b, back @ covariance @ back.T, None, degrees=np.full(logits * c, degrees)
@@ -321,22 +328,22 @@ def _shares(z: Floats, b: Floats) -> Floats:
     logits = z @ b.T
     top = np.maximum(logits.max(axis=2, keepdims=True), 0)
     weights = np.exp(logits - top)
-    found: Floats = weights / (np.exp(-top) + weights.sum(axis=2, keepdims=True))
-    return found
+    shares: Floats = weights / (np.exp(-top) + weights.sum(axis=2, keepdims=True))
+    return shares
 
 
 def _scores(some: _Some, outcome: Randomised, share: Floats) -> Floats:
     """Of each person, shape (n, (k - 1) c)."""
     y = outcome.scores[outcome.codes[some.at]][:, None, 1:]
     pull = (some.w[:, None] * some.u)[:, :, None] * (y - share)
-    found: Floats = (pull.transpose(0, 2, 1) @ some.z).reshape(len(some.w), -1)
-    return found
+    scores: Floats = (pull.transpose(0, 2, 1) @ some.z).reshape(len(some.w), -1)
+    return scores
 
 
 def _slope(people: _People, outcome: Randomised, b: Floats) -> tuple[Floats, Floats]:
     """The summed score and its information, at ``b`` (k - 1, c)."""
     logits, c = b.shape
-    score, found = np.zeros(logits * c), np.zeros((logits, c, logits, c))
+    score, slope = np.zeros(logits * c), np.zeros((logits, c, logits, c))
     for some in people.blocks(logits):
         share = _shares(some.z, b)
         score += _scores(some, outcome, share).sum(axis=0)
@@ -344,11 +351,11 @@ def _slope(people: _People, outcome: Randomised, b: Floats) -> tuple[Floats, Flo
         for i in range(logits):
             for j in range(i + 1):
                 bend = weight * share[..., i] * ((i == j) - share[..., j])
-                found[i, :, j] += z.T @ (bend.reshape(-1, 1) * z)
+                slope[i, :, j] += z.T @ (bend.reshape(-1, 1) * z)
     for i in range(logits):
         for j in range(i):
-            found[j, :, i] = found[i, :, j].T
-    return score, found.reshape(logits * c, logits * c)
+            slope[j, :, i] = slope[i, :, j].T
+    return score, slope.reshape(logits * c, logits * c)
 
 
 def _meat(people: _People, outcome: Randomised, b: Floats, inverse: Floats | None) -> Floats:
@@ -364,20 +371,20 @@ def _meat(people: _People, outcome: Randomised, b: Floats, inverse: Floats | Non
         if inverse is not None:
             scores = _left_out(some, share, scores, inverse)
         sums.add(some.at, scores)
-    return sums.found()
+    return sums.covariance()
 
 
 def _drift(people: _People, outcome: Randomised, b: Floats, inverse: Floats) -> Floats:
     """The sum of A_i A^-1 s_i over people, shape ((k - 1) c,)."""
     logits, c = b.shape
-    found = np.zeros((logits, c))
+    drift = np.zeros((logits, c))
     for some in people.blocks(logits):
         share = _shares(some.z, b)
         step = (_scores(some, outcome, share) @ inverse).reshape(-1, logits, c)
         along = np.einsum("nac,njc->naj", some.z, step)
         bent = share * (along - (share * along).sum(axis=2, keepdims=True))
-        found += np.einsum("naj,nac->jc", (some.w[:, None] * some.u)[:, :, None] * bent, some.z)
-    return found.ravel()
+        drift += np.einsum("naj,nac->jc", (some.w[:, None] * some.u)[:, :, None] * bent, some.z)
+    return drift.ravel()
 
 
 def _left_out(some: _Some, share: Floats, scores: Floats, inverse: Floats) -> Floats:

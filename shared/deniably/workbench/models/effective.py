@@ -65,23 +65,23 @@ class WeightedReports:
         scores, there = self._scores(contrast)
         return self.tally_for([scores], there)
 
-    def found(self, confidence: float) -> dict[Key, Found]:
+    def estimates(self, confidence: float) -> dict[Key, Found]:
         """Every share of a choice, and every mean: as without weights, of the effective people of
         each figure."""
-        found = dict[Key, Found]()
+        estimates = dict[Key, Found]()
         for group in groups(self.question):
             if isinstance(group, SingleMean):
                 part = group.part.name if group.part else None
                 tally = replace(self, part=part).tally(None)
-                (one,) = group.found(tally, confidence)
-                if one is not None:
-                    found["mean", part] = one
+                (estimate,) = group.found(tally, confidence)
+                if estimate is not None:
+                    estimates["mean", part] = estimate
             elif isinstance(group, Shares):
                 for name, tally in self._of_choices():
-                    one = group.found(tally, confidence)[self._place(name)]
-                    if one is not None:
-                        found["share", name] = one
-        return found
+                    estimate = group.found(tally, confidence)[self._place(name)]
+                    if estimate is not None:
+                        estimates["share", name] = estimate
+        return estimates
 
     def _of_choices(self) -> Iterator[tuple[str, Tally]]:
         """The tally for the share of each choice that the reports determine."""
@@ -90,8 +90,10 @@ class WeightedReports:
             yield from ((name, self.tally({name: 1.0})) for name in self.question.names)
             return
         figures, there = figures_of(self.reports, self.question.name)
-        every = figures(self.weighing.among(there))
-        scores = {one.answer: one.scores for one in every if one.figure == "share"}
+        weighted_figures = figures(self.weighing.among(there))
+        scores = {
+            figure.answer: figure.scores for figure in weighted_figures if figure.figure == "share"
+        }
         for name, own in scores.items():
             yield name, self.tally_for([own], there)
 
@@ -104,12 +106,14 @@ class WeightedReports:
         law = self.question.mechanism.law
         if not isinstance(self.question, OfChoices) or not isinstance(law, Supporting):
             return self.tally(None)
-        found = [self.tally({name: 1.0}) for name in self.question.names]
-        least = min(found, key=lambda one: one.n)
+        by_choice = [self.tally({name: 1.0}) for name in self.question.names]
+        least = min(by_choice, key=lambda tally: tally.n)
         if not law.both:
             return least
         # Every option has people of its own.
-        counts: Any = np.concatenate([one.counts[2 * v : 2 * v + 2] for v, one in enumerate(found)])
+        counts: Any = np.concatenate(
+            [tally.counts[2 * v : 2 * v + 2] for v, tally in enumerate(by_choice)]
+        )
         return Tally(least.n, counts)
 
     def up_to(self) -> Tally:
@@ -128,8 +132,8 @@ class WeightedReports:
             return plain
         if own.dtype == np.bool_ or own.shape[1] > 1:  # a report names several buckets
             bits = own if own.dtype == np.bool_ else support_rows(own.tolist(), law.cell_count or 0)
-            every = [weighing.scored(column) for column in (bits @ scores.T).T]
-            people = [float(tally.effective(values)) for tally, values in every]
+            tallies = [weighing.scored(column) for column in (bits @ scores.T).T]
+            people = [float(tally.effective(values)) for tally, values in tallies]
         else:
             tally = weighing.tally(own[:, 0] - first, scores.shape[1]).broadcast
             people = tally.effective(scores).tolist()
@@ -155,26 +159,26 @@ class WeightedReports:
         return self._as_tally(weighing, people, *self._totals(cells[there], weighing.weights))
 
     def _as_tally(self, weighing: Weighing, people: float, totals: Floats, start: int) -> Tally:
-        found: Any = people * (totals / weighing.weights.sum())
+        counts: Any = people * (totals / weighing.weights.sum())
         endless = self.question.mechanism.law.cell_count is None
         # A tally's numbers are whole, and these are not; estimators take either.
-        return Tally(cast(int, people), found, start, endless=endless)
+        return Tally(cast(int, people), counts, start, endless=endless)
 
     def _totals(self, cells: npt.NDArray[Any], weights: Floats) -> tuple[Floats, int]:
         """The weights that count in each cell, and the first cell."""
         if cells.dtype == np.bool_:
-            found: Floats = weights @ cells
-            return found, 0
+            totals: Floats = weights @ cells
+            return totals, 0
         cell_count = self.question.mechanism.law.cell_count
         start = int(cells.min()) if cell_count is None and cells.size else 0
         each = np.repeat(weights, cells.shape[1])
-        found = np.bincount(cells.ravel() - start, each, cell_count or 0).astype(np.float64)
-        return found, start
+        totals = np.bincount(cells.ravel() - start, each, cell_count or 0).astype(np.float64)
+        return totals, start
 
     @cached_property
     def _answered(self) -> tuple[Asked, npt.NDArray[Any]]:
-        found = self.reports.answered(self.question.name)
-        return found.asked, found.cells
+        answered = self.reports.answered(self.question.name)
+        return answered.asked, answered.cells
 
     def _scores(self, contrast: Contrast) -> tuple[Floats, Asked]:
         """What each report adds to a figure, and whose reports do."""
@@ -201,7 +205,9 @@ class WeightedReports:
         name = f"{self.question.name}__{self.part}" if self.part else self.question.name
         figures, there = figures_of(self.reports, name)
         weights = self.weighing.weights[there]
-        means = [one for one in figures(self.weighing.among(there)) if one.figure == "mean"]
+        means = [
+            figure for figure in figures(self.weighing.among(there)) if figure.figure == "mean"
+        ]
         if not means:
             raise NoFigure(f"{self.question.name}: its reports give no weighted mean")
         (mean,) = means
@@ -209,8 +215,8 @@ class WeightedReports:
             return mean.scores, there
         ratio = float(weights @ mean.scores) / float(weights @ mean.among)
         having = float(weights @ mean.among) / float(weights.sum())
-        found: Floats = (mean.scores - ratio * mean.among) / having
-        return found, there
+        scores: Floats = (mean.scores - ratio * mean.among) / having
+        return scores, there
 
 
 def shares_of_reports(
@@ -224,39 +230,41 @@ def shares_of_reports(
 ) -> Table:
     """The weighted shares of the answers to a question: see ``ReportSet.shares``."""
     check_confidence(confidence)
-    every = weighing(reports, np.ones(len(reports)) if weights is None else weights, strata)
+    all_weights = weighing(reports, np.ones(len(reports)) if weights is None else weights, strata)
     if by is None:
-        return _shares(reports, name, every, confidence)
+        return _shares(reports, name, all_weights, confidence)
     strata_of(reports, reports.strata, by)  # refuses an unknown key
-    values, found = np.array(reports.strata[by], object), list[tuple[str, Table]]()
+    values, tables = np.array(reports.strata[by], object), list[tuple[str, Table]]()
     asked = figures_of(reports, name)[1]
     for value, part in reports.by(by).items():
         inside = values == value
         if (inside & asked).any():
             with of_group(by, value):
-                found.append((value, _shares(part, name, every.among(inside), confidence)))
-    return _beside(by, found)
+                tables.append((value, _shares(part, name, all_weights.among(inside), confidence)))
+    return _beside(by, tables)
 
 
-def _shares(reports: ReportRows, name: str, every: Weighing, confidence: float) -> Table:
+def _shares(reports: ReportRows, name: str, all_weights: Weighing, confidence: float) -> Table:
     figures, there = figures_of(reports, name)
-    own = every.among(there)
-    known = _known(reports, name, every, confidence)
+    own = all_weights.among(there)
+    known = _known(reports, name, all_weights, confidence)
     if known is None:  # an option: a yes or no for each person
         return shares_of(some_of(randomised(reports, name)[0], there), own, confidence)
     margins = {
-        (kind, choice): Margin(one.standard_error or 0.0, *one.population_margin, missed=False)
-        for (kind, choice), one in known.items()
+        (kind, choice): Margin(
+            estimate.standard_error or 0.0, *estimate.population_margin, missed=False
+        )
+        for (kind, choice), estimate in known.items()
     }
 
-    def margin(one: WeightedFigure, _: float) -> Margin | None:
-        return margins.get((one.figure, one.answer))
+    def margin(figure: WeightedFigure, _: float) -> Margin | None:
+        return margins.get((figure.figure, figure.answer))
 
     return weighted_table(name, figures(own), own, margin, confidence)
 
 
 def _known(
-    reports: ReportRows, name: str, every: Weighing, confidence: float
+    reports: ReportRows, name: str, all_weights: Weighing, confidence: float
 ) -> dict[tuple[str, str], Found] | None:
     """The figures of a question, or of one of several numbers; the mean is under no name."""
     for question in reports.survey.questions:
@@ -264,25 +272,25 @@ def _known(
         if isinstance(question, VectorOfNumbers) and name.startswith(f"{question.name}__"):
             part = name.removeprefix(f"{question.name}__")
         if name == question.name or part is not None:
-            found = WeightedReports(reports, question, every).found(confidence)
+            estimates = WeightedReports(reports, question, all_weights).estimates(confidence)
             return {
-                (kind, choice or "" if kind == "share" else ""): one
-                for (kind, choice), one in found.items()
+                (kind, choice or "" if kind == "share" else ""): estimate
+                for (kind, choice), estimate in estimates.items()
                 if kind == "share" or choice == part
             }
     return None
 
 
-def _beside(by: str, found: Sequence[tuple[str, Table]]) -> Table:
+def _beside(by: str, tables: Sequence[tuple[str, Table]]) -> Table:
     """Tables of parts as one, with a column for the part."""
-    first = found[0][1]
+    first = tables[0][1]
     return Table(
         f"{first.caption.partition(',')[0]}, by {by}",
-        [{by: value, **row} for value, one in found for row in one.rows],
+        [{by: value, **row} for value, table in tables for row in table.rows],
         [
             [by, *first.lines[0]],
-            *([value, *line] for value, one in found for line in one.lines[1:]),
+            *([value, *line] for value, table in tables for line in table.lines[1:]),
         ],
         first.texts + 1,
-        [] if len({*map(str, (one.notes for _, one in found))}) > 1 else first.notes,
+        [] if len({*map(str, (table.notes for _, table in tables))}) > 1 else first.notes,
     )

@@ -28,8 +28,8 @@ def degrees_left(weights: Floats, columns: int, strata: Ints | None = None) -> f
     """
     people = effective(weights)
     groups = 1 if strata is None else len(np.unique(strata))
-    found = people - columns - (groups - 1)
-    if found < _LEAST:
+    degrees = people - columns - (groups - 1)
+    if degrees < _LEAST:
         what = f"{columns} columns" + (f" and {groups} strata" if groups > 1 else "")
         enough = columns + groups - 1 + _LEAST
         if people > len(weights) - 1e-6:
@@ -39,4 +39,4 @@ def degrees_left(weights: Floats, columns: int, strata: Ints | None = None) -> f
             f" for {what}: at least {enough} are needed; trim the largest weights, leave columns"
             " out, or collect more reports"
         )
-    return found
+    return degrees

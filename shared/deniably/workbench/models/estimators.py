@@ -282,7 +282,7 @@ def _check_cells(task: Task, rows: int) -> None:
     size = joint.cells(task.right)
     if rows * size <= joint.MOST_CELLS:
         return
-    largest = max(task.right, key=lambda one: one.k)
+    largest = max(task.right, key=lambda column: column.k)
     others = f" times {rows:,} different rows of the other columns" if rows > 1 else ""
     bands = ", or make bands of columns with many values" if rows > 1 else ""
     raise BadModel(

@@ -72,8 +72,8 @@ class Scaling:
 
     def __call__(self, x: Floats) -> Floats:
         """The scaled columns, of shape (..., p)."""
-        found: Floats = (x / self.reach - self.middle) / self.size
-        return found
+        standard: Floats = (x / self.reach - self.middle) / self.size
+        return standard
 
 
 def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
@@ -111,8 +111,8 @@ def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
     back = np.diag(1 / size)
     if len(constant):
         back[constant[0]] -= middle / size / first[constant[0]]
-    beside = left[p, p] if len(left) > p else 0.0
-    spans = abs(beside) < 1e-9 * n**0.5
+    around = left[p, p] if len(left) > p else 0.0
+    spans = abs(around) < 1e-9 * n**0.5
     of_one = cast(Floats, np.linalg.solve(left[:p, :p], left[:p, p])) if spans else None
     return Scaling(reach, middle, size, back / reach[:, None], of_one)
 
@@ -127,8 +127,8 @@ class Standardised:
 
 def standardised(x: Floats) -> Standardised:
     """Scales the columns of ``x``, of shape (n, p), as ``scaling`` does."""
-    found = scaling(lambda: [x])
-    return Standardised(found(x), found.back)
+    scaled = scaling(lambda: [x])
+    return Standardised(scaled(x), scaled.back)
 
 
 class Collinear(BadModel):
@@ -183,7 +183,7 @@ def check_separation(point: Floats) -> None:
         raise NoEstimate(SEPARATED)
 
 
-def told(covariance: Floats) -> Floats:
+def are_determined(covariance: Floats) -> Floats:
     """The ``covariance`` of standardised coefficients. Raises NoEstimate where one is so vague that
     its estimate is only where the steps ended, far out on a likelihood that is flat."""
     if not (np.diag(covariance) < _VAGUE**2).all():
@@ -228,8 +228,8 @@ def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
     sizes, stretch = stretched(where)
     means = np.stack([np.bincount(where, s, len(sizes)) / sizes for s in scores.T], axis=1)
     apart = (scores - means[where]) * np.sqrt(stretch)[where, None]
-    found: Floats = bread @ (apart.T @ apart) @ bread
-    return found
+    covariance: Floats = bread @ (apart.T @ apart) @ bread
+    return covariance
 
 
 def stretched(strata: Ints) -> tuple[Ints, Floats]:

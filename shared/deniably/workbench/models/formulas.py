@@ -46,8 +46,8 @@ class Asked:
 
     def named(self, text: str) -> str:
         """A text with the names that its stand-ins are for, and without backticks."""
-        for one, name in self.stand_ins.items():
-            text = text.replace(one, name)
+        for stand_in, name in self.stand_ins.items():
+            text = text.replace(stand_in, name)
         return text.replace("`", "")
 
 
@@ -55,14 +55,14 @@ def _with_stand_ins(formula: str) -> tuple[str, dict[str, str]]:
     """A formula whose names between backticks are names in Python, and what these stand for."""
     known = dict[str, str]()
 
-    def stand_in(found: re.Match[str]) -> str:
-        name = found[1]
+    def stand_in(match: re.Match[str]) -> str:
+        name = match[1]
         if name.isidentifier() and not iskeyword(name):
-            return found[0]
+            return match[0]
         return known.setdefault(name, f"quoted{len(known) + 1}_")
 
     written = _QUOTED.sub(stand_in, formula)
-    return written, {one: name for name, one in known.items()}
+    return written, {stand_in: name for name, stand_in in known.items()}
 
 
 def parsed(formula: str) -> Asked:
@@ -77,24 +77,24 @@ def parsed(formula: str) -> Asked:
     read: Any = formulaic.Formula
     written, stand_ins = _with_stand_ins(formula)
     try:
-        found: Any = read(written)
+        sides: Any = read(written)
     except FormulaicError as error:
         raise BadModel(f"{formula!r} is no formula: {one_line(error)}") from None
-    left = [str(term) for term in getattr(found, "lhs", ())]
-    if len(left) != 1 or _variables(found.lhs) != set(left):
+    left = [str(term) for term in getattr(sides, "lhs", ())]
+    if len(left) != 1 or _variables(sides.lhs) != set(left):
         raise BadModel(
             f"{formula!r} has no outcome: write one column, ~ and the covariates, such as"
             ' "affair ~ age", and one like a-b between backticks'
         )
-    if isinstance(found.rhs, tuple):
+    if isinstance(sides.rhs, tuple):
         raise BadModel(f"{formula!r} has two right sides: | has no meaning here")
-    names = {stand_ins.get(name, name) for name in _variables(found.rhs)}
+    names = {stand_ins.get(name, name) for name in _variables(sides.rhs)}
     outcome = stand_ins.get(left[0], left[0])
     if outcome in names:
         raise BadModel(f"{outcome} stands on both sides of the formula")
-    if not len(found.rhs):
+    if not len(sides.rhs):
         raise BadModel("the right side of the formula is empty: write ~ 1 for a constant alone")
-    return Asked(formula, outcome, tuple(sorted(names)), found.rhs, stand_ins)
+    return Asked(formula, outcome, tuple(sorted(names)), sides.rhs, stand_ins)
 
 
 def _variables(side: Any) -> set[str]:
@@ -102,10 +102,10 @@ def _variables(side: Any) -> set[str]:
     import formulaic.transforms
 
     known: Mapping[str, object] = cast(Any, formulaic.transforms).TRANSFORMS
-    found = {str(name) for name in side.required_variables} - {_SCORE}
+    used = {str(name) for name in side.required_variables} - {_SCORE}
     for factor in (factor for term in side for factor in term.factors):
         if factor.eval_method.value == "lookup":
-            found |= {_SCORE} & {str(factor.expr)}  # a column of that name, as no call is
+            used |= {_SCORE} & {str(factor.expr)}  # a column of that name, as no call is
             continue  # a name alone, whose letters may be no Python
         try:
             tree = ast.parse(str(factor.expr), mode="eval")
@@ -113,18 +113,18 @@ def _variables(side: Any) -> set[str]:
             continue  # a name between backticks
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
-        found |= {node.id for node in names if id(node) not in called}
-    return found - known.keys()
+        used |= {node.id for node in names if id(node) not in called}
+    return used - known.keys()
 
 
 class Columns:
     """Makes the columns of a formula, the same ones for new rows as for those of the fit."""
 
-    def __init__(self, asked: Asked, reports: Mapping[str, Randomised]) -> None:
-        self._asked, self._spec = asked, cast(Any, None)
+    def __init__(self, formula: Asked, reports: Mapping[str, Randomised]) -> None:
+        self._asked, self._spec = formula, cast(Any, None)
         self._seen = dict[str, list[object]]()
         self._context = {_SCORE: self._score}
-        self._right = {name: reports[name] for name in asked.variables if name in reports}
+        self._right = {name: reports[name] for name in formula.variables if name in reports}
 
     @property
     def names(self) -> list[str]:
@@ -154,37 +154,39 @@ class Columns:
     def __call__(self, frame: object) -> Floats:
         """The columns of new rows, which have the true answers to randomised columns."""
         rows = read_columns(frame, self._asked.variables or names_of(frame)[:1])
-        for name, one in self._right.items():
-            rows[name] = self.answers(one, _places(one, rows[name]))
+        for name, column in self._right.items():
+            rows[name] = self.answers(column, _places(column, rows[name]))
         return self.again(rows)
 
     @staticmethod
-    def answers(one: Randomised, places: Ints) -> Any:
+    def answers(column: Randomised, places: Ints) -> Any:
         """True answers as a column: numbers 0 and 1 of a pair, else categories."""
         import pandas as pd
 
-        if one.is_pair and one.choices == (0, 1):
+        if column.is_pair and column.choices == (0, 1):
             return places.astype(np.float64)
-        names = [str(choice) for choice in one.choices]
+        names = [str(choice) for choice in column.choices]
         return pd.Categorical([names[int(place)] for place in places], categories=names)
 
     def _score(self, column: Any) -> Any:
-        for one in self._right.values():
-            if self._asked.named(str(getattr(column, "name", ""))) == one.name:
-                if len(apart := np.flatnonzero(np.isnan(one.values))):
-                    named = ", ".join(str(one.choices[place]) for place in apart)
+        for randomised in self._right.values():
+            if self._asked.named(str(getattr(column, "name", ""))) == randomised.name:
+                if len(apart := np.flatnonzero(np.isnan(randomised.values))):
+                    named = ", ".join(str(randomised.choices[place]) for place in apart)
                     raise BadModel(
-                        f"{_SCORE}({one.name}) is no number for everybody: {named} has no place on"
-                        f" the scale. Write {one.name} alone, for categories"
+                        f"{_SCORE}({randomised.name}) is no number for everybody: {named} has no"
+                        f" place on the scale. Write {randomised.name} alone, for categories"
                     )
                 codes = column.cat.codes if hasattr(column, "cat") else column
-                return one.values[np.asarray(codes, np.int64)]
+                return randomised.values[np.asarray(codes, np.int64)]
         raise BadModel(f"{_SCORE}() takes a randomised column, by its name alone")
 
     def _unseen(self, table: pd.DataFrame, why: str) -> str:
         """Which values the rows of the fit had none of, of those that the reason names."""
         for name, seen in self._seen.items():
-            new = [one for one in table[name].unique() if one not in seen and repr(one) in why]
+            new = [
+                value for value in table[name].unique() if value not in seen and repr(value) in why
+            ]
             if new:
                 return (
                     f"{name} has a value that the model was not fitted to:"
@@ -195,7 +197,7 @@ class Columns:
     def _made(self, recipe: Any, table: pd.DataFrame) -> Any:
         from formulaic.errors import DataMismatchWarning, FormulaicError
 
-        names = {name: one for one, name in self._asked.stand_ins.items()}
+        names = {name: stand_in for stand_in, name in self._asked.stand_ins.items()}
         known = table.rename(columns=names)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -232,8 +234,8 @@ class CellRows:
         size = max(len(rows), self._cells)
         some = rows.iloc[np.arange(size) % len(rows)].reset_index(drop=True)
         at = np.arange(size) % self._cells
-        for one, answer in zip(randomised, self._answers, strict=True):
-            some[one.name] = columns.answers(one, answer[at])
+        for column, answer in zip(randomised, self._answers, strict=True):
+            some[column.name] = columns.answers(column, answer[at])
         self._width = columns.first(some).shape[1]
 
     @property
@@ -261,8 +263,8 @@ class CellRows:
 
     def _made(self, rows: pd.DataFrame) -> Floats:
         grid = rows.iloc[np.repeat(np.arange(len(rows)), self._cells)].reset_index(drop=True)
-        for one, answer in zip(self._randomised, self._answers, strict=True):
-            grid[one.name] = self._columns.answers(one, np.tile(answer, len(rows)))
+        for column, answer in zip(self._randomised, self._answers, strict=True):
+            grid[column.name] = self._columns.answers(column, np.tile(answer, len(rows)))
         return self._columns.again(grid).reshape(len(rows), self._cells, -1)
 
 
@@ -270,20 +272,20 @@ def different_rows(table: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
     """The different rows of a table, and of which of them each row is."""
     if not table.shape[1]:
         return table.iloc[:1], np.zeros(len(table), np.int64)
-    found: Any = table.groupby(list(table), sort=False, observed=True).ngroup()
-    group: Ints = found.to_numpy(np.int64)
+    groups: Any = table.groupby(list(table), sort=False, observed=True).ngroup()
+    group: Ints = groups.to_numpy(np.int64)
     _, first = np.unique(group, return_index=True)
     return table.iloc[first], group
 
 
-def _places(one: Randomised, column: Any) -> Ints:
+def _places(reported: Randomised, column: Any) -> Ints:
     """The numbers of true answers, by name."""
-    known = {str(choice): place for place, choice in enumerate(one.choices)}
+    known = {str(choice): place for place, choice in enumerate(reported.choices)}
     try:
         return np.array([known[_answer_text(answer)] for answer in column], np.int64)
     except KeyError:
         raise BadModel(
-            f"{one.name} takes the true answers {', '.join(known)} where you predict"
+            f"{reported.name} takes the true answers {', '.join(known)} where you predict"
         ) from None
 
 

@@ -26,13 +26,13 @@ from deniably.workbench.models.effective_people import ONE_PERSON, degrees_left
 from deniably.workbench.models.fit import (
     Ints,
     ModelFit,
+    are_determined,
     bends_down,
     check_separation,
     inverse,
     solved,
     standardised,
     stretched,
-    told,
 )
 from deniably.workbench.models.randomised import Randomised
 
@@ -124,13 +124,13 @@ class OutcomeModel(Protocol):
 
 def cells(columns: Sequence[Randomised]) -> int:
     """How many cells the true answers to these columns make."""
-    return prod(one.k for one in columns)
+    return prod(column.k for column in columns)
 
 
 def cell_answers(columns: Sequence[Randomised]) -> list[Ints]:
     """For each column the number of its true answer in every cell; the last column runs fastest."""
-    sizes = [one.k for one in columns]
-    return [one.ravel() for one in np.indices(sizes)]
+    sizes = [column.k for column in columns]
+    return [index.ravel() for index in np.indices(sizes)]
 
 
 def people(
@@ -147,7 +147,7 @@ def people(
     """
     w = np.ones(len(outcome)) if weights is None else weights
     where = np.zeros(len(outcome), np.int64) if strata is None else strata
-    rows = np.column_stack([outcome, group, where, *(one.codes for one in columns)])
+    rows = np.column_stack([outcome, group, where, *(column.codes for column in columns)])
     kinds, kind = np.unique(rows[w > 0], axis=0, return_inverse=True)
     counts: Floats = np.bincount(kind.ravel(), w[w > 0]).astype(np.float64)
     answers = cell_answers(columns)
@@ -157,8 +157,8 @@ def people(
     groups, stratum = kinds[:, 1].astype(np.int64), kinds[:, 2].astype(np.int64)
     plain = weights is None and strata is None
     sizes, stretch = (np.array([len(w)]), np.ones(1)) if plain else stretched(where)
-    found = JointRows(counts, groups, chances, kinds[:, 0].astype(np.float64))
-    return found, Sample(stratum, kind.ravel().astype(np.int64), w[w > 0], sizes, stretch)
+    kinds_of_people = JointRows(counts, groups, chances, kinds[:, 0].astype(np.float64))
+    return kinds_of_people, Sample(stratum, kind.ravel().astype(np.int64), w[w > 0], sizes, stretch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +186,8 @@ class Logistic:
         slopes = b.reshape(-1, self.z.shape[2])
         logits = np.concatenate([np.zeros((*self.z.shape[:2], 1)), self.z @ slopes.T], axis=2)
         shares = np.exp(logits - logits.max(axis=2, keepdims=True))
-        found: Floats = shares / shares.sum(axis=2, keepdims=True)
-        return found
+        normalised: Floats = shares / shares.sum(axis=2, keepdims=True)
+        return normalised
 
     def _given(self, b: Floats, people: JointRows) -> tuple[Floats, Floats, Floats]:
         share = self._shares(b)[people.group]
@@ -197,15 +197,15 @@ class Logistic:
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
         """The likelihood of the reports of the answer."""
-        share, given, chance = self._given(b, people)
-        apart = (given - share)[:, :, 1:]
+        share, posterior, chance = self._given(b, people)
+        apart = (posterior - share)[:, :, 1:]
         scores = apart[..., None] * self.z[people.group][:, :, None, :]
         return Seen(np.log(chance), scores.reshape(*chance.shape, -1))
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """The sum of weight times (Cov(answer) - Cov(answer | report))."""
-        share, given, _ = self._given(b, people)
-        return self._bent(people, weight, share) - self._bent(people, weight, given)
+        share, posterior, _ = self._given(b, people)
+        return self._bent(people, weight, share) - self._bent(people, weight, posterior)
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """What true answers would give: the sum of weight times Cov(answer)."""
@@ -213,16 +213,16 @@ class Logistic:
 
     def _bent(self, people: JointRows, weight: Floats, share: Floats) -> Floats:
         k, c = share.shape[2], self.z.shape[2]
-        found = np.zeros((k - 1, c, k - 1, c))
+        bent = np.zeros((k - 1, c, k - 1, c))
         z = self.z[people.group]
-        for one in range(1, k):
+        for first in range(1, k):
             for two in range(1, k):
-                bend = -share[..., one] * share[..., two]
-                if one == two:
-                    bend = bend + share[..., one]
+                bend = -share[..., first] * share[..., two]
+                if first == two:
+                    bend = bend + share[..., first]
                 weighed = (weight * bend)[:, :, None] * z
-                found[one - 1, :, two - 1] = np.tensordot(weighed, z, axes=([0, 1], [0, 1]))
-        return found.reshape(self.coefficients, self.coefficients)
+                bent[first - 1, :, two - 1] = np.tensordot(weighed, z, axes=([0, 1], [0, 1]))
+        return bent.reshape(self.coefficients, self.coefficients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,8 +246,8 @@ class Linear:
             raise NoEstimate(
                 "the numbers follow from the reports exactly: there is no spread around the line"
             )
-        found: Floats = (people.outcome[:, None] - (self.z @ b[:-1])[people.group]) / np.exp(b[-1])
-        return found
+        errors: Floats = (people.outcome[:, None] - (self.z @ b[:-1])[people.group]) / np.exp(b[-1])
+        return errors
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
         """The normal likelihood of the number."""
@@ -260,19 +260,24 @@ class Linear:
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """The sum of weight times -d^2 log f; log sigma is the last coefficient."""
         e, z = self._errors(b, people), self.z[people.group]
-        found = self.complete(b, people, weight)
-        found[:-1, -1] = np.tensordot(2 * weight * e, z, axes=([0, 1], [0, 1])) / np.exp(b[-1])
-        found[-1, :-1], found[-1, -1] = found[:-1, -1], float((2 * weight * e**2).sum())
-        return found
+        information = self.complete(b, people, weight)
+        information[:-1, -1] = np.tensordot(2 * weight * e, z, axes=([0, 1], [0, 1])) / np.exp(
+            b[-1]
+        )
+        information[-1, :-1], information[-1, -1] = (
+            information[:-1, -1],
+            float((2 * weight * e**2).sum()),
+        )
+        return information
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """The average of ``information`` where errors are normal."""
         z = self.z[people.group]
-        found = np.zeros((self.coefficients, self.coefficients))
+        information = np.zeros((self.coefficients, self.coefficients))
         weighed = weight[:, :, None] * z
-        found[:-1, :-1] = np.tensordot(weighed, z, axes=([0, 1], [0, 1])) / np.exp(2 * b[-1])
-        found[-1, -1] = 2 * float(weight.sum())
-        return found
+        information[:-1, :-1] = np.tensordot(weighed, z, axes=([0, 1], [0, 1])) / np.exp(2 * b[-1])
+        information[-1, -1] = 2 * float(weight.sum())
+        return information
 
 
 class _Point(NamedTuple):
@@ -315,13 +320,15 @@ def fit(
         missed = ~inside & (_pull(outcome, people, point) > 1 + 1e-6)
         if not missed.any():
             c = outcome.coefficients
-            found = inverse(bend.observed)
-            told(found[: outcome.slopes, : outcome.slopes])
+            covariance = inverse(bend.observed)
+            are_determined(covariance[: outcome.slopes, : outcome.slopes])
             if sample:
-                bread = found if left_out else np.zeros_like(found)
-                found = found @ _meat(outcome, people, point, inside, sample, bread) @ found
+                bread = covariance if left_out else np.zeros_like(covariance)
+                covariance = (
+                    covariance @ _meat(outcome, people, point, inside, sample, bread) @ covariance
+                )
             edge = int((~inside).sum())
-            return ModelFit(point.b, found[:c, :c], point.value, at_the_edge=edge)
+            return ModelFit(point.b, covariance[:c, :c], point.value, at_the_edge=edge)
         shares = np.where(missed, 1e-3, point.shares)
         shares /= shares.sum(axis=1, keepdims=True)
         inside = inside | missed
@@ -407,14 +414,14 @@ def _whole(log_density: Floats, some: JointRows, shares: Floats) -> tuple[Floats
 
 def _pull(outcome: OutcomeModel, people: JointRows, point: _Point) -> Floats:
     """By how much the likelihood grows with a share, over how much it does on average."""
-    found = np.zeros(point.shares.shape)
+    pull = np.zeros(point.shares.shape)
     for some in _blocks(people, outcome.coefficients):
         log_density = outcome.seen(point.b, some).log_density
         whole, top = _whole(log_density, some, point.shares)
         each = some.chances * np.exp(log_density - top[:, None])
-        np.add.at(found, some.group, each * (some.counts / whole.sum(axis=1))[:, None])
-    sizes = np.bincount(people.group, people.counts, len(found))
-    return found / sizes[:, None]
+        np.add.at(pull, some.group, each * (some.counts / whole.sum(axis=1))[:, None])
+    sizes = np.bincount(people.group, people.counts, len(pull))
+    return pull / sizes[:, None]
 
 
 def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside) -> _Bend:
@@ -432,9 +439,9 @@ def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Insi
     for some in _blocks(people, c):
         seen = outcome.seen(point.b, some)
         whole, _ = _whole(seen.log_density, some, point.shares)
-        given = whole / whole.sum(axis=1, keepdims=True)
-        weight = some.counts[:, None] * given
-        mean = np.einsum("rx,rxi->ri", given, seen.scores)
+        posterior = whole / whole.sum(axis=1, keepdims=True)
+        weight = some.counts[:, None] * posterior
+        mean = np.einsum("rx,rxi->ri", posterior, seen.scores)
         gradient += some.counts @ mean
         complete += outcome.complete(point.b, some, weight)
         weighed = weight[:, :, None] * seen.scores
@@ -446,7 +453,7 @@ def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Insi
             here = some.group == group
             answers[group] += weight[here].sum(axis=0)
             across[:, group] += apart[here].sum(axis=0).T
-            pairs[group] += given[here].T @ weight[here]
+            pairs[group] += posterior[here].T @ weight[here]
     sizes = answers.sum(axis=1)
     places = np.flatnonzero(inside)
     owner: Ints = places // k
@@ -482,8 +489,8 @@ def _meat(
     taken as s s': weight times s' ``bread`` s. Gradients are divided by 1 - leverage, as in HC3;
     a bread of 0 leaves them.
     """
-    found = np.zeros_like(bread)
-    totals = np.zeros((len(sample.sizes), len(found)))
+    meat = np.zeros_like(bread)
+    totals = np.zeros((len(sample.sizes), len(meat)))
     leverage = np.zeros(len(people.counts))
     if bread.any():
         for at, each in _gradients(outcome, people, point, inside):
@@ -492,9 +499,9 @@ def _meat(
     for at, each in _gradients(outcome, people, point, inside):
         stratum = sample.stratum[at]
         np.add.at(totals, stratum, counts[at, None] * each)
-        found += (each * (squares[at] * sample.stretch[stratum])[:, None]).T @ each
-    found -= (totals * (sample.stretch / sample.sizes)[:, None]).T @ totals
-    return found
+        meat += (each * (squares[at] * sample.stretch[stratum])[:, None]).T @ each
+    meat -= (totals * (sample.stretch / sample.sizes)[:, None]).T @ totals
+    return meat
 
 
 def _gradients(
@@ -509,10 +516,10 @@ def _gradients(
         start += len(rows)
         seen = outcome.seen(point.b, some)
         whole, _ = _whole(seen.log_density, some, point.shares)
-        given = whole / whole.sum(axis=1, keepdims=True)
+        posterior = whole / whole.sum(axis=1, keepdims=True)
         pull = np.zeros((len(rows), groups, k))
-        pull[rows, some.group] = given - point.shares[some.group]
-        mean = np.einsum("rx,rxi->ri", given, seen.scores)
+        pull[rows, some.group] = posterior - point.shares[some.group]
+        mean = np.einsum("rx,rxi->ri", posterior, seen.scores)
         yield at, np.hstack([mean, pull.reshape(len(rows), -1)[:, places]])
 
 
@@ -538,11 +545,11 @@ def logistic(
     model = Logistic(scaled.z.reshape(z.shape), outcome.chances)
     rows, sample = people(columns, group, outcome.codes.astype(np.float64), weights, strata)
     start = np.zeros(model.coefficients)
-    found, degrees = _sampled(model, rows, start, sample, errors, weights, strata, group)
+    fitted, degrees = _sampled(model, rows, start, sample, errors, weights, strata, group)
     back = np.kron(np.eye(outcome.k - 1), scaled.back)
-    covariance = back @ found.covariance @ back.T
+    covariance = back @ fitted.covariance @ back.T
     return ModelFit(
-        back @ found.coefficients, covariance, found.log_likelihood, None, found.at_the_edge,
+        back @ fitted.coefficients, covariance, fitted.log_likelihood, None, fitted.at_the_edge,
         None if degrees is None else np.full(len(back), degrees),
     )  # fmt: skip
 
@@ -570,16 +577,16 @@ def linear(
     model = Linear(scaled.z.reshape(z.shape))
     rows, sample = people(columns, group, (outcome - middle) / size, weights, strata)
     start = np.zeros(model.coefficients)
-    found, degrees = _sampled(model, rows, start, sample, errors, weights, strata, group)
+    fitted, degrees = _sampled(model, rows, start, sample, errors, weights, strata, group)
     back = scaled.back * size
-    slopes = back @ found.coefficients[:-1]
+    slopes = back @ fitted.coefficients[:-1]
     slopes += middle * _constant(scaled.z, scaled.back)
-    covariance = back @ found.covariance[:-1, :-1] @ back.T
-    sigma = float(np.exp(found.coefficients[-1]) * size)
-    assert found.log_likelihood is not None
-    value = found.log_likelihood - float(rows.counts.sum()) * log(size)
+    covariance = back @ fitted.covariance[:-1, :-1] @ back.T
+    sigma = float(np.exp(fitted.coefficients[-1]) * size)
+    assert fitted.log_likelihood is not None
+    value = fitted.log_likelihood - float(rows.counts.sum()) * log(size)
     of_t = None if degrees is None else np.full(len(back), degrees)
-    return ModelFit(slopes, covariance, value, sigma, found.at_the_edge, of_t)
+    return ModelFit(slopes, covariance, value, sigma, fitted.at_the_edge, of_t)
 
 
 def _sampled(
@@ -604,17 +611,17 @@ def _weighing(group: Ints, z: Floats, weights: Floats | None) -> tuple[Ints, Flo
     """The groups that somebody with a weight is in, numbered anew; others have no share to find."""
     if weights is None:
         return group, z
-    found = np.zeros(len(group), np.int64)
-    used, found[weights > 0] = np.unique(group[weights > 0], return_inverse=True)
-    return found, z[used]
+    strata_of_rows = np.zeros(len(group), np.int64)
+    used, strata_of_rows[weights > 0] = np.unique(group[weights > 0], return_inverse=True)
+    return strata_of_rows, z[used]
 
 
 def _constant(z: Floats, back: Floats) -> Floats:
     """The coefficients of the constant 1 in the columns of the model."""
-    found, *_ = np.linalg.lstsq(z, np.ones(len(z)), rcond=None)
-    if np.abs(z @ found - 1).max() > 1e-9:
+    solution, *_ = np.linalg.lstsq(z, np.ones(len(z)), rcond=None)
+    if np.abs(z @ solution - 1).max() > 1e-9:
         raise BadModel("a linear model needs a constant column: write the formula without 0 or -1")
-    slopes: Floats = back @ found
+    slopes: Floats = back @ solution
     return slopes
 
 

@@ -33,7 +33,7 @@ def model_paper(model: CoefficientTable) -> Paper:
     """The figure of a model, with a picture and a table for each answer that it is about."""
     blocks = [
         (answer, list(some))
-        for answer, some in groupby(model.coefficients, key=lambda one: one.answer)
+        for answer, some in groupby(model.coefficients, key=lambda coefficient: coefficient.answer)
     ]
     several = len(blocks) > 1
     parts = [
@@ -77,45 +77,52 @@ def _against(model: CoefficientTable, answer: str | None) -> str:
 
 
 def _parts(model: CoefficientTable, some: Sequence[Coefficient], title: str) -> Iterator[PaperPart]:
-    slopes = [one for one in some if one.term != CONSTANT] or list(some)
-    rows = [_row(one, model.confidence) for one in slopes[:MOST_ROWS]]
+    slopes = [coefficient for coefficient in some if coefficient.term != CONSTANT] or list(some)
+    rows = [_row(slope, model.confidence) for slope in slopes[:MOST_ROWS]]
     reach = [0.0, *(end for row in rows for end in row.interval)]
     yield PaperStrips(rows, axes.of_values(reach), title)
     odds = model.model in _LOGITS
-    statistic = "z" if all(one.degrees is None for one in some) else "t"
+    statistic = "z" if all(coefficient.degrees is None for coefficient in some) else "t"
     heads = ["term", "b", "SE", statistic, "p", *(["OR"] if odds else [])]
-    lines = [_line(one, odds=odds) for one in (*slopes[:MOST_ROWS], *_constant(some, slopes))]
+    lines = [
+        _line(coefficient, odds=odds)
+        for coefficient in (*slopes[:MOST_ROWS], *_constant(some, slopes))
+    ]
     yield PaperColumns(heads, lines)
 
 
 def _constant(some: Sequence[Coefficient], slopes: Sequence[Coefficient]) -> list[Coefficient]:
-    return [one for one in some if one not in slopes]
+    return [coefficient for coefficient in some if coefficient not in slopes]
 
 
-def _row(one: Coefficient, confidence: float) -> Row:
+def _row(coefficient: Coefficient, confidence: float) -> Row:
     """A coefficient with its narrower intervals."""
-    interval = (one.low, one.high)
+    interval = (coefficient.low, coefficient.high)
     places = digits.places(interval) + 1
-    bare = f"{digits.number(one.low, places)} to {digits.number(one.high, places)}"
-    reading = digits.Reading(digits.number(one.estimate, places), bare, bare, "known")
-    none = one.low <= 0 <= one.high
-    eighty = one.interval_80 if confidence > 0.8 else None
-    fifty = one.interval_50 if confidence > 0.5 else None
+    bare = f"{digits.number(coefficient.low, places)} to {digits.number(coefficient.high, places)}"
+    reading = digits.Reading(digits.number(coefficient.estimate, places), bare, bare, "known")
+    none = coefficient.low <= 0 <= coefficient.high
+    eighty = coefficient.interval_80 if confidence > 0.8 else None
+    fifty = coefficient.interval_50 if confidence > 0.5 else None
     return Row(
-        label=called(one.term), estimate=one.estimate, interval=interval, band_80=eighty,
-        band_50=fifty, reading=reading, open=none, muted=none,
+        label=called(coefficient.term), estimate=coefficient.estimate, interval=interval,
+        band_80=eighty, band_50=fifty, reading=reading, open=none, muted=none,
     )  # fmt: skip
 
 
-def _line(one: Coefficient, *, odds: bool) -> list[str]:
-    places = digits.places((one.low, one.high)) + 1
+def _line(coefficient: Coefficient, *, odds: bool) -> list[str]:
+    places = digits.places((coefficient.low, coefficient.high)) + 1
     figures = [
-        digits.number(one.estimate, places),
-        digits.number(one.standard_error, places),
-        digits.number(one.z, 2),
-        digits.p_cell(one.p_value),
+        digits.number(coefficient.estimate, places),
+        digits.number(coefficient.standard_error, places),
+        digits.number(coefficient.z, 2),
+        digits.p_cell(coefficient.p_value),
     ]
-    return [called(one.term), *figures, *([_odds_ratio(one.estimate)] if odds else [])]
+    return [
+        called(coefficient.term),
+        *figures,
+        *([_odds_ratio(coefficient.estimate)] if odds else []),
+    ]
 
 
 def _odds_ratio(logit: float) -> str:
@@ -145,6 +152,6 @@ def _legend(confidence: float, *, odds: bool) -> str:
 
 
 def _left_out(model: CoefficientTable) -> Iterator[str]:
-    terms = {one.term for one in model.coefficients} - {CONSTANT}
+    terms = {coefficient.term for coefficient in model.coefficients} - {CONSTANT}
     if len(terms) > MOST_ROWS:
         yield f"Of {len(terms)} terms, the first {MOST_ROWS}."

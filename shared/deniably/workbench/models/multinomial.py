@@ -16,12 +16,12 @@ from deniably.workbench.models.fit import (
     ModelFit,
     Slope,
     StandardErrors,
+    are_determined,
     bends_down,
     climb,
     inverse,
     sandwich,
     standardised,
-    told,
 )
 
 _MOST_COEFFICIENTS = 1000
@@ -57,24 +57,24 @@ def multinomial(
     counts = (w > 0)[:, None]
     columns = standardised(x)
     z = columns.z
-    said = chances[codes]
+    likelihoods = chances[codes]
 
     def at(b: Floats) -> tuple[Floats, Floats, Floats]:
         logits = np.column_stack([np.zeros(n), z @ b.reshape(k - 1, c).T])
         share = np.exp(logits - logits.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
-        both = share * said
+        both = share * likelihoods
         chance = np.maximum(both.sum(axis=1), 1e-300)
         return share, both / chance[:, None], chance
 
-    def scores(share: Floats, given: Floats) -> Floats:
-        apart = (w[:, None] * (given - share))[:, 1:]
+    def scores(share: Floats, posterior: Floats) -> Floats:
+        apart = (w[:, None] * (posterior - share))[:, 1:]
         return (apart[:, :, None] * z[:, None, :]).reshape(n, -1)
 
     def slope_at(b: Floats) -> Slope:
-        share, given, chance = at(b)
-        of_rows = scores(share, given)
-        information = _blocks(_bend(share, given), w, z, k)
+        share, posterior, chance = at(b)
+        of_rows = scores(share, posterior)
+        information = _blocks(_bend(share, posterior), w, z, k)
         if not bends_down(information):
             if complete:
                 information = _blocks(_expected(share, chances), w, z, k)
@@ -85,28 +85,28 @@ def multinomial(
 
     start = np.zeros((k - 1) * c)
     b = climb(slope_at, start)
-    share, given, chance = at(b)
-    of_rows = scores(share, given)
+    share, posterior, chance = at(b)
+    of_rows = scores(share, posterior)
     match errors:
         case "opg":
             covariance = inverse(of_rows.T @ (of_rows / times[:, None]))
         case "observed":
-            covariance = inverse(_blocks(_bend(share, given), w, z, k))
+            covariance = inverse(_blocks(_bend(share, posterior), w, z, k))
         case "expected" | "robust" | "HC3" if complete:
             covariance = inverse(_blocks(_expected(share, chances), w, z, k))
         case _:  # of reports without an end, the bread is the observed information
-            covariance = inverse(_blocks(_bend(share, given), w, z, k))
+            covariance = inverse(_blocks(_bend(share, posterior), w, z, k))
     if errors == "robust":
         meat = covariance @ (of_rows.T @ (of_rows / times[:, None])) @ covariance
         covariance = meat if plain else sandwich(covariance, of_rows, strata)
     degrees: Floats | None = None
     if errors == "HC3":
         degrees = degrees_left(w, c, strata) * np.ones((k - 1) * c)
-        expects = _expected(share, chances) if complete else _bend(share, given)
-        apart = (w[:, None] * (given - share))[:, 1:]
+        expects = _expected(share, chances) if complete else _bend(share, posterior)
+        apart = (w[:, None] * (posterior - share))[:, 1:]
         covariance = sandwich(covariance, _left_out(apart, expects, w, z, covariance), strata)
     back = np.kron(np.eye(k - 1), columns.back)
-    covariance = back @ told(covariance) @ back.T
+    covariance = back @ are_determined(covariance) @ back.T
     return ModelFit(back @ b, covariance, float(w @ np.log(chance)), degrees=degrees)
 
 
@@ -115,8 +115,8 @@ def _expected(share: Floats, chances: Floats) -> _Weight:
     seen = 1 / np.maximum(share @ chances.T, 1e-300)
 
     def weight(a: int, b: int) -> Floats:
-        found: Floats = share[:, a] * share[:, b] * (seen @ (chances[:, a] * chances[:, b]) - 1)
-        return found
+        products: Floats = share[:, a] * share[:, b] * (seen @ (chances[:, a] * chances[:, b]) - 1)
+        return products
 
     return weight
 
@@ -141,21 +141,21 @@ def _left_out(apart: Floats, weight: _Weight, w: Floats, z: Floats, covariance: 
     return (pull * z[:, None, :]).reshape(n, -1)
 
 
-def _bend(share: Floats, given: Floats) -> _Weight:
+def _bend(share: Floats, posterior: Floats) -> _Weight:
     """The observed information: Cov(answer) - Cov(answer | report)."""
 
     def weight(a: int, b: int) -> Floats:
-        found: Floats = given[:, a] * given[:, b] - share[:, a] * share[:, b]
-        return found + (share[:, a] - given[:, a] if a == b else 0.0)
+        products: Floats = posterior[:, a] * posterior[:, b] - share[:, a] * share[:, b]
+        return products + (share[:, a] - posterior[:, a] if a == b else 0.0)
 
     return weight
 
 
 def _blocks(weight: _Weight, w: Floats, z: Floats, k: int) -> Floats:
     c = z.shape[1]
-    found = np.zeros((k - 1, c, k - 1, c))
+    blocks = np.zeros((k - 1, c, k - 1, c))
     for a in range(1, k):
         for b in range(1, a + 1):
             block = z.T @ ((w * weight(a, b))[:, None] * z)
-            found[a - 1, :, b - 1], found[b - 1, :, a - 1] = block, block.T
-    return found.reshape((k - 1) * c, (k - 1) * c)
+            blocks[a - 1, :, b - 1], blocks[b - 1, :, a - 1] = block, block.T
+    return blocks.reshape((k - 1) * c, (k - 1) * c)

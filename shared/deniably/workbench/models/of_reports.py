@@ -69,23 +69,31 @@ def regress_reports(
     left out. Otherwise as ``deniably.regress``. Raises BadModel for a question that cannot stand in
     a model, and for strata that were left out.
     """
-    asked = parsed(formula)
-    beside = {**reports.strata, **(public or {})}
-    names = [name for name in (asked.outcome, *asked.variables) if name not in beside]
+    parsed_formula = parsed(formula)
+    known_columns = {**reports.strata, **(public or {})}
+    names = [
+        name
+        for name in (parsed_formula.outcome, *parsed_formula.variables)
+        if name not in known_columns
+    ]
     known = {name: randomised(reports, name) for name in names}
     there = np.ones(len(reports), np.bool_)
     for _, answered in known.values():
         there &= answered
     if not there.any():
         raise BadModel("nobody was asked all questions of the formula")
-    used = [name for name in (asked.outcome, *asked.variables) if name in beside]
-    table = _rows(beside, used, len(reports)).loc[there].reset_index(drop=True)
+    used = [
+        name
+        for name in (parsed_formula.outcome, *parsed_formula.variables)
+        if name in known_columns
+    ]
+    table = _rows(known_columns, used, len(reports)).loc[there].reset_index(drop=True)
     return fitted(
-        asked,
+        parsed_formula,
         table,
-        {name: some_of(one, there) for name, (one, _) in known.items()},
+        {name: some_of(reported, there) for name, (reported, _) in known.items()},
         weights=None if weights is None else checked_weights(reports, weights)[there],
-        strata=None if strata is None else strata_of(reports, beside, strata)[there],
+        strata=None if strata is None else strata_of(reports, known_columns, strata)[there],
         link=link,
         law=law,
         se=se,
@@ -109,8 +117,8 @@ def figures_of(reports: ReportRows, name: str) -> tuple[Figures, Asked]:
                     return _figures_of_mean(reports, scored)
                 if not isinstance(question, OfChoices):
                     raise BadModel(f"{name}: no score of its reports is known, so none is weighed")
-    one, there = randomised(reports, name)
-    some, scores = some_of(one, there), _support_scores(reports, name, there)
+    reported, there = randomised(reports, name)
+    some, scores = some_of(reported, there), _support_scores(reports, name, there)
 
     return lambda weighing: share_figures(some, weighing, scores), there
 
@@ -132,7 +140,7 @@ def _figures_of_mean(reports: ReportRows, scored: Scored) -> tuple[Figures, Aske
 
 def _support_scores(reports: ReportRows, name: str, there: Asked) -> Floats | None:
     """The unbiased score of each choice where a report names several, or padding; else None."""
-    question = next((one for one in reports.survey.questions if one.name == name), None)
+    question = next((each for each in reports.survey.questions if each.name == name), None)
     law = question.report_mechanism.law if question is not None else None
     if not isinstance(law, Supporting) or (law.size == 1 and not law.blanks) or law.both:
         return None
@@ -142,8 +150,8 @@ def _support_scores(reports: ReportRows, name: str, there: Asked) -> Floats | No
         np.put_along_axis(bits, cells.astype(np.int64), values=True, axis=1)
         cells = bits
     p, q = float(law.p), float(law.q)
-    found = (cells[:, : law.k].astype(np.float64) - q) / (p - q)
-    return found[:, ::-1] if isinstance(question, YesNo) else found
+    scores = (cells[:, : law.k].astype(np.float64) - q) / (p - q)
+    return scores[:, ::-1] if isinstance(question, YesNo) else scores
 
 
 def randomised(reports: ReportRows, name: str) -> tuple[Randomised, Asked]:
@@ -164,7 +172,7 @@ def randomised(reports: ReportRows, name: str) -> tuple[Randomised, Asked]:
 
 def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, Asked]:
     if isinstance(question, SelectMultiple):
-        options = ", ".join(f"{question.name}__{one}" for one in question.names)
+        options = ", ".join(f"{question.name}__{name}" for name in question.names)
         raise BadModel(f"{question.name} has several answers a person: take one of {options}")
     if not isinstance(question, OfChoices):
         means = f"; difference({question.name!r}, by=...) compares the means of strata"
@@ -188,8 +196,10 @@ def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, A
             unbiased = unbiased[:, ::-1]
         elif len(chances) == 2:
             codes, chances = 1 - codes, chances[::-1]
-    found = Randomised(question.name, codes, np.array(chances), tuple(choices), values, unbiased)
-    return found, answered.asked
+    randomised = Randomised(
+        question.name, codes, np.array(chances), tuple(choices), values, unbiased
+    )
+    return randomised, answered.asked
 
 
 def _whole(question: OfChoices, law: Supporting, cells: Any) -> tuple[Ints, Floats, Floats]:
@@ -220,14 +230,14 @@ def _chances(law: Supporting, kinds: Asked) -> Floats:
         p, q = float(law.p), float(law.q)
         own = np.where(kinds, p / q, (1 - p) / (1 - q))
         others = kinds.sum(axis=1) * log(q) + (~kinds).sum(axis=1) * log1p(-q)
-        found: Floats = own * np.exp(others if others.min() > _SMALLEST else 0 * others)[:, None]
-        return found
+        chances: Floats = own * np.exp(others if others.min() > _SMALLEST else 0 * others)[:, None]
+        return chances
     if isinstance(law.joint, TwoLevel) and law.joint.held == 1:
         weights: Floats = np.where(kinds, float(law.joint.own), float(law.joint.other))
         return weights / law.joint.total
     answers = range(law.k) if law.single else [(a,) for a in range(law.k)]
     named = [tuple(np.flatnonzero(kind).tolist()) for kind in kinds]
-    return np.array([[float(law.probability(a, one)) for a in answers] for one in named])
+    return np.array([[float(law.probability(a, report)) for a in answers] for report in named])
 
 
 def _of_option(
@@ -249,6 +259,6 @@ def _rows(public: Mapping[str, Sequence[object]], used: Sequence[str], n: int) -
     return table if used else pd.DataFrame(index=range(n))
 
 
-def some_of(one: Randomised, there: Asked) -> Randomised:
+def some_of(reported: Randomised, there: Asked) -> Randomised:
     """The reports of some people."""
-    return replace(one, codes=one.codes[there])
+    return replace(reported, codes=reported.codes[there])

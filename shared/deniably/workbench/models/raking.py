@@ -235,10 +235,10 @@ def _largest_least_weight(kinds: _Kinds) -> float | None:
     from scipy import optimize, sparse
 
     linprog: Any = optimize.linprog  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    beside: Any = sparse.hstack  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    hstack: Any = sparse.hstack  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
     x, count = kinds.indicators.T, len(kinds.parts)
     # Shares of kinds are their part times the least weight, and something from 0 on.
-    equalities = beside([x, (x @ kinds.parts)[:, None]], format="csr")
+    equalities = hstack([x, (x @ kinds.parts)[:, None]], format="csr")
     solved = linprog(
         np.r_[np.zeros(count), -1.0],
         A_eq=equalities,

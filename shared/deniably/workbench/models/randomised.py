@@ -40,7 +40,7 @@ class Design:
         table = self.chances()
         k = table.shape[1]
         if k < 2 or abs(table.sum(axis=0) - 1).max() > 1e-9:
-            sums = ", ".join(f"{one:g}" for one in table.sum(axis=0)[:8])
+            sums = ", ".join(f"{total:g}" for total in table.sum(axis=0)[:8])
             raise BadModel(
                 "a channel has a row for each of 2 or more true answers, and every row sums to 1;"
                 f" these sum to {sums}"
@@ -50,9 +50,9 @@ class Design:
                 "the reports cannot tell the answers apart: rows of the channel are equal, or"
                 " follow from each other (p = q)"
             )
-        for name, given in (("choices", self.choices), ("values", self.values)):
-            if given is not None and len(given) != k:
-                raise BadModel(f"{len(given)} {name} for a channel of {k} true answers")
+        for name, labels in (("choices", self.choices), ("values", self.values)):
+            if labels is not None and len(labels) != k:
+                raise BadModel(f"{len(labels)} {name} for a channel of {k} true answers")
 
     @classmethod
     def pair(cls, p: Probability, q: Probability) -> Design:
@@ -91,7 +91,7 @@ class Design:
     def chances(self) -> Floats:
         """The channel by report, shape (reports, true answers). Raises BadModel if it is none."""
         try:
-            rows = [[_probability(one) for one in row] for row in self.channel]
+            rows = [[_probability(probability) for probability in row] for row in self.channel]
             return np.array(rows, dtype=np.float64).T.copy()
         except BadModel:
             raise
@@ -115,18 +115,18 @@ class Design:
         choices = tuple(self.choices) if self.choices is not None else tuple(range(k))
         if self.values is not None:
             values = np.asarray(self.values, np.float64)
-        elif all(isinstance(one, int) for one in choices):
+        elif all(isinstance(choice, int) for choice in choices):
             values = np.asarray(choices, np.float64)
         else:
             values = np.arange(k, dtype=np.float64)
         return Randomised(name, numbers.astype(np.int64), chances, choices, values)
 
 
-def _probability(given: Probability) -> float:
+def _probability(probability: Probability) -> float:
     try:
-        number = float(Fraction(given) if isinstance(given, str) else given)
+        number = float(Fraction(probability) if isinstance(probability, str) else probability)
     except (TypeError, ValueError, ZeroDivisionError):
-        raise BadModel(f'{given!r} is no probability, such as 0.75 or "3/4"') from None
+        raise BadModel(f'{probability!r} is no probability, such as 0.75 or "3/4"') from None
     if not 0 <= number <= 1:
         raise BadModel(f"{number:g} is no probability")
     return number
@@ -169,12 +169,12 @@ class Randomised:
             return self.unbiased
         often = self.chances.sum(axis=1, keepdims=True)
         scaled = np.divide(self.chances, often, out=np.zeros_like(self.chances), where=often > 0)
-        found: Floats = np.zeros_like(scaled)
+        scores: Floats = np.zeros_like(scaled)
         with suppress(np.linalg.LinAlgError):  # by rounding, others have huge scores
-            found = (scaled @ np.linalg.inv(self.chances.T @ scaled)).astype(np.float64)
-        if not self.complete or np.abs(self.chances.T @ found - np.eye(self.k)).max() > _EXACT:
+            scores = (scaled @ np.linalg.inv(self.chances.T @ scaled)).astype(np.float64)
+        if not self.complete or np.abs(self.chances.T @ scores - np.eye(self.k)).max() > _EXACT:
             raise BadModel(f"{self.name}: its reports have no unbiased scores of single answers")
-        return found
+        return scores
 
     @property
     def is_pair(self) -> bool:

@@ -69,13 +69,13 @@ def regress(
     >>> round(found.predict({"stolen": [0]}).rows[0]["estimate"], 3)
     0.4
     """
-    asked = parsed(formula)
-    randomised = {name: design_of(one) for name, one in designs.items()}
+    parsed_formula = parsed(formula)
+    randomised = {name: design_of(design) for name, design in designs.items()}
     known = names_of(frame)
     for name in [*randomised, *([strata] if strata else [])]:
         if name not in known:
             raise BadModel(f"there is no column {name}; there are {', '.join(known)}")
-    used = [asked.outcome, *asked.variables]
+    used = [parsed_formula.outcome, *parsed_formula.variables]
     named = [name for name in (strata, weights) if isinstance(name, str)]
     table = read_columns(frame, [*used, *named])
     reports = {
@@ -84,7 +84,7 @@ def regress(
         if name in randomised
     }
     return fitted(
-        asked,
+        parsed_formula,
         table,
         reports,
         weights=None if weights is None else _weights(weights, table),
@@ -97,7 +97,7 @@ def regress(
 
 
 def fitted(
-    asked: Asked,
+    formula: Asked,
     table: pd.DataFrame,
     reports: Mapping[str, Randomised],
     *,
@@ -114,23 +114,24 @@ def fitted(
     NoEstimate as it does.
     """
     _check_options(link, law, se, confidence)
-    outcome = reports.get(asked.outcome)
-    right = [reports[name] for name in asked.variables if name in reports]
+    outcome = reports.get(formula.outcome)
+    right = [reports[name] for name in formula.variables if name in reports]
     if outcome is None and not right:
         raise BadModel(
             "no column of the formula is randomised: name those that are in designs, such as"
-            f" designs={{{asked.outcome!r}: (0.75, 0.25)}}; for other data an ordinary package fits"
+            f" designs={{{formula.outcome!r}: (0.75, 0.25)}}; for other data an ordinary"
+            " package fits"
         )
-    table = _public(table, [name for name in asked.variables if name not in reports])
+    table = _public(table, [name for name in formula.variables if name not in reports])
     task = Task(
-        asked, table, reports, outcome, right, weights, strata, link, law, se, confidence
+        formula, table, reports, outcome, right, weights, strata, link, law, se, confidence
     )  # fmt: skip
     return _regression(task, estimated(task))
 
 
 def _public(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """The table with the categories that its public columns have. Raises BadModel."""
-    found = table.copy()
+    public = table.copy()
     for name in names:
         try:
             several = table[name].nunique() > 1
@@ -139,8 +140,8 @@ def _public(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         if not several:
             raise BadModel(f"{name} is the same in every row: leave it out")
         if hasattr(table[name], "cat"):
-            found[name] = table[name].cat.remove_unused_categories()
-    return found
+            public[name] = table[name].cat.remove_unused_categories()
+    return public
 
 
 def _regression(task: Task, how: Estimated) -> Regression:
@@ -149,18 +150,18 @@ def _regression(task: Task, how: Estimated) -> Regression:
     blocks: list[str | None] = [None] if linear else [*answers[1:]]
     terms = how.columns.names * len(blocks)
     about = [answer for answer in blocks for _ in how.columns.names]
-    found = coefficients(terms, about, how.fit, task.confidence)
+    estimated = coefficients(terms, about, how.fit, task.confidence)
     n = len(task.table)
     rows = [
         {"term": c.term, "answer": c.answer, "estimate": c.estimate,
          "standard_error": c.standard_error, "z": c.z, "p_value": c.p_value, "low": c.low,
-         "high": c.high} for c in found
+         "high": c.high} for c in estimated
     ]  # fmt: skip
     several = len(set(about)) > 1
     return Regression(
         caption=f"{task.asked.text}, {n:,} reports",
         rows=rows,
-        lines=coefficient_lines(found, task.confidence),
+        lines=coefficient_lines(estimated, task.confidence),
         texts=2 if several else 1,
         notes=_notes(task, how, answers),
         formula=task.asked.text,
@@ -168,14 +169,14 @@ def _regression(task: Task, how: Estimated) -> Regression:
         model=how.model,
         estimator=how.estimator,
         n=n,
-        coefficients=found,
+        coefficients=estimated,
         covariance=tuple(tuple(row) for row in how.fit.covariance.tolist()),
         se=how.se,
         confidence=task.confidence,
         log_likelihood=how.fit.log_likelihood,
         sigma=how.fit.sigma,
         weighted=task.weighted,
-        randomised=tuple(one.name for one in task.right),
+        randomised=tuple(column.name for column in task.right),
         answers=tuple(answers),
         columns_of=how.columns,
     )
@@ -211,22 +212,22 @@ def _check_options(link: str, law: str | None, se: str | None, confidence: float
         raise BadModel(f"confidence is {confidence:g}; use one between 0.5 and 0.999, such as 0.95")
 
 
-def design_of(given: Pair | Design) -> Design:
+def design_of(design: Pair | Design) -> Design:
     """A design, also of a pair (p, q). Raises BadModel for what is none."""
-    if isinstance(given, Design):
-        return given
+    if isinstance(design, Design):
+        return design
     try:
-        p, q = given
+        p, q = design
     except (TypeError, ValueError):
         raise BadModel(
-            f"a design is a pair (p, q), such as (0.75, 0.25), or a Design, not {str(given)[:64]}"
+            f"a design is a pair (p, q), such as (0.75, 0.25), or a Design, not {str(design)[:64]}"
         ) from None
     return Design.pair(p, q)
 
 
-def _weights(given: str | Sequence[float], table: pd.DataFrame) -> Floats:
-    name = given if isinstance(given, str) else "weights"
-    found = weights_of(name, table[given] if isinstance(given, str) else given)
-    if len(found) != len(table):
-        raise BadModel(f"{len(found)} weights for {len(table)} rows")
-    return found
+def _weights(weights: str | Sequence[float], table: pd.DataFrame) -> Floats:
+    name = weights if isinstance(weights, str) else "weights"
+    checked = weights_of(name, table[weights] if isinstance(weights, str) else weights)
+    if len(checked) != len(table):
+        raise BadModel(f"{len(checked)} weights for {len(table)} rows")
+    return checked

@@ -69,7 +69,10 @@ class Regression(CoefficientTable):
     @property
     def _degrees(self) -> float | None:
         """The fewest degrees of freedom of any coefficient; None for the normal."""
-        return min((one.degrees for one in self.coefficients if one.degrees), default=None)
+        return min(
+            (coefficient.degrees for coefficient in self.coefficients if coefficient.degrees),
+            default=None,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -84,14 +87,14 @@ class Regression(CoefficientTable):
             "log_likelihood": self.log_likelihood,
             "sigma": self.sigma,
             "notes": list(self.notes),
-            "coefficients": [asdict(one) for one in self.coefficients],
+            "coefficients": [asdict(coefficient) for coefficient in self.coefficients],
             "covariance": [list(row) for row in self.covariance],
         }
 
     @property
     def estimates(self) -> Floats:
         """The coefficients as an array."""
-        return np.array([one.estimate for one in self.coefficients])
+        return np.array([coefficient.estimate for coefficient in self.coefficients])
 
     @overload
     def figure(self, kind: Literal["svg"] = "svg", *, width: int = WIDTHS[0]) -> Svg: ...
@@ -108,8 +111,8 @@ class Regression(CoefficientTable):
         """
         if kind not in ("svg", "png"):
             raise NoFigure(f"there is no kind of figure {kind!r}; there are svg and png")
-        found = svg(model_paper(self), width)
-        return found if kind == "svg" else png(found)
+        drawing = svg(model_paper(self), width)
+        return drawing if kind == "svg" else png(drawing)
 
     def predict(self, frame: object) -> Table:
         """Predicted shares, or means of a linear model, with intervals, for each row of ``frame``.
@@ -136,12 +139,12 @@ class Regression(CoefficientTable):
         k, covariance = len(self.answers), np.array(self.covariance)
         logits = np.column_stack([np.zeros(len(x)), x @ self.estimates.reshape(k - 1, -1).T])
         shown = range(1, 2) if self.model == "logistic" else range(k)
-        for number, (row, found) in enumerate(zip(x, logits, strict=True), 1):
+        for number, (row, row_logits) in enumerate(zip(x, logits, strict=True), 1):
             for answer in shown:
                 # The logit of a share is that of its answer less log-sum-exp of the others.
-                others = np.where(np.arange(k) == answer, -np.inf, found)
+                others = np.where(np.arange(k) == answer, -np.inf, row_logits)
                 weights = np.exp(others - others.max())
-                middle = float(found[answer] - others.max() - np.log(weights.sum()))
+                middle = float(row_logits[answer] - others.max() - np.log(weights.sum()))
                 pull = np.where(np.arange(k) == answer, 1.0, -weights / weights.sum())
                 slope: Floats = (pull[1:, None] * row).ravel()
                 error = sqrt(float(slope @ covariance @ slope))
@@ -169,9 +172,9 @@ class Regression(CoefficientTable):
                 " likelihoods are of different data. Test its coefficients with wald()"
             )
         degrees = len(self.coefficients) - len(smaller.coefficients)
-        inside = {(one.term, one.answer) for one in smaller.coefficients} <= {
-            (one.term, one.answer) for one in self.coefficients
-        }
+        inside = {
+            (coefficient.term, coefficient.answer) for coefficient in smaller.coefficients
+        } <= {(coefficient.term, coefficient.answer) for coefficient in self.coefficients}
         if degrees < 1 or not inside:
             raise BadModel("the other model is not inside this one: it has no term of its own")
         statistic = max(2 * (big - small), 0.0)
@@ -185,18 +188,20 @@ class Regression(CoefficientTable):
         the sites. Without any it is all but the constant. Where coefficients have a t, the p-value
         is that of F with the fewest of their degrees. Raises BadModel for an unknown one.
         """
-        known = list(dict.fromkeys(one.term for one in self.coefficients))
+        known = list(dict.fromkeys(coefficient.term for coefficient in self.coefficients))
         chosen = list[str]()
         for term in terms:
             plain = term.replace("`", "")
-            own = [one for one in known if plain in (one, _in_formula(one))]
+            own = [term for term in known if plain in (term, _in_formula(term))]
             if not own:
                 names = dict.fromkeys([*map(_in_formula, known), *known])
                 raise BadModel(f"there is no term {term}; there are {', '.join(names)}")
             chosen += own
         if not terms:
             chosen = [term for term in known if term != "Intercept"]
-        places = [i for i, one in enumerate(self.coefficients) if one.term in chosen]
+        places = [
+            i for i, coefficient in enumerate(self.coefficients) if coefficient.term in chosen
+        ]
         if not places:
             raise BadModel("the model has only a constant: there is nothing to test")
         b = self.estimates[places]

@@ -36,7 +36,7 @@ def need_strata_weights(survey: Survey, weights: object) -> None:
         return
     example = "the survey has no strata, so its reports cannot be weighed"
     if survey.strata:
-        first, second = [stratum_name(one) for one in survey.every_stratum][:2]
+        first, second = [stratum_name(stratum) for stratum in survey.every_stratum][:2]
         example = f"give one for each stratum, as {{{first!r}: 1.2, {second!r}: 0.8}} or rake() do"
     raise BadModel(
         f"{_SORTED}: {example}. Weights of people go with a table of your own, where their reports"
@@ -61,17 +61,17 @@ def weights_by_stratum(
     One without people may be left out. Raises BadModel for an unknown stratum, for one with people
     that has no weight, and for weights that are none.
     """
-    names = [stratum_name(one) for one in survey.every_stratum]
+    names = [stratum_name(stratum) for stratum in survey.every_stratum]
     known = ", ".join(map(repr, names)) if survey.strata else "none: the survey has no strata"
-    given: dict[object, float] = dict(weights.items())
-    if unknown := [name for name in given if name not in names]:
+    by_name: dict[object, float] = dict(weights.items())
+    if unknown := [name for name in by_name if name not in names]:
         raise BadModel(f"there is no stratum {str(unknown[0])[:64]!r}; there are {known}")
-    if missing := [n for n, some in zip(names, people, strict=True) if some and n not in given]:
+    if missing := [n for n, some in zip(names, people, strict=True) if some and n not in by_name]:
         raise BadModel(f"no weight of the stratum {missing[0]!r}; there are {known}")
-    found = numbers("weights", [given.get(name, 0.0) for name in names])
-    if negative := [name for name, weight in zip(names, found, strict=True) if weight < 0]:
+    by_stratum = numbers("weights", [by_name.get(name, 0.0) for name in names])
+    if negative := [name for name, weight in zip(names, by_stratum, strict=True) if weight < 0]:
         raise BadModel(f"weights: the stratum {negative[0]!r} has a negative weight")
-    return weights_of("weights", found)
+    return weights_of("weights", by_stratum)
 
 
 @contextmanager
@@ -99,13 +99,13 @@ def checked_weights(reports: ReportRows, weights: AnyWeights) -> Floats:
         people = np.bincount(stratum, minlength=len(reports.survey.every_stratum))
         by_stratum = weights_by_stratum(reports.survey, weights, people)
         return weights_of("weights", by_stratum[stratum])
-    found = weights_of("weights", numbers("weights", weights))
-    if found.shape != (len(reports),):
-        raise BadModel(f"{found.size} weights for {len(reports)} reports")
-    for one in np.unique(stratum):
-        if np.ptp(found[stratum == one]) > 0:
+    values = weights_of("weights", numbers("weights", weights))
+    if values.shape != (len(reports),):
+        raise BadModel(f"{values.size} weights for {len(reports)} reports")
+    for number in np.unique(stratum):
+        if np.ptp(values[stratum == number]) > 0:
             need_strata_weights(reports.survey, weights)
-    return found
+    return values
 
 
 def strata_of(
@@ -113,7 +113,7 @@ def strata_of(
 ) -> Ints:
     """Number the different values of some columns together. Raises BadModel."""
     wanted = [names] if isinstance(names, str) else list(names)
-    found = np.zeros(len(reports), np.int64)
+    numbers = np.zeros(len(reports), np.int64)
     for name in wanted:
         if name not in public:
             unknown = name not in (reports.survey.strata or {})
@@ -122,5 +122,5 @@ def strata_of(
         codes = groups_of(public[name])
         if len(codes) != len(reports):
             raise BadModel(f"{name} has {len(codes)} rows for {len(reports)} reports")
-        found = found * (int(codes.max(initial=0)) + 1) + codes
-    return found
+        numbers = numbers * (int(codes.max(initial=0)) + 1) + codes
+    return numbers

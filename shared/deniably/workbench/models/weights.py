@@ -73,38 +73,38 @@ def shares_of(reports: Randomised, weighing: Weighing, confidence: float) -> Tab
     inverse = np.linalg.pinv(reports.chances.T).astype(np.float64)
     tally = weighing.tally(reports.codes, len(reports.chances))
 
-    def margin(one: WeightedFigure, estimate: float) -> Margin:
+    def margin(figure: WeightedFigure, estimate: float) -> Margin:
         if reports.is_pair and reports.p > reports.q:
-            return _of_pair(reports, tally, one, confidence)
+            return _of_pair(reports, tally, figure, confidence)
         known = np.isfinite(reports.values).astype(np.float64)
-        ratio = one.among is not None
-        score = inverse @ (one.target - estimate * known if ratio else one.target)
-        found = linear(tally.counts(score), score, reports.chances.T, confidence).population_margin
-        if not ratio and one.figure == "share":  # an end at 0 may lie beside it by rounding
-            return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+        ratio = figure.among is not None
+        score = inverse @ (figure.target - estimate * known if ratio else figure.target)
+        mean = linear(tally.counts(score), score, reports.chances.T, confidence).population_margin
+        if not ratio and figure.figure == "share":  # an end at 0 may lie beside it by rounding
+            return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0))
         if not ratio:
-            return found
+            return mean
         having = float(tally.mean(inverse @ known))
-        least, most = np.nanmin(reports.values), np.nanmax(reports.values)
-        low, high = np.clip([estimate + end / having for end in found.ends], least, most).tolist()
-        return Margin(found.standard_error / having, low, high, found.missed)
+        least, highest = np.nanmin(reports.values), np.nanmax(reports.values)
+        low, high = np.clip([estimate + end / having for end in mean.ends], least, highest).tolist()
+        return Margin(mean.standard_error / having, low, high, mean.missed)
 
     figures = share_figures(reports, weighing)
     return weighted_table(reports.name, figures, weighing, margin, confidence)
 
 
 def _of_pair(
-    reports: Randomised, tally: WeightedTally, one: WeightedFigure, confidence: float
+    reports: Randomised, tally: WeightedTally, figure: WeightedFigure, confidence: float
 ) -> Margin:
     """That of a share in the results of a survey, also where the estimate is below 0."""
-    said = np.array([0.0, 1.0])
-    people, count = float(tally.effective(said)), float(tally.counts(said)[1])
-    found = population_interval(count, people, reports.p, reports.q, 1 - confidence)
-    low, high = float(found.low), float(found.high)
-    if one.target[0]:  # the share of no
+    yes_or_no = np.array([0.0, 1.0])
+    people, count = float(tally.effective(yes_or_no)), float(tally.counts(yes_or_no)[1])
+    interval = population_interval(count, people, reports.p, reports.q, 1 - confidence)
+    low, high = float(interval.low), float(interval.high)
+    if figure.target[0]:  # the share of no
         low, high = 1 - high, 1 - low
     error = float(standard_error(count, people, reports.p, reports.q))
-    return Margin(error, low, high, bool(found.missed))
+    return Margin(error, low, high, bool(interval.missed))
 
 
 def check_confidence(confidence: float) -> None:
@@ -123,22 +123,22 @@ def share_figures(
     answers have no value the mean is among the others: a ratio.
     """
     k, known = len(reports.choices), np.isfinite(reports.values)
-    each, found = scores, np.eye(k)  # the expected scores, by the true answer
+    each, expected = scores, np.eye(k)  # the expected scores, by the true answer
     if each is None:
         inverse = np.linalg.pinv(reports.chances.T).astype(np.float64)
-        each, found = inverse[reports.codes], reports.chances.T @ inverse
-    determined = np.abs(found - np.eye(k)).max(axis=0) < _EXACT
+        each, expected = inverse[reports.codes], reports.chances.T @ inverse
+    determined = np.abs(expected - np.eye(k)).max(axis=0) < _EXACT
     figures = [
         WeightedFigure("share", str(choice), column, target)
-        for choice, column, target, told in zip(
+        for choice, column, target, determined in zip(
             reports.choices, each.T, np.eye(k), determined, strict=True
         )
-        if told
+        if determined
     ]
     if reports.is_pair or not known.any():  # the mean of 0 and 1 is the share
         return figures
     values = np.where(known, reports.values, 0.0)
-    if np.allclose(found @ values, values, atol=_EXACT) and np.allclose(found @ known, known):
+    if np.allclose(expected @ values, values, atol=_EXACT) and np.allclose(expected @ known, known):
         plain = _spread(weighing.people @ each, reports.values) if determined.all() else None
         among = None if known.all() else each @ known
         figures.append(WeightedFigure("mean", "", each @ values, values, among, plain))
@@ -176,7 +176,7 @@ def weighted_table(
     """
     if not figures:
         raise NoEstimate(f"{name}: these reports determine no share")
-    rows = [row for one in figures if (row := _row(name, one, weighing, margin))]
+    rows = [row for figure in figures if (row := _row(name, figure, weighing, margin))]
     n = len(weighing.weights)
     return Table(
         f"{name}, {n:,} reports, weighted",
@@ -198,39 +198,39 @@ def weighted_table(
 
 def _row(
     name: str,
-    one: WeightedFigure,
+    figure: WeightedFigure,
     weighing: Weighing,
     margin: Callable[[WeightedFigure, float], Margin | None],
 ) -> dict[str, Any] | None:
     """The row of one figure; None without a margin, and if nobody seems to have a value."""
     parts = weighing.people / weighing.kish
-    estimate, scores, having = float(parts @ one.scores), one.scores, 1.0
-    if one.among is not None:
-        having = float(parts @ one.among)
+    estimate, scores, having = float(parts @ figure.scores), figure.scores, 1.0
+    if figure.among is not None:
+        having = float(parts @ figure.among)
         if not having > 0:
             return None
         estimate /= having
-        scores = (scores - estimate * one.among) / having
+        scores = (scores - estimate * figure.among) / having
     tally, values = weighing.scored(scores)
     error = sqrt(max(float(tally.variance(values)), 0.0))
-    found = margin(one, estimate)
-    if found is None:
+    interval = margin(figure, estimate)
+    if interval is None:
         return None
     if error < _ALIKE:
-        error = found.standard_error
+        error = interval.standard_error
     n = len(scores)
-    plain = max(estimate * (1 - estimate), 0.0) if one.figure == "share" else one.plain
+    plain = max(estimate * (1 - estimate), 0.0) if figure.figure == "share" else figure.plain
     plain = None if plain is None else plain / having  # of one person who is asked
     spread = float(tally.mean((values - tally.mean(values)) ** 2))
     return {
         "question": name,
-        "figure": one.figure,
-        "answer": one.answer,
+        "figure": figure.figure,
+        "answer": figure.answer,
         "n": n,
         "estimate": estimate,
         "standard_error": error,
-        "low": found.low,
-        "high": found.high,
+        "low": interval.low,
+        "high": interval.high,
         "weights_effect": n / weighing.kish,
         "privacy_effect": spread / plain if plain else None,
         "design_effect": error**2 * n / plain if plain else None,
