@@ -225,9 +225,9 @@ def charge(
 def _check_totals(
     ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits, since: CountedSince
 ) -> None:
-    first, asked = entries[0], total_loss(entries)
+    first, wanted = entries[0], total_loss(entries)
     for scope, before in spent(ledger, first.version, first.author, since).items():
-        check_limits(scope, before, asked, limits)
+        check_limits(scope, before, wanted, limits)
 
 
 def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> str | None:
@@ -249,13 +249,13 @@ def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> 
     return _shifted(days[at], COUNTED_DAYS) if at < len(days) else None
 
 
-def check_limits(scope: Scope, before: Loss, asked: Loss, limits: Limits) -> None:
+def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> None:
     """Raise BudgetSpent where ``before + asked`` exceeds the scope's limit of epsilon or delta."""
-    after, limit = before + asked, limits.of_scope(scope)
+    after, limit = before + added, limits.of_scope(scope)
     if not after.at_most_epsilon(limit):
-        raise BudgetSpent(scope, before, asked, limit)
-    if asked.delta and after.delta > limits.delta:
-        raise BudgetSpent(scope, before, asked, limits.delta, of_delta=True)
+        raise BudgetSpent(scope, before, added, limit)
+    if added.delta and after.delta > limits.delta:
+        raise BudgetSpent(scope, before, added, limits.delta, of_delta=True)
 
 
 def share(loss: Loss, scope: Scope, limits: Limits) -> int:
@@ -281,8 +281,8 @@ def _short(value: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1 << 10)  # the entries of a survey are much alike
 def _fraction(text: str) -> Fraction:
-    found = _FRACTION.fullmatch(text)
-    value = Fraction(int(found[1]), int(found[2] or 1)) if found else None
+    match = _FRACTION.fullmatch(text)
+    value = Fraction(int(match[1]), int(match[2] or 1)) if match else None
     if value is None or str(value) != text:
         raise ValueError(f"the fraction is {text[:40]!r}; write n or n/d in lowest terms")
     return value

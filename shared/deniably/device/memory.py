@@ -128,7 +128,7 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError("a report is kept under another version, or not as it is sent")
         if not all(map(_MEMO.fullmatch, [*self.memos, *(self.waves or ())])):
             raise ValueError("the key of a memo is not of the form panel, question and author")
-        if any(one.sent > one.count for one in (self.waves or {}).values()):
+        if any(wave.sent > wave.count for wave in (self.waves or {}).values()):
             raise ValueError("more reports were sent than there are waves")
         if not all(map(_ORIGIN.fullmatch, [*self.authors, *self.registers])):
             raise ValueError("an origin is not of the form https://host")
@@ -216,7 +216,9 @@ def fresh_questions(
     fresh: list[Question] = []
     for question in survey.questions:
         condition = show_if(question)
-        after = condition is not None and any(condition.question == one.name for one in fresh)
+        after = condition is not None and any(
+            condition.question == question.name for question in fresh
+        )
         if after or question.name in changed:
             fresh.append(question)
     return _on_their_own(fresh)
@@ -246,12 +248,12 @@ def charge_day(memory: Memory, author: str, day: str) -> str:
 
 def _seen_days(memory: Memory, author: str | None = None) -> list[str | None]:
     """The newest day of each register that has this author, or any; None for one without a day."""
-    found = [
+    days = [
         memory.registers.get(origin)
         for origin, authors in memory.authors.items()
         if author is None or author in authors
     ]
-    return [seen.day if seen and isinstance(seen.day, str) else None for seen in found]
+    return [seen.day if seen and isinstance(seen.day, str) else None for seen in days]
 
 
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
@@ -267,17 +269,17 @@ def rounds(
 
     The smallest number of waves ever stated counts. Raises WavesSent where all were sent.
     """
-    found = dict(memory.waves or {})
+    waves = dict(memory.waves or {})
     keys = memo_keys(survey, author)
     for question in fresh if survey.count else ():
         key = keys[question.name]
-        before = found.get(key)
+        before = waves.get(key)
         count = min(survey.count or 0, before.count) if before else survey.count or 0
         sent = before.sent if before else 0
         if sent >= count:
             raise WavesSent(count)
-        found[key] = Rounds(count, sent + 1)
-    return found
+        waves[key] = Rounds(count, sent + 1)
+    return waves
 
 
 def answer(

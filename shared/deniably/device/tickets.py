@@ -68,7 +68,7 @@ def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
     """The memory without a trade that the server refused; unchanged where it has another one."""
     if memory.trade(version) != trade or not memory.trades:
         return memory
-    left = {key: one for key, one in memory.trades.items() if key != version}
+    left = {key: kept for key, kept in memory.trades.items() if key != version}
     return replace(memory, trades=left or msgspec.UNSET)
 
 

@@ -70,16 +70,16 @@ def verify_listing(
     """
     before = memory.registers.get(origin)
     try:
-        found = read_listing(listing)
-        found.check(survey.name)
-        whole = found.check_continues(_seen(before), more or {}) if before else None
+        verified = read_listing(listing)
+        verified.check(survey.name)
+        whole = verified.check_continues(_seen(before), more or {}) if before else None
         if whole:
             whole.find(survey)
-        check_entry(found.entry, survey)
+        check_entry(verified.entry, survey)
     except BadRegister as error:
         raise _untrusted(error) from None
-    after = _met(memory, origin, found.entry, expected, _of_listing(found))
-    return after, _verified(found.entry, found.head.seal)
+    after = _met(memory, origin, verified.entry, expected, _of_listing(verified))
+    return after, _verified(verified.entry, verified.head.seal)
 
 
 def verify_in_whole(
@@ -91,12 +91,12 @@ def verify_in_whole(
     """
     before = memory.registers.get(origin)
     try:
-        found = read_register(register, _seen(before).chain if before else None)
-        entry = found.find(survey)
+        verified = read_register(register, _seen(before).chain if before else None)
+        entry = verified.find(survey)
     except BadRegister as error:
         raise _untrusted(error) from None
-    after = _met(memory, origin, entry, expected, _of_register(found))
-    return after, _verified(entry, found.head)
+    after = _met(memory, origin, entry, expected, _of_register(verified))
+    return after, _verified(entry, verified.head)
 
 
 def _untrusted(error: BadRegister) -> Refused:

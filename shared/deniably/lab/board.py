@@ -132,7 +132,7 @@ class _Board:
     seconds: float | None
 
     def parts(self, today: date, planned: Planned, audited: Audited) -> Iterator[DossierPart]:
-        yield self._asked()
+        yield self._questions()
         yield DossierPart(
             "What respondents read first",
             self.checked.first_page,
@@ -167,18 +167,18 @@ class _Board:
 
     # --- what is asked and sent -----------------------------------------------------------------
 
-    def _asked(self) -> DossierPart:
+    def _questions(self) -> DossierPart:
         survey = self.survey
         lines = [("question, word by word", "answers and bounds")]
-        lines += [(label(one), answers(one)) for one in survey.questions]
+        lines += [(label(question), answers(question)) for question in survey.questions]
         return DossierPart("What is asked", [*rules(survey)], lines)
 
     def _sent(self) -> DossierPart:
-        given = {one.name: some_answer(one) for one in self.survey.questions}
+        some_answers = {question.name: some_answer(question) for question in self.survey.questions}
         draws = Draws(self.seed, "dossier")
         reports = [
             randomise_answers(
-                self.survey, given, draws.coins, strata=self.survey.every_stratum[0]
+                self.survey, some_answers, draws.coins, strata=self.survey.every_stratum[0]
             ).canonical.decode()
             for _ in range(REPORTS)
         ]
@@ -194,8 +194,8 @@ class _Board:
                 " device they come from its own generator.",
             ],
             [("question", "the true answer of all three"),
-             *((name, as_text(answer)) for name, answer in given.items())],
-            [cut(one) for one in reports],
+             *((name, as_text(answer)) for name, answer in some_answers.items())],
+            [cut(report) for report in reports],
             commands=[self._command("dossier", "--n", self.n, "--seed", self.seed)],
         )  # fmt: skip
 
@@ -207,7 +207,7 @@ class _Board:
         kept = slice(odds, heads.index("margin"))
         guess_at = planned.lines[0].index("worst guess")
         guesses = {line[0]: line[guess_at] for line in planned.lines[1:]}
-        names = {one.name for one in self.survey.questions}
+        names = {question.name for question in self.survey.questions}
         table = [("about", *heads[kept], "of 100 guesses, right at most")]
         for line in lines:
             if line[0] in names:
@@ -250,7 +250,7 @@ class _Board:
                 lines.append((name, *("nearly certain" for _ in PRIORS)))
                 continue
             ratio = Fraction(text)
-            lines.append((name, *(f"{hundred(after(one, ratio))} %" for one in PRIORS)))
+            lines.append((name, *(f"{hundred(after(prior, ratio))} %" for prior in PRIORS)))
             commands.append(f'deniably lab one-report --epsilon "ln {text}"')
         notes = ["But for the chance of delta, below."] if self.survey.total.delta else []
         return DossierPart(
@@ -303,12 +303,12 @@ class _Board:
         names: dict[str, list[str]] = {}
         for note in counts_notes(self.survey, self.n):
             name, colon, sentence = note.partition(": ")
-            known = colon and any(name == one.name for one in self.survey.questions)
+            known = colon and any(name == question.name for question in self.survey.questions)
             for part in (sentence if known else note).split(". "):
                 names.setdefault(part.rstrip("."), []).extend([name] if known else [])
-        every = {one.name for one in self.survey.questions}
+        question_names = {question.name for question in self.survey.questions}
         for part, about in names.items():
-            some = about and set(about) < every
+            some = about and set(about) < question_names
             yield f"{', '.join(about)}: {part}." if some else f"{part}."
 
     # --- what it is worth -----------------------------------------------------------------------
@@ -324,9 +324,9 @@ class _Board:
             [tuple(line[at] for at in kept) for line in planned.lines],
             # A delta has a part of its own, and the column of worst guesses is not among these.
             notes=[
-                one
-                for one in planned.notes
-                if one != warned and not one.startswith("Worst guess: ")
+                note
+                for note in planned.notes
+                if note != warned and not note.startswith("Worst guess: ")
             ],
             commands=[self._command("plan", "--n", self.n)],
         )
@@ -348,8 +348,8 @@ class _Board:
                 continue
             lines.append([name, *line])
             for plan in plans:
-                given = (word for key, value in plan.items() for word in (f"--{key}", value))
-                commands.append(self._command("plan", *given, "--times", times))
+                options = (word for key, value in plan.items() for word in (f"--{key}", value))
+                commands.append(self._command("plan", *options, "--times", times))
         return DossierPart(
             "Alternatives considered",
             ["The same survey with half and with double the epsilons of all its questions:"],
@@ -377,8 +377,8 @@ class _Board:
     def _at(self, times: float, margin: float | None) -> list[str]:
         """Epsilon, odds and margin with so many times the epsilons, and the respondents for a
         ``margin``. Raises ValueError where no mechanism keeps that."""
-        found = plan_survey(self.survey, n=self.n, times=times)
-        cells = dict(zip(found.lines[0], found.lines[-1], strict=True))
+        planned = plan_survey(self.survey, n=self.n, times=times)
+        cells = dict(zip(planned.lines[0], planned.lines[-1], strict=True))
         line = [cells["epsilon"], cells["odds"], cells["margin"]]
         if margin is None:
             return line
@@ -411,14 +411,14 @@ class _Board:
         lines += [("this survey", loss.epsilon_text(), delta, "person, in all", "local", "above")]
         lines += [
             (
-                f"{one.who}: {one.what}",
-                f"{float(one.epsilon):g}",
-                f"{float(one.delta):g}",
-                one.unit,
-                one.model,
-                f"{one.source}; {one.year}, read {one.read.isoformat()}",
+                f"{deployment.who}: {deployment.what}",
+                f"{float(deployment.epsilon):g}",
+                f"{float(deployment.delta):g}",
+                deployment.unit,
+                deployment.model,
+                f"{deployment.source}; {deployment.year}, read {deployment.read.isoformat()}",
             )
-            for one in deployments()
+            for deployment in deployments()
         ]
         return DossierPart(
             "Epsilons that others use",
@@ -434,29 +434,32 @@ class _Board:
 
     # --- who vouches for it ---------------------------------------------------------------------
 
-    def _audited(self, found: Audited, today: date) -> DossierPart:
-        heads, *lines = found.lines
+    def _audited(self, audited: Audited, today: date) -> DossierPart:
+        heads, *lines = audited.lines
         certified = heads.index("certified")
         shown = [(*line[:certified], line[-1]) for line in lines]
-        recognition = [f"Recognition: FAILED: {found.recognition}"] if found.recognition else []
-        node = found.replays.javascript
-        given = () if self.seconds is None else ("--seconds", f"{self.seconds:g}")
+        recognition = [f"Recognition: FAILED: {audited.recognition}"] if audited.recognition else []
+        node = audited.replays.javascript
+        options = () if self.seconds is None else ("--seconds", f"{self.seconds:g}")
         ran = (
             "the code that devices run, in Python and in JavaScript,"
-            if not node.not_run and not found.replays.python.not_run
+            if not node.not_run and not audited.replays.python.not_run
             else "the Python code of devices, and not the JavaScript that phones run,"
         )
         return DossierPart(
             "Verdict of the audit",
             [
-                f"{found.conclusion} On {today.isoformat()} version {own_version()} audited {ran}"
+                f"{audited.conclusion} On {today.isoformat()} version {own_version()} audited {ran}"
                 " and compared it with the specification and with the integers of the survey with"
                 f" the digest {self.survey.digest}."
             ],
             [(*heads[:certified], "verdict"), *shown],
-            notes=[*(f"{one.name}: {one.text}" for one in found.judged), *recognition],
+            notes=[
+                *(f"{verdict.name}: {verdict.text}" for verdict in audited.judged),
+                *recognition,
+            ],
             commands=[
-                self._command("audit", "--trials", self.trials, *given),
+                self._command("audit", "--trials", self.trials, *options),
                 self._command("check"),
                 "deniably --version",
             ],

@@ -83,7 +83,7 @@ def _text_of(part: DossierPart) -> str:
 
 
 def _parts(parts: Sequence[DossierPart]) -> Html:
-    return Html.joined("", (_part(number, one) for number, one in enumerate(parts, start=1)))
+    return Html.joined("", (_part(number, part) for number, part in enumerate(parts, start=1)))
 
 
 def _part(number: int, part: DossierPart) -> Html:
@@ -94,7 +94,7 @@ def _part(number: int, part: DossierPart) -> Html:
         ),
         *map(_sentence, part.said),
         _table(part.title, part.lines) if part.lines else Html(),
-        *(Html.filled("<pre>{text}</pre>", text=Html.text(one)) for one in part.exactly),
+        *(Html.filled("<pre>{text}</pre>", text=Html.text(text)) for text in part.exactly),
         *map(_sentence, part.notes),
     ]  # fmt: skip
     if part.commands:
@@ -112,8 +112,8 @@ def _sentence(text: str) -> Html:
     words = Html.joined(
         "",
         (
-            _code(one) if place % 2 else Html.text(one)
-            for place, one in enumerate(re.split("`([^`]+)`", text))
+            _code(piece) if place % 2 else Html.text(piece)
+            for place, piece in enumerate(re.split("`([^`]+)`", text))
         ),
     )
     return Html.filled("<p>{words}</p>", words=words)

@@ -45,9 +45,9 @@ def summary(
     in. ``outcome`` is the audit's.
     """
     lines = [
-        (words("dossier.asked"), _asked(survey, words)),
+        (words("dossier.asked"), _questions(survey, words)),
         (words("dossier.sent"), words("dossier.sent_text")),
-        (words("dossier.told"), " ".join(_told(survey, words))),
+        (words("dossier.told"), " ".join(_guessing_rates(survey, words))),
         (words("dossier.who"), words("dossier.who_text")),
         (words("dossier.readers"), _readers(survey, words)),
     ]
@@ -68,15 +68,15 @@ def summary(
     return Summary(words.language, words("dossier.summary"), lines, words("dossier.details"))
 
 
-def _asked(survey: Survey, words: Words) -> str:
+def _questions(survey: Survey, words: Words) -> str:
     """Who asks, how many questions, and each of them: word by word, as far as the page has room."""
-    listed = " · ".join(one.label for one in survey.questions)
+    listed = " · ".join(question.label for question in survey.questions)
     if len(listed) > _ROOM:
-        listed = " · ".join(short_label(one) for one in survey.questions)
+        listed = " · ".join(short_label(question) for question in survey.questions)
     return f"{survey.title}. {first_page(survey, words).by}. {listed}"
 
 
-def _told(survey: Survey, words: Words) -> Iterator[str]:
+def _guessing_rates(survey: Survey, words: Words) -> Iterator[str]:
     rates = guessing(survey)
     yield words("dossier.told_one", rate=rate_text(rates.highest), worst=rate_text(rates.worst))
     if survey.asked > 1:

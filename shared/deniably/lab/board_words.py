@@ -99,11 +99,11 @@ def answers(question: Question) -> str:
             text = f"{each}; as one of {question.grid} × {question.grid} areas"
         case Product():
             text = "; ".join(
-                f"{part.label}: {' · '.join(one.label for one in part.choices)}"
+                f"{part.label}: {' · '.join(choice.label for choice in part.choices)}"
                 for part in question.parts
             )
         case _:
-            text = " · ".join(one.label for one in question.choices)
+            text = " · ".join(choice.label for choice in question.choices)
             if isinstance(question, Scale):
                 text = f"in this order: {text}"
             elif isinstance(question, SelectMultiple):
@@ -149,8 +149,8 @@ def cut(report: str) -> str:
 def who_sees_what(survey: Survey) -> DossierPart:
     """The table of who sees what."""
     readers = "analysts with a token" if survey.results.to == "analysts" else "everybody"
-    given = {"analysts": "analysts have", "public": "everybody has", "never": ""}
-    rows = given[survey.results.reports_to]
+    who_has_rows = {"analysts": "analysts have", "public": "everybody has", "never": ""}
+    rows = who_has_rows[survey.results.reports_to]
     readers += f"; {rows} the rows of the closed survey" if rows else ""
     seen = "counts and tables" if survey.results.reports_to == "never" else _YES
     return DossierPart(

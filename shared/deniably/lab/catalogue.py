@@ -53,23 +53,24 @@ class Entry:
 
     def left(self, case: Case | None) -> dict[str, ExperimentInput]:
         """The inputs that a case of a survey leaves to choose; all of them without one."""
-        given: Mapping[str, Any] = case.given if case else {}
-        taken = {*given, *(name for key in given for name in self.instead.get(key, ()))}
-        return {name: one for name, one in self.inputs.items() if name not in taken}
+        fixed: Mapping[str, Any] = case.given if case else {}
+        taken = {*fixed, *(name for key in fixed for name in self.instead.get(key, ()))}
+        return {name: reader for name, reader in self.inputs.items() if name not in taken}
 
-    def read(self, given: Mapping[str, object], case: Case | None = None) -> dict[str, Any]:
+    def read(self, values: Mapping[str, object], case: Case | None = None) -> dict[str, Any]:
         """The inputs that are left, typed: those that are given, in Python or as text, else their
         defaults.
 
         Raises ValueError where there is no such input, or where one is out of range.
         """
         left = self.left(case)
-        if unknown := sorted(set(given) - set(left)):
+        if unknown := sorted(set(values) - set(left)):
             raise ValueError(
                 f"{self.name} has no input {unknown[0]}; it has {', '.join(left) or 'none'}"
             )
         return {
-            name: one.read(name, given.get(name, self.defaults[name])) for name, one in left.items()
+            name: reader.read(name, values.get(name, self.defaults[name]))
+            for name, reader in left.items()
         }
 
     def run(self, case: Case | None = None, /, **given: object) -> Experiment:
@@ -99,25 +100,25 @@ def experiment(
         name = function.__name__.replace("_", "-")
 
         @wraps(function)
-        def run(*given: P.args, **more: P.kwargs) -> Experiment:
-            bound = signature.bind(*given, **more)
+        def run(*args: P.args, **more: P.kwargs) -> Experiment:
+            bound = signature.bind(*args, **more)
             bound.apply_defaults()
             lent = [key for key in instead or () if bound.arguments[key] is not None]
             replaced = {name for key in lent for name in (instead or {})[key]}
-            for key, one in inputs.items():
-                bound.arguments[key] = one.read(key, bound.arguments[key])
-            found = function(*bound.args, **bound.kwargs)
+            for key, reader in inputs.items():
+                bound.arguments[key] = reader.read(key, bound.arguments[key])
+            findings = function(*bound.args, **bound.kwargs)
             return Experiment(
                 name,
                 title,
                 question,
                 {key: bound.arguments[key] for key in inputs if key not in replaced},
-                found.answer,
-                found.rows,
-                found.pictures,
+                findings.answer,
+                findings.rows,
+                findings.pictures,
                 sources,
-                found.notes,
-                found.mechanism,
+                findings.notes,
+                findings.mechanism,
             )
 
         entry = Entry(
@@ -138,13 +139,13 @@ def experiment(
     return registered
 
 
-def each_question(given: Callable[[Question], Mapping[str, Any] | None]) -> Cases:
+def each_question(arguments_for: Callable[[Question], Mapping[str, Any] | None]) -> Cases:
     """Cases of an experiment on single questions: ``given`` are its arguments, None where it does
     not apply."""
 
     def cases(survey: Survey) -> Iterator[Case]:
         for question in survey.questions:
-            if (arguments := given(question)) is not None:
+            if (arguments := arguments_for(question)) is not None:
                 yield Case(question.label, arguments)
 
     return cases
@@ -171,15 +172,15 @@ def _seeded(entry: Entry, seed: int) -> dict[str, int]:
 @cache
 def _entries() -> dict[str, Entry]:
     homes = (import_module(f"deniably.lab.experiments.{name}") for name in EXPERIMENTS)
-    found = [getattr(home, name).entry for home, name in zip(homes, EXPERIMENTS, strict=True)]
-    return {entry.name: entry for entry in found}
+    entries = [getattr(home, name).entry for home, name in zip(homes, EXPERIMENTS, strict=True)]
+    return {entry.name: entry for entry in entries}
 
 
 def _inputs(function: Callable[..., Any]) -> dict[str, ExperimentInput]:
     hints = get_type_hints(function, include_extras=True)
     return {
-        name: one
+        name: annotation
         for name, hint in hints.items()
-        for one in getattr(hint, "__metadata__", ())
-        if isinstance(one, ExperimentInput)
+        for annotation in getattr(hint, "__metadata__", ())
+        if isinstance(annotation, ExperimentInput)
     }

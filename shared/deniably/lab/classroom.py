@@ -84,9 +84,9 @@ def place(survey: Survey, question: Question, experiment: str) -> int | None:
     return cases.index(question.label) + 1
 
 
-def case(survey: Survey, found: GuessTarget) -> Case:
+def case(survey: Survey, target: GuessTarget) -> Case:
     """The target's case of the funnel."""
-    return [*entries()[FUNNEL].cases(survey)][found.number - 1]
+    return [*entries()[FUNNEL].cases(survey)][target.number - 1]
 
 
 def margin(survey: Survey, question: Question, people: int) -> float:
@@ -115,43 +115,43 @@ def more_telling(question: Question, people: int) -> float | None:
 
 def sizes(people: int, seen: SeenEstimate | None = None) -> list[int]:
     """The numbers of people over which a class's funnel is drawn."""
-    every = {people, 2 * people, *([seen.n] if seen and seen.n > 1 else [])}
-    wider = {min(10, *every), max(300, 5 * max(every))}
-    return sorted({min(one, _MOST_PEOPLE) for one in every | wider})
+    sizes_shown = {people, 2 * people, *([seen.n] if seen and seen.n > 1 else [])}
+    wider = {min(10, *sizes_shown), max(300, 5 * max(sizes_shown))}
+    return sorted({min(size, _MOST_PEOPLE) for size in sizes_shown | wider})
 
 
-def seen(found: GuessTarget, result: QuestionResult) -> SeenEstimate:
+def seen(target: GuessTarget, result: QuestionResult) -> SeenEstimate:
     """A target's estimate in the document of its question's results."""
     document: Any = result
-    if found.label:
-        chosen = next(one for one in document.choices if one.label == found.label)
+    if target.label:
+        chosen = next(choice for choice in document.choices if choice.label == target.label)
         return SeenEstimate(result.n, of_choice(chosen))
     return SeenEstimate(result.n, of_mean("", document.mean))
 
 
-def centre(found: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
+def centre(target: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
     """The share that a funnel is drawn about: the estimate in whole points, and a half without
     one."""
     if estimate is None or not estimate.row.drawn:
         return Fraction(1, 2)
-    share = min(max(found.part(estimate.row.estimate), 0.0), 1.0)
+    share = min(max(target.part(estimate.row.estimate), 0.0), 1.0)
     return Fraction(round(100 * share), 100)
 
 
-def rows_of(found: GuessTarget, estimate: SeenEstimate) -> list[dict[str, Cell]]:
+def rows_of(target: GuessTarget, estimate: SeenEstimate) -> list[dict[str, Cell]]:
     """An estimate and the ends of its interval, for the funnel; none where it says too little."""
     if not estimate.row.drawn or estimate.n < 2:
         return []
     people: Cell = estimate.n
-    at = found.part(estimate.row.estimate)
+    at = target.part(estimate.row.estimate)
     ends: list[dict[str, Cell]] = [
-        {"what": "seen", "n": people, "end": found.part(end)} for end in estimate.row.interval
+        {"what": "seen", "n": people, "end": target.part(end)} for end in estimate.row.interval
     ]
     return [{"what": "seen", "n": people, "estimate": min(max(at, 0.0), 1.0)}, *ends]
 
 
 def precision(
-    survey: Survey, question: Question, found: GuessTarget, people: int, words: Words,
+    survey: Survey, question: Question, target: GuessTarget, people: int, words: Words,
     alone: float | None = None,
 ) -> list[str]:  # fmt: skip
     """How far off the estimate of so many people may be, in sentences, and what would make that
@@ -160,17 +160,17 @@ def precision(
     def points(of: float) -> str:
         return written(half(of), words)
 
-    key = "class.share" if found.label else "class.mean"
+    key = "class.share" if target.label else "class.mean"
     of_all, second = (points(margin(survey, question, n)) for n in (people, 2 * people))
-    said = [words(key, people=people, label=found.label, margin=of_all)]
+    sentences = [words(key, people=people, label=target.label, margin=of_all)]
     if alone is not None:
-        said.append(words("class.coins", margin=points(alone)))
-    said.append(words("class.second", people=2 * people, margin=second))
+        sentences.append(words("class.coins", margin=points(alone)))
+    sentences.append(words("class.second", people=2 * people, margin=second))
     if (telling := more_telling(question, people)) is not None:
         own = written(odds_text(question.mechanism.loss.odds_bound), words)
         more = points(telling)
-        said.append(words("class.telling", odds=TELLING, own=own, margin=more))
-    return said
+        sentences.append(words("class.telling", odds=TELLING, own=own, margin=more))
+    return sentences
 
 
 def written(number: str, words: Words) -> str:

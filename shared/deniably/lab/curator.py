@@ -228,10 +228,10 @@ def selection_law(
     array([0.731, 0.269])
     """
     _check_positive(epsilon=epsilon, sensitivity=sensitivity)
-    found = _one_row(utilities).astype(np.float64)
-    if not len(found) or not np.isfinite(found).all():
+    row = _one_row(utilities).astype(np.float64)
+    if not len(row) or not np.isfinite(row).all():
         raise ValueError("a selection needs at least one candidate, each with a utility")
-    exponent = epsilon / ((1 if monotone else 2) * sensitivity) * (found - found.max())
+    exponent = epsilon / ((1 if monotone else 2) * sensitivity) * (row - row.max())
     weights = np.exp(exponent)
     return np.asarray(weights / weights.sum())
 
@@ -240,8 +240,8 @@ def select(law: Floats, draws: Draws, size: int = 1) -> npt.NDArray[np.int64]:
     """``size`` independent choices by a ``selection_law``: indices of candidates, shape (size,)."""
     ends = np.cumsum(law)
     u = draws.uniform(size) * float(ends[-1])
-    found: npt.NDArray[np.int64] = np.searchsorted(ends, u, side="right")
-    return np.asarray(np.minimum(found, len(law) - 1), dtype=np.int64)
+    chosen: npt.NDArray[np.int64] = np.searchsorted(ends, u, side="right")
+    return np.asarray(np.minimum(chosen, len(law) - 1), dtype=np.int64)
 
 
 # --- propose, test, release ---------------------------------------------------------------------
@@ -389,7 +389,7 @@ def k_means_in_process(
 def counted_on_a_grid(cells: npt.NDArray[np.int64], areas: int, epsilon: float) -> list[Published]:
     """How many people are in each area: one person who moves changes two counts by 1."""
     noise = LaplaceNoise(epsilon).noise(2.0)
-    return [Published(float(one), noise) for one in np.bincount(cells, minlength=areas)]
+    return [Published(float(count), noise) for count in np.bincount(cells, minlength=areas)]
 
 
 def spread(points: Floats, centres: Floats) -> float:
@@ -407,19 +407,19 @@ def _apart(points: Floats, centres: Floats) -> Floats:
 
 
 def _one_row(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
-    found = np.asarray(values)
-    if found.ndim != 1:
-        raise ValueError(f"values have {found.ndim} dimensions; give one row")
-    return found
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"values have {array.ndim} dimensions; give one row")
+    return array
 
 
 def _clipped(values: npt.ArrayLike, low: float, high: float) -> Floats:
     if not (isfinite(low) and isfinite(high) and low < high):
         raise ValueError(f"the range is from {low:g} to {high:g}; its low end must be below")
-    found = _one_row(values).astype(np.float64)
-    if np.isnan(found).any():
+    clipped = _one_row(values).astype(np.float64)
+    if np.isnan(clipped).any():
         raise ValueError("a value is not a number")
-    return np.clip(found, low, high)
+    return np.clip(clipped, low, high)
 
 
 def _sensitivity(sensitivity: float, numbers: int) -> float:

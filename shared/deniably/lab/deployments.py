@@ -45,8 +45,8 @@ def deployments() -> tuple[Deployment, ...]:
     return tuple(sorted(map(_deployment, csv.DictReader(text.splitlines())), key=_order))
 
 
-def _order(one: Deployment) -> Fraction:
-    return one.epsilon
+def _order(deployment: Deployment) -> Fraction:
+    return deployment.epsilon
 
 
 def _deployment(row: dict[str, str]) -> Deployment:

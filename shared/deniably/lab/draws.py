@@ -47,10 +47,10 @@ class Draws:
 
     def take(self, count: int) -> bytes:
         """The next ``count`` bytes of the stream."""
-        if len(found := self._read(count)) < count:
+        if len(numbers := self._read(count)) < count:
             self._read = BytesIO(self._stream(bytes(max(_POOL, count)))).read
-            found = self._read(count)
-        return found
+            numbers = self._read(count)
+        return numbers
 
     def reports(self, mechanism: Randomiser[Law], answers: Iterable[Any]) -> list[tuple[int, ...]]:
         """A report to each answer, as a device makes it."""
@@ -65,10 +65,10 @@ class Draws:
         if sum(groups.values()) <= AS_DEVICES:
             answers = [answer for answer, people in groups.items() for _ in range(people)]
             return tally(self.reports(mechanism, answers), law.cell_count)
-        given = [_laid_out(law.domain, answer) for answer in groups]
+        laid_out = [_laid_out(law.domain, answer) for answer in groups]
         with self.bulk():
-            every = np.repeat(given, list(groups.values()), axis=0)
-            return tally_many(mechanism, randomise_many(mechanism, every))
+            by_person = np.repeat(laid_out, list(groups.values()), axis=0)
+            return tally_many(mechanism, randomise_many(mechanism, by_person))
 
     @contextmanager
     def bulk(self) -> Generator[None]:

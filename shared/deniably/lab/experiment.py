@@ -143,7 +143,7 @@ class Experiment:
 _PLAIN: Mapping[type, Callable[[Any], Any]] = {
     Fraction: str,
     Privacy: privacy_text,
-    tuple: lambda several: [plain(one) for one in several],
+    tuple: lambda several: [plain(item) for item in several],
 }
 
 
@@ -154,8 +154,8 @@ def plain(value: object) -> Any:
 
 def text_of(value: object) -> str:
     """An input as a command takes it: several numbers with commas between."""
-    found = plain(value)
-    return ",".join(map(str, found)) if type(value) is tuple else str(found)
+    plain_value = plain(value)
+    return ",".join(map(str, plain_value)) if type(value) is tuple else str(plain_value)
 
 
 def _cell(value: Cell) -> str:
@@ -179,9 +179,9 @@ def fragment(
     pictures = (
         Html.filled(
             "<figure><figcaption>{title}</figcaption>{picture}</figure>",
-            title=Html.text(one.title), picture=one.inline(),
+            title=Html.text(picture.title), picture=picture.inline(),
         )
-        for one in experiment.pictures
+        for picture in experiment.pictures
     )  # fmt: skip
     return Html.filled(
         '<article class="card lab">{about}<h{heading} class="q">{question}</h{heading}>'
@@ -212,7 +212,7 @@ def _each(
     template: LiteralString, texts: Iterable[str], writer: Callable[[str], Html] = Html.text
 ) -> Html:
     """The template with each of these texts."""
-    return Html.joined("", (Html.filled(template, text=writer(one)) for one in texts))
+    return Html.joined("", (Html.filled(template, text=writer(text)) for text in texts))
 
 
 def _table(experiment: Experiment) -> Html:

@@ -46,12 +46,12 @@ class Real(ExperimentInput):
     def read(self, name: str, value: object) -> Fraction:
         """The number, exact as it is written: 0.1 is a tenth."""
         try:
-            found = _exact(value)
+            number = _exact(value)
         except (ValueError, ZeroDivisionError, OverflowError):
             raise self._refused(name, value) from None
-        if not self.minimum <= found <= self.maximum:
+        if not self.minimum <= number <= self.maximum:
             raise self._refused(name, value)
-        return found
+        return number
 
     @property
     def allowed(self) -> str:
@@ -69,12 +69,12 @@ class Whole(ExperimentInput):
     def read(self, name: str, value: object) -> int:
         """The number."""
         try:
-            found = _exact(value)
+            number = _exact(value)
         except (ValueError, ZeroDivisionError, OverflowError):
             raise self._refused(name, value) from None
-        if found.denominator != 1 or not self.minimum <= found <= self.maximum:
+        if number.denominator != 1 or not self.minimum <= number <= self.maximum:
             raise self._refused(name, value)
-        return int(found)
+        return int(number)
 
     @property
     def allowed(self) -> str:
@@ -95,12 +95,12 @@ class SeveralOf(ExperimentInput):
         if isinstance(value, str):
             value = value.replace(",", " ").split()
         try:
-            given = list(cast(Iterable[object], value))
+            values = list(cast(Iterable[object], value))
         except TypeError:
-            given = [value]
-        if not 1 <= len(given) <= self.most:
+            values = [value]
+        if not 1 <= len(values) <= self.most:
             raise self._refused(name, value)
-        return tuple(sorted({self.each.read(name, one) for one in given}))
+        return tuple(sorted({self.each.read(name, item) for item in values}))
 
     @property
     def allowed(self) -> str:
@@ -137,23 +137,23 @@ class Level(ExperimentInput):
     def read(self, name: str, value: object) -> Privacy:
         """The epsilon or the odds, exact as written."""
         if isinstance(value, Privacy):
-            found = value
+            level = value
         elif isinstance(value, str) and value.strip().startswith("ln"):
             odds = value.strip().removeprefix("ln").strip(" ()")
             try:
-                found = Privacy(odds=_exact(odds))
+                level = Privacy(odds=_exact(odds))
             except (ValueError, ZeroDivisionError):
                 raise self._refused(name, value) from None
-            if found.odds is None or found.odds <= 1:
+            if level.odds is None or level.odds <= 1:
                 raise self._refused(name, value)
         else:
             try:
-                found = Privacy(epsilon=_exact(value))
+                level = Privacy(epsilon=_exact(value))
             except (ValueError, ZeroDivisionError):
                 raise self._refused(name, value) from None
-        if not self.minimum <= found.ln <= self.maximum:
+        if not self.minimum <= level.ln <= self.maximum:
             raise self._refused(name, value)
-        return found
+        return level
 
     @property
     def allowed(self) -> str:
@@ -207,8 +207,8 @@ def _exact(value: object) -> Fraction:
 
 
 def _short(value: Fraction | float) -> str:
-    found = Fraction(value)
-    return str(found) if found.denominator in (1, 3) else f"{float(found):g}"
+    fraction = Fraction(value)
+    return str(fraction) if fraction.denominator in (1, 3) else f"{float(fraction):g}"
 
 
 def _shown(value: object) -> str:

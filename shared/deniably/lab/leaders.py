@@ -59,8 +59,8 @@ class _Sample:
         """The sum of ``products`` of characteristic functions, given that all counts add up to
         n."""
         total = np.zeros(len(self.phases), dtype=_COMPLEX)
-        for one in products:
-            total += one
+        for product in products:
+            total += product
         turned: Floats = (total * np.exp(-self.n * self.phases)).real
         length = 2 * len(self.phases) - 1
         coefficient = float(turned[0] + 2 * turned[1:].sum()) / length
@@ -92,15 +92,15 @@ def most_named(n: int, shares: Sequence[float]) -> float:
     sample = _Sample.of(n, shares)
     leader, *others = sample.counts
     values = leader.first + np.arange(len(leader.chances))
-    found: list[Terms] = []
+    products: list[Terms] = []
     # Of t others with as many, 1 / (t + 1) is the integral of z**t: a rule exact to that degree.
     nodes, weights = np.polynomial.legendre.leggauss(len(shares) // 2 + 1)
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         product = weight * leader.terms
         for other in others:
             product = product * (_below(other, values) + node * _at(other, values))
-        found.append(product.sum(axis=0))
-    return sample.given_everybody(found)
+        products.append(product.sum(axis=0))
+    return sample.given_everybody(products)
 
 
 def _below(count: _Count, values: Int64) -> Terms:

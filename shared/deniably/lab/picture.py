@@ -34,7 +34,7 @@ class Picture:
     @property
     def points(self) -> list[dict[str, Any]]:
         """Every number that is drawn: ``mark``, its label, and the columns it was taken from."""
-        return [{"mark": label, **found} for label, found in graph.numbers(self.drawing)]
+        return [{"mark": label, **numbers} for label, numbers in graph.numbers(self.drawing)]
 
     @property
     def described(self) -> str:
@@ -86,7 +86,13 @@ def line(
 
     Draw what is false dashed and in the tone ``warn``.
     """
-    return Line(label, tuple((one, two) for one, two in _told(rows, x, y)), (x, y), tone, dashed)
+    return Line(
+        label,
+        tuple((first, two) for first, two in _complete_rows(rows, x, y)),
+        (x, y),
+        tone,
+        dashed,
+    )
 
 
 def band(
@@ -94,7 +100,7 @@ def band(
     level: int = 95,
 ) -> Band:  # fmt: skip
     """The area between the columns ``low`` and ``high`` over column ``x``."""
-    points = tuple((one, two, three) for one, two, three in _told(rows, x, low, high))
+    points = tuple((first, two, three) for first, two, three in _complete_rows(rows, x, low, high))
     return Band(label, points, (x, low, high), tone, level)
 
 
@@ -108,7 +114,13 @@ def dots(
     hollow: bool = False,
 ) -> Dots:
     """A dot at column ``y`` over column ``x`` for every row that has both."""
-    return Dots(label, tuple((one, two) for one, two in _told(rows, x, y)), (x, y), tone, hollow)
+    return Dots(
+        label,
+        tuple((first, two) for first, two in _complete_rows(rows, x, y)),
+        (x, y),
+        tone,
+        hollow,
+    )
 
 
 def bar(
@@ -117,7 +129,7 @@ def bar(
 ) -> Bar:  # fmt: skip
     """A bar as long as column ``value``; a line over it between two columns, a dot at another."""
     columns = (value, *(ends or ()), *(() if dot is None else (dot,)))
-    ((length, *more),) = _told([row], *columns)
+    ((length, *more),) = _complete_rows([row], *columns)
     drawn = None if ends is None else (more[0], more[1])
     return Bar(label, length, text, columns, tone, drawn, None if dot is None else more[-1])
 
@@ -126,7 +138,7 @@ def group(
     row: DrawnRow, label: str, count: str, tone: Tone = "mark", *, filled: bool = True
 ) -> CrowdGroup:
     """A group of as many people as column ``count`` says."""
-    ((people,),) = _told([row], count)
+    ((people,),) = _complete_rows([row], count)
     return CrowdGroup(label, int(people), (count,), tone, filled)
 
 
@@ -138,23 +150,23 @@ def area(
     return MosaicTile(label, across, up, text, (column,), tone, level)
 
 
-def short(label: str, most: int) -> str:
+def short(label: str, maximum: int) -> str:
     """A label, or as much of its start as ``most`` characters hold with an ellipsis."""
-    return label if len(label) <= most else f"{label[: most - 1].rstrip()}…"
+    return label if len(label) <= maximum else f"{label[: maximum - 1].rstrip()}…"
 
 
 def column(rows: Iterable[DrawnRow], name: str) -> list[float]:
     """The numbers of a column, without rows that have none: what an axis has to hold."""
-    return [value for (value,) in _told(rows, name)]
+    return [value for (value,) in _complete_rows(rows, name)]
 
 
 def value(row: DrawnRow, name: str) -> float:
     """The number in a column of a row that has one."""
-    ((found,),) = _told([row], name)
-    return found
+    ((number,),) = _complete_rows([row], name)
+    return number
 
 
-def _told(rows: Iterable[DrawnRow], *columns: str) -> list[tuple[float, ...]]:
+def _complete_rows(rows: Iterable[DrawnRow], *columns: str) -> list[tuple[float, ...]]:
     """The numbers of some columns, of the rows that have them all."""
-    found = (tuple(row.get(name) for name in columns) for row in rows)
-    return [cast(tuple[float, ...], one) for one in found if None not in one]
+    rows_of_columns = (tuple(row.get(name) for name in columns) for row in rows)
+    return [cast(tuple[float, ...], numbers) for numbers in rows_of_columns if None not in numbers]

@@ -49,15 +49,17 @@ def _promise(question: Question, part: float) -> Calibrated:
 def _of_question(
     answers: QuestionAnswers, by: Calibrated, draws: Draws, runs: int
 ) -> Iterator[tuple[str, Floats]]:
-    every = groups(answers.question)
+    figure_groups = groups(answers.question)
     direct = [
-        group for group in every if isinstance(group, SingleMean) and group.figure.scored is None
+        group
+        for group in figure_groups
+        if isinstance(group, SingleMean) and group.figure.scored is None
     ]
-    if direct == every:
+    if direct == figure_groups:
         yield from _means(answers, direct, by, draws, runs)
         return
     noisy = _noisy_shares(answers, by, draws, runs)
-    for group in every:
+    for group in figure_groups:
         yield from _of_group(answers.question, group, noisy)
 
 
@@ -65,13 +67,13 @@ def _of_question(
 
 
 def _means(
-    answers: QuestionAnswers, every: list[SingleMean], by: Calibrated, draws: Draws, runs: int
+    answers: QuestionAnswers, means: list[SingleMean], by: Calibrated, draws: Draws, runs: int
 ) -> Iterator[tuple[str, Floats]]:
     """Means with noise on each; one person's answers move all of them."""
-    for group, truth in zip(every, truths(answers), strict=True):
+    for group, truth in zip(means, truths(answers), strict=True):
         if truth is not None:
             low, high = group.figure.extent
-            noise = by.noise((high - low) / answers.n, len(every))
+            noise = by.noise((high - low) / answers.n, len(means))
             yield group.figure.key, truth.asked + noise.draw(draws, runs)
 
 
@@ -98,8 +100,8 @@ def _noisy_shares(answers: QuestionAnswers, by: Calibrated, draws: Draws, runs: 
 
 
 def _ticks_moved(question: Question, k: int) -> int:
-    most = question.most if isinstance(question, SelectMultiple) else 1
-    return min(k, 2 * most)
+    maximum = question.most if isinstance(question, SelectMultiple) else 1
+    return min(k, 2 * maximum)
 
 
 def _of_group(question: Question, group: Group, noisy: Floats) -> Iterator[tuple[str, Floats]]:
@@ -128,5 +130,5 @@ def _average(figure: Average, noisy: Floats) -> Floats:
     scored = np.ones(len(values)) if figure.scored is None else figure.scored.astype(np.float64)
     having = noisy @ scored
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (noisy @ (np.nan_to_num(values) * scored)) / having
-    return np.asarray(np.where(having > 0, found, np.nan))
+        average = (noisy @ (np.nan_to_num(values) * scored)) / having
+    return np.asarray(np.where(having > 0, average, np.nan))

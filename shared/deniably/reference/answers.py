@@ -11,7 +11,7 @@ from deniably.reference.refusal import Invalid, require
 from deniably.reference.values import Definition, Json, Question
 
 
-def given(text: Json) -> Fraction:
+def decimal(text: Json) -> Fraction:
     require(type(text) is str and len(text) <= 40, "a number is a text")
     require(re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text.strip()), "a plain decimal")
     return Fraction(text.strip())
@@ -26,30 +26,33 @@ def index(choices: list[dict[str, Any]], name: Json) -> int:
 def encode(question: Question, answer: Json) -> int | list[int]:
     kind, m = question["type"], question["mechanism"]
     if kind in ("yes_no", "select_one", "scale"):
-        found = index(question["choices"], answer)
-        return [found] if m["name"] == "unary" else found
+        place = index(question["choices"], answer)
+        return [place] if m["name"] == "unary" else place
     if kind == "select_multiple":
         require(type(answer) is list, "a list of choices")
-        ticks = sorted({index(question["choices"], one) for one in answer})
+        ticks = sorted({index(question["choices"], tick) for tick in answer})
         require(len(ticks) <= question["most"], "at most so many")
         return ticks
     if kind == "number":
-        return cell(question["range"], given(answer), m["k"])
+        return cell(question["range"], decimal(answer), m["k"])
     require(type(answer) is dict, "an answer for each part")
     require(set(answer) == {part["name"] for part in question["parts"]}, "for each part")
     if kind == "product":
-        found = 0
+        place = 0
         for part in question["parts"]:
-            found = found * len(part["choices"]) + index(part["choices"], answer[part["name"]])
-        return found
-    numbers = [given(answer[part["name"]]) for part in question["parts"]]
+            place = place * len(part["choices"]) + index(part["choices"], answer[part["name"]])
+        return place
+    numbers = [decimal(answer[part["name"]]) for part in question["parts"]]
     ranges = [part["range"] for part in question["parts"]]
     if kind == "point":
         first, second = (
-            cell(one, x, question["grid"]) for one, x in zip(ranges, numbers, strict=True)
+            cell(grid_range, x, question["grid"])
+            for grid_range, x in zip(ranges, numbers, strict=True)
         )
         return question["grid"] * first + second
-    return [cell(one, x, size(one)) for one, x in zip(ranges, numbers, strict=True)]
+    return [
+        cell(part_range, x, size(part_range)) for part_range, x in zip(ranges, numbers, strict=True)
+    ]
 
 
 def settle(definition: Definition, answers: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
@@ -62,8 +65,10 @@ def settle(definition: Definition, answers: dict[str, Any]) -> tuple[list[str], 
             several = question["type"] == "select_multiple"
             true[question["name"]] = ["not_applicable"] if several else "not_applicable"
         elif condition:
-            given = true.get(question["name"])
-            offered = "not_applicable" not in (given if type(given) is list else [given])
+            true_answer = true.get(question["name"])
+            offered = "not_applicable" not in (
+                true_answer if type(true_answer) is list else [true_answer]
+            )
             require(offered, "not_applicable is for those who do not see the question")
     inputs = {}
     for question in definition["questions"]:

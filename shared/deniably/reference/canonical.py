@@ -49,8 +49,8 @@ def canonical(value: Json) -> str:
     return "{" + ",".join(canonical(key) + ":" + canonical(value[key]) for key in keys) + "}"
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}")
+def _escaped(match: re.Match[str]) -> str:
+    return ESCAPES.get(match[0], f"\\u{ord(match[0]):04x}")
 
 
 class Published(dict[str, Any]):

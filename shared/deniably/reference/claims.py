@@ -62,9 +62,9 @@ def check_claim(claim: Json, own: int, other: int) -> None:
     require(kept, "own/other is larger than claimed")
 
 
-def check_promise(claim: Json, found: Loss) -> None:
+def check_promise(claim: Json, loss: Loss) -> None:
     """Section 2.2, with exponents and deltas."""
-    odds, exponent, delta = found
+    odds, exponent, delta = loss
     require(type(claim) is dict, "a claim is an object")
     if "delta" in claim:
         require("epsilon" in claim, "a delta stands beside an epsilon")

@@ -164,9 +164,9 @@ def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
         if m["name"] == "unary" and kind != "select_multiple":
             require(m["most"] == 1, "unary for one answer has most 1")
     if kind == "select_multiple":
-        most = question["most"]
-        require(type(most) is int and 1 <= most <= m["k"], "most is from 1 to k")
-        require(m["name"] == "sampled_ticks" or m["most"] == most, "the same most")
+        maximum = question["most"]
+        require(type(maximum) is int and 1 <= maximum <= m["k"], "most is from 1 to k")
+        require(m["name"] == "sampled_ticks" or m["most"] == maximum, "the same most")
     if "aim" in needed:
         require(question["aim"] in ("distribution", "mean"), "distribution or mean")
     if "scores" in question:
@@ -186,7 +186,9 @@ def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
 
 def check_scores(scores: list[int], count: int, aim: str) -> None:
     require(type(scores) is list and len(scores) == count, "one score a choice")
-    require(all(type(one) is int and abs(one) < 2**31 for one in scores), "integers below 2^31")
+    require(
+        all(type(score) is int and abs(score) < 2**31 for score in scores), "integers below 2^31"
+    )
     gaps = {b - a for a, b in pairwise(scores)}
     require(min(gaps) >= 1, "strictly ascending")
     require(aim == "distribution" or len(gaps) == 1, "equally spaced")
@@ -198,8 +200,8 @@ def fits(value: Json, k: int, exactly: bool) -> None:
 
 def check_number_parts(question: Question, kind: str, m: Mechanism) -> None:
     parts = question["parts"]
-    most = 2 if kind == "point" else 64
-    require(type(parts) is list and 2 <= len(parts) <= most, "2 to 64 parts, of a point 2")
+    maximum = 2 if kind == "point" else 64
+    require(type(parts) is list and 2 <= len(parts) <= maximum, "2 to 64 parts, of a point 2")
     for part in parts:
         keys(part, ("name", "label", "range"))
         texts(part, "label")
@@ -226,9 +228,9 @@ def check_outline(value: Json) -> None:
     for line in value[1:].split("M"):
         numbers = line.split(" ")
         require(len(numbers) >= 4 and len(numbers) % 2 == 0, "a line has two points or more")
-        for one in numbers:
-            require(re.fullmatch("0|[1-9][0-9]{0,3}", one), "whole numbers")
-            require(int(one) <= 1000, "0 to 1000")
+        for number in numbers:
+            require(re.fullmatch("0|[1-9][0-9]{0,3}", number), "whole numbers")
+            require(int(number) <= 1000, "0 to 1000")
 
 
 def check_small_parts(question: Question, m: Mechanism) -> None:
@@ -247,14 +249,14 @@ def check_condition(question: Question, earlier: list[dict[str, Any]]) -> None:
     condition = question["show_if"]
     keys(condition, ("question", "is"))
     require(type(condition["is"]) is list and condition["is"], "one or more choices")
-    require(all(type(one) is str for one in condition["is"]), "names of choices")
+    require(all(type(name) is str for name in condition["is"]), "names of choices")
     names = [choice["name"] for choice in question["choices"]]
     require("not_applicable" in names, "has not_applicable")
-    found = [one for one in earlier if one["name"] == condition["question"]]
-    require(found, "an earlier question")
-    require(found[0]["type"] in ("yes_no", "select_one", "scale"), "with one answer")
-    theirs = [choice["name"] for choice in found[0]["choices"]]
-    require(all(one in theirs for one in condition["is"]), "its choices")
+    deciding = [question for question in earlier if question["name"] == condition["question"]]
+    require(deciding, "an earlier question")
+    require(deciding[0]["type"] in ("yes_no", "select_one", "scale"), "with one answer")
+    theirs = [choice["name"] for choice in deciding[0]["choices"]]
+    require(all(name in theirs for name in condition["is"]), "its choices")
 
 
 def memoised(question: Question) -> bool:
@@ -324,9 +326,12 @@ def check_waves(value: Json) -> None:
     repeated = "waves" in value
     if repeated:
         keys(value["waves"], ("panel",), tuple(name for name, *_ in WAVES))
-        for name, least, most in WAVES:
+        for name, least, highest in WAVES:
             stated = value["waves"].get(name, least)
-            require(type(stated) is int and least <= stated <= most, f"{name} is {least} to {most}")
+            require(
+                type(stated) is int and least <= stated <= highest,
+                f"{name} is {least} to {highest}",
+            )
         require(not {"count", "waves"} <= value["waves"].keys(), "count or waves, not both")
         named([{"name": value["waves"]["panel"]}], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
         require("ask" not in value, "no ask with waves")

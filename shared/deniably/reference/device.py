@@ -66,15 +66,15 @@ def inputs(
     A condition on a question that is not among these was met when that was answered.
     """
     hidden: list[str] = []
-    found: dict[str, Any] = {}
+    encoded: dict[str, Any] = {}
     among = [question["name"] for question in questions]
     for question in questions:
         condition = question.get("show_if")
         shown = True
         if condition and condition["question"] in among:
             earlier = condition["question"]
-            said = "not_applicable" if earlier in hidden else answers.get(earlier)
-            shown = said in condition["is"]
+            true_answer = "not_applicable" if earlier in hidden else answers.get(earlier)
+            shown = true_answer in condition["is"]
         if question["name"] not in needed:
             continue
         if not shown:
@@ -90,10 +90,10 @@ def inputs(
         taken = question
         if memoised(question):
             taken = question | {"mechanism": question["mechanism"]["once"]}
-        given = encode(taken, answer)
+        encoded_answer = encode(taken, answer)
         one_of_many = taken["type"] == "number" and taken["mechanism"]["name"] == "gaussian"
-        found[question["name"]] = [given] if one_of_many else given
-    return hidden, found
+        encoded[question["name"]] = [encoded_answer] if one_of_many else encoded_answer
+    return hidden, encoded
 
 
 def answer(
@@ -136,19 +136,19 @@ def answer(
         if question["name"] in asked
         or (not before and question["name"] in drawn and "waves" in definition)
     ]
-    hidden, given = inputs(questions, answers, asked)
+    hidden, encoded = inputs(questions, answers, asked)
     if noted is not None:
-        noted |= {"hidden": hidden, "given": given}
+        noted |= {"hidden": hidden, "given": encoded}
     coins.new_object()
     for question in questions:
         name, mechanism = question["name"], question["mechanism"]
         if not memoised(question):
-            check_answer(mechanism, given[name])
-            values[name] = drawn_report(mechanism, given[name], coins)
+            check_answer(mechanism, encoded[name])
+            values[name] = drawn_report(mechanism, encoded[name], coins)
             continue
         key = memo_key(definition, question, author)
         old = None if name in asked else memos[key]
-        values[name], memos[key] = drawn_in_waves(mechanism, given.get(name), coins, old)
+        values[name], memos[key] = drawn_in_waves(mechanism, encoded.get(name), coins, old)
     made: Document = {"id": ticket["id"] if ticket else draw_id(coins)}
     made |= {"survey": version, "values": values} | ({"strata": dict(strata)} if strata else {})
     kept = document["reports"] | {version: {"text": canonical(made), "sent": False}}

@@ -55,7 +55,7 @@ def sign(p: int, q: int, blinded: int) -> int:
     modulus = p * q
     require(blinded < modulus, "the blinded message is too large")
     # Modulo each prime alone (RFC 8017, section 5.1.2), which is four times as quick.
-    of_p, of_q = (pow(blinded, pow(E, -1, one - 1), one) for one in (p, q))
+    of_p, of_q = (pow(blinded, pow(E, -1, prime - 1), prime) for prime in (p, q))
     return of_q + q * ((of_p - of_q) * pow(q, -1, p) % p)
 
 

@@ -21,11 +21,11 @@ def rounded(x: int, k: int, knots: int) -> dict[int, Fraction]:
 def law(m: Mechanism, answer: Json) -> Law:
     """{report as a tuple: probability}"""
     name = m["name"]
-    found: Law = {}
+    probabilities: Law = {}
 
     def add(key: tuple[int, ...], probability: Fraction) -> None:
         if probability:
-            found[key] = found.get(key, NOTHING) + probability
+            probabilities[key] = probabilities.get(key, NOTHING) + probability
 
     if name in ("window", "channel"):
         rows: list[list[int]] = m.get("weights") or [
@@ -47,17 +47,17 @@ def law(m: Mechanism, answer: Json) -> Law:
         for subset in subsets:
             for flips in itertools.product((0, 1), repeat=m["s"]):
                 probability = Fraction(1, len(subsets))
-                said: list[int] = []
+                yes_options: list[int] = []
                 for option, flip in zip(subset, flips, strict=True):
                     probability *= Fraction(m["other"] if flip else m["own"], total)
-                    said.append(2 * option + ((option in answer) ^ flip))
-                add(tuple(said), probability)
+                    yes_options.append(2 * option + ((option in answer) ^ flip))
+                add(tuple(yes_options), probability)
     elif name == "unary":
         for bits in itertools.product((0, 1), repeat=m["k"]):
             probability = Fraction(1)
             for option, bit in enumerate(bits):
-                one = Fraction(m["own"] if option in answer else m["other"], m["total"])
-                probability *= one if bit else 1 - one
+                own = Fraction(m["own"] if option in answer else m["other"], m["total"])
+                probability *= own if bit else 1 - own
             add(tuple(option for option, bit in enumerate(bits) if bit), probability)
     else:
         d = len(m["parts"])
@@ -67,7 +67,7 @@ def law(m: Mechanism, answer: Json) -> Law:
             for ys in itertools.product(*laws):
                 key = tuple(y[0] * d + c for y, c in zip(ys, subset, strict=True))
                 share = math.prod(
-                    (one[y] for one, y in zip(laws, ys, strict=True)), start=Fraction(1)
+                    (part[y] for part, y in zip(laws, ys, strict=True)), start=Fraction(1)
                 )
                 add(key, share / len(subsets))
-    return found
+    return probabilities

@@ -64,7 +64,7 @@ def read_document(text: str) -> dict[str, Any]:
         check_kept(version, kept)
     for key, memo in value["memos"].items():
         matches(key, f"({HASH})?/{SURVEY}/{HASH}")
-        require(type(memo) is list and all(type(one) is int for one in memo), "integers")
+        require(type(memo) is list and all(type(cell) is int for cell in memo), "integers")
     for origin, authors in value["authors"].items():
         matches(origin, r"https?://[^/\s]+")
         require(type(authors) is list, "a list of keys")
@@ -82,12 +82,12 @@ def read_document(text: str) -> dict[str, Any]:
     check_invitations(value)
     if "waves" in value:
         require(type(value["waves"]) is dict and value["waves"], "an object that is not empty")
-        for key, found in value["waves"].items():
+        for key, waves in value["waves"].items():
             matches(key, f"({HASH})?/{SURVEY}/{HASH}")
-            keys(found, ("count", "sent"))
-            require(type(found["count"]) is int and 2 <= found["count"] <= 100, "2 to 100")
-            require(type(found["sent"]) is int, "a count")
-            require(1 <= found["sent"] <= found["count"], "1 to all of them")
+            keys(waves, ("count", "sent"))
+            require(type(waves["count"]) is int and 2 <= waves["count"] <= 100, "2 to 100")
+            require(type(waves["sent"]) is int, "a count")
+            require(1 <= waves["sent"] <= waves["count"], "1 to all of them")
     if "orders" in value:
         require(type(value["orders"]) is dict and value["orders"], "an object that is not empty")
         for version, names in value["orders"].items():
@@ -120,11 +120,11 @@ def check_invitations(value: Json) -> None:
         if name not in value:
             continue
         require(type(value[name]) is dict and value[name], "an object that is not empty")
-        for version, found in value[name].items():
+        for version, kept in value[name].items():
             matches(version, HASH)
-            keys(found, tuple(members))
+            keys(kept, tuple(members))
             for member, pattern in members.items():
-                matches(found[member], pattern)
+                matches(kept[member], pattern)
 
 
 def check_entry(entry: dict[str, Any]) -> None:
@@ -154,7 +154,7 @@ def check_kept(version: str, kept: dict[str, Any]) -> None:
         matches(key, SURVEY)
         matches(value, SURVEY)
     for value in report["values"].values():
-        require(type(value) is list and all(type(one) is int for one in value), "integers")
+        require(type(value) is list and all(type(cell) is int for cell in value), "integers")
 
 
 def memo_key(definition: Definition, question: Question, author: str) -> str:
@@ -174,31 +174,33 @@ def fresh(
     for name in changed:
         require(name in known, "a changed question was answered before")
     if not kept:
-        names = [one["name"] for one in definition["questions"] if one["name"] in drawn]
+        names = [
+            question["name"] for question in definition["questions"] if question["name"] in drawn
+        ]
         return [name for name in names if name in changed or name not in known]
-    found = []
+    drawn_afresh = []
     for question in definition["questions"]:
         after = question.get("show_if", {}).get("question")
-        if question["name"] in changed or after in found:
-            found.append(question["name"])
-    return found
+        if question["name"] in changed or after in drawn_afresh:
+            drawn_afresh.append(question["name"])
+    return drawn_afresh
 
 
 def rounds(
     document: Document, definition: Definition, names: list[str], author: str
 ) -> dict[str, Any]:
     """What the document has as `waves` afterwards."""
-    found = {key: dict(one) for key, one in document.get("waves", {}).items()}
+    by_panel = {key: dict(wave) for key, wave in document.get("waves", {}).items()}
     stated = definition.get("waves", {}).get("count")
     for question in definition["questions"] if stated else ():
         if question["name"] in names:
             key = memo_key(definition, question, author)
-            one = found.setdefault(key, {"count": stated, "sent": 0})
-            one["count"] = min(one["count"], stated)
-            if one["sent"] >= one["count"]:
+            wave = by_panel.setdefault(key, {"count": stated, "sent": 0})
+            wave["count"] = min(wave["count"], stated)
+            if wave["sent"] >= wave["count"]:
                 raise Over("all waves were answered")
-            one["sent"] += 1
-    return found
+            wave["sent"] += 1
+    return by_panel
 
 
 def entries(
@@ -207,15 +209,15 @@ def entries(
     """The charges of these questions."""
     head = {"day": day, "author": author, "survey": definition["name"]}
     head["version"] = digest(definition)
-    found = []
+    charges = []
     for question in definition["questions"]:
         if question["name"] in names:
             memoised = question["mechanism"]["name"] == "memoised"
             charged = history if memoised else loss
             odds, exponent, delta = charged(question["mechanism"])
             texts = loss_texts((short(odds), short(exponent), delta))
-            found.append(head | {"question": question["name"]} | texts)
-    return found
+            charges.append(head | {"question": question["name"]} | texts)
+    return charges
 
 
 def short(value: Fraction) -> Fraction:
@@ -225,7 +227,7 @@ def short(value: Fraction) -> Fraction:
 
 
 def total(charged: list[dict[str, Any]]) -> Loss:
-    return added([_loss(one) for one in charged])
+    return added([_loss(entry) for entry in charged])
 
 
 def _loss(entry: Document) -> Loss:
@@ -270,17 +272,17 @@ def totals(
 ) -> dict[str, Any]:
     """{scope: loss}"""
     own, whole = (first_day(today, day_seen(document, whose)) for whose in (author, None))
-    of_author = [one for one in ledger if one["author"] == author]
+    of_author = [entry for entry in ledger if entry["author"] == author]
     return {
-        "survey": total([one for one in ledger if one["version"] == version]),
-        "author": total([one for one in of_author if one["day"] >= own]),
-        "overall": total([one for one in ledger if one["day"] >= whole]),
+        "survey": total([entry for entry in ledger if entry["version"] == version]),
+        "author": total([entry for entry in of_author if entry["day"] >= own]),
+        "overall": total([entry for entry in ledger if entry["day"] >= whole]),
     }
 
 
-def within(found: Loss, limit: Fraction) -> bool:
+def within(spent: Loss, limit: Fraction) -> bool:
     """Whether odds * e^exponent <= e^limit."""
-    odds, exponent, _ = found
+    odds, exponent, _ = spent
     rest = limit - exponent
     if rest <= 0:
         return rest == 0 and odds == 1
@@ -320,7 +322,7 @@ def part(
         new = entries(definition, [*taken, name], author, dated)
         if exceeded(new, totals(ledger + new, version, author, document, day), limits) is None:
             taken.append(name)
-    return [one["name"] for one in definition["questions"] if one["name"] in taken]
+    return [question["name"] for question in definition["questions"] if question["name"] in taken]
 
 
 def exceeded(
@@ -342,7 +344,7 @@ def answerable_on(
     limits: dict[str, Any],
 ) -> str | None:
     """The first day on which nothing refuses, if the registers have come to it: day by day."""
-    days = sorted(one["day"] for one in document["ledger"] if is_date(one["day"]))
+    days = sorted(entry["day"] for entry in document["ledger"] if is_date(entry["day"]))
     for oldest in days:
         day = (datetime.date.fromisoformat(oldest) + datetime.timedelta(days=365)).isoformat()
         known = {"registers": {"http://o": {"day": day}}, "authors": {"http://o": [author]}}

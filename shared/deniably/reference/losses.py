@@ -37,8 +37,8 @@ def loss(m: Mechanism) -> Loss:
 
 
 def added(losses: list[Loss]) -> Loss:
-    odds = math.prod((one[0] for one in losses), start=Fraction(1))
-    exponents, deltas = ([one[at] for one in losses if one[at]] for at in (1, 2))
+    odds = math.prod((part[0] for part in losses), start=Fraction(1))
+    exponents, deltas = ([part[at] for part in losses if part[at]] for at in (1, 2))
     return odds, sum(exponents, NOTHING), sum(deltas, NOTHING)
 
 
@@ -48,18 +48,18 @@ def largest(losses: list[Loss], count: int) -> Loss:
     rest, taken = list(losses), []
     for _ in range(count):
         worst = rest[0]
-        for one in rest[1:]:
-            if _above(one, worst):
-                worst = one
+        for part in rest[1:]:
+            if _above(part, worst):
+                worst = part
         rest.remove(worst)
         taken.append(worst)
     odds, exponent, _ = added(taken)
     return odds, exponent, sum(deltas[:count], NOTHING)
 
 
-def _above(one: Loss, other: Loss) -> bool:
+def _above(first: Loss, other: Loss) -> bool:
     """Whether one's odds * e^exponent is strictly the larger."""
-    (odds, exponent, _), (others, theirs, _) = one, other
+    (odds, exponent, _), (others, theirs, _) = first, other
     if exponent == theirs:
         return odds > others
     # odds / others > e^(theirs - exponent)?
@@ -68,5 +68,5 @@ def _above(one: Loss, other: Loss) -> bool:
     return at_most_exp(others / odds, exponent - theirs)
 
 
-def loss_texts(found: Loss) -> dict[str, Any]:
-    return dict(zip(("odds", "exponent", "delta"), map(str, found), strict=True))
+def loss_texts(total: Loss) -> dict[str, Any]:
+    return dict(zip(("odds", "exponent", "delta"), map(str, total), strict=True))

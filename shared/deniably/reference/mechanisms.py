@@ -19,8 +19,8 @@ def check_answer(m: Mechanism, answer: Json) -> None:
         require(type(answer) is list and len(answer) == m["d"], "d positions")
         require(all(0 <= x < m["k"] for x in answer), "a position is below k")
     elif name in ("set_response", "sampled_ticks", "unary"):
-        most = m["k"] if name == "sampled_ticks" else m["most"]
-        require(type(answer) is list and len(answer) <= most, "at most so many ticks")
+        maximum = m["k"] if name == "sampled_ticks" else m["most"]
+        require(type(answer) is list and len(answer) <= maximum, "at most so many ticks")
         require(all(0 <= x < m["k"] for x in answer), "an option is below k")
         require(answer == sorted(set(answer)), "distinct and ascending")
     else:
@@ -50,26 +50,26 @@ def drawn(m: Mechanism, answer: Json, coins: Coins) -> list[int]:
         row = knot(coins, answer, m["k"], len(m["weights"]))
         return [coins.choose(m["weights"][row])]
     if name == "set_response":
-        k, most, size = m["k"], m["most"], m["size"]
-        t = answer + list(range(k, k + most - len(answer)))
-        u = [number for number in range(k + most) if number not in t]
+        k, maximum, size = m["k"], m["most"], m["size"]
+        t = answer + list(range(k, k + maximum - len(answer)))
+        u = [number for number in range(k + maximum) if number not in t]
         shared = coins.choose(set_weights(m))
-        a = pick(coins, most, min(most, size))
+        a = pick(coins, maximum, min(maximum, size))
         b = pick(coins, k, size)
         return sorted([t[i] for i in a[:shared]] + [u[i] for i in b[: size - shared]])
     if name == "sampled_ticks":
-        found = []
+        chosen = []
         for option in sorted(pick(coins, m["k"], m["s"])):
             flip = coins.choose([m["own"], m["other"]])
-            found.append(2 * option + ((option in answer) ^ flip))
-        return found
+            chosen.append(2 * option + ((option in answer) ^ flip))
+        return chosen
     if name == "unary":
-        found = []
+        chosen = []
         for option in range(m["k"]):
             x = m["own"] if option in answer else m["other"]
             if coins.choose([x, m["total"] - x]) == 0:
-                found.append(option)
-        return found
+                chosen.append(option)
+        return chosen
     if name in ("laplace", "bounded_laplace"):
         scale = ratio(m["scale"])
         while True:
@@ -96,31 +96,31 @@ def in_reach(m: Mechanism, y: int) -> int:
     return min(max(y, -reach(m)), m["k"] - 1 + reach(m))
 
 
-def check_report(m: Mechanism, found: list[int]) -> None:
+def check_report(m: Mechanism, report: list[int]) -> None:
     """Raise Invalid unless a device could have made this report."""
     name = m["name"]
     if name in ("window", "channel", "bounded_laplace"):
         outputs = {"window": m.get("m"), "bounded_laplace": m.get("k")}.get(name)
         outputs = outputs or len(m["weights"][0])
-        require(len(found) == 1 and 0 <= found[0] < outputs, "one output")
+        require(len(report) == 1 and 0 <= report[0] < outputs, "one output")
     elif name == "laplace":
-        require(len(found) == 1 and in_reach(m, found[0]) == found[0], "one number")
+        require(len(report) == 1 and in_reach(m, report[0]) == report[0], "one number")
     elif name == "gaussian":
-        require([z % m["d"] for z in found] == list(range(m["d"])), "d numbers in order")
-        require(all(in_reach(m, z // m["d"]) == z // m["d"] for z in found), "in reach")
+        require([z % m["d"] for z in report] == list(range(m["d"])), "d numbers in order")
+        require(all(in_reach(m, z // m["d"]) == z // m["d"] for z in report), "in reach")
     elif name == "vector":
         d = len(m["parts"])
-        parts = [z % d for z in found]
-        require(len(found) == m["s"] and parts == sorted(set(parts)), "s numbers in order")
-        for z in found:
+        parts = [z % d for z in report]
+        require(len(report) == m["s"] and parts == sorted(set(parts)), "s numbers in order")
+        for z in report:
             check_report(m["parts"][z % d], [z // d])
     else:
         domain: dict[str, int] = {"set_response": m["k"] + m.get("most", 0)}
         domain["sampled_ticks"] = 2 * m["k"]
         limit = domain[name] if name in domain else m["k"]
         size = {"set_response": m.get("size"), "sampled_ticks": m.get("s")}.get(name)
-        require(found == sorted(set(found)), "distinct and ascending")
-        require(all(0 <= z < limit for z in found), "below the domain")
-        require(size is None or len(found) == size, "of the right size")
+        require(report == sorted(set(report)), "distinct and ascending")
+        require(all(0 <= z < limit for z in report), "below the domain")
+        require(size is None or len(report) == size, "of the right size")
         if name == "sampled_ticks":
-            require(len({z // 2 for z in found}) == m["s"], "each option once")
+            require(len({z // 2 for z in report}) == m["s"], "each option once")

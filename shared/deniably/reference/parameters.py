@@ -25,8 +25,8 @@ def only(mechanism: Mechanism, *names: str) -> None:
 
 def ratio(text: Json) -> Fraction:
     require(type(text) is str, "a scale is a text")
-    found = re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text)
-    require(found, "an integer or a fraction")
+    match = re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text)
+    require(match, "an integer or a fraction")
     value = Fraction(text)
     require(str(value) == text, "in lowest terms")
     require(max(value.numerator, value.denominator) <= 2**31, "both parts are at most 2^31")
@@ -60,10 +60,10 @@ def most_ticks(m: Mechanism) -> None:
 
 
 def set_weights(m: Mechanism) -> list[int]:
-    k, most, size = m["k"], m["most"], m["size"]
+    k, maximum, size = m["k"], m["most"], m["size"]
     return [
-        math.comb(most, j) * math.comb(k, size - j) * (m["other"] if j == 0 else m["own"])
-        for j in range(min(most, size) + 1)
+        math.comb(maximum, j) * math.comb(k, size - j) * (m["other"] if j == 0 else m["own"])
+        for j in range(min(maximum, size) + 1)
     ]
 
 

@@ -18,29 +18,31 @@ def check_strata(value: Json) -> None:
     for key, values in value.items():
         require(re.fullmatch(SHORT, key), "a key is spelt as a survey's name")
         require(type(values) is list and 2 <= len(values) <= 8, "2 to 8 values")
-        for one in values:
-            require(type(one) is str and re.fullmatch(SHORT, one), "a value is spelt so, too")
+        for text in values:
+            require(type(text) is str and re.fullmatch(SHORT, text), "a value is spelt so, too")
         require(len(set(values)) == len(values), "no value is there twice")
     require(math.prod(len(values) for values in value.values()) <= 8, "8 strata at most")
 
 
 def numbered(definition: Definition) -> list[dict[str, str]]:
     """All strata in the order of their numbers."""
-    found: list[dict[str, str]] = [{}]
+    strata: list[dict[str, str]] = [{}]
     for key in sorted(definition.get("strata", {})):
-        found = [one | {key: value} for one in found for value in definition["strata"][key]]
-    return found
+        strata = [
+            stratum | {key: value} for stratum in strata for value in definition["strata"][key]
+        ]
+    return strata
 
 
 def of_link(definition: Definition, query: str) -> dict[str, str]:
     """The stratum of a link whose query this is."""
     pairs = [piece.partition("=") for piece in query.split("&")]
-    given = [(unquote_plus(name), unquote_plus(value)) for name, _, value in pairs]
+    decoded = [(unquote_plus(name), unquote_plus(value)) for name, _, value in pairs]
     stratum = {}
     for key, values in definition["strata"].items():
-        said = [value for name, value in given if name == key]
-        require(len(said) == 1 and said[0] in values, "each key once, with one of its values")
-        stratum[key] = said[0]
+        chosen = [value for name, value in decoded if name == key]
+        require(len(chosen) == 1 and chosen[0] in values, "each key once, with one of its values")
+        stratum[key] = chosen[0]
     return stratum
 
 

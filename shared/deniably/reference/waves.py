@@ -25,8 +25,8 @@ def memo_of(m: Mechanism) -> dict[str, Any]:
     if once["name"] == "subset_selection":
         return {"name": "subset_selection", "k": once["k"], "omega": 1} | weights
     if once["name"] == "set_response":
-        most = {"k": once["k"], "most": once["most"], "size": 1}
-        return {"name": "set_response"} | most | weights
+        maximum = {"k": once["k"], "most": once["most"], "size": 1}
+        return {"name": "set_response"} | maximum | weights
     return {"name": "window", "k": once["k"], "m": memos(once), "w": 1} | weights
 
 
@@ -175,11 +175,13 @@ def waves_law(m: Mechanism, answer: Json, waves: int = 1) -> WavesLaw:
     memo_law = law_of(memo_of(m), answer)
     memo_parts, (memo_weights,) = in_whole_parts([memo_law])
     parts, sent = in_whole_parts([sent_law(m, z) for (z,) in memo_law])
-    found: dict[Any, int] = {}
+    distribution: dict[Any, int] = {}
     for weight, law in zip(memo_weights.values(), sent, strict=True):
         for key in product(law, repeat=waves):
-            found[key] = found.get(key, 0) + weight * math.prod(law[one] for one in key)
-    return {key: Fraction(share, memo_parts * parts**waves) for key, share in found.items()}
+            distribution[key] = distribution.get(key, 0) + weight * math.prod(
+                law[part] for part in key
+            )
+    return {key: Fraction(share, memo_parts * parts**waves) for key, share in distribution.items()}
 
 
 def in_whole_parts(laws: list[Law]) -> tuple[int, list[dict[Any, int]]]:

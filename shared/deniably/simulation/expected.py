@@ -41,7 +41,9 @@ def _expected(law: Law, inputs: Encoded) -> tuple[int, Floats]:
             support = own * float(law.p) + (len(inputs) - own) * float(law.q)
             return 0, support * float(law.sampled_fraction)
         case Several():
-            single = [_of_number(part, one) for part, one in zip(law.parts, inputs.T, strict=True)]
+            single = [
+                _of_number(part, column) for part, column in zip(law.parts, inputs.T, strict=True)
+            ]
             start, cells = _side_by_side(single)
             return start, cells * float(law.sampled_fraction)
         case _:
@@ -60,19 +62,19 @@ def _own(law: Supporting, inputs: Encoded) -> npt.NDArray[np.int64]:
 
 
 def _of_number(law: OfNumber, inputs: Encoded) -> tuple[int, Floats]:
-    given = np.bincount(inputs, minlength=law.k).astype(np.float64)
+    counts = np.bincount(inputs, minlength=law.k).astype(np.float64)
     if isinstance(law, Noise):
         reach = ceil(_REACH * sqrt(law.variance))
         noise = masses(law, np.arange(-reach, reach + 1))
-        return -reach, np.maximum(_convolved(given, noise), 0.0)
-    some = np.flatnonzero(given)  # only positions that somebody has: there may be a million
-    knots = given[some] @ rounding(law.k, law.rows, some)
+        return -reach, np.maximum(_convolved(counts, noise), 0.0)
+    some = np.flatnonzero(counts)  # only positions that somebody has: there may be a million
+    knots = counts[some] @ rounding(law.k, law.rows, some)
     return 0, knots @ rows(law)
 
 
-def _convolved(one: Floats, other: Floats) -> Floats:
-    size = len(one) + len(other) - 1  # by Fourier: a range can have a million positions
-    return np.fft.irfft(np.fft.rfft(one, size) * np.fft.rfft(other, size), size)
+def _convolved(first: Floats, other: Floats) -> Floats:
+    size = len(first) + len(other) - 1  # by Fourier: a range can have a million positions
+    return np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(other, size), size)
 
 
 def _side_by_side(parts: list[tuple[int, Floats]]) -> tuple[int, Floats]:

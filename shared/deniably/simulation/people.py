@@ -125,10 +125,10 @@ class People:
             for answers in self.answers
             for name, column in zip(column_names(answers.question), answers.columns, strict=True)
         }
-        every = self.survey.every_stratum
+        strata = self.survey.every_stratum
         numbers = list(map(int, self.strata))
-        said = {key: [every[number][key] for number in numbers] for key in every[0]}
-        return frame(said | columns)
+        by_key = {key: [strata[number][key] for number in numbers] for key in strata[0]}
+        return frame(by_key | columns)
 
     def among(self, stratum: Stratum) -> People:
         """The people of a subgroup, such as ``{"site": "north"}``.
@@ -149,7 +149,7 @@ class People:
         return self._chosen(np.tile(np.arange(self.n), times))
 
     def _chosen(self, places: npt.NDArray[np.int64]) -> People:
-        answers = [one.chosen(places) for one in self.answers]
+        answers = [answer.chosen(places) for answer in self.answers]
         return People(self.survey, answers, self.strata[places])
 
     def __repr__(self) -> str:
@@ -183,11 +183,11 @@ def read_people(survey: Survey, table: Written) -> People:
     keys = sorted(survey.strata or {})
     columns = _read(rows_of(table), [*keys, *(name for some in names.values() for name in some)])
     strata = _strata(survey, [columns[key] for key in keys])
-    found: dict[str, QuestionAnswers] = {}
+    by_question: dict[str, QuestionAnswers] = {}
     for question in survey.questions:
         own = [columns[name] for name in names[question.name]]
-        found[question.name] = _answers(question, _shown(question, own, found))
-    answers = list(found.values())
+        by_question[question.name] = _answers(question, _shown(question, own, by_question))
+    answers = list(by_question.values())
     if not keys:
         strata = np.zeros(answers[0].n, np.uint8)
     return People(survey, answers, strata)
@@ -218,8 +218,8 @@ def _read(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> dict[str, Col
         people += len(block)
         for name in wanted:
             cells = map(itemgetter(places[name]), block)
-            found = map(numbers[name].__getitem__, cells)
-            codes[name].append(np.fromiter(found, np.int32, len(block)))
+            choice_numbers = map(numbers[name].__getitem__, cells)
+            codes[name].append(np.fromiter(choice_numbers, np.int32, len(block)))
     if not people:
         raise BadAnswer("the table has no rows")
     return {
@@ -230,7 +230,7 @@ def _read(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> dict[str, Col
 
 def _strata(survey: Survey, columns: Sequence[Column]) -> npt.NDArray[np.uint8]:
     """The numbers of strata from a column for each key, in alphabetical order."""
-    found = np.zeros(0, np.int64)
+    numbers = np.zeros(0, np.int64)
     for key, column in zip(sorted(survey.strata or {}), columns, strict=True):
         values = (survey.strata or {})[key]
         for code, text in enumerate(column.texts):
@@ -238,8 +238,8 @@ def _strata(survey: Survey, columns: Sequence[Column]) -> npt.NDArray[np.uint8]:
                 row = int(np.argmax(column.codes == code)) + 2
                 raise BadAnswer(f"row {row}: {key} is one of {', '.join(values)}")
         places = np.array([values.index(text) for text in column.texts])[column.codes]
-        found = found * len(values) + places if len(found) else places
-    return found.astype(np.uint8)
+        numbers = numbers * len(values) + places if len(numbers) else places
+    return numbers.astype(np.uint8)
 
 
 def _shown(
@@ -252,8 +252,8 @@ def _shown(
     (column,) = columns  # what can be hidden has no parts
     decides = earlier[condition.question]
     (column_of_it,) = decides.columns
-    given = [by_name(decides.question, text) for text in column_of_it.texts]
-    sees = [is_shown(question, {condition.question: one}, ()) for one in given]
+    encoded = [by_name(decides.question, text) for text in column_of_it.texts]
+    sees = [is_shown(question, {condition.question: decided}, ()) for decided in encoded]
     seen = np.array(sees)[column_of_it.codes]
     for code, text in enumerate(column.texts):
         if _is_not_applicable(question, text) and (given_it := seen & (column.codes == code)).any():
@@ -284,19 +284,19 @@ def _answers(question: Question, columns: list[Column]) -> QuestionAnswers:
 
 
 def _each(column: Column, encode: Callable[[str], MechanismInput]) -> list[MechanismInput]:
-    found: list[MechanismInput] = []
+    inputs: list[MechanismInput] = []
     for text in column.texts:
         try:
-            found.append(encode(text))
+            inputs.append(encode(text))
         except BadAnswer as error:
-            row = int(np.argmax(column.codes == len(found))) + 2  # after the row of names
+            row = int(np.argmax(column.codes == len(inputs))) + 2  # after the row of names
             raise BadAnswer(f"row {row}: {error}") from None
-    return found
+    return inputs
 
 
 def _answer(question: Question, text: str) -> str | list[str]:
     if isinstance(question, SelectMultiple):
-        return [one.strip() for one in text.split(";") if one.strip()]
+        return [part.strip() for part in text.split(";") if part.strip()]
     if not text:
         raise BadAnswer("needs an answer", question.name)
     return text

@@ -94,17 +94,20 @@ class Reports:
         A cell lists the choices that the report names, or the numbers of the cells that it counts
         in. It is None if the device was not asked the question. The strata come first, by key.
         """
-        every, strata = self.survey.every_stratum, iter(self.strata.tolist())
+        strata_of_survey, strata = self.survey.every_stratum, iter(self.strata.tolist())
         for block in self.blocks:
             columns = [_texts(some) for some in block.values()]
             for cells in zip(*columns, strict=True):
-                yield {**every[next(strata)], **dict(zip(block, cells, strict=True))}
+                yield {**strata_of_survey[next(strata)], **dict(zip(block, cells, strict=True))}
 
     def __len__(self) -> int:
         return self.n
 
     def __repr__(self) -> str:
-        names = [*sorted(self.survey.strata or {}), *(one.name for one in self.survey.questions)]
+        names = [
+            *sorted(self.survey.strata or {}),
+            *(question.name for question in self.survey.questions),
+        ]
         head = [[str(row[name] or "") for name in names] for row in islice(self.rows(), _HEAD)]
         more = [f"... {self.n:,} reports in all"] if self.n > _HEAD else []
         return "\n".join([*aligned([names, *head], len(names)), *more])
@@ -124,11 +127,11 @@ def randomise(people: People) -> Reports:
     >>> len(randomise(simulate_people(survey, 1_000)))
     1000
     """
-    found = list(_blocks(people))
+    blocks = list(_blocks(people))
     for question in people.survey.questions:
-        if not any(block[question.name].asked.any() for block in found):
+        if not any(block[question.name].asked.any() for block in blocks):
             raise ValueError(f"nobody was asked {question.name}; simulate more people")
-    return Reports(people.survey, people.n, found, people.strata)
+    return Reports(people.survey, people.n, blocks, people.strata)
 
 
 def randomise_again(people: People, n: int) -> Iterator[Reports]:
@@ -170,17 +173,17 @@ def _chosen(some: Iterable[Block], inside: npt.NDArray[np.bool_]) -> Iterator[Bl
     start = 0
     for block in some:
         stop = start + len(next(iter(block.values())).asked)
-        yield {name: one.among(inside[start:stop]) for name, one in block.items()}
+        yield {name: column.among(inside[start:stop]) for name, column in block.items()}
         start = stop
 
 
 def tally_blocks(survey: Survey, some: Iterable[Block]) -> dict[str, Tally]:
     """Tallies reports that come in blocks, by the name of the question."""
-    found: dict[str, list[Tally]] = {question.name: [] for question in survey.questions}
+    by_question: dict[str, list[Tally]] = {question.name: [] for question in survey.questions}
     for block in some:
-        for name, tallies in found.items():
+        for name, tallies in by_question.items():
             tallies.append(block[name].tally())
-    return {name: reduce(add, tallies) for name, tallies in found.items()}
+    return {name: reduce(add, tallies) for name, tallies in by_question.items()}
 
 
 def simulate(people: People) -> dict[str, Tally]:
@@ -188,10 +191,10 @@ def simulate(people: People) -> dict[str, Tally]:
 
     Raises ValueError if no device picked one of the questions.
     """
-    found = tally_blocks(people.survey, _blocks(people))
-    if short := [name for name, one in found.items() if one.n == 0]:
+    tallies = tally_blocks(people.survey, _blocks(people))
+    if short := [name for name, tally in tallies.items() if tally.n == 0]:
         raise ValueError(f"nobody was asked {', '.join(short)}; simulate more people")
-    return found
+    return tallies
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,18 +211,18 @@ def simulate_whole(people: People) -> Run:
     survey = people.survey
     if not follow_ups(survey):
         return Run(simulate(people), {})
-    found = randomise(people)
+    reports = randomise(people)
 
-    def reports_to(one: int, other: int) -> Pairs:
-        names = [survey.questions[index].name for index in (one, other)]
-        for block in found.blocks:
+    def reports_to(first: int, other: int) -> Pairs:
+        names = [survey.questions[index].name for index in (first, other)]
+        for block in reports.blocks:
             columns = [
                 [None if cells is None else list(cells) for cells in block[name].cells()]
                 for name in names
             ]
             yield list(zip(*columns, strict=True))
 
-    return Run(tally(found), joint_counts(survey, reports_to))
+    return Run(tally(reports), joint_counts(survey, reports_to))
 
 
 def simulate_people(survey: Survey, n: int) -> People:
@@ -241,9 +244,9 @@ def simulate_people(survey: Survey, n: int) -> People:
         raise ValueError(f"{n} people; there is at least 1")
     names = [name for question in survey.questions for name in column_names(question)]
     rows = (_row(survey.questions, answers) for answers in make_up(survey, n))
-    said = cycle(list(one.values()) for one in survey.every_stratum)
+    links = cycle(list(stratum.values()) for stratum in survey.every_stratum)
     keys = sorted(survey.strata or {})
-    return read_people(survey, [keys + names, *map(add, said, rows)])
+    return read_people(survey, [keys + names, *map(add, links, rows)])
 
 
 def _blocks(people: People) -> Iterator[Block]:

@@ -54,21 +54,21 @@ class FigureRuns:
     @property
     def mean(self) -> float:
         """The mean estimate of the runs that have one, nan if no run has."""
-        return _mean(self._told)
+        return _mean(self._determined)
 
     @property
     def unknown(self) -> int:
         """How many runs did not determine the figure."""
-        return len(self.estimates) - len(self._told)
+        return len(self.estimates) - len(self._determined)
 
     @property
-    def _told(self) -> Floats:
+    def _determined(self) -> Floats:
         return self.estimates[~np.isnan(self.estimates)]
 
     @property
     def rmse(self) -> float:
         """The root mean squared error about the truth."""
-        return sqrt(_mean((self._told - self.truth.value) ** 2))
+        return sqrt(_mean((self._determined - self.truth.value) ** 2))
 
     @property
     def clipping(self) -> float:
@@ -81,7 +81,7 @@ class FigureRuns:
     @property
     def noise(self) -> float:
         """The root mean squared error about the clipped truth."""
-        return sqrt(_mean((self._told - self.truth.asked) ** 2))
+        return sqrt(_mean((self._determined - self.truth.asked) ** 2))
 
     @property
     def coverage(self) -> float:
@@ -111,23 +111,23 @@ def compare(people: People, runs: Iterable[Run | Mapping[str, Tally]]) -> list[F
     reported) is left out for that figure.
     """
     conditional = follow_ups(people.survey)
-    found: dict[str, list[Sequence[Found | None]]] = {}
+    by_question: dict[str, list[Sequence[Found | None]]] = {}
     among: dict[str, list[AmongAsked]] = {name: [] for name in conditional}
-    for one in runs:
-        run = one if isinstance(one, Run) else Run(one, {})
+    for estimates_of_run in runs:
+        run = estimates_of_run if isinstance(estimates_of_run, Run) else Run(estimates_of_run, {})
         for question in people.survey.questions:
             name, tally = question.name, run.tallies[question.name]
-            found.setdefault(name, []).append(estimates(question, tally))
+            by_question.setdefault(name, []).append(estimates(question, tally))
             if name in conditional:
                 counts = run.together.get(name) or counts_alone(conditional[name], tally)
-                told = among_asked(conditional[name], counts)
-                among[name] += [] if told is None else [told]
+                shares = among_asked(conditional[name], counts)
+                among[name] += [] if shares is None else [shares]
     return [
         figure
         for answers in people.answers
         for name in [answers.question.name]
         for figure in (
-            *_figures(people.survey, answers, found[name]),
+            *_figures(people.survey, answers, by_question[name]),
             *(_among(conditional[name], answers, among[name]) if among.get(name) else ()),
         )
     ]
@@ -135,7 +135,7 @@ def compare(people: People, runs: Iterable[Run | Mapping[str, Tally]]) -> list[F
 
 def estimates(question: Question, tally: Tally) -> list[Found | None]:
     """The figures of a question from the tally of its reports, in the order of ``truths``."""
-    return [one for group in groups(question) for one in group.found(tally)]
+    return [estimate for group in groups(question) for estimate in group.found(tally)]
 
 
 def _figures(
@@ -145,18 +145,28 @@ def _figures(
     design = estimates(question, expected_tally(answers))
     figures: list[FigureRuns] = []
     for truth, expected, *seen in zip(truths(answers), design, *runs, strict=True):
-        told = [one for one in seen if one is not None]
-        if truth is None or not told:
+        determined = [estimate for estimate in seen if estimate is not None]
+        if truth is None or not determined:
             continue
         part = not _everybody_reports(survey, question)
-        ends = [(not part and one.sample_margin) or one.population_margin for one in told]
+        ends = [
+            (not part and estimate.sample_margin) or estimate.population_margin
+            for estimate in determined
+        ]
         figures.append(
             FigureRuns(
                 question.name,
                 truth,
                 _predicted(survey, answers, truth, expected),
-                "the population" if part or not told[0].sample_margin else "these respondents",
-                np.array([np.nan if one.estimate is None else one.estimate for one in told]),
+                "the population"
+                if part or not determined[0].sample_margin
+                else "these respondents",
+                np.array(
+                    [
+                        np.nan if estimate.estimate is None else estimate.estimate
+                        for estimate in determined
+                    ]
+                ),
                 np.array([low for low, _ in ends]),
                 np.array([high for _, high in ends]),
             )
@@ -175,9 +185,9 @@ def _among(
             truth,
             None,
             "the population",
-            np.array([np.nan if one.estimate is None else one.estimate for one in shares]),
-            np.array([one.low for one in shares]),
-            np.array([one.high for one in shares]),
+            np.array([np.nan if share.estimate is None else share.estimate for share in shares]),
+            np.array([share.low for share in shares]),
+            np.array([share.high for share in shares]),
         )
 
 

@@ -51,15 +51,15 @@ def truths(answers: QuestionAnswers) -> list[Truth | None]:
 
 def truths_among(answers: QuestionAnswers, follow_up: FollowUp) -> list[Truth]:
     """The true shares of those who were asked a question with ``show_if``; none if nobody was."""
-    every = _Known(answers).shares
-    asked = 1 - float(every[follow_up.hidden])
+    shares = _Known(answers).shares
+    asked = 1 - float(shares[follow_up.hidden])
     if asked < _NOBODY:
         return []
     names = follow_up.question.names
     return [
         Truth(f"{names[answer]} of those asked", True, share, None, share)
         for answer in follow_up.answers
-        for share in [min(float(every[answer]) / asked, 1.0)]
+        for share in [min(float(shares[answer]) / asked, 1.0)]
     ]
 
 
@@ -126,7 +126,10 @@ class _Known:
         counts = np.zeros(_cells(question), dtype=np.int64)
         for some in blocks(answers.n):
             away = np.logical_or(
-                *(one[column.codes[some]] for one, column in zip(off, answers.columns, strict=True))
+                *(
+                    offset[column.codes[some]]
+                    for offset, column in zip(off, answers.columns, strict=True)
+                )
             )
             counts += np.bincount(answers.inputs(some)[~away], minlength=len(counts))
         return counts
@@ -154,10 +157,10 @@ def _mean(known: _Known, group: SingleMean) -> Truth | None:
         answers, index = known.answers, figure.index
         grid, encoded = question.parts[index].range, answers.encoded[index]
         return _mean_of_numbers(figure.key, grid, encoded, answers.columns[index])
-    found = figure.truth(known.shares)
-    if found is None:
+    mean = figure.truth(known.shares)
+    if mean is None:
         return None
-    return Truth(figure.key, False, found.value, found.spread, found.value)
+    return Truth(figure.key, False, mean.value, mean.spread, mean.value)
 
 
 def _mean_of_numbers(name: str, grid: Range, positions: Int64, column: Column) -> Truth:
@@ -167,12 +170,17 @@ def _mean_of_numbers(name: str, grid: Range, positions: Int64, column: Column) -
     mean = Fraction(int(counts @ positions), total)
     spread = float(counts @ (positions - float(mean)) ** 2) / total
     step = float(grid.value(1) - grid.value(0))
-    asked, numbers = float(grid.value(mean)), _numbers(column)
+    share_asked, numbers = float(grid.value(mean)), _numbers(column)
     moved = float(grid.minimum) + step * positions - numbers
     moved[np.abs(moved) < 1e-9 * step] = 0  # on the grid, but for the rounding of doubles
     outside = int(counts[_outside(grid, numbers)].sum()) / total
     return Truth(
-        name, False, asked - float(counts @ moved) / total, spread * step**2, asked, outside
+        name,
+        False,
+        share_asked - float(counts @ moved) / total,
+        spread * step**2,
+        share_asked,
+        outside,
     )
 
 
@@ -205,8 +213,8 @@ def _quantiles(known: _Known, group: Buckets) -> Iterator[Truth]:
     for figure in group.quantiles:
         # Sums of shares can miss one of 0.1 by a rounding.
         middle = middles[int((at_most < figure.level - 1e-12).sum())]
-        given = order[int((below < figure.level - 1e-12).sum())]
-        value = float(numbers[given]) if beyond[given] else middle
+        choice = order[int((below < figure.level - 1e-12).sum())]
+        value = float(numbers[choice]) if beyond[choice] else middle
         yield Truth(figure.key, False, value, None, middle, outside)
 
 

@@ -138,12 +138,12 @@ def read_private_key(text: str) -> PrivateKey:
     try:
         # To check that two numbers are primes takes a thousand times as long as to read them: each
         # time that an invitation is traded, for a key that ``new_key`` made.
-        found = serialization.load_pem_private_key(
+        loaded = serialization.load_pem_private_key(
             text.encode(), password=None, unsafe_skip_rsa_key_validation=True
         )
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        found = None
-    key = found if isinstance(found, rsa.RSAPrivateKey) else None
+        loaded = None
+    key = loaded if isinstance(loaded, rsa.RSAPrivateKey) else None
     if key is None or not _are_of_one_key(key.private_numbers()):
         raise BadKey("this is no RSA key of ours in PEM without a password")
     return PrivateKey(key)

@@ -52,17 +52,17 @@ class Register:
         Raises BadRegister where there is none, more than one, or one that differs.
         """
         name = survey.name
-        found = [
+        matches = [
             entry
             for entry in self.entries
             if entry.get("event") == "published" and entry.get("survey") == name
         ]
-        if not found:
+        if not matches:
             raise BadRegister(f"the register does not list the survey {name}")
-        if len(found) > 1:
-            raise BadRegister(f"the register lists {len(found)} surveys of the name {name}")
-        check_entry(found[0], survey)
-        return found[0]
+        if len(matches) > 1:
+            raise BadRegister(f"the register lists {len(matches)} surveys of the name {name}")
+        check_entry(matches[0], survey)
+        return matches[0]
 
 
 def published_entry(
@@ -166,9 +166,9 @@ def signature_of(entry: RegisterEntry) -> Signature:
     return Signature(str(entry.get("author")), str(entry.get("signature")))
 
 
-def differ(one: Register, other: Register) -> int | None:
+def differ(register: Register, other: Register) -> int | None:
     """The number of the first entry that differs; None where one register continues the other."""
-    pairs = zip(one.entries, other.entries, strict=False)
+    pairs = zip(register.entries, other.entries, strict=False)
     for number, (mine, theirs) in enumerate(pairs, start=1):
         if digest(mine) != digest(theirs):
             return number

@@ -72,12 +72,12 @@ def new_key() -> Key:
 def read_key(text: bytes) -> Key:
     """The key in the text of a file. Raises BadKey."""
     try:
-        found = serialization.load_pem_private_key(text, password=None)
+        key = serialization.load_pem_private_key(text, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        found = None
-    if not isinstance(found, Ed25519PrivateKey):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
         raise BadKey("this is no Ed25519 key in PEM without a password")
-    return Key(found)
+    return Key(key)
 
 
 def message(digest: str) -> bytes:

@@ -164,8 +164,8 @@ def odds_text(loss: Loss) -> str:
     >>> odds_text(Loss(Fraction(11, 5)))
     'at most 2.2 times'
     """
-    found = _odds(loss, ENGLISH)
-    return f"at most {ENGLISH.number(factor(loss.odds_bound))} times{found['exception']}"
+    odds = _odds(loss, ENGLISH)
+    return f"at most {ENGLISH.number(factor(loss.odds_bound))} times{odds['exception']}"
 
 
 def clipped(question: Question, words: Words = ENGLISH) -> str | None:

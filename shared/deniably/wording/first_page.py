@@ -114,7 +114,7 @@ def _strata(survey: Survey, words: Words) -> str:
     if not survey.strata:
         return ""
     comma = words("fields.comma")
-    groups = [stratum_text(one, comma) for one in survey.every_stratum]
+    groups = [stratum_text(stratum, comma) for stratum in survey.every_stratum]
     return f"{words('strata.told')} {words('fields.semicolon').join(groups)}"
 
 
@@ -135,11 +135,11 @@ def _recipients(survey: Survey, words: Words) -> str:
 def _by(survey: Survey, words: Words) -> str:
     count = len(survey.questions)
     if survey.asked < count:
-        asked = words("start.some", count=survey.asked, all=count)
+        questions = words("start.some", count=survey.asked, all=count)
     else:
-        asked = words("start.questions", count=count)
+        questions = words("start.questions", count=count)
     minutes = -(-survey.asked * _SECONDS // 60)
-    what = words("start.minutes", what=asked, count=minutes)
+    what = words("start.minutes", what=questions, count=minutes)
     who = who_asks(survey)
     return f"{words.isolated(who)} · {what}" if who else what
 
@@ -181,8 +181,8 @@ def _meaning(survey: Survey, rates: Guessing, words: Words) -> Iterator[str]:
 
 def _worst(survey: Survey, rates: Guessing, words: Words) -> str:
     few, people = so_many(rates.luck)
-    said = {"few": few, "all": people, "rate": rate_text(rates.worst)}
-    return explain.at_most(survey.history, "guess.say_worst", words, **said)
+    values = {"few": few, "all": people, "rate": rate_text(rates.worst)}
+    return explain.at_most(survey.history, "guess.say_worst", words, **values)
 
 
 def so_many(chance: Fraction) -> tuple[int, int]:

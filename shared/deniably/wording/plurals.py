@@ -14,7 +14,7 @@ Form = Literal["zero", "one", "two", "few", "many", "other"]
 _MILLION = 1_000_000
 
 
-def _one(count: int) -> Form:
+def _one_or_other(count: int) -> Form:
     return "one" if count == 1 else "other"
 
 
@@ -62,8 +62,9 @@ def _arabic(count: int) -> Form:
 
 
 _RULES: dict[str, Callable[[int], Form]] = {
-    "en": _one, "de": _one, "tr": _one, "it": _romance, "es": _romance, "fr": _romance_with_zero,
-    "pt": _romance_with_zero, "pl": _polish, "uk": _ukrainian, "ar": _arabic, "zh": _other,
+    "en": _one_or_other, "de": _one_or_other, "tr": _one_or_other,
+    "it": _romance, "es": _romance, "fr": _romance_with_zero, "pt": _romance_with_zero,
+    "pl": _polish, "uk": _ukrainian, "ar": _arabic, "zh": _other,
 }  # fmt: skip
 
 

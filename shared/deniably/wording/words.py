@@ -42,12 +42,12 @@ class Words:
 
     def __init__(self, language: str = "en") -> None:
         tag = language.lower()
-        found = [name for name in (tag, tag.split("-")[0]) if name in LANGUAGES]
-        self.language = [*found, "en"][0]
+        known = [name for name in (tag, tag.split("-")[0]) if name in LANGUAGES]
+        self.language = [*known, "en"][0]
         """The language of most texts, for the attribute ``lang``."""
         self.direction = direction(self.language)
         """The direction of writing, ``ltr`` or ``rtl``, for the attribute ``dir``."""
-        self._texts = ChainMap(*(dict(_catalogue(name)) for name in [*found, "en"]))
+        self._texts = ChainMap(*(dict(_catalogue(name)) for name in [*known, "en"]))
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The text of ``key``. Raises KeyError for an unknown key or a placeholder without value.

@@ -99,25 +99,25 @@ def adding_up(
     each = privacy.ln
     first = _first(lambda n: textbook(n, each, left) < _exact(n, each, left), k)
     shown = {1 + (k - 1) * place // _POINTS for place in range(_POINTS + 1)}
-    shown |= {one for one in (first, first and first - 1) if one}
+    shown |= {uses for uses in (first, first and first - 1) if uses}
     rows: list[dict[str, Cell]] = []
     for n in sorted(shown):
         rows += _row(n, each, left, is_false=first is not None and n >= first)
     mine = {str(row["what"]): row for row in rows[-5:]}
     claimed = textbook(k, each, left)
     facts = _facts(k, each, left, first)
-    loss, told = _drawn(k, privacy, claimed, seed)
+    loss, drawn = _drawn(k, privacy, claimed, seed)
     marks: list[dict[str, Cell]] = [
         {"what": f"at {name}", "loss": at, "part": part}
         for name, at in (("exact", value(mine["exact"], "exact")), ("the formula", claimed))
         if at <= k * each
         for part in (0.0, 1.0)
     ]
-    rows = [*rows, *facts, *told, *loss, *marks]
+    rows = [*rows, *facts, *drawn, *loss, *marks]
 
     exact = number(value(mine["exact"], "exact"), 1)
     each_gives = "each give" if k > 1 else "gives"
-    holds = "is enough" if first is None else _holds(value(told[1], "exact"))
+    holds = "is enough" if first is None else _holds(value(drawn[1], "exact"))
     answer = (
         f"{number(k)} answer{'s' * (k > 1)} of epsilon {_short(each)} {each_gives} away"
         f" {_short(value(mine['the sum'], 'exact'))} by the plain sum. The exact figure is"
@@ -169,11 +169,11 @@ def _exact(n: int, epsilon: float, delta: float) -> float:
     return kairouz_epsilon(n, epsilon, delta)
 
 
-def _first(holds: Callable[[int], bool], most: int) -> int | None:
+def _first(holds: Callable[[int], bool], maximum: int) -> int | None:
     """The first number up to ``most`` from which on something holds; None where there is none."""
-    if not holds(most):
+    if not holds(maximum):
         return None
-    low, high = 0, most
+    low, high = 0, maximum
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -210,7 +210,7 @@ def _drawn(
         )
     failing = kairouz_delta(k, epsilon, claimed)
     square = float(weights @ _failing(losses, claimed) ** 2)
-    told: list[dict[str, Cell]] = [
+    drawn_rows: list[dict[str, Cell]] = [
         {
             "what": "the mean loss",
             "answers": k,
@@ -226,7 +226,7 @@ def _drawn(
             "standard_error": sqrt(max(square - failing**2, 0.0) / len(seen)),
         },
     ]
-    return rows, told
+    return rows, drawn_rows
 
 
 def _people(k: int, privacy: Privacy, seed: int) -> Floats:
@@ -257,19 +257,19 @@ def _deviation(k: int, epsilon: float) -> float:
 
 def _of_survey(survey: Survey) -> ExperimentFindings:
     mechanisms = [
-        one.memo if isinstance(one, Memoised) else one
-        for one in (question.mechanism for question in survey.questions)
+        mechanism.memo if isinstance(mechanism, Memoised) else mechanism
+        for mechanism in (question.mechanism for question in survey.questions)
     ]
-    most = max(2, _OF_A_SURVEY // survey.asked)
-    given = sorted({1, 1 + most // 4, 1 + most // 2, most})
-    totals = {times: total_of(mechanisms, survey.asked, times) for times in given}
+    largest = max(2, _OF_A_SURVEY // survey.asked)
+    sizes = sorted({1, 1 + largest // 4, 1 + largest // 2, largest})
+    totals = {times: total_of(mechanisms, survey.asked, times) for times in sizes}
     rows = [row for times, total in totals.items() for row in _of_total(times, total)]
-    once, often = totals[1], totals[most]
+    once, often = totals[1], totals[largest]
     waves = " in all waves" if survey.waves else ""
     answer = (
         f"The {once.answers} answers of one person{waves} give away {_up(once.loss.epsilon)} by the"
         f" plain sum and {_up(once.exact)} exactly, except with a chance of one in a million. In"
-        f" {most} such surveys it is {_up(often.loss.epsilon)} and {_up(often.exact)}."
+        f" {largest} such surveys it is {_up(often.loss.epsilon)} and {_up(often.exact)}."
     )
     layers: list[GraphLayer] = [
         _line(rows, "the sum"), _line(rows, "exact"), _line(rows, "zCDP")
@@ -350,5 +350,5 @@ def _holds(delta: float) -> str:
     return f"holds only with a delta of {number(delta, digits)}"
 
 
-def _short(found: float) -> str:
-    return number(found, 0 if abs(found - round(found)) < 1e-9 else 2)
+def _short(epsilon: float) -> str:
+    return number(epsilon, 0 if abs(epsilon - round(epsilon)) < 1e-9 else 2)

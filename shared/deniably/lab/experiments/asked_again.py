@@ -92,28 +92,28 @@ def asked_again(
     thought equally likely before. Give a ``mechanism`` of two answers instead of the epsilon.
     """
     once, memo = _mechanisms(mechanism, as_privacy(epsilon), Fraction(history))
-    after = [one for one in _AFTER if one < waves] + [waves]
+    after = [wave for wave in _AFTER if wave < waves] + [waves]
     fresh = _Reports.of(once)
     rows = _rows("fresh chance", fresh, once, after, seed)
-    rows += [_row("the report that was made", one, fresh.right(1)) for one in after]
+    rows += [_row("the report that was made", wave, fresh.right(1)) for wave in after]
     if memo is not None:
         kept = _Reports.of_memo(memo)
         rows += _rows("a memo", kept, memo, after, seed)
-        rows += [_row("all that the memo can tell", one, kept.most) for one in after]
+        rows += [_row("all that the memo can tell", wave, kept.maximum) for wave in after]
     published = count([True], LaplaceNoise(once.loss.epsilon))
     means = _means(published, Draws(seed, "counts"))
 
-    told = {(str(row["what"]), row["waves"]): _percent(row) for row in rows}
+    percents = {(str(row["what"]), row["waves"]): _percent(row) for row in rows}
     with_a_memo = ""
     if memo is not None:
         with_a_memo = (
-            f", {told['a memo', waves]} with a memo, and with a memo never above"
-            f" {told['all that the memo can tell', waves]}"
+            f", {percents['a memo', waves]} with a memo, and with a memo never above"
+            f" {percents['all that the memo can tell', waves]}"
         )
     answer = (
-        f"After one report, {told['fresh chance', 1]} of the best guesses at a person's answer are"
-        f" right. After {waves} reports it is {told['fresh chance', waves]} with fresh chance"
-        f"{with_a_memo}. One noisy count is off by {number(value(means[0], 'deviation'), 3)}, the"
+        f"After one report, {percents['fresh chance', 1]} of the best guesses at a person's answer"
+        f" are right. After {waves} reports it is {percents['fresh chance', waves]} with fresh"
+        f" chance{with_a_memo}. One noisy count is off by {number(value(means[0], 'deviation'), 3)}, the"
         f" mean of {COUNTS} by {number(value(means[-1], 'deviation'), 3)}."
     )
     return ExperimentFindings(
@@ -134,16 +134,18 @@ _NOTES = (
 
 
 def _mechanisms(
-    given: Family | Memoised[Any] | None, privacy: Privacy, times: Fraction
+    mechanism_or_family: Family | Memoised[Any] | None, privacy: Privacy, times: Fraction
 ) -> tuple[Randomiser[Law] | Any, Memoised[Any] | None]:
     """The mechanism of one report, and that with a memo; None where there is none."""
-    if isinstance(given, Memoised):
-        return given.single_report_mechanism, given
-    if given is not None:
+    if isinstance(mechanism_or_family, Memoised):
+        return mechanism_or_family.single_report_mechanism, mechanism_or_family
+    if mechanism_or_family is not None:
         try:
-            return given, memoised(given, given.loss.odds**2)
+            return mechanism_or_family, memoised(
+                mechanism_or_family, mechanism_or_family.loss.odds**2
+            )
         except BadMechanism:
-            return given, None
+            return mechanism_or_family, None
     if privacy.odds is not None and times.denominator > 1:
         privacy = Privacy(epsilon=Fraction(int(privacy.ln * _PLACES), _PLACES))
     memo, _ = with_memo(warner(2, privacy), privacy, times)
@@ -165,7 +167,9 @@ class _Reports:
     def of(cls, mechanism: Randomiser[Law]) -> _Reports:
         """Fresh chance: as if the answer itself were kept."""
         law = cast(Any, mechanism.law)
-        sent = [[Fraction(law.probability(one, (report,))) for report in (0, 1)] for one in (0, 1)]
+        sent = [
+            [Fraction(law.probability(answer, (report,))) for report in (0, 1)] for answer in (0, 1)
+        ]
         return cls([[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]], sent)
 
     @classmethod
@@ -173,7 +177,7 @@ class _Reports:
         """A memo that is drawn once: what every wave's report is made from."""
         law = mechanism.memo.law
         memos = range(law.cell_count)
-        keeping = [[law.probability(one, (memo,)) for memo in memos] for one in (0, 1)]
+        keeping = [[law.probability(answer, (memo,)) for memo in memos] for answer in (0, 1)]
         sent = [[sent_probability(mechanism, memo, (report,)) for report in (0, 1)]
                 for memo in memos]  # fmt: skip
         return cls(keeping, sent)
@@ -181,12 +185,12 @@ class _Reports:
     def chances(self, waves: int) -> list[tuple[Fraction, Fraction]]:
         """How likely each order of so many reports is with either answer, by how many of them are
         the first one."""
-        given = [
+        chances = [
             [first**times * second ** (waves - times) for first, second in self.sent]
             for times in range(waves + 1)
         ]
         first, second = self.keeping
-        return [(_dot(first, each), _dot(second, each)) for each in given]
+        return [(_dot(first, each), _dot(second, each)) for each in chances]
 
     def right(self, waves: int) -> Fraction:
         """How often the likelier answer is the true one."""
@@ -194,13 +198,13 @@ class _Reports:
         return sum((comb(waves, times) * max(both) for times, both in chances), Fraction(0)) / 2
 
     @property
-    def most(self) -> Fraction:
+    def maximum(self) -> Fraction:
         """How often it is where what the device keeps is known."""
         return sum(map(max, *self.keeping), Fraction(0)) / 2
 
 
 def _dot(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
-    return sum((one * two for one, two in zip(first, second, strict=True)), Fraction(0))
+    return sum((chance * two for chance, two in zip(first, second, strict=True)), Fraction(0))
 
 
 def _row(what: str, waves: int, right: Fraction) -> dict[str, Cell]:

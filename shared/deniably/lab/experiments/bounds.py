@@ -21,7 +21,7 @@ from deniably.estimation.figures import Average, groups
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise
 from deniably.lab.draws import Draws
-from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import question as example_question
 from deniably.lab.example_questions import stated
 from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import (
@@ -101,7 +101,7 @@ def bounds(
     if values is not None:
         numbers = _Table(np.asarray(values, dtype=np.float64))
     level = as_privacy(epsilon)
-    clipping = _Clipping(numbers, asked(type="number", minimum=0, maximum=_STEPS, step=1,
+    clipping = _Clipping(numbers, example_question(type="number", minimum=0, maximum=_STEPS, step=1,
                                         **stated(level)), n)  # fmt: skip
     central = LaplaceNoise(level.ln).noise(1 / n).deviation
     tried = float(Fraction(maximum))
@@ -111,22 +111,23 @@ def bounds(
     draws = Draws(seed, "bounds")
     places = _places(numbers, [tried, best, curator])
     rows: list[dict[str, Cell]] = []
-    for place, most in enumerate(places):
-        row = clipping.row(most, central)
-        if most in (tried, best) or place % _DRAWN_EVERY == 0:
-            row |= clipping.drawn(most, draws)
+    for place, bound in enumerate(places):
+        row = clipping.row(bound, central)
+        if bound in (tried, best) or place % _DRAWN_EVERY == 0:
+            row |= clipping.drawn(bound, draws)
         rows.append(row)
     at = dict(zip(places, rows, strict=True))
     at[tried]["what"], at[best]["what"] = "maximum that was given", "best maximum"
     at[curator]["what"] = "curator's best maximum"
 
-    told, ours, theirs = at[tried], at[best], at[curator]
+    at_tried, ours, theirs = at[tried], at[best], at[curator]
     answer = (
         f"With {n:,} people at epsilon {privacy_text(level)} the best maximum is {number(best)}. It"
         f" clips {_hundred(ours)}{NARROW}% of the numbers, and the mean is off by"
         f" {_short(value(ours, 'planned'))}. A maximum of {number(tried)} clips"
-        f" {_hundred(told)}{NARROW}%, and the mean is off by {_short(value(told, 'planned'))}. A"
-        f" trusted curator would be off by {_short(value(theirs, 'curator'))} at {number(curator)}."
+        f" {_hundred(at_tried)}{NARROW}%, and the mean is off by"
+        f" {_short(value(at_tried, 'planned'))}. A trusted curator would be off by"
+        f" {_short(value(theirs, 'curator'))} at {number(curator)}."
     )
     notes = [
         "“Planned” is the error that an author plans with, for the worst spread of answers within"
@@ -147,11 +148,11 @@ class _Numbers(Protocol):
     def mean(self) -> float: ...
     @property
     def deviation(self) -> float: ...
-    def beyond(self, most: float) -> float:
+    def beyond(self, bound: float) -> float:
         """The share above ``most``."""
         ...
 
-    def lost(self, most: float) -> float:
+    def lost(self, bound: float) -> float:
         """By how much clipping to ``most`` pulls the mean down."""
         ...
 
@@ -187,15 +188,15 @@ class _LogNormal:
     def ends(self) -> tuple[float, float]:
         return exp(self.mu), exp(self.mu + 3.5 * self.s)
 
-    def _away(self, most: float) -> float:
-        return (log(most) - self.mu) / self.s
+    def _away(self, bound: float) -> float:
+        return (log(bound) - self.mu) / self.s
 
-    def beyond(self, most: float) -> float:
-        return float(special.ndtr(-self._away(most)))
+    def beyond(self, bound: float) -> float:
+        return float(special.ndtr(-self._away(bound)))
 
-    def lost(self, most: float) -> float:
-        away = self._away(most)
-        return self.mean * float(special.ndtr(self.s - away)) - most * self.beyond(most)
+    def lost(self, bound: float) -> float:
+        away = self._away(bound)
+        return self.mean * float(special.ndtr(self.s - away)) - bound * self.beyond(bound)
 
     def below(self, ends: Floats) -> Floats:
         return np.asarray(special.ndtr((np.log(ends) - self.mu) / self.s))
@@ -225,11 +226,11 @@ class _Table:
         middle, top = np.quantile(self.values, [0.5, 1.0])
         return float(middle or top / 2), float(top)
 
-    def beyond(self, most: float) -> float:
-        return float((self.values > most).mean())
+    def beyond(self, bound: float) -> float:
+        return float((self.values > bound).mean())
 
-    def lost(self, most: float) -> float:
-        return float(np.maximum(self.values - most, 0).mean())
+    def lost(self, bound: float) -> float:
+        return float(np.maximum(self.values - bound, 0).mean())
 
     def below(self, ends: Floats) -> Floats:
         return np.searchsorted(self.values, ends) / self.values.size
@@ -248,7 +249,7 @@ def _best(numbers: _Numbers, noise: float) -> float:
     the share above M: that falls as M rises.
     """
     return smallest(
-        lambda most: noise**2 * most >= numbers.lost(most) * numbers.beyond(most), numbers.mean
+        lambda bound: noise**2 * bound >= numbers.lost(bound) * numbers.beyond(bound), numbers.mean
     )
 
 
@@ -265,42 +266,42 @@ class _Clipping:
         self.noise = sqrt(figure.variance(self.mechanism) / people)
         """The standard error as a part of the range, planned for the worst spread of answers."""
 
-    def row(self, most: float, central: float) -> dict[str, Cell]:
+    def row(self, bound: float, central: float) -> dict[str, Cell]:
         """The error at a maximum in its parts, as it is planned."""
-        lost, noise = self.numbers.lost(most), self.noise * most
+        lost, noise = self.numbers.lost(bound), self.noise * bound
         return {
             "what": "maximum",
-            "maximum": most,
-            "clipped": self.numbers.beyond(most),
+            "maximum": bound,
+            "clipped": self.numbers.beyond(bound),
             "clipping": lost,
             "noise": noise,
             "planned": sqrt(lost**2 + noise**2),
-            "curator": sqrt(lost**2 + (central * most) ** 2),
+            "curator": sqrt(lost**2 + (central * bound) ** 2),
         }
 
-    def drawn(self, most: float, draws: Draws) -> dict[str, Cell]:
+    def drawn(self, bound: float, draws: Draws) -> dict[str, Cell]:
         """The error of surveys that are drawn, and the exact one, of these numbers in steps."""
-        edges: Floats = (np.arange(_STEPS, dtype=np.float64) + 0.5) * (most / _STEPS)
+        edges: Floats = (np.arange(_STEPS, dtype=np.float64) + 0.5) * (bound / _STEPS)
         shares = np.diff(self.numbers.below(edges), prepend=0.0, append=1.0)
         place = np.arange(_STEPS + 1) / _STEPS
         square = np.interp(place, self.score.target, self.score.square)
         mean = float(shares @ place)
-        bias = mean * most - self.numbers.mean
-        variance = (float(shares @ square) - mean**2) / self.people * most**2
+        bias = mean * bound - self.numbers.mean
+        variance = (float(shares @ square) - mean**2) / self.people * bound**2
         exact = sqrt(bias**2 + variance)
         times = max(_FEWEST_SURVEYS, min(_SURVEYS, _MOST_REPORTS // self.people))
-        off = [self._estimate(most, draws) - self.numbers.mean for _ in range(times)]
+        off = [self._estimate(bound, draws) - self.numbers.mean for _ in range(times)]
         return {
             "exact": exact,
-            "drawn": sqrt(sum(one**2 for one in off) / times),
+            "drawn": sqrt(sum(error**2 for error in off) / times),
             "standard_error": sqrt((2 * variance + 4 * bias**2) * variance / times) / (2 * exact),
         }
 
-    def _estimate(self, most: float, draws: Draws) -> float:
-        found = np.minimum(self.numbers.draw(draws, self.people), most)
-        places = np.floor(found * (_STEPS / most) + 0.5).astype(np.int64)
+    def _estimate(self, bound: float, draws: Draws) -> float:
+        clipped = np.minimum(self.numbers.draw(draws, self.people), bound)
+        places = np.floor(clipped * (_STEPS / bound) + 0.5).astype(np.int64)
         tally = draws.tally(self.mechanism, Counter(places.tolist()))
-        return float(tally.counts @ self.scores) / self.people * most / _STEPS
+        return float(tally.counts @ self.scores) / self.people * bound / _STEPS
 
 
 def _places(numbers: _Numbers, more: Sequence[float]) -> list[float]:
@@ -312,13 +313,13 @@ def _places(numbers: _Numbers, more: Sequence[float]) -> list[float]:
 
 def _pictures(rows: list[dict[str, Cell]]) -> list[Picture]:
     across = of_ratios(column(rows, "maximum"))
-    every = [0.0, *column(rows, "planned"), *column(rows, "clipping"), *column(rows, "curator"),
+    heights = [0.0, *column(rows, "planned"), *column(rows, "clipping"), *column(rows, "curator"),
              *column(rows, "drawn")]  # fmt: skip
     best = [row for row in rows if row["what"] == "best maximum"]
     return [
         Picture(
             "How far the mean is off, by the maximum that is asked for",
-            Graph(across, "maximum", of_values(every), "off by", [
+            Graph(across, "maximum", of_values(heights), "off by", [
                 line(rows, "maximum", "curator", "trusted curator, noise and clipping", "mute"),
                 line(rows, "maximum", "clipping", "clipping", "second", dashed=True),
                 line(rows, "maximum", "noise", "noise", "mark", dashed=True),
@@ -371,8 +372,8 @@ def _hundred(row: dict[str, Cell]) -> str:
     return number(100 * value(row, "clipped"), 1)
 
 
-def _short(found: float) -> str:
+def _short(shown: float) -> str:
     """Whole where it is large or whole, else with three digits."""
-    if found >= 100 or found == round(found):
-        return number(found)
-    return number(found, 2 - floor(log10(abs(found))))
+    if shown >= 100 or shown == round(shown):
+        return number(shown)
+    return number(shown, 2 - floor(log10(abs(shown))))

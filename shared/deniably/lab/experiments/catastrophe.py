@@ -18,7 +18,7 @@ from deniably.design.at_privacy import promised
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import GaussNoise
 from deniably.lab.draws import Draws
-from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import question as example_question
 from deniably.lab.example_questions import stated
 from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import (
@@ -106,7 +106,7 @@ def catastrophe(
     promise, claimed, planted = as_privacy(epsilon), as_privacy(claim), Fraction(size)
     failing = Fraction(delta)
     if mechanism is None:
-        mechanism = asked(type="yes_no", **stated(claimed)).report_mechanism
+        mechanism = example_question(type="yes_no", **stated(claimed)).report_mechanism
     draws = Draws(seed, "catastrophe")
     losses = _losses(promise.ln, float(failing), draws)
 
@@ -121,10 +121,10 @@ def catastrophe(
         _counted(mechanism, planted, claimed, some, draws)
         for some in sorted({max(trials // 10, 100), trials})
     ]
-    certified = [_certified(one, some, claimed.ln) for one, _ in SIZES for some in _TRIALS]
+    certified = [_certified(size, some, claimed.ln) for size, _ in SIZES for some in _TRIALS]
     needed: list[dict[str, Cell]] = [
-        {"what": "needed", "size": float(one),
-         "trials": _needed(one, claimed.ln)} for one, _ in SIZES
+        {"what": "needed", "size": float(size),
+         "trials": _needed(size, claimed.ln)} for size, _ in SIZES
     ]  # fmt: skip
     rows = [*losses, walk, *counted, *certified, *needed]
 
@@ -219,7 +219,7 @@ def _counted(
     def without_coins(answer: Hashable) -> Hashable:
         return planted(answer, draws.coins)
 
-    found = audit_code(without_coins, (0, 1), claim, trials=trials)
+    verdict = audit_code(without_coins, (0, 1), claim, trials=trials)
     made = reports_made(2, trials)
     return {
         "what": "counted",
@@ -228,8 +228,8 @@ def _counted(
         "exact": float(made * size),
         "drawn": planted.plain,
         "standard_error": sqrt(float(made * size * (1 - size))),
-        "epsilon": found.epsilon,
-        "outcome": found.outcome,
+        "epsilon": verdict.epsilon,
+        "outcome": verdict.outcome,
     }
 
 
@@ -241,9 +241,9 @@ def _pictures(
     powers = [*column(losses, "power"), *column(losses, "catastrophe_power"),
               *column(losses, "drawn_power"), 0.0]  # fmt: skip
     lines: list[GraphLayer] = [
-        line([row for row in certified if row["size"] == float(one)], "trials", "epsilon",
-             f"a catastrophe of {_plain(float(100 * one))}{NARROW}%", tone)
-        for one, tone in SIZES
+        line([row for row in certified if row["size"] == float(size)], "trials", "epsilon",
+             f"a catastrophe of {_plain(float(100 * size))}{NARROW}%", tone)
+        for size, tone in SIZES
     ]  # fmt: skip
     lines.append(line(certified[: len(_TRIALS)], "trials", "claim", "what is claimed", "mute",
                       dashed=True))  # fmt: skip
@@ -274,5 +274,5 @@ def _hundred(row: dict[str, Cell]) -> str:
     return with_unit(_plain(100 * value(row, "size")), "%")
 
 
-def _plain(found: float) -> str:
-    return to_decimal_text(Fraction(str(round(found, 6))))
+def _plain(number: float) -> str:
+    return to_decimal_text(Fraction(str(round(number, 6))))

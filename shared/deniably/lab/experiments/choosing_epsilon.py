@@ -14,7 +14,7 @@ from deniably.design.planning import respondents_for, share_goal
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.deployments import deployments
 from deniably.lab.draws import Draws
-from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import question as example_question
 from deniably.lab.example_questions import stated
 from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.experiments.one_report import PriorInput, after
@@ -38,13 +38,13 @@ _TONES: dict[str, Tone] = {"local": "mark", "central": "mute", "yours": "second"
 
 def _cases(survey: Survey) -> Iterator[Case]:
     """The survey, at the epsilon of its least protected answer, beside that of a whole report."""
-    exact = [one for one in survey.questions if not one.report_mechanism.loss.delta]
-    levels = [promised(one.claim) for one in exact]
-    within = [one for one in levels if EPSILON.minimum <= one.ln <= EPSILON.maximum]
+    exact = [question for question in survey.questions if not question.report_mechanism.loss.delta]
+    levels = [promised(question.claim) for question in exact]
+    within = [level for level in levels if EPSILON.minimum <= level.ln <= EPSILON.maximum]
     if within:
         whole = ("all answers of this survey", survey.total.epsilon)
-        given = {"epsilon": max(within, key=lambda one: one.ln), "register": [whole]}
-        yield Case(survey.title, given)
+        arguments = {"epsilon": max(within, key=lambda level: level.ln), "register": [whole]}
+        yield Case(survey.title, arguments)
 
 
 @experiment(
@@ -75,7 +75,7 @@ def choosing_epsilon(
     other surveys on the same server.
     """
     level = as_privacy(epsilon)
-    mechanism = asked(type="yes_no", **stated(level)).report_mechanism
+    mechanism = example_question(type="yes_no", **stated(level)).report_mechanism
     law = mechanism.law
     assert isinstance(law, Supporting | Finite)
     draws = Draws(seed, "choosing epsilon")
@@ -88,8 +88,8 @@ def choosing_epsilon(
     ]
     odds = mechanism.loss.odds_bound
     beliefs = [
-        _belief(Fraction(one), odds)
-        for one in sorted({Fraction(prior), *(Fraction(one, 100) for one in _PRIORS)})
+        _belief(Fraction(share), odds)
+        for share in sorted({Fraction(prior), *(Fraction(share, 100) for share in _PRIORS)})
     ]
     goal, points = share_goal(2), float(Fraction(margin))
     plans = [respondents_for(goal, at, points) for at in sorted({*EPSILONS, level.ln})]
@@ -99,9 +99,9 @@ def choosing_epsilon(
         for plan in plans
     ]  # fmt: skip
     ours = next(row for row in prices if row["epsilon"] == level.ln)
-    told = next(row for row in beliefs if row["prior"] == float(Fraction(prior)))
+    at_prior = next(row for row in beliefs if row["prior"] == float(Fraction(prior)))
     ours_too = [("this epsilon", "answer", level.ln, "this page")]
-    of_surveys = [(name, "person", one, "its definition") for name, one in register]
+    of_surveys = [(name, "person", level, "its definition") for name, level in register]
     others = _others([*ours_too, *of_surveys])
     rows = [*frequencies, *beliefs, *prices, *others]
 
@@ -110,18 +110,18 @@ def choosing_epsilon(
     answer = (
         f"At epsilon {privacy_text(level)}, {yes} of 100 people who have it report it, and {no} of"
         f" 100 who do not. A reader who thought it {hundred(Fraction(prior))}{NARROW}% likely"
-        f" thinks it {hundred(value(told, 'after'))}{NARROW}% likely at most after the report."
+        f" thinks it {hundred(value(at_prior, 'after'))}{NARROW}% likely at most after the report."
         f" A share to ±{number(half, 0 if half % 1 < 1e-9 else 1)} points takes"
         f" {counted(round(value(ours, 'n')), 'person', 'people')}."
     )
-    days = {one.read.isoformat() for one in deployments()}
+    days = {deployment.read.isoformat() for deployment in deployments()}
     notes = [
         f"One report changes the odds by a factor of {odds_text(odds)} at most.",
         f"Epsilons of others as published, read on {max(days)}. They are for different units. A"
         " central epsilon holds only against readers, because the curator sees every answer. So a"
         " smaller number is not always more protection.",
     ]
-    pictures = _pictures(frequencies, beliefs, told, prices, ours, others)
+    pictures = _pictures(frequencies, beliefs, at_prior, prices, ours, others)
     return ExperimentFindings(answer, rows, pictures, notes, mechanism.described)
 
 
@@ -144,10 +144,11 @@ def _belief(prior: Fraction, odds: Fraction) -> dict[str, Cell]:
 def _others(ours: Sequence[tuple[str, str, float, str]]) -> list[dict[str, Cell]]:
     """The epsilons of others and ours, the smallest first."""
     rows: list[dict[str, Cell]] = [
-        {"what": "deployment", "who": f"{one.who}: {one.what}", "epsilon": float(one.epsilon),
-         "delta": float(one.delta), "unit": one.unit, "model": one.model, "year": one.year,
-         "source": one.source, "read": one.read.isoformat()}
-        for one in deployments()
+        {"what": "deployment", "who": f"{deployment.who}: {deployment.what}",
+         "epsilon": float(deployment.epsilon), "delta": float(deployment.delta),
+         "unit": deployment.unit, "model": deployment.model, "year": deployment.year,
+         "source": deployment.source, "read": deployment.read.isoformat()}
+        for deployment in deployments()
     ]  # fmt: skip
     for name, unit, epsilon, source in ours:
         rows.append({"what": "deployment", "who": name, "epsilon": epsilon, "unit": unit,
@@ -158,7 +159,7 @@ def _others(ours: Sequence[tuple[str, str, float, str]]) -> list[dict[str, Cell]
 def _pictures(
     frequencies: list[dict[str, Cell]],
     beliefs: list[dict[str, Cell]],
-    told: dict[str, Cell],
+    at_prior: dict[str, Cell],
     prices: list[dict[str, Cell]],
     ours: dict[str, Cell],
     others: list[dict[str, Cell]],
@@ -180,7 +181,7 @@ def _pictures(
             Graph(whole, "thought likely before", whole, "thought likely after", [
                 band(beliefs, "prior", "against", "after", "whatever is reported"),
                 line(beliefs, "prior", "prior", "nothing learned", "mute", dashed=True),
-                dots([told], "prior", "after", "at most, from here"),
+                dots([at_prior], "prior", "after", "at most, from here"),
             ]),
         ),
         Picture(
@@ -211,5 +212,5 @@ def _short(label: str) -> str:
     return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1].rstrip(' ,')}…"
 
 
-def _epsilon(found: float) -> str:
-    return to_decimal_text(Fraction(str(round(found, 4))))
+def _epsilon(number: float) -> str:
+    return to_decimal_text(Fraction(str(round(number, 4))))

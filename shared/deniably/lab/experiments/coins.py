@@ -15,7 +15,7 @@ from deniably.estimation.figures import Share, groups
 from deniably.estimation.tally import Tally, tally
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
-from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import question as example_question
 from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Real, SeedInput, ShareInput
 from deniably.lab.picture import Picture, area, bar, column, group, short, value
@@ -44,7 +44,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     figures = groups(question)[0].figures
     if not (two and len(figures) == 2):
         return None
-    first, second = (one.label for one in figures if isinstance(one, Share))
+    first, second = (figure.label for figure in figures if isinstance(figure, Share))
     return {"mechanism": question.report_mechanism, "labels": (first, second)}
 
 
@@ -78,8 +78,8 @@ def coins(
     answers and its ``labels`` instead of the coins.
     """
     if mechanism is None:
-        given = {"truth": str(truth), "yes": str(yes)}
-        mechanism = asked(type="yes_no", coins=given).report_mechanism
+        coin_shares = {"truth": str(truth), "yes": str(yes)}
+        mechanism = example_question(type="yes_no", coins=coin_shares).report_mechanism
     law = mechanism.law
     people = round(PEOPLE * Fraction(share))
     having = (people, PEOPLE - people)
@@ -89,7 +89,7 @@ def coins(
     chance = [[Fraction(law.probability(answer, (report,))) for report in (0, 1)]
               for answer in (0, 1)]  # fmt: skip
 
-    told = [_told(answer, chance[answer][0], labels) for answer in (0, 1)]
+    report_rows = [_report_row(answer, chance[answer][0], labels) for answer in (0, 1)]
     cells = [
         _cell(having[answer], answer, report, chance[answer][report], sent[answer][report,], labels)
         for answer in (0, 1)
@@ -111,12 +111,12 @@ def coins(
                              "fraction": str(mechanism.loss.odds)}  # fmt: skip
     epsilon: dict[str, Cell] = {"what": "epsilon", "exact": mechanism.loss.epsilon}
 
-    rows = [*told, *cells, observed, recovered, odds, epsilon]
+    rows = [*report_rows, *cells, observed, recovered, odds, epsilon]
     first, _ = labels
     answer = (
-        f"Of 100 people who mean “{first}”, {_hundred(told[0])} report it, and of 100 who do not,"
-        f" {_hundred(told[1])} report it, too. So a report changes the odds by a factor of at most"
-        f" {_short(value(odds, 'exact'))} (epsilon {number(mechanism.loss.epsilon, 2)})."
+        f"Of 100 people who mean “{first}”, {_hundred(report_rows[0])} report it, and of 100"
+        f" who do not, {_hundred(report_rows[1])} report it, too. So a report changes the odds by a"
+        f" factor of at most {_short(value(odds, 'exact'))} (epsilon {number(mechanism.loss.epsilon, 2)})."
         f" But if {_hundred(observed)} of 100 report it, {_hundred(recovered)} of 100 mean it."
     )
     return ExperimentFindings(
@@ -124,7 +124,7 @@ def coins(
     )
 
 
-def _told(answer: int, chance: Fraction, labels: tuple[str, str]) -> dict[str, Cell]:
+def _report_row(answer: int, chance: Fraction, labels: tuple[str, str]) -> dict[str, Cell]:
     return {"what": f"reports {labels[0]}", "answer": labels[answer], "report": labels[0],
             "exact": float(chance), "fraction": str(chance)}  # fmt: skip
 
@@ -177,9 +177,9 @@ def _pictures(
             parts.append(area(row, says, across, up, "exact", words, tone, 50 if kept else 80))
         groups.append(group(row, says, "people", tone, filled=kept))
     of_all = [row for row in rows if row["what"] in ("observed", "recovered")]
-    told = {"observed": f"report “{names[0]}”", "recovered": f"mean “{names[0]}”, recovered"}
+    tones = {"observed": f"report “{names[0]}”", "recovered": f"mean “{names[0]}”, recovered"}
     bars = [
-        bar(row, told[str(row["what"])], "exact", f"{_hundred(row)} of 100", dot="drawn")
+        bar(row, tones[str(row["what"])], "exact", f"{_hundred(row)} of 100", dot="drawn")
         for row in of_all
     ]
     heads = [f"{people} mean “{label}”" for people, label in zip(having, names, strict=True)
@@ -206,5 +206,5 @@ def _hundred(row: dict[str, Cell]) -> str:
     return hundred(value(row, "exact"))
 
 
-def _short(found: float) -> str:
-    return number(found, 0 if abs(found - round(found)) < 1e-9 else 1)
+def _short(shown: float) -> str:
+    return number(shown, 0 if abs(shown - round(shown)) < 1e-9 else 1)

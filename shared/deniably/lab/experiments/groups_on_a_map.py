@@ -18,7 +18,7 @@ from deniably.estimation.tally import Tally
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import Published, counted_on_a_grid, k_means, k_means_in_process, spread
 from deniably.lab.draws import Draws
-from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import question as example_question
 from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Level, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, dots, value
@@ -82,16 +82,16 @@ def groups_on_a_map(
     a place on a map, whose areas and epsilon are used instead.
     """
     privacy = as_privacy(epsilon)
-    asking = question or asked(type="point", grid=grid, parts=_PARTS, **_stated(privacy))
+    asking = question or example_question(type="point", grid=grid, parts=_PARTS, **_stated(privacy))
     assert isinstance(asking, Point)
     level = asking.report_mechanism.loss.epsilon if question else privacy.ln
     runs = [_Run(asking, _people(n, run), level, Draws(seed, "map", run)) for run in range(_RUNS)]
     first = runs[0]
     rows: list[dict[str, Cell]] = [
-        {"what": "distance", "way": way, "epsilon": level, "squared": found,
-         "root": sqrt(found)}
+        {"what": "distance", "way": way, "epsilon": level, "squared": spread,
+         "root": sqrt(spread)}
         for way in (NONE, GRID, IN_PROCESS, REPORTS)
-        for found in [median(run.spread(way) for run in runs)]
+        for spread in [median(run.spread(way) for run in runs)]
     ]  # fmt: skip
     shown: list[dict[str, Cell]] = [
         {"what": "centre", "way": way, "east": float(x), "north": float(y)}
@@ -101,12 +101,12 @@ def groups_on_a_map(
     people: list[dict[str, Cell]] = [
         {"what": "person", "east": float(x), "north": float(y)} for x, y in first.places[:_SHOWN]
     ]
-    told = {str(row["way"]): _three(row) for row in rows}
+    errors = {str(row["way"]): _three(row) for row in rows}
     answer = (
         f"Of {n:,} people at epsilon {level:.4g}, the mean squared distance from the nearest"
-        f" centre is {told[GRID]} if a curator finds the centres on a grid, and"
-        f" {told[IN_PROCESS]} if a curator works in rounds. From reports alone it is"
-        f" {told[REPORTS]}, and without protection {told[NONE]}."
+        f" centre is {errors[GRID]} if a curator finds the centres on a grid, and"
+        f" {errors[IN_PROCESS]} if a curator works in rounds. From reports alone it is"
+        f" {errors[REPORTS]}, and without protection {errors[NONE]}."
     )
     layers = [dots(people, "east", "north", f"{_SHOWN} of the people", "mute", hollow=True)]
     for way, tone, hollow in (
@@ -162,7 +162,7 @@ class _Run:
             self.mechanism, {cell: int(self.counts[cell]) for cell in np.flatnonzero(self.counts)}
         )
         self.published: list[Published] = counted_on_a_grid(self.cells, grid**2, epsilon)
-        self.noisy = np.array([float(one.draw(draws)[0]) for one in self.published]) / n
+        self.noisy = np.array([float(count.draw(draws)[0]) for count in self.published]) / n
         self.estimated = np.asarray(estimate(self.tally, self.mechanism.law).raw)
         middles = _middles(grid)
         self.centres = {

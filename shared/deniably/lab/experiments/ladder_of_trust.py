@@ -24,7 +24,7 @@ from deniably.lab.curator import (
     Published,
 )
 from deniably.lab.draws import Draws
-from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import question as example_question
 from deniably.lab.example_questions import stated
 from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import (
@@ -104,9 +104,9 @@ def ladder_of_trust(
     """
     curator, own = as_privacy(epsilon), question is not None
     failing, hiding = Fraction(delta), float(Fraction(hidden))
-    coins = question or asked(type="yes_no", coins={"truth": "1/2", "yes": "1/2"})
+    coins = question or example_question(type="yes_no", coins={"truth": "1/2", "yes": "1/2"})
     reports = _Reports("reports of this survey" if own else "two coins, no curator", coins)
-    alike = _Reports("no curator, same epsilon", asked(type="yes_no", **stated(curator)))
+    alike = _Reports("no curator, same epsilon", example_question(type="yes_no", **stated(curator)))
     having = round(n * Fraction(share))
     draws = Draws(seed, "ladder")
 
@@ -121,14 +121,14 @@ def ladder_of_trust(
         _of_curator(who, by, having, draws) | {"epsilon": curator.ln, "delta": part}
         for who, by, part in curators
     ]
-    rungs += [one.rung(having, n, draws) for one in (reports, alike)]
+    rungs += [reporting.rung(having, n, draws) for reporting in (reports, alike)]
     known = [_known("who sees the curator's count", curator.ln, 0.0), *reports.known(n, hiding)]
     raw: list[dict[str, Cell]] = [
         {"what": "draw", "who": curators[0][0], "number": place, "exact": float(having),
-         "drawn": float(one), "standard_error": curators[0][1].deviation, "draws": 1}
-        for place, one in enumerate(Published(having, curators[0][1]).draw(draws, _RAW), 1)
+         "drawn": float(draw), "standard_error": curators[0][1].deviation, "draws": 1}
+        for place, draw in enumerate(Published(having, curators[0][1]).draw(draws, _RAW), 1)
     ]  # fmt: skip
-    told = [_told(rungs[2])] if (curator.ln, failing) == _TOLD_AT else []
+    sentences = [_introduction_row(rungs[2])] if (curator.ln, failing) == _TOLD_AT else []
 
     laplace, _, classical, ours, _ = rungs
     count, server = (number(value(known[place], "at_most"), 4) for place in (1, -1))
@@ -141,7 +141,7 @@ def ladder_of_trust(
     )
     notes = [
         f"One count of {having:,} people is published once. Ten times a curator with Laplace noise"
-        f" may have published {', '.join(number(value(one, 'drawn'), 1) for one in raw)}.",
+        f" may have published {', '.join(number(value(row, 'drawn'), 1) for row in raw)}.",
         "That epsilon is about the published count by itself. The server sees each report arrive:"
         f" against it only {server} holds.",
         f"It takes {n:,} honest reports: fake ones hide nobody. It is for one question; those of"
@@ -155,7 +155,7 @@ def ladder_of_trust(
                      " National Longitudinal Survey of Youth 1979.")  # fmt: skip
     return ExperimentFindings(
         answer,
-        [*rungs, *raw, *known, *told],
+        [*rungs, *raw, *known, *sentences],
         _pictures(rungs, known),
         notes,
         coins.report_mechanism.described,
@@ -175,7 +175,7 @@ class _Reports:
         self.score = figure.score(self.mechanism)
         self.own, domain = figure.answers[0], self.mechanism.law.domain
         assert isinstance(domain, One)
-        self.other = next(one for one in range(domain.k) if one not in figure.answers)
+        self.other = next(answer for answer in range(domain.k) if answer not in figure.answers)
 
     def rung(self, having: int, n: int, draws: Draws) -> dict[str, Cell]:
         """How far the count is off: its exact law, and surveys that are drawn."""
@@ -203,10 +203,10 @@ class _Reports:
     def _count(self, having: int, n: int, draws: Draws) -> float:
         """The count of one survey that is drawn, as results estimate it."""
         tally = draws.tally(self.mechanism, {self.own: having, self.other: n - having})
-        found = self.group.found(tally)[0]
-        assert found is not None
-        assert found.estimate is not None
-        return n * found.estimate
+        estimate = self.group.found(tally)[0]
+        assert estimate is not None
+        assert estimate.estimate is not None
+        return n * estimate.estimate
 
     def known(self, n: int, delta: float) -> Iterator[dict[str, Cell]]:
         """The epsilon against readers of the count, of the reports in no order, and the server."""
@@ -242,7 +242,7 @@ def _rung(who: str, exact: float, square: float, seen: Sequence[float]) -> dict[
     }
 
 
-def _told(textbook: dict[str, Cell]) -> dict[str, Cell]:
+def _introduction_row(textbook: dict[str, Cell]) -> dict[str, Cell]:
     deviation = value(textbook, "standard_error") * sqrt(value(textbook, "draws"))
     return {"what": "introduction", "who": textbook["who"], "exact": textbook["exact"],
             "drawn": _TOLD, "standard_error": deviation / sqrt(CURATORS_DRAWS),
@@ -279,5 +279,5 @@ def _pictures(rungs: Sequence[dict[str, Cell]], known: Sequence[dict[str, Cell]]
 
 
 def _off(row: dict[str, Cell]) -> str:
-    found = value(row, "exact")
-    return number(found, 0 if found >= 100 else 1 if found >= 1 else 2)
+    exact = value(row, "exact")
+    return number(exact, 0 if exact >= 100 else 1 if exact >= 1 else 2)

@@ -72,8 +72,10 @@ def _cases(survey: Survey) -> Iterator[Case]:
     for question in survey.questions:
         if isinstance(question, VectorOfNumbers):
             privacy = Privacy(epsilon=_six(question.mechanism.loss.epsilon))
-            given = {"question": question, "epsilon": privacy}
-            yield Case(question.label, given | {"reports": survey.asked / len(survey.questions)})
+            arguments = {"question": question, "epsilon": privacy}
+            yield Case(
+                question.label, arguments | {"reports": survey.asked / len(survey.questions)}
+            )
 
 
 @experiment(
@@ -122,11 +124,11 @@ def laplace_or_gauss(
     notes = [_note(limit, at)]
     if question is not None:
         margins = _of_question(question, n, reports)
-        told = [f"{row['noise']} ±{_points(row)}" for row in margins]
+        sentences = [f"{row['noise']} ±{_points(row)}" for row in margins]
         parts = len(question.parts)
         answer = (
             f"For {parts} numbers of each of {number(n)} people the margins are, in points:"
-            f" {'; '.join(told)}; a curator takes Gaussian noise {better}."
+            f" {'; '.join(sentences)}; a curator takes Gaussian noise {better}."
         )
         facts.append({"what": "numbers of the question", "numbers": parts})
         return ExperimentFindings(
@@ -234,10 +236,10 @@ def _margins(
 ) -> list[dict[str, Cell]]:
     """The planner's margin of each mean, for the worst spread of answers."""
     rows: list[dict[str, Cell]] = []
-    for name, asked in (("Laplace", "laplace"), ("Gauss", "gaussian"), (_PART, "sample")):
-        privacy = Privacy(epsilon=epsilon, delta=delta if asked == "gaussian" else None)
+    for name, noise in (("Laplace", "laplace"), ("Gauss", "gaussian"), (_PART, "sample")):
+        privacy = Privacy(epsilon=epsilon, delta=delta if noise == "gaussian" else None)
         for d in numbers:
-            score = of_number(vector_task([POSITIONS] * d).choose(privacy, asked), 0)
+            score = of_number(vector_task([POSITIONS] * d).choose(privacy, noise), 0)
             goal = Goal(lambda _, worst=score.worst: worst, 0.25)  # type: ignore[misc]
             margin = margin_for(goal, float(epsilon), n).margin
             rows.append(
@@ -248,8 +250,8 @@ def _margins(
 
 def _of_question(question: VectorOfNumbers, n: int, reports: float) -> list[dict[str, Cell]]:
     return [
-        {"what": "margin without one", "noise": one.title, "exact": one.margin}
-        for one in alternatives(question, n, reports=reports)
+        {"what": "margin without one", "noise": alternative.title, "exact": alternative.margin}
+        for alternative in alternatives(question, n, reports=reports)
     ]
 
 
@@ -285,7 +287,7 @@ def _density(
         noise = randomise_many(mechanism, answers).astype(np.int64).ravel() - middle
     for at in middles:
         steps = range(at - wide // 2, at + wide // 2 + 1)
-        chance = fsum(float(law.mass(abs(one))) for one in steps)
+        chance = fsum(float(law.mass(abs(step))) for step in steps)
         seen = float(((noise >= steps[0]) & (noise <= steps[-1])).mean())
         scale = STEPS / wide
         yield {

@@ -14,7 +14,7 @@ from deniably.estimation.figures import Average, Share, groups
 from deniably.estimation.scores import Score
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
-from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import question as example_question
 from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.experiments.coins import SecondInput, TruthInput
 from deniably.lab.inputs import SHARE, Exact, SeedInput, SeveralOf, Whole
@@ -88,15 +88,19 @@ def noise_averages_out(
     Give a survey's ``question`` instead of the coins; then it is its first figure: the share of its
     first choice, or the mean, with people at either end of the range.
     """
-    most = DRAWS if question is None else _OF_A_QUESTION
-    question = question or asked(type="yes_no", coins={"truth": str(truth), "yes": str(yes)})
+    maximum = DRAWS if question is None else _OF_A_QUESTION
+    question = question or example_question(
+        type="yes_no", coins={"truth": str(truth), "yes": str(yes)}
+    )
     mechanism = question.report_mechanism
     figure = _Figure(question)
     rows: list[dict[str, Cell]] = []
     for people in n:
-        rows += _rows(figure, people, Fraction(share), Draws(seed, "funnel", people), most)
+        rows += _rows(figure, people, Fraction(share), Draws(seed, "funnel", people), maximum)
     if mechanism.loss.odds == _FAIR and mechanism.law.domain.count == 2:
-        rows += [_told(row) for row in rows if row["what"] == "spread" and row["n"] in _TOLD]
+        rows += [
+            _introduction_row(row) for row in rows if row["what"] == "spread" and row["n"] in _TOLD
+        ]
     spread = [row for row in rows if row["what"] == "spread"]
     known = ", ".join(f"to ±{_points(row)} points from {row['n']:,} people" for row in spread)
     answer = f"In 95 of 100 surveys the share is known {known}."
@@ -136,19 +140,19 @@ def funnel(
         rows = [{name: _held_back(name, cell) for name, cell in row.items()} for row in rows]
     spread = [row for row in rows if row["what"] == "spread"]
     drawn = [row for row in rows if row["what"] == "survey"]
-    told = [row for row in rows if row["what"] == "introduction"]
+    introduction = [row for row in rows if row["what"] == "introduction"]
     layers: list[GraphLayer] = [
         band(spread, "n", "low", "high", words.band),
         line(spread, "n", "truth", words.truth, "mute"),
         dots(drawn, "n", "drawn", words.drawn),
     ]
-    if told:
-        layers.append(dots(told, "n", "drawn", words.told, "mark", hollow=True))
+    if introduction:
+        layers.append(dots(introduction, "n", "drawn", words.told, "mark", hollow=True))
     if seen:
         layers.append(line(seen, "n", "end", words.interval))
         layers.append(dots(seen, "n", "estimate", words.seen, "mark"))
     heights = [*column(spread, "low"), *column(spread, "high"), *column(drawn, "drawn"),
-               *column(told, "drawn"), *column(seen, "end"), *column(seen, "estimate"),
+               *column(introduction, "drawn"), *column(seen, "end"), *column(seen, "estimate"),
                *((0.0, 1.0) if whole else ())]  # fmt: skip
     across = of_ratios(column(spread, "n"))
     return Picture(words.title, Graph(across, words.people, of_parts(heights), words.share, layers))
@@ -189,10 +193,10 @@ class _Figure:
         """The estimate of one survey that is drawn."""
         yes, no = self.answers
         tally = draws.tally(self.mechanism, {yes: having, no: people - having})
-        found = self.group.found(tally)[0]
-        assert found is not None
-        assert found.estimate is not None
-        return (found.estimate - self.low) / (self.high - self.low)
+        estimate = self.group.found(tally)[0]
+        assert estimate is not None
+        assert estimate.estimate is not None
+        return (estimate.estimate - self.low) / (self.high - self.low)
 
 
 def _noise(score: Score, answers: tuple[int, int], k: int) -> tuple[float, float]:
@@ -202,14 +206,14 @@ def _noise(score: Score, answers: tuple[int, int], k: int) -> tuple[float, float
 
 
 def _rows(
-    figure: _Figure, people: int, share: Fraction, draws: Draws, most: int
+    figure: _Figure, people: int, share: Fraction, draws: Draws, maximum: int
 ) -> list[dict[str, Cell]]:
     having = round(people * share)
     truth, (yes, no) = having / people, figure.noise
     error = sqrt(having * yes + (people - having) * no) / people
-    times = max(1, min(most, _MOST_REPORTS // people))
+    times = max(1, min(maximum, _MOST_REPORTS // people))
     seen = [figure.estimate(draws, having, people) for _ in range(times)]
-    off = sqrt(sum((one - truth) ** 2 for one in seen) / times)
+    off = sqrt(sum((estimate - truth) ** 2 for estimate in seen) / times)
     spread: dict[str, Cell] = {
         "what": "spread",
         "n": people,
@@ -222,14 +226,14 @@ def _rows(
         "margin": _Z * error,
     }
     surveys: list[dict[str, Cell]] = [
-        {"what": "survey", "n": people, "truth": truth, "exact": truth, "drawn": one,
+        {"what": "survey", "n": people, "truth": truth, "exact": truth, "drawn": estimate,
          "standard_error": error}
-        for one in seen
+        for estimate in seen
     ]  # fmt: skip
     return [spread, *surveys]
 
 
-def _told(row: dict[str, Cell]) -> dict[str, Cell]:
+def _introduction_row(row: dict[str, Cell]) -> dict[str, Cell]:
     """The draw of an introduction: its error in points, and in standard errors."""
     people, error = int(value(row, "n")), value(row, "exact")
     points = _TOLD[people]

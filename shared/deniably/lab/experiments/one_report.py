@@ -79,28 +79,28 @@ def one_report(
     """
     mechanism = mechanism or warner(2, as_privacy(epsilon))
     odds = mechanism.loss.odds_bound
-    least, most = ratios(mechanism.law, odds)
-    given = sorted({Fraction(prior), *(Fraction(one, 100) for one in _PRIORS)})
+    least, greatest = ratios(mechanism.law, odds)
+    priors = sorted({Fraction(prior), *(Fraction(percent, 100) for percent in _PRIORS)})
     draws = Draws(seed, "one report")
     rows: list[dict[str, Cell]] = []
-    for report, ratio in (("most for it", most), ("most against it", least)):
-        for held in given:
+    for report, ratio in (("most for it", greatest), ("most against it", least)):
+        for held in priors:
             row = _row(report, held, ratio, odds)
             if report == "most for it" and 100 * held in _DRAWN:
                 row |= _drawn(draws, mechanism, held, ratio)
             rows.append(row)
-    risen = rows[: len(given)]
+    risen = rows[: len(priors)]
 
     before = Fraction(prior)
     answer = (
         f"If a reader thought an answer {hundred(before)}{NARROW}% likely, the report that speaks"
-        f" most for it makes it at most {hundred(after(before, most))}{NARROW}% likely. From"
-        f" 50{NARROW}% it rises to {hundred(after(_HALF, most))}{NARROW}% at most."
+        f" most for it makes it at most {hundred(after(before, greatest))}{NARROW}% likely. From"
+        f" 50{NARROW}% it rises to {hundred(after(_HALF, greatest))}{NARROW}% at most."
     )
     layers: list[GraphLayer] = [
         band(risen, "prior", "low", "high", "any mechanism of this epsilon"),
         line(risen, "prior", "exact", "after the report most for it", "second"),
-        line(rows[len(given):], "prior", "exact", "after the report most against it", "mark"),
+        line(rows[len(priors):], "prior", "exact", "after the report most against it", "mark"),
         line(risen, "prior", "prior", "nothing learned", "mute", dashed=True),
         dots(risen, "prior", "drawn", f"of {PEOPLE:,} people who drew reports", "second"),
     ]  # fmt: skip
@@ -123,11 +123,11 @@ def ratios(law: Law, odds: Fraction) -> tuple[Fraction, Fraction]:
         return prod(lowest, start=Fraction(1)), odds
     first, second = law.extremes
     if isinstance(law, Finite) and law.exact:
-        found = [
+        likelihoods = [
             law.probability(first, (output,)) / law.probability(second, (output,))
             for output in range(law.outputs)
         ]
-        return min(found), max(found)
+        return min(likelihoods), max(likelihoods)
     if isinstance(law, Supporting):
         return _least_of_cells(law, law.own(first), law.own(second), odds), odds
     return 1 / odds, odds  # noise is symmetric
@@ -188,7 +188,7 @@ def _drawn(
         reports = draws.reports(mechanism, [answer] * people)
         for report in reports:
             if report not in seen:
-                of_ours, of_theirs = (law.probability(one, report) for one in answers)
+                of_ours, of_theirs = (law.probability(answer, report) for answer in answers)
                 seen[report] = of_ours >= ratio * of_theirs * (1 - Fraction(1, 10**9))
         counts.append(sum(seen[report] for report in reports))
     if not all(counts):

@@ -113,12 +113,12 @@ def picking_the_winner(
     rows = [row for people in n for row in _rows(people, shares, level, used, seed)]
     sales = [] if own else _sales(level, seed)
 
-    told = {str(row["way"]): _hundred(row) for row in rows if row["n"] == n[-1]}
+    percents = {str(row["way"]): _hundred(row) for row in rows if row["n"] == n[-1]}
     words = f"{level:.4g}" if own else privacy_text(privacy)
     answer = (
-        f"With {n[-1]:,} people and {law.k} choices, the leader is found {told[_DIRECT]} times of"
-        f" 100 if they are asked directly, {told[_CURATOR]} times if a trusted curator chooses it"
-        f" at epsilon {words}, and {told[_LOCAL]} times from their reports."
+        f"With {n[-1]:,} people and {law.k} choices, the leader is found {percents[_DIRECT]} times"
+        f" of 100 if they are asked directly, {percents[_CURATOR]} times if a trusted curator"
+        f" chooses it at epsilon {words}, and {percents[_LOCAL]} times from their reports."
     )
     layers: list[GraphLayer] = []
     for way, (tone, dashed) in _LOOKS.items():
@@ -151,18 +151,18 @@ def picking_the_winner(
 
 
 def _notes(k: int, own: bool) -> list[str]:
-    found = [
+    notes = [
         "The people are a sample of a population whose shares are"
         f" {', '.join(f'{100 * share:.3g}' for share in _shares(k))}{NARROW}%: even if they are"
         " asked directly, the sample may have another leader. Ties are broken at random."
     ]
     if not own:
-        found.append(
+        notes.append(
             f"If a curator chooses a price by its revenue, it gets nearly {PAID} a person. If it"
             f" adds noise to the best price, this is above {PAID} half of the time; then nobody"
             " pays."
         )
-    return found
+    return notes
 
 
 def _shares(k: int) -> list[float]:
@@ -185,13 +185,13 @@ def _rows(
     draws = Draws(seed, "winner", people)
     times = max(1, min(_SAMPLES, _MOST_REPORTS // people))
     ends = np.cumsum(shares)[:-1]
-    given = np.searchsorted(ends, draws.uniform(times * people)).astype(np.int64)
-    samples = given.reshape(times, people)
+    answers = np.searchsorted(ends, draws.uniform(times * people)).astype(np.int64)
+    samples = answers.reshape(times, people)
     counts = [np.bincount(sample, minlength=len(shares)) for sample in samples]
     drawn = {
-        _DIRECT: [_leads(one) for one in counts],
-        _CURATOR: [float(select(selection_law(one, epsilon), draws)[0] == 0) for one in counts],
-        _LOCAL: [_leads(one) for one in _estimated(mechanism, samples, draws)],
+        _DIRECT: [_leads(count) for count in counts],
+        _CURATOR: [float(select(selection_law(count, epsilon), draws)[0] == 0) for count in counts],
+        _LOCAL: [_leads(estimate) for estimate in _estimated(mechanism, samples, draws)],
     }
     return [
         {
@@ -217,13 +217,13 @@ def _estimated(
     with draws.bulk():
         reports = randomise_many(mechanism, samples.ravel())
     several = np.split(reports, len(samples))
-    return [unbiased(tally_many(mechanism, one), law) for one in several]
+    return [unbiased(tally_many(mechanism, sample), law) for sample in several]
 
 
-def _leads(found: npt.NDArray[Any]) -> float:
+def _leads(counts: npt.NDArray[Any]) -> float:
     """1 where the first is largest; of several that are, each as likely as the others."""
-    most = np.flatnonzero(found >= found.max() - 1e-9)
-    return 1 / len(most) if 0 in most else 0.0
+    leaders = np.flatnonzero(counts >= counts.max() - 1e-9)
+    return 1 / len(leaders) if 0 in leaders else 0.0
 
 
 # --- a price ------------------------------------------------------------------------------------

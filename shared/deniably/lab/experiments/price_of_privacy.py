@@ -75,11 +75,16 @@ def _cases(survey: Survey) -> Iterator[Case]:
     for question, (_, goal) in zip(survey.questions, survey_goals(survey), strict=True):
         if not isinstance(question, VectorOfNumbers) and estimable_groups(question):
             report, groups = question.report_mechanism, estimable_groups(question)
-            most = max(group.variance(report) for group in groups)
-            own = Goal(lambda _, most=most: most, goal.spread, goal.reports)  # type: ignore[misc]
+            largest = max(group.variance(report) for group in groups)
+            own = Goal(lambda _, variance=largest: variance, goal.spread, goal.reports)  # type: ignore[misc]
             epsilon = Privacy(epsilon=_six(report.loss.epsilon))
-            given = {"goal": goal, "own": own, "epsilon": epsilon, "described": report.described}
-            yield Case(question.label, given)
+            arguments = {
+                "goal": goal,
+                "own": own,
+                "epsilon": epsilon,
+                "described": report.described,
+            }
+            yield Case(question.label, arguments)
 
 
 @experiment(
@@ -116,10 +121,10 @@ def price_of_privacy(
         _Way("a trusted curator", ways[0].goal, "mute", people="curator"),
         _Way("asked directly", ways[0].goal, "mute", dashed=True, people="direct"),
     ]
-    given = sorted({*EPSILONS, at})
-    rows = [row for way in ways for row in _rows(way, given, wanted)]
+    epsilons = sorted({*EPSILONS, at})
+    rows = [row for way in ways for row in _rows(way, epsilons, wanted)]
     if goal is None and kind == "share":
-        for row in rows[: len(given)]:
+        for row in rows[: len(epsilons)]:
             if row["epsilon"] in (at, *_DRAWN):
                 row |= _drawn(k, value(row, "epsilon"), value(row, "exact"), seed)
     here = [row for row in rows if row["epsilon"] == at]
@@ -128,13 +133,13 @@ def price_of_privacy(
         here = [_row("as it is asked", at, plan, plan.n), *here[1:]]
         rows.append(here[0])
 
-    told = {str(row["way"]): round(value(row, "exact")) for row in here}
-    local, direct = next(iter(told.values())), told["asked directly"]
+    respondents = {str(row["way"]): round(value(row, "exact")) for row in here}
+    local, direct = next(iter(respondents.values())), respondents["asked directly"]
     points = number(100 * wanted, 0 if (100 * wanted) % 1 < 1e-9 else 1)
     answer = (
         f"For ±{points} points you need {counted(local, 'person', 'people')} at epsilon"
         f" {_short(at)}. If you ask directly, {direct:,} {'is' if direct == 1 else 'are'} enough;"
-        f" with a trusted curator of the same epsilon, {told['a trusted curator']:,}."
+        f" with a trusted curator of the same epsilon, {respondents['a trusted curator']:,}."
     )
     layers: list[GraphLayer] = [
         line([row for row in rows if row["way"] == way.label], "epsilon", "exact", way.label,
@@ -146,14 +151,14 @@ def price_of_privacy(
     elif any("drawn" in row for row in rows):
         layers.append(dots(rows, "epsilon", "drawn", f"from {SURVEYS} surveys that were drawn"))
     people = of_ratios([*column(rows, "exact"), *column(rows, "drawn")])
-    bars = [bar(row, str(row["way"]), "times_direct", _told(row)) for row in here]
+    bars = [bar(row, str(row["way"]), "times_direct", _respondents_text(row)) for row in here]
     return ExperimentFindings(
         answer,
         rows,
         [
             Picture(
                 f"People for ±{points} points, by epsilon",
-                Graph(of_ratios(given), "epsilon", people, "people", layers),
+                Graph(of_ratios(epsilons), "epsilon", people, "people", layers),
             ),
             Picture(
                 f"People for ±{points} points at epsilon {_short(at)}, and how many times as many"
@@ -189,7 +194,7 @@ def _ways(kind: str, k: int) -> list[_Way]:
         _Way("subset selection, the default", share_goal(k), "mark"),
         *(
             _Way(task.names[name].titled(name, task.choose(Privacy(epsilon=Fraction(1)), name)),
-                 _goal(task, name, lambda one: _of_share(one)), tone, dashed)
+                 _goal(task, name, lambda privacy: _of_share(privacy)), tone, dashed)
             for name, tone, dashed in looks
         ),
     ]  # fmt: skip
@@ -228,9 +233,11 @@ def _six(epsilon: float) -> Fraction:
     return Fraction(str(round(epsilon, 6)))
 
 
-def _rows(way: _Way, given: list[float], margin: float) -> list[dict[str, Cell]]:
+def _rows(way: _Way, epsilons: list[float], margin: float) -> list[dict[str, Cell]]:
     plans = [
-        respondents_for(way.goal, one, margin) for one in given if way.goal.variance(one) < inf
+        respondents_for(way.goal, level, margin)
+        for level in epsilons
+        if way.goal.variance(level) < inf
     ]
     return [
         _row(way.label, plan.epsilon, plan, cast(int, getattr(plan, way.people))) for plan in plans
@@ -259,14 +266,14 @@ def _drawn(k: int, epsilon: float, people: float, seed: int) -> Mapping[str, Cel
         having = int((draws.uniform(_OF_EACH) < share).sum())
         reports = draws.tally(mechanism, {0: having, k - 1: _OF_EACH - having})
         square += (float(unbiased(reports, law)[0]) - share) ** 2
-    found = square / SURVEYS * _OF_EACH
+    mean_square = square / SURVEYS * _OF_EACH
     return {
-        "drawn": people * found / score.at(share),
+        "drawn": people * mean_square / score.at(share),
         "standard_error": people * sqrt(2 / SURVEYS),
     }
 
 
-def _told(row: Mapping[str, Cell]) -> str:
+def _respondents_text(row: Mapping[str, Cell]) -> str:
     times = value(row, "times_direct")
     return f"{number(value(row, 'exact'))}, {number(times, 0 if times >= 10 else 1)} times"
 

@@ -16,7 +16,7 @@ from deniably.estimation.figures import Buckets, Quantile, groups
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, Proposal, Published, median, median_distance
 from deniably.lab.draws import Draws
-from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import question as example_question
 from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
@@ -101,7 +101,7 @@ def propose_test_release(
     privacy, failing = as_privacy(epsilon), Fraction(delta)
     proposal = Proposal(privacy.ln, float(failing))
     both, _ = proposal.total
-    local = question or asked(
+    local = question or example_question(
         type="number", aim="distribution", minimum=0, maximum=_RANGE, step=1, **_twice(privacy)
     )
     assert isinstance(local, Number)
@@ -149,7 +149,7 @@ def propose_test_release(
         ),
         Picture(
             "How far the published median is off, in 95 of 100 releases",
-            Bars(of_ratios([*column(ways, "part"), *(2 * one for one in column(ways, "part"))]),
+            Bars(of_ratios([*column(ways, "part"), *(2 * part for part in column(ways, "part"))]),
                  "part of the range", [
                 bar(row, str(row["way"]), "part", f"±{number(value(row, 'half'), 2)}",
                     "mark" if row["way"] == "from reports" else "second")
@@ -199,7 +199,7 @@ def _passing(
     if draws and published and few >= _FEWEST:
         released = [proposal.release(distance, published, draws) for _ in range(_TESTS)]
         row |= {
-            "drawn": sum(one is not None for one in released) / _TESTS,
+            "drawn": sum(value is not None for value in released) / _TESTS,
             "standard_error": sqrt(chance * (1 - chance) / _TESTS),
         }
     return row
@@ -211,14 +211,14 @@ def _way(way: str, epsilon: float, half: float, width: float) -> dict[str, Cell]
 
 def _by_reports(question: Number, values: Floats, draws: Draws) -> float | None:
     """Half the interval of the median that results estimate from everybody's reports."""
-    found = _median_of(question)
-    assert found is not None
-    group, place = found
+    median = _median_of(question)
+    assert median is not None
+    group, place = median
     people: dict[Any, int] = {}
     step, low = Fraction(question.range.step), Fraction(question.range.minimum)
-    for one in values:
-        given = low + step * round((Fraction(float(one)) - low) / step)
-        cell = question.encode(to_decimal_text(given))
+    for drawn in values:
+        rounded = low + step * round((Fraction(float(drawn)) - low) / step)
+        cell = question.encode(to_decimal_text(rounded))
         people[cell] = people.get(cell, 0) + 1
     estimated = group.found(draws.tally(question.report_mechanism, people))[place]
     if estimated is None:
@@ -227,5 +227,5 @@ def _by_reports(question: Number, values: Floats, draws: Draws) -> float | None:
     return (above - below) / 2
 
 
-def _short(found: float, decimals: int = 2) -> str:
-    return number(found, 0 if abs(found - round(found)) < 0.0005 else decimals)
+def _short(shown: float, decimals: int = 2) -> str:
+    return number(shown, 0 if abs(shown - round(shown)) < 0.0005 else decimals)

@@ -79,10 +79,10 @@ def slices_and_households(
     """
     draws = Draws(seed, "slices")
     coins = warner(2, as_privacy(epsilon)) if mechanism is None else None
-    asked: Randomiser[Law] = coins or mechanism  # type: ignore[assignment]
+    randomiser: Randomiser[Law] = coins or mechanism  # type: ignore[assignment]
     aim = goal or mechanism_goal(coins or warner(2, as_privacy(epsilon)), None, 1.0)
-    slices = [_slice(n, part, aim, asked) for part in PARTS]
-    homes = [_home(people, asked) for people in range(1, household + 1)]
+    slices = [_slice(n, part, aim, randomiser) for part in PARTS]
+    homes = [_home(people, randomiser) for people in range(1, household + 1)]
     if coins is not None:
         for row in slices:
             row |= _drawn_slice(draws, coins, row)
@@ -118,7 +118,7 @@ def slices_and_households(
             ]),
         ),
     ]  # fmt: skip
-    return ExperimentFindings(answer, [*slices, *homes], pictures, _NOTES, asked.described)
+    return ExperimentFindings(answer, [*slices, *homes], pictures, _NOTES, randomiser.described)
 
 
 _NOTES = (
@@ -167,8 +167,8 @@ def _drawn_slice(
 
 def _home(people: int, mechanism: Randomiser[Law]) -> dict[str, Cell]:
     """What the reports of so many people with one answer say of it at most."""
-    _, most = ratios(mechanism.law, mechanism.loss.odds_bound)
-    odds = most**people
+    _, greatest = ratios(mechanism.law, mechanism.loss.odds_bound)
+    odds = greatest**people
     return {
         "what": "household",
         "household": people,
@@ -189,7 +189,7 @@ def _drawn_homes(
     counts = [_naming(draws.reports(mechanism, [answer] * size * homes), size)
               for answer in (0, 1)]  # fmt: skip
     held = value(row, "exact")
-    few = sum((1 - one) / (one * homes) for one in likely)
+    few = sum((1 - chance) / (chance * homes) for chance in likely)
     return {
         "drawn": counts[0] / sum(counts),
         "standard_error": held * (1 - held) * sqrt(few),

@@ -29,7 +29,7 @@ from deniably.lab.curator import (
     Proposal,
     count,
 )
-from deniably.lab.example_questions import question as asked
+from deniably.lab.example_questions import question as example_question
 from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.experiments.adding_up import textbook
 from deniably.lab.picture import Picture, bar, column, value
@@ -56,20 +56,22 @@ class Statement:
     found: Callable[[], float]
     because: Callable[[], str]
     see: str
-    holds: Callable[[float, float], bool] = lambda found, said: isclose(found, said, rel_tol=5e-3)
+    holds: Callable[[float, float], bool] = lambda exact, stated: isclose(
+        exact, stated, rel_tol=5e-3
+    )
 
     def judged(self, number: int) -> dict[str, Cell]:
         """The row of the statement, with its verdict."""
-        found = self.found()
+        exact = self.found()
         return {
             "what": "statement",
             "number": number,
             "name": self.name,
             "statement": self.text,
             "said": self.said,
-            "exact": found,
-            "times": found / self.said,
-            "verdict": "true" if self.holds(found, self.said) else "false",
+            "exact": exact,
+            "times": exact / self.said,
+            "verdict": "true" if self.holds(exact, self.said) else "false",
             "because": self.because(),
             "see": self.see,
         }
@@ -90,12 +92,12 @@ class Statement:
 )  # fmt: skip
 def true_or_false() -> ExperimentFindings:
     """Thirteen statements and five questions, with what is so."""
-    rows = [one.judged(number) for number, one in enumerate(STATEMENTS, 1)]
+    rows = [statement.judged(number) for number, statement in enumerate(STATEMENTS, 1)]
     kinds = {
         verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("true", "false")
     }
     questions = [_sensitive(), _depends(), _stronger(), _called(), _many()]
-    told: dict[str, Cell] = {"what": "verdicts", **kinds}
+    verdicts: dict[str, Cell] = {"what": "verdicts", **kinds}
     answer = (
         f"Of {len(rows)} statements found in texts, {kinds['true']} are true and"
         f" {kinds['false']} are false. The first says that odds of three to one are epsilon"
@@ -112,10 +114,12 @@ def true_or_false() -> ExperimentFindings:
         "The true value as a multiple of the stated one: 1 is the same",
         Bars(of_ratios([0.01, *times]), "times what was said", bars),
     )
-    return ExperimentFindings(answer, [*rows, *questions, told], [picture], _told(rows, questions))
+    return ExperimentFindings(
+        answer, [*rows, *questions, verdicts], [picture], _lines(rows, questions)
+    )
 
 
-def _told(rows: Sequence[dict[str, Cell]], questions: Sequence[dict[str, Cell]]) -> list[str]:
+def _lines(rows: Sequence[dict[str, Cell]], questions: Sequence[dict[str, Cell]]) -> list[str]:
     """Each statement with its verdict, and each question with its answer, in words."""
     return [
         *(
@@ -128,17 +132,17 @@ def _told(rows: Sequence[dict[str, Cell]], questions: Sequence[dict[str, Cell]])
 
 
 def _short(row: dict[str, Cell], name: str) -> str:
-    found = value(row, name)
-    if found >= 100:
-        return f"{found:.1f}"
-    return f"{found:.3g}" if found >= 0.01 else f"{found:.1e}".replace("e-0", "e-")
+    number = value(row, name)
+    if number >= 100:
+        return f"{number:.1f}"
+    return f"{number:.3g}" if number >= 0.01 else f"{number:.1e}".replace("e-0", "e-")
 
 
 # --- what is so ---------------------------------------------------------------------------------
 
 
 def _coins() -> Any:
-    return asked(type="yes_no", coins={"truth": "1/2", "yes": "1/2"}).report_mechanism
+    return example_question(type="yes_no", coins={"truth": "1/2", "yes": "1/2"}).report_mechanism
 
 
 def _reports_deviation() -> float:
@@ -217,7 +221,7 @@ STATEMENTS = (
         _reports_deviation,
         lambda: "everybody adds noise, and not a curator once; the numbers are at epsilon 1.",
         "ladder-of-trust",
-        lambda found, said: found > said,
+        lambda exact, stated: exact > stated,
     ),
     Statement(
         "10e-5",
@@ -251,7 +255,7 @@ STATEMENTS = (
             f" {kairouz_delta(500, 1.0, textbook(500, 1.0, _DELTA)):.3f}."
         ),
         "adding-up",
-        lambda found, said: found <= said,
+        lambda exact, stated: exact <= stated,
     ),
     Statement(
         "Better than the sum",
@@ -264,7 +268,7 @@ STATEMENTS = (
             " sum."
         ),
         "adding-up",
-        lambda found, said: found == said,
+        lambda exact, stated: exact == stated,
     ),
     Statement(
         "Report by report",
@@ -289,7 +293,7 @@ STATEMENTS = (
             " often."
         ),
         "catastrophe",
-        lambda found, said: found <= said,
+        lambda exact, stated: exact <= stated,
     ),
     Statement(
         "A single draw",
@@ -314,7 +318,7 @@ STATEMENTS = (
         _drawn_again,
         lambda: "how often it is drawn again depends on the true count.",
         "laplace-or-gauss",
-        lambda found, said: found <= said,
+        lambda exact, stated: exact <= stated,
     ),
 )
 """Statements that one reads, and some that are right, in the order of the page."""
@@ -323,8 +327,8 @@ STATEMENTS = (
 # --- five questions -----------------------------------------------------------------------------
 
 
-def _asked(number: int, text: str, found: float, because: str, see: str) -> dict[str, Cell]:
-    return {"what": "question", "number": number, "statement": text, "exact": found,
+def _question_row(number: int, text: str, exact: float, because: str, see: str) -> dict[str, Cell]:
+    return {"what": "question", "number": number, "statement": text, "exact": exact,
             "because": because, "see": see}  # fmt: skip
 
 
@@ -338,7 +342,7 @@ def _sensitive() -> dict[str, Cell]:
             [not people[0], *people[1:]], [*people[:-1], not people[-1]],
         )
     ]  # fmt: skip
-    return _asked(
+    return _question_row(
         1,
         "How sensitive is a count to one person?",
         float(max(steps)),
@@ -359,7 +363,7 @@ def _depends() -> dict[str, Cell]:
     usual = count([True] * 10, base).noise.scale
     yes = [name for name, scale in changed.items() if scale != usual]
     no = [name for name, scale in changed.items() if scale == usual]
-    return _asked(
+    return _question_row(
         2,
         "On which two quantities does Laplace noise depend?",
         float(len(yes)),
@@ -372,7 +376,7 @@ def _depends() -> dict[str, Cell]:
 def _stronger() -> dict[str, Cell]:
     """The least delta at epsilon 1/2 of the answer that keeps epsilon 1 exactly."""
     needed = kairouz_delta(1, 1.0, 0.5)
-    return _asked(
+    return _question_row(
         3,
         "Is privacy better with a smaller epsilon and a larger delta?",
         needed,
@@ -388,7 +392,7 @@ def _called() -> dict[str, Cell]:
     at = np.linspace(-5, 5, 1001)
     normal = [NormalDist().pdf(x) for x in at.tolist()]
     apart = float(np.abs(Added("gauss", 1.0).density(at) - normal).max())
-    return _asked(
+    return _question_row(
         4,
         "What is another name of the Gaussian distribution?",
         apart,
@@ -404,7 +408,7 @@ def _many() -> dict[str, Cell]:
         d for d in numbers_from(1) if gauss.noise(1, d).deviation < laplace.noise(1, d).deviation
     )
     many = 1000
-    return _asked(
+    return _question_row(
         5,
         "Which mechanism is better if one person is in very many statistics?",
         float(first),

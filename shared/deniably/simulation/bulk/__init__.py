@@ -37,15 +37,15 @@ def randomise_many(mechanism: Randomiser[Law], answers: AnswerArray) -> Reports:
     cell v. For the others the cells themselves, shape (n,), or (n, s) where a report has several.
     Raises BadAnswer, before any draw.
     """
-    kind, given = type(mechanism), _given(mechanism.law, answers)
+    kind, laid_out = type(mechanism), _checked(mechanism.law, answers)
     if draw := single_choice.SAMPLERS.get(kind):  # goes about its own blocks
-        return draw(mechanism, given)
+        return draw(mechanism, laid_out)
     if draw := several_choices.SAMPLERS.get(kind):
-        return in_blocks(partial(draw, mechanism), given, BLOCK_OF_ROWS)
-    return in_blocks(partial(numbers.SAMPLERS.get(kind, any_law), mechanism), given, BLOCK)
+        return in_blocks(partial(draw, mechanism), laid_out, BLOCK_OF_ROWS)
+    return in_blocks(partial(numbers.SAMPLERS.get(kind, any_law), mechanism), laid_out, BLOCK)
 
 
-def _given(law: Law, answers: AnswerArray) -> Any:
+def _checked(law: Law, answers: AnswerArray) -> Any:
     """The checked answers. Raises BadAnswer."""
     match law.domain:
         case Ticks(k=k, most=most):

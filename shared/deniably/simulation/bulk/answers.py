@@ -33,12 +33,12 @@ def positions(answers: AnswerArray, sizes: Sequence[int]) -> Int64:
     return answers.astype(np.int64, copy=False)
 
 
-def ticks(answers: AnswerArray, k: int, most: int) -> Booleans:
+def ticks(answers: AnswerArray, k: int, maximum: int) -> Booleans:
     """At most ``most`` ticks in each row, shape (n, k). Raises BadAnswer."""
     if answers.ndim != 2 or answers.dtype != np.bool_ or answers.shape[1] != k:
         raise BadAnswer(f"many answers are rows of {k} booleans")
-    if most < k and np.count_nonzero(answers, axis=1).max(initial=0) > most:
-        raise BadAnswer(f"an answer has at most {most} ticks")
+    if maximum < k and np.count_nonzero(answers, axis=1).max(initial=0) > maximum:
+        raise BadAnswer(f"an answer has at most {maximum} ticks")
     return answers
 
 

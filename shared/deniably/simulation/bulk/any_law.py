@@ -22,13 +22,13 @@ def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
     if isinstance(law, Finite) and law.exact:
         return _of_rows(law, answers)
     ticked = isinstance(law.domain, Ticks)
-    given: list[Any] = answers.tolist()
+    inputs: list[Any] = answers.tolist()
     if ticked:
-        given = [tuple(np.flatnonzero(row).tolist()) for row in answers]
+        inputs = [tuple(np.flatnonzero(row).tolist()) for row in answers]
     elif answers.ndim > 1:
-        given = [tuple(row) for row in given]
+        inputs = [tuple(row) for row in inputs]
     door = coins()
-    reports = [mechanism.randomise(answer, door) for answer in given]
+    reports = [mechanism.randomise(answer, door) for answer in inputs]
     if named(law):
         bits = np.zeros((len(reports), mechanism.law.cell_count or 0), dtype=np.bool_)
         for row, report in zip(bits, reports, strict=True):

@@ -75,12 +75,12 @@ def sizes_of(rows: Words) -> npt.NDArray[np.uint16]:
 
 
 def pairs(
-    wanted: npt.NDArray[np.uint16], there: npt.NDArray[np.uint16], most: int
+    wanted: npt.NDArray[np.uint16], there: npt.NDArray[np.uint16], maximum: int
 ) -> tuple[Int64, Int64]:
     """For each wanted size the place of one among those that are there, no place twice; and which
     sizes have none (their place is 0)."""
-    each_wanted = np.bincount(wanted, minlength=most + 1)
-    each_there = np.bincount(there, minlength=most + 1)
+    each_wanted = np.bincount(wanted, minlength=maximum + 1)
+    each_there = np.bincount(there, minlength=maximum + 1)
     by_size, source = wanted.argsort(kind="stable"), there.argsort(kind="stable")
     # In order of size, the wanted of one size are neighbours, and so are those there.
     first_wanted, first_there = (each.cumsum() - each for each in (each_wanted, each_there))

@@ -18,15 +18,15 @@ Packed = npt.NDArray[np.uint8]
 
 def set_response(mechanism: SetResponse, ticks: Booleans) -> Packed:
     """Reports as bits, shape (n, ceil((k + most) / 8)), for valid ticks, shape (n, k)."""
-    most, size = mechanism.most, mechanism.size
+    maximum, size = mechanism.most, mechanism.size
     weights = [
-        comb(most, j) * comb(mechanism.k, size - j) * (mechanism.own if j else mechanism.other)
-        for j in range(min(most, size) + 1)
+        comb(maximum, j) * comb(mechanism.k, size - j) * (mechanism.own if j else mechanism.other)
+        for j in range(min(maximum, size) + 1)
     ]
     ends = np.array(list(accumulate(weights)), dtype=np.uint64)
     u = below(mechanism.total, len(ticks)).astype(np.uint64)
     shared = np.searchsorted(ends, u, side="right")
-    inside = picked(shared, most)
+    inside = picked(shared, maximum)
     outside = picked(size - shared, mechanism.k)
     return _packed(placed(ticks, inside, outside))
 
@@ -35,13 +35,13 @@ def placed(ticks: Booleans, inside: Booleans, outside: Booleans) -> Booleans:
     """The reported choices, shape (n, k + most), from which of the padded ticks (shape (n, most))
     and of all others (shape (n, k)) are in the report, each counted in ascending order.
     """
-    most: int = inside.shape[1]
-    cells: int = most + outside.shape[1]
+    maximum: int = inside.shape[1]
+    cells: int = maximum + outside.shape[1]
     ticked: Int64 = ticks.sum(axis=1, dtype=np.int64, keepdims=True)
-    blanks: Booleans = np.arange(most) < most - ticked
+    blanks: Booleans = np.arange(maximum) < maximum - ticked
     padded = np.hstack([ticks, blanks])
     before: Int64 = padded.cumsum(axis=1, dtype=np.int64)
-    order = np.where(padded, before - 1, most + np.arange(cells) - before)
+    order = np.where(padded, before - 1, maximum + np.arange(cells) - before)
     return np.take_along_axis(np.concatenate([inside, outside], axis=1), order, axis=1)
 
 

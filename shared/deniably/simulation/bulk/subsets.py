@@ -149,9 +149,9 @@ class Split:
     takes. Tables are made when a count first comes.
     """
 
-    def __init__(self, most: int, bits: int) -> None:
+    def __init__(self, maximum: int, bits: int) -> None:
         self.bits = bits
-        self.table = np.zeros((most + 1) << bits, dtype=np.uint16)  # 0 stands for "draw again"
+        self.table = np.zeros((maximum + 1) << bits, dtype=np.uint16)  # 0 stands for "draw again"
         self.remainders: dict[int, Mapping[int, int]] = {}
         self._parts = {-1: (np.zeros(1, np.uint64), np.zeros(1, np.uint16))}
         self._ends = self._parts[-1]

@@ -51,8 +51,8 @@ def below(n: int, size: int) -> UnsignedInts:
     if n == 1:
         return np.zeros(size, dtype=np.uint16)
     word = np.uint16 if n <= 1 << 10 else np.uint64
-    most = int(np.iinfo(word).max)
-    last = most - (most + 1) % n
+    largest = int(np.iinfo(word).max)
+    last = largest - (largest + 1) % n
     drawn = words(size, word)
     # Up to `last` every residue modulo n occurs equally often; words above are drawn again.
     while (late := np.flatnonzero(drawn > last)).size:
@@ -83,8 +83,11 @@ def words(size: int, word: type[np.unsignedinteger[Any]]) -> UnsignedInts:
     """``size`` random words."""
     count = size * np.dtype(word).itemsize
     source = _given.get() or (urandom if count < _SHORT else stream)
-    given = source(count)
-    return np.frombuffer(given if isinstance(given, memoryview) else bytearray(given), dtype=word)
+    random_words = source(count)
+    return np.frombuffer(
+        random_words if isinstance(random_words, memoryview) else bytearray(random_words),
+        dtype=word,
+    )
 
 
 def stream(count: int) -> memoryview:
