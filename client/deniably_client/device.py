@@ -26,7 +26,7 @@ from deniably.core.bounded_http import BoundedAdapter, BoundedSession
 from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
 from deniably.core.loss import Loss
 from deniably.device import memory as remembered
-from deniably.device import part as parts
+from deniably.device import question_subset
 from deniably.device.ledger import (
     ENDING_SCOPES,
     Leaving,
@@ -46,7 +46,7 @@ from deniably.survey.questions import Question
 from deniably.survey.report import draw_questions
 from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey, read_survey
-from deniably.trust.codes import read_code
+from deniably.trust.invitation_codes import read_code
 from deniably.trust.listing import LARGEST_LISTING
 from deniably.trust.signing import fingerprint
 from deniably.wording.explain import odds_text
@@ -319,7 +319,7 @@ class Device:
 
         After ``take_part`` they are the part.
         """
-        ordered = parts.ordered_questions(self._memory.read(), self.survey)
+        ordered = question_subset.ordered_questions(self._memory.read(), self.survey)
         if ordered is None:
             return draw_questions(self.survey)
         return [question for question in self.survey.questions if question in ordered]
@@ -338,9 +338,9 @@ class Device:
         if not survey.part or self.kept is not None:
             self.cost()
             return self.questions
-        memory = self._memory.update(lambda memory: parts.with_order(memory, survey))
+        memory = self._memory.update(lambda memory: question_subset.with_order(memory, survey))
         self.__dict__.pop("questions", None)
-        part = parts.part_of(memory, survey, self.author, _today(), self.limits)
+        part = question_subset.part_of(memory, survey, self.author, _today(), self.limits)
         if not part:
             self.cost()
         self.questions = part

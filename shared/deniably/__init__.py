@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from deniably.simulation.reports import tally as tally
     from deniably.survey.report import randomise_answers as randomise_answers
     from deniably.survey.survey import Survey as Survey
-    from deniably.workbench.files.needed import NoExport as NoExport
+    from deniably.workbench.files.optional_libraries import NoExport as NoExport
     from deniably.workbench.models.randomised import Design as Design
     from deniably.workbench.models.regress import regress as regress
     from deniably.workbench.models.regression import Regression as Regression
@@ -81,7 +81,7 @@ _HOMES = {
     "BadAnswer": "core.errors",
     "NoResults": "core.errors",
     "NoFigure": "core.errors",
-    "NoExport": "workbench.files.needed",
+    "NoExport": "workbench.files.optional_libraries",
     "BadModel": "core.errors",
     "NoEstimate": "core.errors",
 }

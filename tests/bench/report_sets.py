@@ -21,7 +21,7 @@ from deniably.simulation.reports import randomise_again, simulate_people
 from deniably.survey.survey import Survey
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tallying import tally_set
-from deniably.workbench.files.parts import Parts, open_parts, write_parts
+from deniably.workbench.files.parquet_parts import Parts, open_parts, write_parts
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import packed_simulation
 

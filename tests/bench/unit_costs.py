@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from deniably.design.unit_costs import MEASURED, QUESTIONS, UnitCost
 from deniably.survey.survey import Survey
 from deniably.trust.signing import new_key
-from deniably.workbench.files.parts import open_parts
+from deniably.workbench.files.parquet_parts import open_parts
 from deniably_server.commands.export import export
 from deniably_server.storage.store import Store
 from support.databases import new_database

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext
 
 from conftest import ARGUMENTS
 from deniably.authoring.compiling import publish_text
-from deniably.trust.codes import code_in_groups
+from deniably.trust.invitation_codes import code_in_groups
 from deniably_server.storage.store import Store
 from support.material import Server
 from support.phone import PHONE, Watched

@@ -11,7 +11,7 @@ import requests
 from playwright.sync_api import Browser, Page, Request
 
 from deniably.authoring.compiling import publish_text
-from deniably.trust.codes import code_in_groups
+from deniably.trust.invitation_codes import code_in_groups
 from deniably_server.storage.store import Store
 from support.material import Server
 from support.phone import HURRY, IMPATIENT, PHONE, READ, SURVEY, Watched

@@ -19,7 +19,7 @@ from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadAnswer, BadInvitation, BudgetSpent, Refused, Uninvited
 from deniably.device.ledger import Limits
 from deniably.trust.blind_rsa import new_key
-from deniably.trust.codes import code_in_groups, read_code
+from deniably.trust.invitation_codes import code_in_groups, read_code
 from deniably_client import Device, terminal
 from deniably_client.body import seconds_in
 from deniably_client.device import session

@@ -14,9 +14,9 @@ import pytest
 
 from deniably import lab
 from deniably.audit import whole_reports
-from deniably.lab.board import PRIORS, Dossier
-from deniably.lab.board_summary import summary
-from deniably.lab.board_words import DossierPart
+from deniably.lab.dossier_document import PRIORS, Dossier
+from deniably.lab.dossier_summary import summary
+from deniably.lab.dossier_words import DossierPart
 from deniably.survey.report import read_report
 from deniably.wording.words import LANGUAGES, Words
 from support.commands import call

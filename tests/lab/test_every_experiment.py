@@ -23,8 +23,8 @@ from deniably.authoring.survey_files import load_survey
 from deniably.lab import inputs
 from deniably.lab.catalogue import Entry, entries, of_survey
 from deniably.lab.experiment import Experiment, fragment, handout, plain
+from deniably.lab.experiment_names import EXPERIMENTS
 from deniably.lab.inputs import ExperimentInput
-from deniably.lab.names import EXPERIMENTS
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.graph import LONGEST, Band, Bars, Crowd, Dots, Graph, Mosaic
 from support.every_type import survey_of_everything

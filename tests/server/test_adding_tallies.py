@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from deniably.authoring.compiling import compile_survey
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.survey import Survey
-from deniably.workbench.files.parts import open_parts, write_parts
+from deniably.workbench.files.parquet_parts import open_parts, write_parts
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
 from deniably_server.commands.report_sets import tally
 

@@ -17,10 +17,10 @@ from deniably.authoring.compiling import compile_survey
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tallying import tally_set
-from deniably.workbench.files import addresses
-from deniably.workbench.files.addresses import address_of, why
-from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.parts import open_parts, read_parts, write_parts
+from deniably.workbench.files import store_addresses
+from deniably.workbench.files.optional_libraries import NoExport
+from deniably.workbench.files.parquet_parts import open_parts, read_parts, write_parts
+from deniably.workbench.files.store_addresses import address_of, why
 from deniably.workbench.report_set import of_simulation
 from deniably_server.commands.report_sets import tally
 from support.s3 import Server, server
@@ -53,7 +53,7 @@ def store() -> Iterator[Server]:
 def keys(store: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in store.environment().items():
         monkeypatch.setenv(name, value)
-    addresses.forget_stores()
+    store_addresses.forget_stores()
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from deniably.core.errors import (
 from deniably.device.memory import read_memory
 from deniably.survey.report import read_report
 from deniably.survey.survey import read_survey
-from deniably.trust import blind_rsa, codes, signing
+from deniably.trust import blind_rsa, invitation_codes, signing
 from deniably.trust.register import read_register
 from deniably_server.api.lines import Outcomes, _Reader
 from deniably_server.storage.tables.tokens import id_in
@@ -140,7 +140,11 @@ DECODERS: dict[str, tuple[Callable[[bytes], Any], Any, tuple[type[Exception], ..
     "author's document": (lambda text: compile_survey(load(text)), AUTHORED, (BadSurvey,)),
     "author's key": (signing.read_key, REPORT, (BadKey,)),
     "signature": (_signature, REPORT, (BadSignature,)),
-    "invitation": (lambda text: codes.read_code(text.decode("latin-1")), REPORT, (BadInvitation,)),
+    "invitation": (
+        lambda text: invitation_codes.read_code(text.decode("latin-1")),
+        REPORT,
+        (BadInvitation,),
+    ),
     "invitations' key": (
         lambda text: blind_rsa.read_private_key(text.decode("latin-1")),
         REPORT,

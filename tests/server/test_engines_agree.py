@@ -11,7 +11,7 @@ import pytest
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tallying import tally_set
-from deniably.workbench.files.parts import open_parts, write_parts
+from deniably.workbench.files.parquet_parts import open_parts, write_parts
 from deniably.workbench.report_set import of_simulation
 from deniably_server.storage import store as module
 from support.every_type import SHAPES, survey_of_everything

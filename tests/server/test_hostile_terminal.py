@@ -11,13 +11,13 @@ import pytest
 
 from deniably.authoring.compiling import publish_text
 from deniably.exhibits.results_table import estimate
-from deniably.lab import board_page
-from deniably.lab.board_words import DossierPart, Summary
+from deniably.lab import dossier_page
+from deniably.lab.dossier_words import DossierPart, Summary
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tally_file import tally_text
 from deniably.workbench.engines.tallying import tally_set
-from deniably.workbench.files.parts import open_parts, write_parts
+from deniably.workbench.files.parquet_parts import open_parts, write_parts
 from deniably.workbench.report_set import of_simulation
 from deniably_server.offline.pages import FIRST
 from support.commands import call
@@ -69,8 +69,8 @@ def test_a_dossier_has_words_alone() -> None:
     """Written from its parts: to work them out takes half a minute."""
     part = DossierPart(EVIL, TEXTS, [TEXTS, TEXTS], TEXTS, TEXTS, TEXTS)
     summary = Summary("en", EVIL, [(text, text) for text in TEXTS], EVIL)
-    pages = (board_page.page(EVIL, EVIL, summary, [part], ""),
-             board_page.notebook(EVIL, summary, [part]))  # fmt: skip
+    pages = (dossier_page.page(EVIL, EVIL, summary, [part], ""),
+             dossier_page.notebook(EVIL, summary, [part]))  # fmt: skip
     for page in pages:
         assert_page(page.source)
         assert not STEERING.search(re.sub("\r\n|[\u2028\u2029]", "", page.source))

@@ -22,7 +22,7 @@ from flask.testing import FlaskClient
 
 from deniably.device.tickets import is_ticket
 from deniably.trust.blind_rsa import EXPONENT, PrivateKey, new_key
-from deniably.trust.codes import read_code
+from deniably.trust.invitation_codes import read_code
 from deniably_server.commands import maintenance
 from deniably_server.commands.invite import invite
 from deniably_server.errors import Closed, NotFound, Uninvited, Used

@@ -22,7 +22,7 @@ from pyroaring import BitMap
 
 from deniably.authoring.compiling import compile_survey
 from deniably.workbench.engines.tally_file import read_tally
-from deniably.workbench.files import addresses
+from deniably.workbench.files import store_addresses
 from deniably_server.commands.report_sets import tally
 from support.s3 import Server, server
 
@@ -320,7 +320,7 @@ def test_a_column_of_iceberg_that_had_another_name_is_refused(iceberg: Table, su
 def keys(store: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in store.environment().items():
         monkeypatch.setenv(name, value)
-    addresses.forget_stores()
+    store_addresses.forget_stores()
 
 
 @pytest.mark.usefixtures("keys")

@@ -19,7 +19,7 @@ from deniably.simulation.reports import randomise, simulate_people
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tally_file import tally_text
 from deniably.workbench.engines.tallying import TalliedSet, tally_set
-from deniably.workbench.files.parts import open_parts, write_parts
+from deniably.workbench.files.parquet_parts import open_parts, write_parts
 from deniably.workbench.report_set import ReportSet, of_simulation
 from deniably_server.app import create_app
 from deniably_server.offline.pages import write_pages

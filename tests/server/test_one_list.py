@@ -23,7 +23,7 @@ from deniably.estimation.tally import Tally
 from deniably.results.document import SurveyResult
 from deniably.results.result import result
 from deniably.results.spreadsheet import spreadsheet
-from deniably.simulation.expected import expected_tally
+from deniably.simulation.expected_tally import expected_tally
 from deniably.simulation.people import Column, People, QuestionAnswers, read_people
 from deniably.simulation.reports import simulate
 from deniably.simulation.runs import estimates

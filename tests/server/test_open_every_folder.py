@@ -14,7 +14,7 @@ from deniably.authoring.compiling import compile_survey
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.workbench.files import folder as folders
 from deniably.workbench.files.folder import FORMATS, write_folder
-from deniably.workbench.files.needed import NoExport
+from deniably.workbench.files.optional_libraries import NoExport
 from deniably.workbench.report_set import ReportSet, of_simulation
 from support.commands import call
 from support.material import source_of

@@ -20,8 +20,8 @@ from deniably.survey.report import Report, randomise_answers
 from deniably.survey.survey import Survey
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tallying import tally_set
-from deniably.workbench.files.lines import read_ndjson
-from deniably.workbench.files.parts import open_parts, write_parts
+from deniably.workbench.files.parquet_parts import open_parts, write_parts
+from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.opening import open as open_study
 from deniably_server.api.lines import NDJSON
 from deniably_server.storage.maintenance.doctor import examine, repair

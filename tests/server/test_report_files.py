@@ -25,11 +25,11 @@ from werkzeug.test import EnvironBuilder
 from deniably.authoring.compiling import compile_survey
 from deniably.survey.report import Report, make_report, randomise_answers
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import note
 from deniably.workbench.files.arrow import read_parquet
 from deniably.workbench.files.folder import read_export
-from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.files.tables import read_csv
+from deniably.workbench.report_columns import note
 from deniably_server.api import made_report_files
 from deniably_server.api.made_report_files import sorted_reports
 from deniably_server.app import create_app

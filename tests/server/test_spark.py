@@ -23,10 +23,10 @@ from deniably.workbench.engines.spark import LOCAL, Spark, spark
 from deniably.workbench.engines.spark_stores import data_source
 from deniably.workbench.engines.tally_file import tally_text
 from deniably.workbench.engines.tallying import tally_set
-from deniably.workbench.files.addresses import address_of, forget_stores
-from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.parts import open_parts, write_parts
-from deniably.workbench.files.places import version
+from deniably.workbench.files.file_places import version
+from deniably.workbench.files.optional_libraries import NoExport
+from deniably.workbench.files.parquet_parts import open_parts, write_parts
+from deniably.workbench.files.store_addresses import address_of, forget_stores
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation, packed_simulation
 from support.commands import call

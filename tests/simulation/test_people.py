@@ -20,7 +20,7 @@ from deniably.core.errors import BadAnswer
 from deniably.mechanisms import Mechanism
 from deniably.simulation import people
 from deniably.simulation.bulk.picks import picked
-from deniably.simulation.expected import SO_MANY, expected_tally
+from deniably.simulation.expected_tally import SO_MANY, expected_tally
 from deniably.simulation.people import People, read_people
 from deniably.simulation.reports import simulate, simulate_whole
 from deniably.simulation.runs import compare, estimates

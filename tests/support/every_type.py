@@ -11,7 +11,7 @@ from deniably.core.coins import Coins
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey, as_survey
-from deniably.workbench.files.lines import ndjson_of, read_ndjson
+from deniably.workbench.files.report_lines import ndjson_of, read_ndjson
 from deniably.workbench.report_set import ReportSet, of_simulation
 
 OWN, OTHER = 31735754293, 1 << 32  # epsilon 2

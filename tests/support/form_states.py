@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from playwright.sync_api import BrowserContext, Error, Page, Route
 
 from deniably.authoring.compiling import publish_text
-from deniably.trust.codes import code_in_groups
+from deniably.trust.invitation_codes import code_in_groups
 from deniably_server.storage.store import Store
 from support.every_type import survey_of_everything, survey_within_limits
 from support.material import Server, signed

@@ -17,7 +17,7 @@ from deniably.core.coins import Coins
 from deniably.core.steering import steering_problems
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
-from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows
 

@@ -28,7 +28,7 @@ from deniably.survey.survey import Survey, as_survey
 from deniably.trust import blind_rsa
 from deniably.trust.register import NOTHING, Register, RegisterEntry, published_entry
 from deniably.trust.signing import Key, Signature
-from deniably.workbench.provenance import Provenance, provenance
+from deniably.workbench.data_source import Provenance, provenance
 from deniably_server.guard.machine_addresses import usual_address
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.store import Store

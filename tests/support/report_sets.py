@@ -17,8 +17,8 @@ from deniably.workbench.engines.counted_files import beside, digest_of, write_ta
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tally_file import read_tally, tally_text
 from deniably.workbench.engines.tallying import Counts, TalliedSet, tally_set
-from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.parts import open_parts, read_parts, write_parts
+from deniably.workbench.files.optional_libraries import NoExport
+from deniably.workbench.files.parquet_parts import open_parts, read_parts, write_parts
 from deniably.workbench.packing import Layout, Rows, WireBlock, layout
 from deniably.workbench.report_set import ReportSet
 from support.commands import call

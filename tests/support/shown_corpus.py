@@ -34,7 +34,7 @@ from deniably.core.coins import Coins
 from deniably.core.errors import BadModel, NoEstimate, NoFigure, NoResults
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
-from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.report_set import ReportSet
 from deniably_server.api.kept_documents import keep_documents
 from deniably_server.app import create_app

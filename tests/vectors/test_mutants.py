@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from conftest import VECTORS
-from deniably.workbench import columns, ordering
-from deniably.workbench.engines import counting, tally_file, tallying
-from deniably.workbench.files.needed import NoExport
+from deniably.workbench import ordering, report_columns
+from deniably.workbench.engines import question_counters, tally_file, tallying
+from deniably.workbench.files.optional_libraries import NoExport
 from support.modules import Modules
 from support.report_sets import check_report_set
 
@@ -1557,28 +1557,28 @@ class Slip:
 SLIPS = (
     Slip(
         "the two cells of a sampled tick are swapped",
-        counting.SomeColumns.tally,
+        question_counters.SomeColumns.tally,
         "2 * at + value if",
         "2 * at + 1 - value if",
         "some of the options",
     ),
     Slip(
         "yes and no are swapped in a column",
-        columns._fill,
+        report_columns._fill,
         "numbers % 2, 0)",
         "1 - numbers % 2, 0)",
         "some of the options",
     ),
     Slip(
         "the cells of a vector are blocks",
-        counting.SomeColumns.tally,
+        question_counters.SomeColumns.tally,
         "width * value + at",
         "width * at + value",
         "some numbers of a vector",
     ),
     Slip(
         "who was not asked said 0",
-        columns._fill,
+        report_columns._fill,
         "np.where(asked, only, 0), asked)",
         "np.where(asked, only, 0), np.ones_like(asked))",
         "some of the questions are asked",
@@ -1592,14 +1592,14 @@ SLIPS = (
     ),
     Slip(
         "capitals make another name",
-        columns._unique,
+        report_columns._unique,
         ".casefold()",
         "",
         "names that collide",
     ),
     Slip(
         "strata may have any value",
-        columns.StratumColumn.reach.fget,  # type: ignore[attr-defined]
+        report_columns.StratumColumn.reach.fget,  # type: ignore[attr-defined]
         "len(self.categories) - 1",
         "100",
         "strata that there are not",

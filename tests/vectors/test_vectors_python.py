@@ -43,7 +43,7 @@ from deniably.device.memory import (
     rounds,
     stratum_of,
 )
-from deniably.device.part import part_of
+from deniably.device.question_subset import part_of
 from deniably.device.verify_listing import (
     VerifiedSurvey,
     verify_in_whole,
@@ -62,7 +62,7 @@ from deniably.survey.strata import stratum_in
 from deniably.survey.survey import read_survey
 from deniably.trust import blind_rsa
 from deniably.trust.blind_rsa import PublicKey
-from deniably.trust.codes import read_code
+from deniably.trust.invitation_codes import read_code
 from deniably.trust.signing import Signature, verify
 from support.exact_laws import distribution
 from support.keys import blind_key_of

@@ -16,14 +16,20 @@ import pytest
 from deniably.authoring.compiling import compile_survey
 from deniably.estimation.tally import Tally
 from deniably.simulation.reports import randomise, randomise_again, simulate_people
-from deniably.workbench.columns import columns_of
-from deniably.workbench.engines.counting import counters
 from deniably.workbench.engines.duck import DuckDB, duckdb
+from deniably.workbench.engines.question_counters import counters
 from deniably.workbench.engines.tally_file import read_tally, tally_text
 from deniably.workbench.engines.tallying import ASKED, TalliedSet, tally_set
 from deniably.workbench.files.folder import write_folder
-from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.parts import bare, open_parts, read_parts, together, write_parts
+from deniably.workbench.files.optional_libraries import NoExport
+from deniably.workbench.files.parquet_parts import (
+    bare,
+    open_parts,
+    read_parts,
+    together,
+    write_parts,
+)
+from deniably.workbench.report_columns import columns_of
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation, packed_simulation
 from support.every_type import QUESTIONS, survey_of_everything
 from support.material import source_of

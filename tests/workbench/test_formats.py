@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from deniably.authoring.compiling import compile_survey
 from deniably.simulation.reports import randomise, simulate_people
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import WARNING, note
+from deniably.workbench.data_source import Provenance
+from deniably.workbench.files.column_names import LIMITS, shortened
 from deniably.workbench.files.folder import (
     FORMATS,
     Export,
@@ -32,10 +33,9 @@ from deniably.workbench.files.folder import (
     write_folder,
 )
 from deniably.workbench.files.labelled import read_labelled
-from deniably.workbench.files.lines import read_ndjson
-from deniably.workbench.files.names import LIMITS, shortened
+from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.packing import layout
-from deniably.workbench.provenance import Provenance
+from deniably.workbench.report_columns import WARNING, note
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
 from support.every_type import QUESTIONS, reports_by_seed, survey_of_everything
 from support.keys import key_of

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from deniably.workbench.engines.gathering import sorted_lines
-from deniably.workbench.files import parts as module
-from deniably.workbench.files.lines import packed_lines
-from deniably.workbench.files.parts import write_parts, write_sorted_parts
+from deniably.workbench.files import parquet_parts as module
+from deniably.workbench.files.parquet_parts import write_parts, write_sorted_parts
+from deniably.workbench.files.report_lines import packed_lines
 from support.every_type import LISTED, sent_lines, survey_of_everything
 
 SITES = {"site": ["north", "south"], "day": ["mon", "tue"]}

@@ -42,7 +42,7 @@ from deniably.workbench.models.fit import ModelFit
 from deniably.workbench.models.multinomial import multinomial
 from deniably.workbench.models.randomised import Design
 from deniably.workbench.models.regress import Regression, regress
-from deniably.workbench.models.weights import weighted_shares
+from deniably.workbench.models.weighted_shares import weighted_shares
 from support import fair
 from support.randomised_glm import glm
 

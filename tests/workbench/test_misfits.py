@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.mechanisms.law import Several, Supporting
-from deniably.workbench.columns import FileColumns, Filled, columns_of
 from deniably.workbench.engines.duck import DuckDB, duckdb
 from deniably.workbench.engines.tallying import ASKED, TalliedSet, tally_set
-from deniably.workbench.files.parts import bare, open_parts
+from deniably.workbench.files.parquet_parts import bare, open_parts
 from deniably.workbench.packing import PackedField, layout
+from deniably.workbench.report_columns import FileColumns, Filled, columns_of
 from deniably.workbench.report_set import of_rows
 from support.every_type import SHAPES, survey_of_everything
 

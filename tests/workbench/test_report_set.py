@@ -18,11 +18,11 @@ from deniably.mechanisms.law import Supporting
 from deniably.simulation.reports import randomise, simulate_people, tally
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import columns_of
-from deniably.workbench.files.lines import ndjson_of, read_ndjson
+from deniably.workbench.files.report_lines import ndjson_of, read_ndjson
 from deniably.workbench.files.tables import csv_of
 from deniably.workbench.ordering import in_order, sorted_blocks
 from deniably.workbench.packing import layout
+from deniably.workbench.report_columns import columns_of
 from deniably.workbench.report_set import ReportSet, of_simulation, report_set
 from support.every_type import somebody, survey_of_everything
 

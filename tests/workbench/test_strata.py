@@ -10,7 +10,7 @@ import pytest
 import deniably as dn
 from deniably.core.errors import BadAnswer
 from deniably.workbench.models.of_reports import regress_reports
-from deniably.workbench.models.weights import weighted_shares
+from deniably.workbench.models.weighted_shares import weighted_shares
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows, of_simulation
 

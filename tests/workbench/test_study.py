@@ -36,8 +36,8 @@ from deniably.workbench.engines.rebuilt import reports_of
 from deniably.workbench.engines.tally_file import tally_text
 from deniably.workbench.engines.tallying import Counts, TalliedSet, tally_set
 from deniably.workbench.files.folder import write_folder
-from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.parts import open_parts, write_parts
+from deniably.workbench.files.optional_libraries import NoExport
+from deniably.workbench.files.parquet_parts import open_parts, write_parts
 from deniably.workbench.report_set import of_simulation
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite

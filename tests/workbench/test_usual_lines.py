@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deniably.core.errors import BadReport
 from deniably.survey.survey import Survey
-from deniably.workbench.files.lines import ndjson_of, read_ndjson
+from deniably.workbench.files.report_lines import ndjson_of, read_ndjson
 from deniably.workbench.files.usual_lines import UsualLines
 from deniably.workbench.packing import Layout, Rows, WireBlock, layout
 from deniably.workbench.report_set import checked

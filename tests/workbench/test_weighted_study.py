@@ -13,7 +13,7 @@ import deniably as dn
 from deniably.core.binomial import Floats
 from deniably.estimation.weighted_tally import Weighing
 from deniably.workbench import comparing, weighted_figures
-from deniably.workbench.models.weighing import StratumWeights
+from deniably.workbench.models.report_weights import StratumWeights
 from support.soak import soak
 
 

@@ -12,12 +12,12 @@ from typing import cast
 
 from flask import Flask, current_app
 
-from deniably.workbench.columns import columns_of
 from deniably.workbench.files.arrow import parquet_of
-from deniably.workbench.files.lines import ndjson_of
+from deniably.workbench.files.report_lines import ndjson_of
 from deniably.workbench.files.tables import csv_of
 from deniably.workbench.ordering import sorted_blocks
 from deniably.workbench.packing import Layout, Rows, WireBlock
+from deniably.workbench.report_columns import columns_of
 from deniably_server.api.visibility import layout_given_out
 from deniably_server.errors import Unavailable
 from deniably_server.guard.app_state import current_store

@@ -32,7 +32,7 @@ from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
 from deniably.wording.first_page import first_page
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
-from deniably.workbench.columns import note
+from deniably.workbench.report_columns import note
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.by_stratum import comparable_keys, strata_links
 from deniably_server.api.costly import costly

@@ -13,9 +13,9 @@ import re
 from flask import Blueprint, Response, request
 from werkzeug.http import parse_range_header
 
-from deniably.workbench.columns import note
 from deniably.workbench.fetching import COUNT
-from deniably.workbench.files.needed import NoExport, library
+from deniably.workbench.files.optional_libraries import NoExport, library
+from deniably.workbench.report_columns import note
 from deniably_server.api.costly import made_apart
 from deniably_server.api.lines import NDJSON
 from deniably_server.api.made_report_files import find, key_of, make

@@ -14,7 +14,7 @@ import msgspec
 from flask import Blueprint, Response, request
 
 from deniably.core.errors import BadInvitation, BadSignature
-from deniably.trust.codes import read_code
+from deniably.trust.invitation_codes import read_code
 from deniably_server.errors import Malformed, Uninvited
 from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.web.answer import json_answer

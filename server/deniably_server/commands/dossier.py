@@ -65,8 +65,8 @@ def dossier(
     the commands that print its numbers. Without --output the text is printed.
     """
     from deniably.core.errors import BadSurvey
-    from deniably.lab.board import dossier as make
-    from deniably.lab.board_page import as_text
+    from deniably.lab.dossier_document import dossier as make
+    from deniably.lab.dossier_page import as_text
     from deniably_server.web.static_files import text_of
 
     show_progress("planning and auditing")

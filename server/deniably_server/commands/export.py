@@ -15,7 +15,7 @@ from deniably_server.commands.audit import show_progress
 from deniably_server.commands.database import store_of
 
 if TYPE_CHECKING:
-    from deniably.workbench.provenance import Provenance
+    from deniably.workbench.data_source import Provenance
     from deniably.workbench.report_set import ReportSet
 
 
@@ -72,8 +72,8 @@ def export(
     reports as its results need. Without --database the reports come from the server.
     """
     from deniably.core.errors import DeniablyError
-    from deniably.workbench.columns import note
     from deniably.workbench.files.folder import write_folder
+    from deniably.workbench.report_columns import note
     from deniably_server.errors import Refusal
 
     def tell(file: str) -> None:
@@ -120,8 +120,8 @@ def _from_database(
     from contextlib import closing
 
     from deniably.trust.register import read_register
+    from deniably.workbench.data_source import provenance
     from deniably.workbench.packing import WireBlock
-    from deniably.workbench.provenance import provenance
     from deniably.workbench.report_set import report_set
     from deniably_server.api.visibility import check_given_out, layout_given_out
 

@@ -100,7 +100,7 @@ def _by_stratum(store: Store, name: str) -> Iterator[str]:
 
 
 def _show(codes: list[str], name: str, server: str | None, query: str, *, as_table: bool) -> None:
-    from deniably.trust.codes import code_in_groups
+    from deniably.trust.invitation_codes import code_in_groups
 
     base = None if server is None else f"{server.rstrip('/')}/s/{quote(name, safe='')}{query}"
     written = [code_in_groups(code) for code in codes]
@@ -115,7 +115,7 @@ def _show(codes: list[str], name: str, server: str | None, query: str, *, as_tab
 
 def _revoke(store: Store, name: str, file: TextIO) -> None:
     from deniably.core.errors import BadInvitation
-    from deniably.trust.codes import read_code
+    from deniably.trust.invitation_codes import read_code
 
     codes: list[str] = []
     for number, line in enumerate(file, start=1):

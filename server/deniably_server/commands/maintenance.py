@@ -113,7 +113,7 @@ def _tell_traces(traces: Sequence[Trace]) -> None:
 def _in_export(folder: Path) -> list[Trace]:
     """What an exported folder has beside what follows from its reports."""
     from deniably.workbench.files.leftovers import is_export, leftovers
-    from deniably.workbench.files.needed import NoExport
+    from deniably.workbench.files.optional_libraries import NoExport
     from deniably_server.storage.maintenance.traces import Trace, in_file
 
     if not is_export(folder):

@@ -19,10 +19,10 @@ from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.survey.survey import Survey
-    from deniably.workbench.engines.engine import CountingEngine
+    from deniably.workbench.engines.counting_engine import CountingEngine
     from deniably.workbench.engines.tallying import TalliedSet
-    from deniably.workbench.files.parts import Parts
-    from deniably.workbench.files.places import Place
+    from deniably.workbench.files.file_places import Place
+    from deniably.workbench.files.parquet_parts import Parts
     from deniably.workbench.packing import Layout, Rows
 
 PART_ROWS = 10_000_000
@@ -39,8 +39,8 @@ class _Place(click.ParamType):  # type: ignore[type-arg]  # generic from click 8
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Place:
         """The path or the address in a text. Fails for one that names no store, or has a key."""
-        from deniably.workbench.files.addresses import address_of, is_address
-        from deniably.workbench.files.needed import NoExport
+        from deniably.workbench.files.optional_libraries import NoExport
+        from deniably.workbench.files.store_addresses import address_of, is_address
 
         if not is_address(str(value)):
             return Path(str(click.Path(exists=True).convert(value, param, ctx)))
@@ -75,7 +75,7 @@ def gather(survey: Path, lines: tuple[Path, ...], to: Path, rows: int) -> None:
     can have made is an error that names its file and line; then nothing is written.
     """
     from deniably.workbench.engines.gathering import sorted_lines
-    from deniably.workbench.files.parts import write_parts, write_sorted_parts
+    from deniably.workbench.files.parquet_parts import write_parts, write_sorted_parts
 
     definition = read_definition(survey)
     try:
@@ -112,7 +112,7 @@ def _packed(survey: Survey, files: tuple[Path, ...]) -> tuple[Layout, Iterator[R
 def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     """The reports of a file. Raises BadReport, which names the file and the line."""
     from deniably.core.bounded_files import file_lines
-    from deniably.workbench.files.lines import packed_lines
+    from deniably.workbench.files.report_lines import packed_lines
 
     try:
         places, blocks = packed_lines(survey, file_lines(file))
@@ -224,7 +224,7 @@ def _count(
 ) -> None:  # fmt: skip
     from deniably.workbench.engines.counted_files import check_disjoint, digests_of, read_digests
     from deniably.workbench.engines.tallying import tally_set
-    from deniably.workbench.files.parts import together
+    from deniably.workbench.files.parquet_parts import together
 
     parts = together([parts_of for _, parts_of in sets])
     before, known = None, list[tuple[str, list[str]]]()
@@ -245,7 +245,7 @@ def _count(
 
 def _sets(folders: Sequence[Place], design: Path | None) -> list[tuple[str, Parts]]:
     """The sets in some folders, with their names."""
-    from deniably.workbench.files.parts import open_parts, open_table
+    from deniably.workbench.files.parquet_parts import open_parts, open_table
 
     survey = read_definition(design) if design else None
     return [
@@ -268,7 +268,7 @@ def _read_tally(file: Path) -> TalliedSet:
     """The counts in a tally file. Raises NoExport, which names it."""
     from deniably.core.bounded_files import read_file
     from deniably.workbench.engines.tally_file import read_tally
-    from deniably.workbench.files.needed import NoExport
+    from deniably.workbench.files.optional_libraries import NoExport
 
     try:
         return read_tally(read_file(file))

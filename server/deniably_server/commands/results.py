@@ -131,7 +131,7 @@ def _of_tally(
     from deniably.results.result import result
     from deniably.results.subgroups import shown_subgroups
     from deniably.survey.strata import members
-    from deniably.workbench.engines.pairs import pairs_of
+    from deniably.workbench.engines.pair_counts import pairs_of
     from deniably.workbench.engines.tally_file import read_tally
     from deniably.workbench.findings import of_subgroups
 
@@ -187,7 +187,7 @@ def _csv(shown: Results | Subgroups) -> str:
 
 def _written(shown: Results, to: Path) -> list[str]:
     """The files of a folder that shows the results offline; their names. Raises NoExport."""
-    from deniably.workbench.files.whole import whole_folder
+    from deniably.workbench.files.whole_folder import whole_folder
 
     with whole_folder(to) as folder:
         files = {"results.html": _page(shown), "results.json": shown.to_json()}

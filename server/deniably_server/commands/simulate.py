@@ -119,7 +119,7 @@ def simulate(
 def _write_reports(people: People, to: Path | None, count: int | None) -> str:
     """Writes a report set; says how large it is. Raises ValueError."""
     from deniably.simulation.reports import randomise_again
-    from deniably.workbench.files.parts import write_parts
+    from deniably.workbench.files.parquet_parts import write_parts
     from deniably.workbench.packing import layout
     from deniably.workbench.report_set import packed_simulation
 

@@ -25,7 +25,7 @@ from werkzeug.test import TestResponse
 from deniably.core.errors import NoResults
 from deniably.core.languages.html import Html
 from deniably.workbench.engines.tallying import TalliedSet
-from deniably.workbench.files.whole import whole_folder
+from deniably.workbench.files.whole_folder import whole_folder
 from deniably_server.api.kept_documents import keep_documents
 from deniably_server.app import create_app
 from deniably_server.offline.tally_store import TallyStore

@@ -13,8 +13,8 @@ from operator import add
 
 from deniably.estimation.tally import Repeated, Tally
 from deniably.survey.survey import Survey
-from deniably.workbench.engines.engine import Groups
-from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks
+from deniably.workbench.engines.counting_engine import Groups
+from deniably.workbench.engines.pair_counts import MOST_PAIRS, pair_blocks
 from deniably.workbench.engines.tallying import Counts, TalliedSet
 from deniably_server.errors import NotFound
 from deniably_server.storage.store import ShownCounts

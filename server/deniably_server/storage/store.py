@@ -19,8 +19,8 @@ from deniably.survey.parts import SURVEY_NAME
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey, Waves, stored_survey
 from deniably.trust.blind_rsa import PrivateKey, PublicKey, new_key
-from deniably.trust.codes import new_code
 from deniably.trust.heads import Head
+from deniably.trust.invitation_codes import new_code
 from deniably.trust.listing import Listing
 from deniably.trust.register import RegisterEntry
 from deniably.trust.signing import Key, Signature, read_key, verify

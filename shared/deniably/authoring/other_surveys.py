@@ -15,7 +15,7 @@ from deniably.core.errors import BadRegister, BadSurvey, BudgetSpent
 from deniably.core.loss import Loss
 from deniably.device.ledger import Limits, charge, first_counted_day, spent
 from deniably.device.memory import Memory, charges, fresh_questions, memo_keys, replace
-from deniably.device.part import part_of
+from deniably.device.question_subset import part_of
 from deniably.mechanisms import Memoised
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey, read_survey

@@ -94,13 +94,14 @@ class Limits:
 
     @classmethod
     def of(cls, survey: str = EPSILON_LIMIT, author: str = "", overall: str = "") -> Limits:
-        """The limits from plain decimals. Raises ValueError unless each is above 0, at most 64."""
+        """Returns the limits from plain decimals. Raises ValueError unless each is above 0, at most
+        64."""
         first = _limit(survey)
         second = _limit(author) if author else max(first, cls.author)
         return cls(first, second, _limit(overall) if overall else max(second, cls.overall))
 
     def of_scope(self, scope: Scope) -> Fraction:
-        """The limit of one scope, an epsilon."""
+        """Returns the limit of one scope, an epsilon."""
         limit: Fraction = getattr(self, scope)
         return limit
 
@@ -116,12 +117,13 @@ class CountedSince:
     overall: str = ""
 
     def counts(self, scope: Scope, day: str) -> bool:
-        """Whether a charge of this day is in the scope's total. Later days always are."""
+        """Returns whether a charge of this day is in the scope's total. Later days always are."""
         return scope == "survey" or day >= (self.author if scope == "author" else self.overall)
 
 
 def first_counted_day(day: str, seen: Sequence[str | None]) -> str:
-    """The first of the 365 days that end on ``day``, or on a day of ``seen`` if one is earlier.
+    """Returns the first of the 365 days that end on ``day``, or on a day of ``seen`` if one is
+    earlier.
 
     ``seen`` are the newest days of the registers that have to agree. Empty, which is every day,
     where there is none, or where one is not known.
@@ -139,7 +141,7 @@ def _shifted(day: str, days: int) -> str:
 def ledger_entry(
     day: str, author: str, survey: str, version: str, question: str, loss: Loss
 ) -> LedgerEntry:
-    """The ledger's entry for a loss.
+    """Returns the ledger's entry for a loss.
 
     Odds and exponents of more than 400 digits are rounded up, by less than 2**-64.
     """
@@ -148,14 +150,14 @@ def ledger_entry(
 
 
 def total_loss(ledger: Iterable[LedgerEntry]) -> Loss:
-    """The exact privacy loss of all entries together (sequential composition)."""
+    """Returns the exact privacy loss of all entries together (sequential composition)."""
     return sum((each.loss for each in ledger), Loss())
 
 
 def spent(
     ledger: Sequence[LedgerEntry], version: str, author: str, since: CountedSince = CountedSince()
 ) -> dict[Scope, Loss]:
-    """The loss that counts: in this version of a survey, to its author, and overall.
+    """Returns the loss that counts: in this version of a survey, to its author, and overall.
 
     Without a ``since`` every charge counts.
     """
@@ -169,7 +171,7 @@ def counted_entries(
     author: str,
     since: CountedSince = CountedSince(),
 ) -> dict[Scope, list[LedgerEntry]]:
-    """The charges that count: of this version of a survey, of its author, and overall."""
+    """Returns the charges that count: of this version of a survey, of its author, and overall."""
     return {
         scope: [each for each in ledger if _counts(each, scope, version, author, since)]
         for scope in SCOPES
@@ -185,7 +187,7 @@ class Leaving:
 
 
 def first_to_leave(counted: Sequence[LedgerEntry]) -> Leaving | None:
-    """What stops counting first of these charges; None where nothing does."""
+    """Returns what stops counting first of these charges; None where nothing does."""
     days = [each.day for each in counted if is_date(each.day)]
     if not days:
         return None
@@ -207,7 +209,7 @@ def charge(
     limits: Limits,
     since: CountedSince = CountedSince(),
 ) -> Ledger:
-    """The ledger with the charges of one report added; all are of one survey.
+    """Returns the ledger with the charges of one report added; all are of one survey.
 
     Raises BudgetSpent for the narrowest scope whose limit they would exceed. Without any charge the
     ledger stays as it is, whatever was spent before. Without a ``since`` every charge counts.
@@ -250,7 +252,7 @@ def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> 
 
 
 def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> None:
-    """Raise BudgetSpent where ``before + asked`` exceeds the scope's limit of epsilon or delta."""
+    """Raises BudgetSpent where ``before + asked`` exceeds the scope's limit of epsilon or delta."""
     after, limit = before + added, limits.of_scope(scope)
     if not after.at_most_epsilon(limit):
         raise BudgetSpent(scope, before, added, limit)
@@ -259,7 +261,7 @@ def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> Non
 
 
 def share(loss: Loss, scope: Scope, limits: Limits) -> int:
-    """The percentage of a scope's limits that a loss takes, rounded up.
+    """Returns the percentage of a scope's limits that a loss takes, rounded up.
 
     Of epsilon or of delta, whichever is more.
     """
@@ -267,7 +269,8 @@ def share(loss: Loss, scope: Scope, limits: Limits) -> int:
 
 
 def percent(loss: Loss, limit: Fraction, *, of_delta: bool = False) -> int:
-    """The percentage of one limit that a loss takes, rounded up: of epsilon, or ``of_delta``."""
+    """Returns the percentage of one limit that a loss takes, rounded up: of epsilon, or
+    ``of_delta``."""
     if of_delta:
         return ceil(100 * loss.delta / limit)
     return max(0, ceil(100 * loss.epsilon / float(limit) - 1e-9))

@@ -145,16 +145,16 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return canonical(msgspec.to_builtins(self))
 
     def report(self, version: str) -> Report | None:
-        """The report that this device made for a version of a survey, or None."""
+        """Returns the report that this device made for a version of a survey, or None."""
         kept = self.reports.get(version)
         return None if kept is None else kept.report
 
     def ticket(self, version: str) -> Ticket | None:
-        """The ticket of this device for a version of a survey, or None."""
+        """Returns the ticket of this device for a version of a survey, or None."""
         return self.tickets.get(version) if self.tickets else None
 
     def trade(self, version: str) -> Trade | None:
-        """The unfinished trade of an invitation to a version of a survey, or None."""
+        """Returns the unfinished trade of an invitation to a version of a survey, or None."""
         return self.trades.get(version) if self.trades else None
 
 
@@ -163,7 +163,7 @@ _DECODER = msgspec.json.Decoder(Memory)
 
 
 def read_memory(text: bytes) -> Memory:
-    """The memory in a document. Raises BadMemory unless it is one, in canonical JSON."""
+    """Returns the memory in a document. Raises BadMemory unless it is one, in canonical JSON."""
     try:
         parse(text)  # refuses repeated keys
         memory = _DECODER.decode(text)
@@ -175,13 +175,14 @@ def read_memory(text: bytes) -> Memory:
 
 
 def kept_memos(memory: Memory, survey: Survey, author: str) -> dict[str, list[int]]:
-    """The memos that earlier waves of a survey's panel left, by the name of the question."""
+    """Returns the memos that earlier waves of a survey's panel left, by the name of the
+    question."""
     keys = memo_keys(survey, author)
     return {name: memory.memos[key] for name, key in keys.items() if key in memory.memos}
 
 
 def memo_keys(survey: Survey, author: str) -> dict[str, str]:
-    """The key of each question's memo, by the question's name; empty without waves."""
+    """Returns the key of each question's memo, by the question's name; empty without waves."""
     if not isinstance(survey.waves, Waves):
         return {}
     panel = survey.waves.panel
@@ -198,7 +199,8 @@ def fresh_questions(
     changed: Collection[str] = (),
     author: str = "",
 ) -> list[Question]:
-    """The questions to ask, randomise and charge: those without a report or memo, and ``changed``.
+    """Returns the questions to ask, randomise and charge: those without a report or memo, and
+    ``changed``.
 
     ``drawn`` are the questions that this device asks where nothing is remembered. A question whose
     condition depends on a changed one is changed, too. Raises BadAnswer for a changed question that
@@ -225,7 +227,8 @@ def fresh_questions(
 
 
 def counted_since(memory: Memory, author: str, day: str) -> CountedSince:
-    """The charges that count on this day, by the device's clock, in a survey of this author.
+    """Returns the charges that count on this day, by the device's clock, in a survey of this
+    author.
 
     A charge leaves its author's total when the clock says so and the newest days of all registers
     with that author do, and the total over all when those of all registers do (SPEC 8).
@@ -237,7 +240,8 @@ def counted_since(memory: Memory, author: str, day: str) -> CountedSince:
 
 
 def charge_day(memory: Memory, author: str, day: str) -> str:
-    """The day that a charge gets: that of the clock, or of the author's registers if it is later.
+    """Returns the day that a charge gets: that of the clock, or of the author's registers if it is
+    later.
 
     So a clock that is set back does not date a charge before it was possible.
     """
@@ -257,7 +261,8 @@ def _seen_days(memory: Memory, author: str | None = None) -> list[str | None]:
 
 
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
-    """One ledger entry for each of these questions; a memo is charged once, for all waves."""
+    """Returns one ledger entry for each of these questions; a memo is charged once, for all
+    waves."""
     head = (day, author, survey.name, survey.digest)
     return [ledger_entry(*head, question.name, _loss(question)) for question in fresh]
 
@@ -265,7 +270,7 @@ def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) ->
 def rounds(
     memory: Memory, survey: Survey, fresh: Sequence[Question], author: str
 ) -> dict[str, Rounds]:
-    """``memory.waves`` after these questions are randomised afresh for one more wave.
+    """Returns ``memory.waves`` after these questions are randomised afresh for one more wave.
 
     The smallest number of waves ever stated counts. Raises WavesSent where all were sent.
     """
@@ -295,7 +300,7 @@ def answer(
     strata: Stratum | None = None,
     coins: Coins | None = None,
 ) -> Memory:
-    """Answer a survey; returns the memory with its charges and its report.
+    """Answers a survey; returns the memory with its charges and its report.
 
     If the survey was answered before and nothing ``changed``, the memory stays as it is: the stored
     report is sent again, and only the names in ``answers`` are checked. If questions changed, only
@@ -344,7 +349,8 @@ def answer(
 
 
 def stratum_of(memory: Memory, survey: Survey, query: str) -> dict[str, str]:
-    """The stratum of this device's report: of the one that it made, else of its link's query.
+    """Returns the stratum of this device's report: of the one that it made, else of its link's
+    query.
 
     Raises BadLink where the link names none.
     """
@@ -353,14 +359,15 @@ def stratum_of(memory: Memory, survey: Survey, query: str) -> dict[str, str]:
 
 
 def mark_sent(memory: Memory, report: Report) -> Memory:
-    """The memory with this report marked as sent; unchanged where another report is stored."""
+    """Returns the memory with this report marked as sent; unchanged where another report is
+    stored."""
     if memory.report(report.survey) != report:
         return memory
     return replace(memory, reports=memory.reports | {report.survey: _kept(report, sent=True)})
 
 
 def replace(memory: Memory, **changes: Any) -> Memory:
-    """The memory with other parts. Raises ValueError where they contradict each other."""
+    """Returns the memory with other parts. Raises ValueError where they contradict each other."""
     return msgspec.structs.replace(memory, **changes)
 
 

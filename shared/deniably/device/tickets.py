@@ -13,14 +13,14 @@ from deniably.core.coins import Coins
 from deniably.core.errors import BadSignature, Refused
 from deniably.device.memory import Memory, Ticket, Trade, replace
 from deniably.trust.blind_rsa import PublicKey, blind, finalise, prepare
-from deniably.trust.codes import read_code
+from deniably.trust.invitation_codes import read_code
 
 _ID = 16  # bytes
 _PREFIX = 64  # digits
 
 
 def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
-    """The memory with a new trade; unchanged where it has a trade or a ticket already.
+    """Returns the memory with a new trade; unchanged where it has a trade or a ticket already.
 
     ``key`` is the survey's public key in hexadecimal, ``text`` the invitation as it was typed.
     Raises BadInvitation.
@@ -44,7 +44,7 @@ def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
 def finish_trade(
     memory: Memory, version: str, key: str, trade: Trade, blind_signature: str
 ) -> Memory:
-    """The memory with the ticket; unchanged where this trade is over.
+    """Returns the memory with the ticket; unchanged where this trade is over.
 
     Raises Refused where the server signed something else, or with another key than the register's.
     """
@@ -65,7 +65,8 @@ def finish_trade(
 
 
 def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
-    """The memory without a trade that the server refused; unchanged where it has another one."""
+    """Returns the memory without a trade that the server refused; unchanged where it has another
+    one."""
     if memory.trade(version) != trade or not memory.trades:
         return memory
     left = {key: kept for key, kept in memory.trades.items() if key != version}
@@ -73,7 +74,8 @@ def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
 
 
 def is_ticket(key: PublicKey, report: str, ticket: str) -> bool:
-    """Whether a ticket is the key's signature for the report with this id; both hexadecimal."""
+    """Returns whether a ticket is the key's signature for the report with this id; both
+    hexadecimal."""
     if len(ticket) != _PREFIX + len(key.text):
         return False
     try:

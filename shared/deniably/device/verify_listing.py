@@ -42,7 +42,8 @@ class VerifiedSurvey:
 
 
 def what_more(memory: Memory, origin: str, listing: bytes) -> str | None:
-    """The path at the server of what a device needs beside a listing; None where that is nothing.
+    """Returns the path at the server of what a device needs beside a listing; None where that is
+    nothing.
 
     It needs more where it saw the register last a long time ago. Raises Refused.
     """
@@ -61,7 +62,7 @@ def verify_listing(
     expected: str | None = None,
     more: Mapping[str, bytes] | None = None,
 ) -> tuple[Memory, VerifiedSurvey]:
-    """Find a survey in the register of the server at ``origin``; returns the memory after that.
+    """Finds a survey in the register of the server at ``origin``; returns the memory after that.
 
     ``listing`` is the JSON text of the survey's listing, and ``more`` maps what ``what_more`` names
     to its text. ``expected`` is the author's fingerprint, if the respondent knows it or has just
@@ -85,7 +86,7 @@ def verify_listing(
 def verify_in_whole(
     memory: Memory, origin: str, survey: Survey, register: bytes, expected: str | None = None
 ) -> tuple[Memory, VerifiedSurvey]:
-    """The same with the JSON text of the whole register, for a device that reads it all.
+    """Does the work of ``verify_listing`` with the JSON text of the whole register.
 
     The seal is then the hash of the last entry, as no head was signed.
     """

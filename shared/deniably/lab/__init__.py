@@ -17,12 +17,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from deniably.lab.names import EXPERIMENTS
+from deniably.lab.experiment_names import EXPERIMENTS
 
 if TYPE_CHECKING:
-    from deniably.lab.board import Dossier as Dossier
-    from deniably.lab.board import dossier as dossier
     from deniably.lab.catalogue import of_survey as of_survey
+    from deniably.lab.dossier_document import Dossier as Dossier
+    from deniably.lab.dossier_document import dossier as dossier
     from deniably.lab.experiment import Experiment as Experiment
     from deniably.lab.experiments.adding_up import adding_up as adding_up
     from deniably.lab.experiments.asked_again import asked_again as asked_again
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.true_or_false import true_or_false as true_or_false
 
 _HOMES = {
-    "Dossier": "board",
+    "Dossier": "dossier_document",
     "Experiment": "experiment",
-    "dossier": "board",
+    "dossier": "dossier_document",
     "of_survey": "catalogue",
     **{name: f"experiments.{name}" for name in EXPERIMENTS},
 }

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import Any, ParamSpec, get_type_hints
 
 from deniably.lab.experiment import Experiment, ExperimentFindings, Reference
+from deniably.lab.experiment_names import EXPERIMENTS
 from deniably.lab.inputs import ExperimentInput
-from deniably.lab.names import EXPERIMENTS
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
@@ -52,14 +52,14 @@ class Entry:
     instead: Mapping[str, Sequence[str]]
 
     def left(self, case: Case | None) -> dict[str, ExperimentInput]:
-        """The inputs that a case of a survey leaves to choose; all of them without one."""
+        """Returns the inputs that a case of a survey leaves to choose; all of them without one."""
         fixed: Mapping[str, Any] = case.given if case else {}
         taken = {*fixed, *(name for key in fixed for name in self.instead.get(key, ()))}
         return {name: reader for name, reader in self.inputs.items() if name not in taken}
 
     def read(self, values: Mapping[str, object], case: Case | None = None) -> dict[str, Any]:
-        """The inputs that are left, typed: those that are given, in Python or as text, else their
-        defaults.
+        """Returns the inputs that are left, typed: those that are given, in Python or as text, else
+        their defaults.
 
         Raises ValueError where there is no such input, or where one is out of range.
         """
@@ -74,8 +74,8 @@ class Entry:
         }
 
     def run(self, case: Case | None = None, /, **given: object) -> Experiment:
-        """The experiment with these inputs, of a survey's case if there is one. Raises ValueError
-        as ``read`` does."""
+        """Returns the experiment with these inputs, of a survey's case if there is one. Raises
+        ValueError as ``read`` does."""
         if case is None:
             return self.function(**self.read(given))
         return replace(self.function(**self.read(given, case), **case.given), about=case.about)
@@ -140,8 +140,8 @@ def experiment(
 
 
 def each_question(arguments_for: Callable[[Question], Mapping[str, Any] | None]) -> Cases:
-    """Cases of an experiment on single questions: ``given`` are its arguments, None where it does
-    not apply."""
+    """Returns the cases of an experiment on single questions: ``arguments_for`` has the arguments
+    of each, or None where it does not apply."""
 
     def cases(survey: Survey) -> Iterator[Case]:
         for question in survey.questions:
@@ -152,12 +152,13 @@ def each_question(arguments_for: Callable[[Question], Mapping[str, Any] | None])
 
 
 def entries() -> dict[str, Entry]:
-    """Every experiment by the name of its command and page, in the order of a handout."""
+    """Returns every experiment by the name of its command and page, in the order of a handout."""
     return dict(_entries())
 
 
 def of_survey(survey: Survey, *, seed: int = 1) -> list[Experiment]:
-    """All experiments that apply to a survey, with the whole numbers of its own mechanisms."""
+    """Returns all experiments that apply to a survey, with the whole numbers of its own
+    mechanisms."""
     return [
         entry.run(case, **_seeded(entry, seed))
         for entry in entries().values()

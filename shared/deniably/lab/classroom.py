@@ -47,7 +47,7 @@ class GuessTarget:
     number: int
 
     def part(self, value: float) -> float:
-        """A value as a part of the range: 0 at the low end and 1 at the high one."""
+        """Returns a value as a part of the range: 0 at the low end and 1 at the high one."""
         return (value - self.low) / (self.high - self.low)
 
 
@@ -60,8 +60,8 @@ class SeenEstimate:
 
 
 def target(survey: Survey, question: Question) -> GuessTarget | None:
-    """What a class guesses at; None where the funnel does not apply to the question, and where its
-    first figure is one of several things at once, such as of a place on a map."""
+    """Returns what a class guesses at; None where the funnel does not apply to the question, or
+    where its first figure is of several things at once, such as of a place on a map."""
     number, group = place(survey, question, FUNNEL), groups(question)[0]
     if number is None or group.part is not None or isinstance(question, Point | Product):
         return None
@@ -76,8 +76,8 @@ def target(survey: Survey, question: Question) -> GuessTarget | None:
 
 
 def place(survey: Survey, question: Question, experiment: str) -> int | None:
-    """The place of a question among those that an experiment applies to, from 1; None where it
-    does not."""
+    """Returns the place of a question among those that an experiment applies to, from 1; None where
+    it does not."""
     cases = [case.about for case in entries()[experiment].cases(survey)]
     if question.label not in cases:
         return None
@@ -85,12 +85,12 @@ def place(survey: Survey, question: Question, experiment: str) -> int | None:
 
 
 def case(survey: Survey, target: GuessTarget) -> Case:
-    """The target's case of the funnel."""
+    """Returns the target's case of the funnel."""
     return [*entries()[FUNNEL].cases(survey)][target.number - 1]
 
 
 def margin(survey: Survey, question: Question, people: int) -> float:
-    """Half of the 95 % interval that so many people give, as a part of 1, where it is widest.
+    """Returns half of the 95 % interval that so many people give, as a share, where it is widest.
 
     It is about everybody whom these people stand for, as the intervals of results are.
     """
@@ -103,8 +103,8 @@ def margin(survey: Survey, question: Question, people: int) -> float:
 
 
 def more_telling(question: Question, people: int) -> float | None:
-    """The margin with the odds ``TELLING``; None unless it is one of several choices that are
-    asked for with lower odds."""
+    """Returns the margin with the odds ``TELLING``; None unless it is one of several choices that
+    are asked for with lower odds."""
     (first, *_) = groups(question)
     if question.type not in ("yes_no", "select_one"):
         return None
@@ -114,14 +114,14 @@ def more_telling(question: Question, people: int) -> float | None:
 
 
 def sizes(people: int, seen: SeenEstimate | None = None) -> list[int]:
-    """The numbers of people over which a class's funnel is drawn."""
+    """Returns the numbers of people over which a class's funnel is drawn."""
     sizes_shown = {people, 2 * people, *([seen.n] if seen and seen.n > 1 else [])}
     wider = {min(10, *sizes_shown), max(300, 5 * max(sizes_shown))}
     return sorted({min(size, _MOST_PEOPLE) for size in sizes_shown | wider})
 
 
 def seen(target: GuessTarget, result: QuestionResult) -> SeenEstimate:
-    """A target's estimate in the document of its question's results."""
+    """Returns a target's estimate in the document of its question's results."""
     document: Any = result
     if target.label:
         chosen = next(choice for choice in document.choices if choice.label == target.label)
@@ -130,8 +130,8 @@ def seen(target: GuessTarget, result: QuestionResult) -> SeenEstimate:
 
 
 def centre(target: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
-    """The share that a funnel is drawn about: the estimate in whole points, and a half without
-    one."""
+    """Returns the share that a funnel is drawn about: the estimate in whole points, and a half
+    without one."""
     if estimate is None or not estimate.row.drawn:
         return Fraction(1, 2)
     share = min(max(target.part(estimate.row.estimate), 0.0), 1.0)
@@ -139,7 +139,8 @@ def centre(target: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
 
 
 def rows_of(target: GuessTarget, estimate: SeenEstimate) -> list[dict[str, Cell]]:
-    """An estimate and the ends of its interval, for the funnel; none where it says too little."""
+    """Returns an estimate and the ends of its interval, for the funnel; none where it says too
+    little."""
     if not estimate.row.drawn or estimate.n < 2:
         return []
     people: Cell = estimate.n
@@ -154,8 +155,8 @@ def precision(
     survey: Survey, question: Question, target: GuessTarget, people: int, words: Words,
     alone: float | None = None,
 ) -> list[str]:  # fmt: skip
-    """How far off the estimate of so many people may be, in sentences, and what would make that
-    less. ``alone`` is the margin about these people alone, which the funnel's rows have."""
+    """Returns how far off the estimate of so many people may be, in sentences, and what would make
+    that less. ``alone`` is the margin about these people alone, which the funnel's rows have."""
 
     def points(of: float) -> str:
         return written(half(of), words)
@@ -174,5 +175,5 @@ def precision(
 
 
 def written(number: str, words: Words) -> str:
-    """A number of English texts in the language's style."""
+    """Returns a number of English texts in the language's style."""
     return number.translate({ord(","): words("number.group"), ord("."): words("number.point")})

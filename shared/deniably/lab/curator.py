@@ -45,27 +45,27 @@ class Added:
         return self.scale if self.shape == "laplace" else sqrt(2 / pi) * self.scale
 
     def density(self, x: npt.ArrayLike) -> Floats:
-        """The density at each ``x``, in the shape of ``x``."""
+        """Returns the density at each ``x``, in the shape of ``x``."""
         at = np.abs(np.asarray(x, dtype=np.float64)) / self.scale
         if self.shape == "laplace":
             return np.asarray(np.exp(-at) / (2 * self.scale))
         return np.asarray(np.exp(-(at**2) / 2) / (sqrt(2 * pi) * self.scale))
 
     def beyond(self, distance: float) -> float:
-        """How likely the noise is above ``distance``; that is below 1/2 from 0 on."""
+        """Returns how likely the noise is above ``distance``; that is below 1/2 from 0 on."""
         at = distance / self.scale
         if self.shape == "gauss":
             return float(special.ndtr(-at))
         return exp(-at) / 2 if at >= 0 else 1 - exp(at) / 2
 
     def margin(self, confidence: float = 0.95) -> float:
-        """The distance from the truth within which the noise stays with ``confidence``."""
+        """Returns the distance from the truth within which the noise stays with ``confidence``."""
         if self.shape == "laplace":
             return -self.scale * log(1 - confidence)
         return self.scale * float(special.ndtri((1 + confidence) / 2))
 
     def draw(self, draws: Draws, size: int) -> Floats:
-        """``size`` independent draws, shape (size,)."""
+        """Draws ``size`` independent values of the noise, shape (size,)."""
         u = draws.uniform(size)
         if self.shape == "gauss":
             return np.asarray(self.scale * special.ndtri(u))
@@ -77,7 +77,7 @@ class Calibrated(Protocol):
     """A promise that says how much noise it takes."""
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """The noise for each of so many ``numbers``; one answer moves each by up to
+        """Returns the noise for each of so many ``numbers``; one answer moves each by up to
         ``sensitivity``."""
         ...
 
@@ -96,7 +96,8 @@ class LaplaceNoise:
         _check_positive(epsilon=self.epsilon)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """The noise for each of ``numbers``: its b is their summed sensitivity over epsilon.
+        """Returns the noise for each of ``numbers``: its b is their summed sensitivity over
+        epsilon.
 
         >>> round(LaplaceNoise(1).noise(1).deviation, 3)
         1.414
@@ -119,7 +120,7 @@ class GaussNoise:
         _check_promise(self.epsilon, self.delta)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """The noise for each of ``numbers``, by the Euclidean distance of what may change.
+        """Returns the noise for each of ``numbers``, by the Euclidean distance of what may change.
 
         >>> round(GaussNoise(1, 1e-5).noise(1).deviation, 3)
         3.731
@@ -143,7 +144,7 @@ class ClassicalGaussNoise:
         _check_promise(self.epsilon, self.delta)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """The noise by the textbook's formula, also where that is false.
+        """Returns the noise by the textbook's formula, also where that is false.
 
         >>> round(ClassicalGaussNoise(1, 1e-5).noise(1).deviation, 3)
         4.845
@@ -158,7 +159,7 @@ class ClassicalGaussNoise:
 
 
 def classical_limit(delta: float) -> float:
-    """The epsilon from which on the textbook's sigma breaks its promise of ``delta``.
+    """Returns the epsilon from which on the textbook's sigma breaks its promise of ``delta``.
 
     >>> round(classical_limit(1e-5), 2)
     8.42
@@ -177,12 +178,12 @@ class Published:
     noise: Added
 
     def draw(self, draws: Draws, size: int = 1) -> Floats:
-        """``size`` publications of one table, each with noise of its own; shape (size,)."""
+        """Draws ``size`` publications of one table, each with noise of its own; shape (size,)."""
         return np.asarray(self.exact + self.noise.draw(draws, size))
 
 
 def count(having: npt.ArrayLike, by: Calibrated) -> Published:
-    """How many people have something: ``having`` has a truth value for each.
+    """Returns how many people have something: ``having`` has a truth value for each.
 
     >>> count([True, False, True], LaplaceNoise(0.1)).noise.mean_distance
     10.0
@@ -191,7 +192,7 @@ def count(having: npt.ArrayLike, by: Calibrated) -> Published:
 
 
 def total(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Published:
-    """The sum of ``values``, those beyond ``low`` and ``high`` clipped to them.
+    """Returns the sum of ``values``, those beyond ``low`` and ``high`` clipped to them.
 
     Raises ValueError unless low < high and all values are numbers.
     """
@@ -200,7 +201,7 @@ def total(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Pub
 
 
 def mean(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Published:
-    """The mean of ``values``, clipped as for ``total``; how many they are is public.
+    """Returns the mean of ``values``, clipped as for ``total``; how many they are is public.
 
     Raises ValueError as ``total`` does, and where there are none.
     """
@@ -216,7 +217,7 @@ def mean(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Publ
 def selection_law(
     utilities: npt.ArrayLike, epsilon: float, sensitivity: float = 1.0, *, monotone: bool = False
 ) -> Floats:
-    """The exponential mechanism: how likely each candidate is chosen, by its utility.
+    """Returns the exponential mechanism: how likely each candidate is chosen, by its utility.
 
     One person's answer moves a utility by up to ``sensitivity``. Where it can only move all of them
     the same way (``monotone``), half the noise is enough. A count of people who may each change
@@ -237,7 +238,8 @@ def selection_law(
 
 
 def select(law: Floats, draws: Draws, size: int = 1) -> npt.NDArray[np.int64]:
-    """``size`` independent choices by a ``selection_law``: indices of candidates, shape (size,)."""
+    """Draws ``size`` independent choices by a ``selection_law``: indices of candidates, shape
+    (size,)."""
     ends = np.cumsum(law)
     u = draws.uniform(size) * float(ends[-1])
     chosen: npt.NDArray[np.int64] = np.searchsorted(ends, u, side="right")
@@ -282,11 +284,11 @@ class Proposal:
         return 2 * self.epsilon, self.delta
 
     def release_probability(self, distance: float) -> float:
-        """How likely a table at this distance passes the test; ``delta`` at distance 0."""
+        """Returns how likely a table at this distance passes the test; ``delta`` at distance 0."""
         return Added("laplace", 1 / self.epsilon).beyond(self.threshold - distance)
 
     def release(self, distance: float, published: Published, draws: Draws) -> float | None:
-        """What is published, or None where the test is not passed.
+        """Returns what is published, or None where the test is not passed.
 
         ``published`` has the noise for the sensitivity that was proposed.
         """
@@ -295,14 +297,14 @@ class Proposal:
 
 
 def median(values: npt.ArrayLike, low: float, high: float) -> float:
-    """The lower median of values that are clipped to ``low`` and ``high``."""
+    """Returns the lower median of values that are clipped to ``low`` and ``high``."""
     clipped = np.sort(_clipped(values, low, high))
     return float(clipped[ceil(len(clipped) / 2) - 1])
 
 
 def median_moves(values: npt.ArrayLike, low: float, high: float, changed: int) -> float:
-    """How far one person can move the median of some table in which ``changed`` others have changed
-    their answer: the local sensitivity at that distance.
+    """Returns how far one person can move the median of some table in which ``changed`` others have
+    changed their answer: the local sensitivity at that distance.
 
     Source: Nissim, Raskhodnikova and Smith 2007 (STOC), section 3.1: the largest gap between two
     values ``changed + 1`` places apart around the median.
@@ -317,7 +319,7 @@ def median_moves(values: npt.ArrayLike, low: float, high: float, changed: int) -
 
 
 def median_distance(values: npt.ArrayLike, low: float, high: float, proposed: float) -> float:
-    """How many people must change their answer until one could move the median by more than
+    """Returns how many people must change their answer until one could move the median by more than
     ``proposed``: 0 where one already can, inf where the whole range is no more."""
     clipped = _clipped(values, low, high)
     if high - low <= proposed:
@@ -337,7 +339,7 @@ _STARTS, _ROUNDS = 8, 100
 
 
 def k_means(points: Floats, weights: Floats, groups: int) -> Floats:
-    """Centres of weighted points, shape (groups, 2), without any protection.
+    """Returns centres of weighted points, shape (groups, 2), without any protection.
 
     Lloyd's rounds from as many starts as ``_STARTS``, each from a heavy point and then from the
     points that weigh most by their squared distance. The same points give the same centres.
@@ -387,13 +389,13 @@ def k_means_in_process(
 
 
 def counted_on_a_grid(cells: npt.NDArray[np.int64], areas: int, epsilon: float) -> list[Published]:
-    """How many people are in each area: one person who moves changes two counts by 1."""
+    """Returns how many people are in each area: one person who moves changes two counts by 1."""
     noise = LaplaceNoise(epsilon).noise(2.0)
     return [Published(float(count), noise) for count in np.bincount(cells, minlength=areas)]
 
 
 def spread(points: Floats, centres: Floats) -> float:
-    """The mean squared distance of points from the nearest centre."""
+    """Returns the mean squared distance of points from the nearest centre."""
     return float(_apart(points, centres).min(axis=1).mean())
 
 

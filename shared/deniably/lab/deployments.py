@@ -40,7 +40,7 @@ class Deployment:
 
 @cache
 def deployments() -> tuple[Deployment, ...]:
-    """Every deployment of the table, the smallest epsilon first."""
+    """Returns every deployment of the table, the smallest epsilon first."""
     text = (files("deniably.lab") / "deployments.csv").read_text(encoding="utf-8")
     return tuple(sorted(map(_deployment, csv.DictReader(text.splitlines())), key=_order))
 

@@ -46,18 +46,19 @@ class Draws:
         self.coins = Coins(self.take)
 
     def take(self, count: int) -> bytes:
-        """The next ``count`` bytes of the stream."""
+        """Returns the next ``count`` bytes of the stream."""
         if len(numbers := self._read(count)) < count:
             self._read = BytesIO(self._stream(bytes(max(_POOL, count)))).read
             numbers = self._read(count)
         return numbers
 
     def reports(self, mechanism: Randomiser[Law], answers: Iterable[Any]) -> list[tuple[int, ...]]:
-        """A report to each answer, as a device makes it."""
+        """Returns a report to each answer, as a device makes it."""
         return [mechanism.randomise(answer, self.coins) for answer in answers]
 
     def tally(self, mechanism: Randomiser[Law], groups: Mapping[Any, int]) -> Tally:
-        """The tally of everybody's reports: ``groups`` says how many people have which answer.
+        """Returns the tally of everybody's reports: ``groups`` says how many people have which
+        answer.
 
         Up to ``AS_DEVICES`` people draw as devices do, more as ``simulation`` does.
         """
@@ -72,7 +73,8 @@ class Draws:
 
     @contextmanager
     def bulk(self) -> Generator[None]:
-        """Within this, ``simulation`` draws its many reports and people from this stream."""
+        """Makes ``simulation`` draw its many reports and people from this stream, within the
+        block."""
         with uniform.drawn_from(self.take):
             yield
 

@@ -11,7 +11,7 @@ from deniably.survey.questions import Question
 
 
 def question(**written: object) -> Question:
-    """The question that ``deniably publish`` makes of these keys of a survey's file.
+    """Returns the question that ``deniably publish`` makes of these keys of a survey's file.
 
     >>> question(type="yes_no", coins={"truth": "1/2", "yes": "1/2"}).mechanism
     SubsetSelection(k=2, omega=1, own=3, other=1)
@@ -20,7 +20,7 @@ def question(**written: object) -> Question:
 
 
 def stated(privacy: Privacy) -> dict[str, object]:
-    """A level of privacy as keys of a survey's file."""
+    """Returns a level of privacy as keys of a survey's file."""
     if privacy.epsilon is not None:
         return {"epsilon": float(privacy.epsilon)}
     return {"odds": str(privacy.odds)}

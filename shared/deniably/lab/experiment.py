@@ -97,11 +97,12 @@ class Experiment:
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame. Raises ImportError where pandas is not installed."""
+        """Returns the rows as a pandas DataFrame. Raises ImportError where pandas is not
+        installed."""
         return frame({name: [row.get(name) for row in self.rows] for name in self.columns})
 
     def to_json(self) -> str:
-        """Everything but the drawings as JSON."""
+        """Returns everything but the drawings as JSON."""
         return json_text(
             {
                 "experiment": self.name,
@@ -118,7 +119,7 @@ class Experiment:
         )
 
     def to_csv(self) -> str:
-        """The rows as CSV, with a line of names."""
+        """Returns the rows as CSV, with a line of names."""
         return csv_table(self.columns, self.rows, "\n")
 
     def __repr__(self) -> str:
@@ -148,12 +149,12 @@ _PLAIN: Mapping[type, Callable[[Any], Any]] = {
 
 
 def plain(value: object) -> Any:
-    """A value as JSON and people have it: fractions and odds as text, as ``1/2``."""
+    """Returns a value as JSON and people have it: fractions and odds as text, as ``1/2``."""
     return _PLAIN.get(type(value), lambda same: same)(value)
 
 
 def text_of(value: object) -> str:
-    """An input as a command takes it: several numbers with commas between."""
+    """Returns an input as a command takes it: several numbers with commas between."""
     plain_value = plain(value)
     return ",".join(map(str, plain_value)) if type(value) is tuple else str(plain_value)
 
@@ -170,8 +171,9 @@ def _cell(value: Cell) -> str:
 def fragment(
     experiment: Experiment, heading: int = 2, note: Callable[[str], Html] = Html.text
 ) -> Html:
-    """The experiment as an ``article``: question, answer, pictures, and folded the table, what it
-    was made with and the sources. ``heading`` is the level of its heading; ``note`` writes a note.
+    """Returns the experiment as an ``article``: question, answer, pictures, and folded the table,
+    what it was made with and the sources. ``heading`` is the level of its heading; ``note`` writes
+    a note.
 
     Its classes are those of the sheets ``results`` and ``lab``.
     """
@@ -197,7 +199,7 @@ def fragment(
 
 
 def handout(title: str, experiments: Sequence[Experiment], style: str) -> Html:
-    """A page that stands alone: one stylesheet inside, no script, nothing fetched."""
+    """Returns a page that stands alone: one stylesheet inside, no script, nothing fetched."""
     return Html.filled(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -24,7 +24,8 @@ class ExperimentInput(ABC):
 
     @abstractmethod
     def read(self, name: str, value: object) -> Any:
-        """The value, from Python or from text. Raises ValueError with name, value and range."""
+        """Returns the value, from Python or from text. Raises ValueError with name, value and
+        range."""
 
     @property
     @abstractmethod
@@ -44,7 +45,7 @@ class Real(ExperimentInput):
     percent: bool = False
 
     def read(self, name: str, value: object) -> Fraction:
-        """The number, exact as it is written: 0.1 is a tenth."""
+        """Returns the number, exact as it is written: 0.1 is a tenth."""
         try:
             number = _exact(value)
         except (ValueError, ZeroDivisionError, OverflowError):
@@ -67,7 +68,7 @@ class Whole(ExperimentInput):
     maximum: int
 
     def read(self, name: str, value: object) -> int:
-        """The number."""
+        """Returns the number."""
         try:
             number = _exact(value)
         except (ValueError, ZeroDivisionError, OverflowError):
@@ -91,7 +92,7 @@ class SeveralOf(ExperimentInput):
     most: int
 
     def read(self, name: str, value: object) -> tuple[Any, ...]:
-        """The numbers, ascending."""
+        """Returns the numbers, ascending."""
         if isinstance(value, str):
             value = value.replace(",", " ").split()
         try:
@@ -115,7 +116,7 @@ class OneOf(ExperimentInput):
     names: Sequence[str]
 
     def read(self, name: str, value: object) -> str:
-        """The name."""
+        """Returns the name."""
         if not isinstance(value, str) or value not in self.names:
             raise self._refused(name, value)
         return value
@@ -135,7 +136,7 @@ class Level(ExperimentInput):
     maximum: Fraction | float
 
     def read(self, name: str, value: object) -> Privacy:
-        """The epsilon or the odds, exact as written."""
+        """Returns the epsilon or the odds, exact as written."""
         if isinstance(value, Privacy):
             level = value
         elif isinstance(value, str) and value.strip().startswith("ln"):
@@ -165,7 +166,7 @@ class Level(ExperimentInput):
 
 
 def privacy_text(privacy: Privacy) -> str:
-    """A level of privacy as people write it: ``1`` or ``ln 3``."""
+    """Returns a level of privacy as people write it: ``1`` or ``ln 3``."""
     if privacy.odds is not None:
         return f"ln {privacy.odds}"
     assert privacy.epsilon is not None
@@ -186,7 +187,7 @@ EpsilonInput = Annotated[Exact | Privacy, EPSILON]
 
 
 def as_privacy(value: Exact | Privacy) -> Privacy:
-    """A level that was read: inside an experiment, every ``EpsilonInput`` is one."""
+    """Returns a level that was read: inside an experiment, every ``EpsilonInput`` is one."""
     assert isinstance(value, Privacy)
     return value
 

@@ -84,7 +84,8 @@ def _poisson(values: Int64, mean: float) -> Floats:
 
 
 def most_named(n: int, shares: Sequence[float]) -> float:
-    """How likely the first candidate has the largest count of n people; ties are broken at random.
+    """Returns how likely the first candidate has the largest count of n people; ties are broken at
+    random.
 
     >>> round(most_named(2, [0.7, 0.3]), 9)
     0.7
@@ -117,8 +118,8 @@ def _at(count: _Count, values: Int64) -> Terms:
 
 
 def chosen(n: int, shares: Sequence[float], exponent: float) -> float:
-    """How likely the first candidate is chosen of n people's counts, where the chance of each is
-    proportional to e**(exponent * count), as the exponential mechanism has it.
+    """Returns how likely the first candidate is chosen of n people's counts, where the chance of
+    each is proportional to e**(exponent * count), as the exponential mechanism has it.
 
     That is the chance that its count is largest after Gumbel noise of scale 1 / exponent (McFadden
     1974).

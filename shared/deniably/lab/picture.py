@@ -47,15 +47,15 @@ class Picture:
         return " ".join(f"{label}: {'; '.join(_some(each))}." for label, each in marks.items())
 
     def html(self) -> str:
-        """The picture as part of a page, whose stylesheet has its classes."""
+        """Returns the picture as part of a page, whose stylesheet has its classes."""
         return self.inline().source
 
     def inline(self) -> Html:
-        """The same, for a page that is made here."""
+        """Returns the picture as SVG for a page that is made here."""
         return graph.inline(self.drawing, self.title, self.described)
 
     def svg(self) -> Svg:
-        """The picture as a file that needs nothing else."""
+        """Returns the picture as a file that needs nothing else."""
         return graph.file(self.drawing, self.title, self.described)
 
     def _repr_svg_(self) -> str:
@@ -82,7 +82,7 @@ def line(
     *,
     dashed: bool = False,
 ) -> Line:
-    """A line through column ``y`` over column ``x``; rows without one of them are left out.
+    """Returns a line through column ``y`` over column ``x``; rows without one of them are left out.
 
     Draw what is false dashed and in the tone ``warn``.
     """
@@ -99,7 +99,7 @@ def band(
     rows: Iterable[DrawnRow], x: str, low: str, high: str, label: str, tone: Tone = "mark",
     level: int = 95,
 ) -> Band:  # fmt: skip
-    """The area between the columns ``low`` and ``high`` over column ``x``."""
+    """Returns the area between the columns ``low`` and ``high`` over column ``x``."""
     points = tuple((first, two, three) for first, two, three in _complete_rows(rows, x, low, high))
     return Band(label, points, (x, low, high), tone, level)
 
@@ -113,7 +113,7 @@ def dots(
     *,
     hollow: bool = False,
 ) -> Dots:
-    """A dot at column ``y`` over column ``x`` for every row that has both."""
+    """Returns a dot at column ``y`` over column ``x`` for every row that has both."""
     return Dots(
         label,
         tuple((first, two) for first, two in _complete_rows(rows, x, y)),
@@ -127,7 +127,8 @@ def bar(
     row: DrawnRow, label: str, value: str, text: str, tone: Tone = "mark", *,
     ends: tuple[str, str] | None = None, dot: str | None = None,
 ) -> Bar:  # fmt: skip
-    """A bar as long as column ``value``; a line over it between two columns, a dot at another."""
+    """Returns a bar as long as column ``value``; a line over it between two columns, a dot at
+    another."""
     columns = (value, *(ends or ()), *(() if dot is None else (dot,)))
     ((length, *more),) = _complete_rows([row], *columns)
     drawn = None if ends is None else (more[0], more[1])
@@ -137,7 +138,7 @@ def bar(
 def group(
     row: DrawnRow, label: str, count: str, tone: Tone = "mark", *, filled: bool = True
 ) -> CrowdGroup:
-    """A group of as many people as column ``count`` says."""
+    """Returns a group of as many people as column ``count`` says."""
     ((people,),) = _complete_rows([row], count)
     return CrowdGroup(label, int(people), (count,), tone, filled)
 
@@ -146,22 +147,23 @@ def area(
     row: DrawnRow, label: str, across: float, up: float, column: str, text: str,
     tone: Tone = "mark", level: int = 95,
 ) -> MosaicTile:  # fmt: skip
-    """A part of everybody whose probability, ``across`` times ``up``, is in a column of the row."""
+    """Returns a part of everybody whose probability, ``across`` times ``up``, is in a column of the
+    row."""
     return MosaicTile(label, across, up, text, (column,), tone, level)
 
 
 def short(label: str, maximum: int) -> str:
-    """A label, or as much of its start as ``most`` characters hold with an ellipsis."""
+    """Returns a label, or as much of its start as ``most`` characters hold with an ellipsis."""
     return label if len(label) <= maximum else f"{label[: maximum - 1].rstrip()}…"
 
 
 def column(rows: Iterable[DrawnRow], name: str) -> list[float]:
-    """The numbers of a column, without rows that have none: what an axis has to hold."""
+    """Returns the numbers of a column, without rows that have none: what an axis has to hold."""
     return [value for (value,) in _complete_rows(rows, name)]
 
 
 def value(row: DrawnRow, name: str) -> float:
-    """The number in a column of a row that has one."""
+    """Returns the number in a column of a row that has one."""
     ((number,),) = _complete_rows([row], name)
     return number
 

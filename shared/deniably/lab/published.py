@@ -26,7 +26,7 @@ PublishedFigures = Mapping[tuple[str, str], Floats]
 
 
 def published(people: People, draws: Draws, runs: int = 1) -> PublishedFigures:
-    """Every figure of the results as a curator would publish it, ``runs`` times.
+    """Returns every figure of the results as a curator would publish it, ``runs`` times.
 
     Each run has fresh noise on the same answers, clipped to the bounds of their questions.
     """

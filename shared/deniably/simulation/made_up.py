@@ -71,7 +71,7 @@ def _answer(question: Question, weights: Weights, coins: Coins) -> Answer:
 
 
 def choices_of(question: Question) -> list[tuple[str, list[Choice]]]:
-    """The choices of a question, by its name or ``question.part``."""
+    """Returns the choices of a question, by its name or ``question.part``."""
     match question:
         case Number() | VectorOfNumbers() | Point():
             return []

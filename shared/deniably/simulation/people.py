@@ -54,7 +54,7 @@ class Column:
     codes: npt.NDArray[np.int32]
 
     def counts(self) -> npt.NDArray[np.int64]:
-        """How many people wrote each of the texts."""
+        """Returns how many people wrote each of the texts."""
         return np.bincount(self.codes, minlength=len(self.texts)).astype(np.int64)
 
 
@@ -76,7 +76,7 @@ class QuestionAnswers:
         return len(self.columns[0].codes)
 
     def inputs(self, people: slice) -> Encoded:
-        """The encoded answers of some people, as ``bulk.randomise_many`` takes them."""
+        """Returns the encoded answers of some people, as ``bulk.randomise_many`` takes them."""
         parts = [
             encoded[column.codes[people]]
             for column, encoded in zip(self.columns, self.encoded, strict=True)
@@ -90,12 +90,12 @@ class QuestionAnswers:
                 return parts[0]
 
     def chosen(self, places: npt.NDArray[np.int64]) -> QuestionAnswers:
-        """The answers of the people at these places, each as often as it is given."""
+        """Returns the answers of the people at these places, each as often as it is given."""
         columns = [Column(column.texts, column.codes[places]) for column in self.columns]
         return QuestionAnswers(self.question, columns, self.encoded)
 
     def blocks(self) -> Iterator[Encoded]:
-        """The encoded answers of all people, in blocks."""
+        """Returns the encoded answers of all people, in blocks."""
         return (self.inputs(people) for people in blocks(self.n))
 
 
@@ -116,7 +116,8 @@ class People:
         return self.answers[0].n
 
     def to_frame(self) -> pd.DataFrame:
-        """The true answers as a pandas DataFrame that ``read_people`` reads: one row a person.
+        """Returns the true answers as a pandas DataFrame that ``read_people`` reads: one row a
+        person.
 
         Raises ImportError if pandas is not installed.
         """
@@ -131,7 +132,7 @@ class People:
         return frame(by_key | columns)
 
     def among(self, stratum: Stratum) -> People:
-        """The people of a subgroup, such as ``{"site": "north"}``.
+        """Returns the people of a subgroup, such as ``{"site": "north"}``.
 
         Raises ValueError for a key or value that there is not, and where there is nobody.
         """
@@ -141,11 +142,11 @@ class People:
         return self._chosen(np.flatnonzero(inside))
 
     def first(self, n: int) -> People:
-        """The first n people."""
+        """Returns the first n people."""
         return self._chosen(np.arange(n))
 
     def repeated(self, times: int) -> People:
-        """All people so many times, one after the other."""
+        """Returns all people so many times, one after the other."""
         return self._chosen(np.tile(np.arange(self.n), times))
 
     def _chosen(self, places: npt.NDArray[np.int64]) -> People:
@@ -157,7 +158,7 @@ class People:
 
 
 def blocks(n: int) -> Iterator[slice]:
-    """Slices of n people, one for each block."""
+    """Yields slices of n people, one for each block."""
     return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
 
 
@@ -194,7 +195,7 @@ def read_people(survey: Survey, table: Written) -> People:
 
 
 def column_names(question: Question) -> list[str]:
-    """The columns of a question in a table of people."""
+    """Returns the columns of a question in a table of people."""
     if isinstance(question, InParts):
         return [f"{question.name}.{part.name}" for part in question.parts]
     return [question.name]

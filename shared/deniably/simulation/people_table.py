@@ -21,7 +21,7 @@ class Frame(Protocol):
         ...
 
     def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[tuple[Any, ...]]:
-        """The rows, without their index."""
+        """Returns the rows, without their index."""
         ...
 
 

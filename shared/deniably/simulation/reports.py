@@ -51,15 +51,15 @@ class Some:
     reports: bulk.Reports
 
     def among(self, chosen: npt.NDArray[np.bool_]) -> Some:
-        """The reports of the chosen people alone, who keep their places."""
+        """Returns the reports of the chosen people alone, who keep their places."""
         return Some(self.question, self.asked & chosen, self.reports[chosen[self.asked]])
 
     def tally(self) -> Tally:
-        """The tally of these reports."""
+        """Returns the tally of these reports."""
         return bulk.tally_many(self.question.report_mechanism, self.reports)
 
     def cells(self) -> Iterator[tuple[int, ...] | None]:
-        """For each person the cells that the report counts in, or None if not asked."""
+        """Yields for each person the cells that the report counts in, or None if not asked."""
         law, reports = self.question.mechanism.law, iter(self.reports)
         for asked in self.asked.tolist():
             if not asked:
@@ -89,7 +89,7 @@ class Reports:
     strata: npt.NDArray[np.uint8]
 
     def rows(self) -> Iterator[dict[str, Cell]]:
-        """One row for each report, with its cells by the name of the question.
+        """Yields one row for each report, with its cells by the name of the question.
 
         A cell lists the choices that the report names, or the numbers of the cells that it counts
         in. It is None if the device was not asked the question. The strata come first, by key.
@@ -135,7 +135,8 @@ def randomise(people: People) -> Reports:
 
 
 def randomise_again(people: People, n: int) -> Iterator[Reports]:
-    """The reports of ``n`` people who answer as ``people`` do, one after the other and again.
+    """Yields the reports of ``n`` people who answer as ``people`` do, one after the other and
+    again.
 
     They come some at a time, so that memory stays bounded.
     """
@@ -187,7 +188,7 @@ def tally_blocks(survey: Survey, some: Iterable[Block]) -> dict[str, Tally]:
 
 
 def simulate(people: People) -> dict[str, Tally]:
-    """The tallies of one run, in which everybody's device answers once. Keeps no reports.
+    """Returns the tallies of one run, in which everybody's device answers once. Keeps no reports.
 
     Raises ValueError if no device picked one of the questions.
     """
@@ -207,7 +208,8 @@ class Run:
 
 
 def simulate_whole(people: People) -> Run:
-    """One run, in which everybody's device answers once. Raises ValueError as ``simulate`` does."""
+    """Yields one run, in which everybody's device answers once. Raises ValueError as ``simulate``
+    does."""
     survey = people.survey
     if not follow_ups(survey):
         return Run(simulate(people), {})

@@ -23,7 +23,7 @@ from deniably.estimation.follow_up import (
     follow_ups,
 )
 from deniably.estimation.tally import Tally
-from deniably.simulation.expected import SO_MANY, expected_tally
+from deniably.simulation.expected_tally import SO_MANY, expected_tally
 from deniably.simulation.people import People, QuestionAnswers
 from deniably.simulation.reports import Run
 from deniably.simulation.truth import Truth, truths, truths_among
@@ -134,7 +134,8 @@ def compare(people: People, runs: Iterable[Run | Mapping[str, Tally]]) -> list[F
 
 
 def estimates(question: Question, tally: Tally) -> list[Found | None]:
-    """The figures of a question from the tally of its reports, in the order of ``truths``."""
+    """Returns the figures of a question from the tally of its reports, in the order of
+    ``truths``."""
     return [estimate for group in groups(question) for estimate in group.found(tally)]
 
 

@@ -41,7 +41,7 @@ class Truth:
 
 
 def truths(answers: QuestionAnswers) -> list[Truth | None]:
-    """The true figures of a question, in the order of ``groups``.
+    """Returns the true figures of a question, in the order of ``groups``.
 
     None where nobody has what the figure is about.
     """
@@ -50,7 +50,8 @@ def truths(answers: QuestionAnswers) -> list[Truth | None]:
 
 
 def truths_among(answers: QuestionAnswers, follow_up: FollowUp) -> list[Truth]:
-    """The true shares of those who were asked a question with ``show_if``; none if nobody was."""
+    """Returns the true shares of those who were asked a question with ``show_if``; none if nobody
+    was."""
     shares = _Known(answers).shares
     asked = 1 - float(shares[follow_up.hidden])
     if asked < _NOBODY:
@@ -64,7 +65,7 @@ def truths_among(answers: QuestionAnswers, follow_up: FollowUp) -> list[Truth]:
 
 
 def shares(answers: QuestionAnswers) -> Floats:
-    """The share of people who give each answer or tick each option, clipped; shape (k,).
+    """Returns the share of people who give each answer or tick each option, clipped; shape (k,).
 
     For questions with one answer a person; several numbers have none.
     """

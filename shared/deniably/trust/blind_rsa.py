@@ -65,7 +65,7 @@ class PublicKey:
         return rsa.RSAPublicNumbers(EXPONENT, self.modulus).public_key()
 
     def number(self, data: bytes) -> int:
-        """The number in these bytes. Raises BadSignature unless the key can sign it."""
+        """Returns the number in these bytes. Raises BadSignature unless the key can sign it."""
         number = int.from_bytes(data, "big")
         if len(data) != self.size or number >= self.modulus:
             raise BadSignature(
@@ -75,7 +75,7 @@ class PublicKey:
         return number
 
     def verify(self, prepared: bytes, signature: bytes, salt_length: int = _SALT) -> None:
-        """Raise BadSignature unless this key signed the message (ordinary RSASSA-PSS)."""
+        """Raises BadSignature unless this key signed the message (ordinary RSASSA-PSS)."""
         scheme = padding.PSS(padding.MGF1(hashes.SHA384()), salt_length)
         try:
             self._key.verify(signature, prepared, scheme, hashes.SHA384())
@@ -108,7 +108,7 @@ class PrivateKey:
         ).decode()
 
     def sign(self, blinded: bytes) -> bytes:
-        """The blind signature, deterministic (RFC 9474, section 4.3).
+        """Returns the blind signature, deterministic (RFC 9474, section 4.3).
 
         The number is blinded once more with a random factor, so that the time taken says nothing
         about the key. Raises BadSignature for bytes that are no blinded message.
@@ -129,12 +129,13 @@ class PrivateKey:
 
 
 def new_key() -> PrivateKey:
-    """A new key of 2048 bits, from the operating system's generator."""
+    """Returns a new key of 2048 bits, from the operating system's generator."""
     return PrivateKey(rsa.generate_private_key(EXPONENT, _BITS))
 
 
 def read_private_key(text: str) -> PrivateKey:
-    """The key in the text of a file. Raises BadKey where its numbers are not those of one key."""
+    """Returns the key in the text of a file. Raises BadKey where its numbers are not those of one
+    key."""
     try:
         # To check that two numbers are primes takes a thousand times as long as to read them: each
         # time that an invitation is traded, for a key that ``new_key`` made.
@@ -158,14 +159,16 @@ def _are_of_one_key(of: rsa.RSAPrivateNumbers) -> bool:
 
 
 def prepare(message: bytes) -> bytes:
-    """The message behind a random prefix, so that it cannot be guessed (RFC 9474, section 4.1)."""
+    """Returns the message behind a random prefix, so that it cannot be guessed (RFC 9474, section
+    4.1)."""
     return secrets.token_bytes(_PREFIX) + message
 
 
 def blind(
     key: PublicKey, prepared: bytes, salt: bytes | None = None, inverse: int | None = None
 ) -> tuple[bytes, int]:
-    """The blinded message, and the inverse that removes the blinding (RFC 9474, section 4.2).
+    """Returns the blinded message, and the inverse that removes the blinding (RFC 9474, section
+    4.2).
 
     ``salt`` and ``inverse`` are for known-answer tests; by default they are random. Raises BadKey
     where the modulus shares a factor with the message.
@@ -184,7 +187,7 @@ def blind(
 def finalise(
     key: PublicKey, prepared: bytes, blind_signature: bytes, inverse: int, salt_length: int = _SALT
 ) -> bytes:
-    """Remove the blinding: the signature of the message (RFC 9474, section 4.4).
+    """Removes the blinding: the signature of the message (RFC 9474, section 4.4).
 
     Raises BadSignature unless the result is a valid signature.
     """

@@ -58,7 +58,7 @@ class SignedHead:
         return {**self.head.document, **signature}
 
     def check(self) -> None:
-        """Raise BadRegister unless the server signed the head."""
+        """Raises BadRegister unless the server signed the head."""
         try:
             verify_text(_signed(self.head), self.signature)
         except BadSignature:
@@ -66,18 +66,18 @@ class SignedHead:
 
 
 def sign_head(head: Head, key: Key) -> SignedHead:
-    """The head with the signature of a server's key."""
+    """Returns the head with the signature of a server's key."""
     return SignedHead(head, key.sign_text(_signed(head)))
 
 
 def head_of_trees(trees: Trees, day: object) -> Head:
-    """The head of a register with these trees, whose last entry states this ``day``."""
+    """Returns the head of a register with these trees, whose last entry states this ``day``."""
     last = trees.hashes[-1] if trees.hashes else NOTHING
     return Head(len(trees.hashes), last, trees.log, trees.map, dated(day))
 
 
 def head_of(register: Register, count: int | None = None) -> Head:
-    """The head that the first ``count`` entries of a register make; of all unless told.
+    """Returns the head that the first ``count`` entries of a register make; of all unless told.
 
     Raises BadRegister where two of them publish the same name.
     """
@@ -87,7 +87,7 @@ def head_of(register: Register, count: int | None = None) -> Head:
 
 
 def published_name(entry: RegisterEntry) -> str | None:
-    """The name of the survey that an entry publishes; None for other entries.
+    """Returns the name of the survey that an entry publishes; None for other entries.
 
     Raises BadRegister where that is no text.
     """
@@ -100,12 +100,12 @@ def published_name(entry: RegisterEntry) -> str | None:
 
 
 def dated(day: object) -> str | None:
-    """A day if it is a date; otherwise None."""
+    """Returns a day if it is a date; otherwise None."""
     return day if isinstance(day, str) and is_date(day) else None
 
 
 def differences(signed: Head, made: Head) -> Sequence[str]:
-    """What a server signed that its entries do not make, in words; for people."""
+    """Returns what a server signed that its entries do not make, in words; for people."""
     words = {
         "count": "the number of entries",
         "head": "the last entry",

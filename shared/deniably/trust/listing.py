@@ -89,7 +89,7 @@ class Listing:
         )
 
     def check(self, name: str) -> None:
-        """Raise BadRegister unless the head is signed, the hashes make it, and the entry is in the
+        """Raises BadRegister unless the head is signed, the hashes make it, and the entry is in the
         log at its number and in the map under this name."""
         self.signed.check()
         self._check_log()
@@ -133,9 +133,9 @@ class Listing:
         return fits and folded(hash_, self.log_path, block_sides(number)) == right
 
     def further(self, seen: SeenRegister) -> str | None:
-        """The path of what shows that this continues what was seen; None where nothing more is
-        needed. The whole register is needed where the server has another key than before, and once
-        where no signed head was remembered."""
+        """Returns the path of what shows that this continues what was seen; None where nothing more
+        is needed. The whole register is needed where the server has another key than before, and
+        once where no signed head was remembered."""
         count = seen.chain.count
         if seen.log is None or seen.key != self.signed.signature.author:
             return WHOLE
@@ -145,7 +145,7 @@ class Listing:
         return f"{WHOLE}/hashes/{begun // VOLUME}"
 
     def check_continues(self, seen: SeenRegister, more: Mapping[str, bytes]) -> Register | None:
-        """Raise BadRegister unless this continues what was seen. ``more`` has what ``further``
+        """Raises BadRegister unless this continues what was seen. ``more`` has what ``further``
         asks for; returns the whole register where that is it."""
         count = seen.chain.count
         if count > self.head.count:
@@ -192,7 +192,7 @@ class Listing:
 
 
 def read_listing(text: bytes) -> Listing:
-    """Read a listing's JSON text; ``check`` verifies it. Raises BadRegister."""
+    """Reads a listing's JSON text; ``check`` verifies it. Raises BadRegister."""
     try:
         parse(text)  # refuses repeated keys
         form = msgspec.json.decode(text, type=_Form)
@@ -207,7 +207,8 @@ def read_listing(text: bytes) -> Listing:
 
 
 def make_listing(trees: Trees, signed: SignedHead, entry: RegisterEntry) -> Listing:
-    """The listing of the survey that an entry publishes; ``signed`` is the head of the trees."""
+    """Returns the listing of the survey that an entry publishes; ``signed`` is the head of the
+    trees."""
     paths = trees.log_path(entry["number"]), trees.map_path(entry["survey"])
     return Listing(entry, signed, [*trees.blocks], trees.recent, *paths)
 

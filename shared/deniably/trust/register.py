@@ -47,7 +47,8 @@ class Register:
     head: str
 
     def find(self, survey: Survey) -> RegisterEntry:
-        """The ``published`` entry of a survey: equal to its definition, its signature verified.
+        """Returns the ``published`` entry of a survey: equal to its definition, its signature
+        verified.
 
         Raises BadRegister where there is none, more than one, or one that differs.
         """
@@ -73,8 +74,8 @@ def published_entry(
     previous: str,
     invitations: str | None = None,
 ) -> RegisterEntry:
-    """The entry that a survey gets when it is published. ``day`` is a date such as 2026-11-21;
-    ``invitations`` is the public key of the survey's invitations, where it has such."""
+    """Returns the entry that a survey gets when it is published. ``day`` is a date such as
+    2026-11-21; ``invitations`` is the public key of the survey's invitations, where it has such."""
     total = survey.total
     key = {"invitations": invitations} if survey.invited else {}
     history = {"history": survey.history.epsilon_text()} if survey.waves else {}
@@ -103,12 +104,12 @@ def published_entry(
 
 
 def closing_digest(version: str) -> str:
-    """What an author signs to close a survey of this digest (SPEC section 10)."""
+    """Returns what an author signs to close a survey of this digest (SPEC section 10)."""
     return digest({"close": version})
 
 
 def closed_entry(survey: str, version: str, day: str, number: int, previous: str) -> RegisterEntry:
-    """The entry that a survey gets when it is closed. ``version`` is its digest."""
+    """Returns the entry that a survey gets when it is closed. ``version`` is its digest."""
     return {
         "number": number,
         "previous": previous,
@@ -120,7 +121,7 @@ def closed_entry(survey: str, version: str, day: str, number: int, previous: str
 
 
 def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
-    """Read a register's JSON text; checks its chain, and that it continues what was ``seen``.
+    """Reads a register's JSON text; checks its chain, and that it continues what was ``seen``.
 
     Raises BadRegister.
     """
@@ -132,7 +133,7 @@ def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
 
 
 def check_register(document: object, seen: ChainHead | None = None) -> Register:
-    """Check a parsed register: its chain, and that it continues ``seen``. Raises BadRegister."""
+    """Checks a parsed register: its chain, and that it continues ``seen``. Raises BadRegister."""
     known = seen or ChainHead()
     entries, head = _parts(document)
     hashes = [NOTHING]
@@ -162,12 +163,13 @@ def check_register(document: object, seen: ChainHead | None = None) -> Register:
 
 
 def signature_of(entry: RegisterEntry) -> Signature:
-    """The author and signature that a ``published`` entry states, not verified."""
+    """Returns the author and signature that a ``published`` entry states, not verified."""
     return Signature(str(entry.get("author")), str(entry.get("signature")))
 
 
 def differ(register: Register, other: Register) -> int | None:
-    """The number of the first entry that differs; None where one register continues the other."""
+    """Returns the number of the first entry that differs; None where one register continues the
+    other."""
     pairs = zip(register.entries, other.entries, strict=False)
     for number, (mine, theirs) in enumerate(pairs, start=1):
         if digest(mine) != digest(theirs):
@@ -194,7 +196,7 @@ def _hash(entry: RegisterEntry, number: int) -> str:
 
 
 def check_entry(entry: RegisterEntry, survey: Survey) -> None:
-    """Raise BadRegister unless the entry is exactly the one that the survey makes, and its author
+    """Raises BadRegister unless the entry is exactly the one that the survey makes, and its author
     signed the survey. Its number and ``previous`` are not checked."""
     signature, day = signature_of(entry), str(entry.get("day"))
     if not _DAY.fullmatch(day):

@@ -56,21 +56,21 @@ class Key:
         )
 
     def sign(self, digest: str) -> Signature:
-        """Sign the definition with this digest. The signature is deterministic."""
+        """Signs the definition with this digest. The signature is deterministic."""
         return self.sign_text(message(digest))
 
     def sign_text(self, text: bytes) -> Signature:
-        """Sign these bytes, whose first line has to say what they are."""
+        """Signs these bytes, whose first line has to say what they are."""
         return Signature(self.author, self._secret.sign(text).hex())
 
 
 def new_key() -> Key:
-    """A new key, from the operating system's generator."""
+    """Returns a new key, from the operating system's generator."""
     return Key(Ed25519PrivateKey.generate())
 
 
 def read_key(text: bytes) -> Key:
-    """The key in the text of a file. Raises BadKey."""
+    """Returns the key in the text of a file. Raises BadKey."""
     try:
         key = serialization.load_pem_private_key(text, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -81,12 +81,12 @@ def read_key(text: bytes) -> Key:
 
 
 def message(digest: str) -> bytes:
-    """The bytes that are signed for the definition with this digest."""
+    """Returns the bytes that are signed for the definition with this digest."""
     return f"deniably survey 1\n{digest}\n".encode()
 
 
 def check_form(signature: Signature) -> None:
-    """Raise BadSignature unless the texts have the form of a key and of a signature."""
+    """Raises BadSignature unless the texts have the form of a key and of a signature."""
     if not _AUTHOR.fullmatch(signature.author):
         raise BadSignature(
             "an author's key is 64 lower-case hexadecimal digits; this text has"
@@ -100,12 +100,12 @@ def check_form(signature: Signature) -> None:
 
 
 def verify(digest: str, signature: Signature) -> None:
-    """Raise BadSignature unless this is the author's signature of the definition."""
+    """Raises BadSignature unless this is the author's signature of the definition."""
     verify_text(message(digest), signature)
 
 
 def verify_text(text: bytes, signature: Signature) -> None:
-    """Raise BadSignature unless this is the signature of these bytes."""
+    """Raises BadSignature unless this is the signature of these bytes."""
     check_form(signature)
     try:
         author = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.author))
@@ -115,6 +115,6 @@ def verify_text(text: bytes, signature: Signature) -> None:
 
 
 def fingerprint(author: str) -> str:
-    """A key for people to compare: 128 bits of its SHA-256, in groups of four digits."""
+    """Returns a key for people to compare: 128 bits of its SHA-256, in groups of four digits."""
     short = hashlib.sha256(author.encode()).hexdigest()[:32]
     return " ".join(short[start : start + 4] for start in range(0, 32, 4))

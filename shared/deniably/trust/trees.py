@@ -24,12 +24,12 @@ _DEPTH = BLOCK.bit_length() - 1
 
 
 def node(left: str, right: str) -> str:
-    """The hash of a node: the digest of the list of its children."""
+    """Returns the hash of a node: the digest of the list of its children."""
     return hashlib.sha256(f'["{left}","{right}"]'.encode()).hexdigest()
 
 
 def root(nodes: Sequence[str]) -> str:
-    """The hash over these nodes, first to last: neighbours in pairs, level by level."""
+    """Returns the hash over these nodes, first to last: neighbours in pairs, level by level."""
     level = list(nodes)
     while len(level) > 1:
         pairs = [node(*pair) for pair in zip(level[::2], level[1::2], strict=False)]
@@ -38,25 +38,26 @@ def root(nodes: Sequence[str]) -> str:
 
 
 def log_root(blocks: Sequence[str], rest: Sequence[str]) -> str:
-    """The root of a log with these roots of complete blocks, and these hashes after them."""
+    """Returns the root of a log with these roots of complete blocks, and these hashes after
+    them."""
     return root([*blocks, root(rest)] if rest else blocks)
 
 
 def folded(hash_: str, path: Sequence[str], sides: str) -> str:
-    """The root above a hash. ``path`` has the siblings from the top down; ``sides`` begins with a
-    digit for each, 1 where the hash is on the right."""
+    """Returns the root above a hash. ``path`` has the siblings from the top down; ``sides`` begins
+    with a digit for each, 1 where the hash is on the right."""
     for sibling, side in reversed(list(zip(path, sides, strict=False))):
         hash_ = node(sibling, hash_) if side == "1" else node(hash_, sibling)
     return hash_
 
 
 def block_sides(number: int) -> str:
-    """Where entry ``number`` is in its block, from the top down."""
+    """Returns where entry ``number`` is in its block, from the top down."""
     return f"{(number - 1) % BLOCK:0{_DEPTH}b}"
 
 
 def name_sides(name: str) -> str:
-    """Where a survey's name is in the map, from the top down."""
+    """Returns where a survey's name is in the map, from the top down."""
     return f"{int(digest(name), 16):0256b}"
 
 
@@ -69,7 +70,7 @@ class Trees:
         self._map = _Fork()
 
     def add(self, hash_: str, published: str | None) -> None:
-        """Add an entry by its hash; ``published`` is the survey's name where it is published.
+        """Adds an entry by its hash; ``published`` is the survey's name where it is published.
 
         Raises BadRegister for a name that is there already; nothing is added then.
         """
@@ -95,7 +96,8 @@ class Trees:
         return self.hashes[first_recent(len(self.hashes)) :]
 
     def log_path(self, number: int) -> list[str]:
-        """The siblings between an entry and the root of its block; none where it is recent."""
+        """Returns the siblings between an entry and the root of its block; none where it is
+        recent."""
         if number > first_recent(len(self.hashes)):
             return []
         level = self.hashes[(number - 1) // BLOCK * BLOCK :][:BLOCK]
@@ -107,17 +109,19 @@ class Trees:
         return path[::-1]
 
     def map_path(self, name: str) -> list[str]:
-        """The siblings between the entry of a survey, or its place, and the root of the map."""
+        """Returns the siblings between the entry of a survey, or its place, and the root of the
+        map."""
         return [] if self._map.alone else list(self._map.siblings(name_sides(name)))
 
 
 def first_recent(count: int) -> int:
-    """The number of entries before the recent ones, in a register of ``count`` entries."""
+    """Returns the number of entries before the recent ones, in a register of ``count`` entries."""
     return BLOCK * max(0, count // BLOCK - 1)
 
 
 def trees_of(entries: Iterable[tuple[str, str | None]]) -> Trees:
-    """The trees over entries, each with its hash and the name of the survey that it publishes.
+    """Returns the trees over entries, each with its hash and the name of the survey that it
+    publishes.
 
     Raises BadRegister where a name is published twice.
     """

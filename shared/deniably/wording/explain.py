@@ -40,7 +40,7 @@ class Frequencies:
 
 
 def natural_frequencies(mechanism: HasLaw[Supporting]) -> Frequencies:
-    """How often a report names the true choice, and how often a given other one.
+    """Returns how often a report names the true choice, and how often a given other one.
 
     >>> from deniably.mechanisms import SubsetSelection
     >>> natural_frequencies(SubsetSelection(k=2, omega=1, own=3, other=1))
@@ -75,7 +75,7 @@ WEAK = 20
 
 
 def describe_sending(question: Question, words: Words = ENGLISH) -> str:
-    """What a device sends for an answer, in one or two sentences."""
+    """Returns what a device sends for an answer, in one or two sentences."""
     law = question.mechanism.law
     match law:
         case Supporting(single=True) if law.size and isinstance(question, Number | Point | Product):
@@ -103,13 +103,13 @@ def describe_sending(question: Question, words: Words = ENGLISH) -> str:
 
 
 def describe_inference(question: Question, words: Words = ENGLISH) -> str:
-    """What somebody who sees the report can conclude about the answer, in one sentence."""
+    """Returns what somebody who sees the report can conclude about the answer, in one sentence."""
     loss = question.mechanism.loss
     return words.graded("explain.reverse", weak=weak(loss), **_odds(loss, words))
 
 
 def icon_arrays(question: Question, words: Words = ENGLISH) -> list[IconArray]:
-    """The protection as pictures of 100 dots, for mechanisms that two shares describe.
+    """Returns the protection as pictures of 100 dots, for mechanisms that two shares describe.
 
     There are none for reports that are signals or noisy numbers, or where 100 dots are too few.
     """
@@ -137,7 +137,7 @@ def _icon_arrays(words: Words, seen: Frequencies, *captions: str) -> list[IconAr
 
 
 def practice(survey: Survey) -> SubsetSelection:
-    """The mechanism of the practice question, which has two answers.
+    """Returns the mechanism of the practice question, which has two answers.
 
     It has the odds of the survey's first subset selection, else odds of 3.
     """
@@ -149,17 +149,19 @@ def practice(survey: Survey) -> SubsetSelection:
 
 
 def weak(loss: Loss) -> bool:
-    """Whether the protection is too weak to say that nobody can know the answer."""
+    """Returns whether the protection is too weak to say that nobody can know the answer."""
     return loss.odds_bound > WEAK
 
 
 def at_most(loss: Loss, key: str, words: Words = ENGLISH, **values: object) -> str:
-    """The text of ``key`` with the odds of a loss and, if there is a delta, its exception."""
+    """Returns the text of ``key`` with the odds of a loss and, if there is a delta, its
+    exception."""
     return words(key, **_odds(loss, words), **values)
 
 
 def odds_text(loss: Loss) -> str:
-    """The odds of a loss for programs, and how rarely the promise of Gaussian noise may fail.
+    """Returns the odds of a loss for programs, and how rarely the promise of Gaussian noise may
+    fail.
 
     >>> odds_text(Loss(Fraction(11, 5)))
     'at most 2.2 times'
@@ -169,7 +171,7 @@ def odds_text(loss: Loss) -> str:
 
 
 def clipped(question: Question, words: Words = ENGLISH) -> str | None:
-    """What happens to numbers outside the bounds; None where the question has no bounds."""
+    """Returns what happens to numbers outside the bounds; None where the question has no bounds."""
     match question:
         case Number():
             return words("explain.clipped", **_bounds(question.range, words))
@@ -184,14 +186,15 @@ def clipped(question: Question, words: Words = ENGLISH) -> str | None:
 
 
 def describe_total(survey: Survey, words: Words = ENGLISH) -> str:
-    """The protection of all answers of one person, and of all waves, in sentences."""
+    """Returns the protection of all answers of one person, and of all waves, in sentences."""
     total = words("explain.total", count=survey.asked, **_odds(survey.total, words))
     much = [words("explain.much")] if weak(survey.history) else []
     return " ".join([total, *_again(survey, words), *much, *_recognised(survey, words)])
 
 
 def describe_waves(survey: Survey, words: Words = ENGLISH) -> list[str]:
-    """What waves add: that the same is asked again, and how many people can be recognised."""
+    """Returns sentences on what waves add: the questions are asked again, and some people can be
+    recognised."""
     return [*_again(survey, words), *_recognised(survey, words)]
 
 

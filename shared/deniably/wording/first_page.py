@@ -88,7 +88,8 @@ class FirstPage:
 
 
 def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
-    """The first page of a survey, in the survey's language or in the language of ``words``."""
+    """Returns the first page of a survey, in the survey's language or in the language of
+    ``words``."""
     words = words or Words(survey.language)
     rates = guessing(survey)
     weak = rates.often
@@ -119,7 +120,7 @@ def _strata(survey: Survey, words: Words) -> str:
 
 
 def who_asks(survey: Survey) -> str:
-    """Who is responsible: the first line of the contact without addresses and numbers."""
+    """Returns who is responsible: the first line of the contact without addresses and numbers."""
     lines = survey.contact.strip().splitlines() if isinstance(survey.contact, str) else []
     parts = re.split(r"\s*[,;·|<>]\s*|\s+[–—-]\s+", lines[0]) if lines else []
     who = ", ".join(part for part in parts if part and not _ADDRESS.search(part))
@@ -157,7 +158,7 @@ def _marks(survey: Survey, rates: Guessing, words: Words) -> Iterator[Mark]:
 
 
 def rates_text(low: Fraction, high: Fraction, words: Words) -> str:
-    """Rates from the one to the other, out of 100; a single figure where they read the same."""
+    """Returns a range of rates out of 100; a single figure where both read the same."""
     first, last = (words.number(rate_text(rate)) for rate in (low, high))
     return first if first == last else f"{first}–{last}"
 
@@ -186,7 +187,8 @@ def _worst(survey: Survey, rates: Guessing, words: Words) -> str:
 
 
 def so_many(chance: Fraction) -> tuple[int, int]:
-    """A chance as so many of 100 people, or of the first power of ten that is enough; rounded up.
+    """Returns a chance as so many of 100 people, or of the first power of ten that is enough;
+    rounded up.
 
     >>> so_many(Fraction(11, 16)), so_many(Fraction(1, 730))
     ((69, 100), (2, 1000))

@@ -61,30 +61,34 @@ class Words:
         return _PLACE.sub(lambda place: self._written(values[place[1]]), text)
 
     def graded(self, key: str, /, *, weak: bool, **values: object) -> str:
-        """The text of a promise: of ``key``, or of ``key_weak`` where the protection is weak."""
+        """Returns the text of a promise: of ``key``, or of ``key_weak`` where the protection is
+        weak."""
         return self(f"{key}_weak" if weak else key, **values)
 
     def number(self, number: int | Decimal) -> str:
-        """A number in the language's style: 2981.5 is 2,981.5 in English, 2.981,5 in German."""
+        """Returns a number in the language's style: 2981.5 is 2,981.5 in English, 2.981,5 in
+        German."""
         plain = f"{number:,}" if isinstance(number, int) else f"{number:,f}"
         return plain.translate({ord(","): self("number.group"), ord("."): self("number.point")})
 
     def day(self, day: str) -> str:
-        """A date such as 2027-03-03 as the language writes it: 3 March 2027."""
+        """Returns a date such as 2027-03-03 as the language writes it: 3 March 2027."""
         year, month, number = day.split("-")
         months = self("date.months").split()
         return self("date.long", year=year, month=months[int(month) - 1], day=str(int(number)))
 
     def decimal(self, plain: str) -> str:
-        """A decimal text with the language's decimal point alone: 2981.5 is 2981,5 in German."""
+        """Returns a decimal text with the language's decimal point alone: 2981.5 is 2981,5 in
+        German."""
         return plain.replace(".", self("number.point"))
 
     def some(self, *prefixes: str) -> dict[str, Text]:
-        """The texts whose keys start with one of these prefixes, for scripts."""
+        """Returns the texts whose keys start with one of these prefixes, for scripts."""
         return {key: text for key, text in self._texts.items() if key.startswith(prefixes)}
 
     def isolated(self, text: str) -> str:
-        """A text with letters that go the other way, so that it turns nothing round beside it.
+        """Returns a text with letters that go the other way, so that it turns nothing round beside
+        it.
 
         Right-to-left marks around it, in languages that are written so. Isolates would do it, too,
         but no writer lets them through (``core/steering.py``).
@@ -100,7 +104,7 @@ class Words:
 
 
 def direction(language: str) -> str:
-    """The direction of writing, ``ltr`` or ``rtl``, by the language's tag."""
+    """Returns the direction of writing, ``ltr`` or ``rtl``, by the language's tag."""
     base, *subtags = language.lower().split("-")
     script = next((tag for tag in subtags if len(tag) == 4 and tag.isalpha()), None)
     leftwards = script in _LEFTWARDS_SCRIPTS if script else base in _LEFTWARDS

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from deniably.workbench.models.compliance import Compliance as Compliance
     from deniably.workbench.models.compliance import non_compliance as non_compliance
     from deniably.workbench.models.raking import rake as rake
-    from deniably.workbench.models.weights import weighted_shares as weighted_shares
+    from deniably.workbench.models.weighted_shares import weighted_shares as weighted_shares
 
 _HOMES = {
     "plan_power": "design.power",
     "rake": "workbench.models.raking",
-    "weighted_shares": "workbench.models.weights",
+    "weighted_shares": "workbench.models.weighted_shares",
     "non_compliance": "workbench.models.compliance",
     "Powered": "design.power",
     "Compliance": "workbench.models.compliance",

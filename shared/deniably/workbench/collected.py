@@ -21,13 +21,13 @@ from deniably.results.result import result
 from deniably.survey.questions import Question
 from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey
-from deniably.workbench.engines.pairs import MOST_PAIRS, pair_blocks, pairs_of
-from deniably.workbench.models.asked import values_of
-from deniably.workbench.models.columns import nearest
+from deniably.workbench.engines.pair_counts import MOST_PAIRS, pair_blocks, pairs_of
+from deniably.workbench.models.follow_up_weights import values_of
+from deniably.workbench.models.model_columns import nearest
 from deniably.workbench.report_set import ReportSet
 
 if TYPE_CHECKING:
-    from deniably.workbench.engines.engine import Groups
+    from deniably.workbench.engines.counting_engine import Groups
     from deniably.workbench.engines.tallying import Counts, TalliedSet
 
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
@@ -101,22 +101,23 @@ class Collected:
         return self.reports.tally() if self.tallied is None else self.tallied.tallies
 
     def index(self, name: str) -> int:
-        """The place of a question among all. Raises NoFigure for an unknown one."""
+        """Returns the position of a question in the survey, from 0. Raises NoFigure for an unknown
+        one."""
         names = [question.name for question in self.survey.questions]
         if name not in names:
             raise NoFigure(f"{self.survey.name} has no question {name}{nearest(name, names)}")
         return names.index(name)
 
     def question(self, name: str) -> Question:
-        """The question of this name. Raises NoFigure if there is none."""
+        """Returns the question of this name. Raises NoFigure if there is none."""
         return self.survey.questions[self.index(name)]
 
     def names(self, *chosen: int) -> list[str]:
-        """The names of questions, by their indices."""
+        """Returns the names of questions, by their indices."""
         return [self.survey.questions[index].name for index in chosen]
 
     def key_values(self, key: str) -> Sequence[str]:
-        """The values of a key of the strata."""
+        """Returns the values of a key of the strata."""
         keys = self.survey.strata or {}
         if key not in keys:
             why = nearest(key, keys) if keys else ": it has no strata, so no groups to compare"
@@ -126,7 +127,8 @@ class Collected:
     def document(
         self, question: str | None, confidence: float, *, smooth: bool = False
     ) -> SurveyResult:
-        """The results of one question or of all, from reports or counts where there are any."""
+        """Returns the results of one question or of all, from reports or counts where there are
+        any."""
         check_confidence(confidence)
         if question is not None:
             self.question(question)
@@ -163,11 +165,11 @@ class Collected:
     def together(
         self, question: str | None, strata: Stratum | None = None
     ) -> dict[str, FollowUpCounts]:
-        """The joint counts of questions with ``show_if``, of a subgroup."""
+        """Returns the joint counts of questions with ``show_if``, of a subgroup."""
         return joint_counts(self.survey, partial(self._reports_to, strata), question)
 
     def people(self, strata: Stratum | None) -> int:
-        """The number of reports of a subgroup."""
+        """Returns the number of reports of a subgroup."""
         if self.tallied is not None:
             return self.tallied.among(strata or {}).n
         if not strata:
@@ -187,7 +189,7 @@ class Collected:
     def subgroups(
         self, question: str | None, by: str, confidence: float, *, smooth: bool = False
     ) -> dict[str, SurveyResult]:
-        """The results by the values of a key of the strata that may be shown."""
+        """Returns the results by the values of a key of the strata that may be shown."""
         check_confidence(confidence)
         values = self.key_values(by)
         if question is not None:
@@ -207,7 +209,8 @@ class Collected:
         }
 
     def tallies_by(self, by: str) -> dict[str, dict[str, Tally]]:
-        """The tallies of each value of a key that has reports to every question."""
+        """Returns the tallies by value of a key and by question, for values with reports to every
+        question."""
         if self.tallied is None:
             tallies = {value: part.tally() for value, part in self.reports.by(by).items()}
         else:
@@ -219,14 +222,15 @@ class Collected:
         }
 
     def pairs(self, first: int, second: int) -> Blocks:
-        """What each respondent reported to two questions, by their indices."""
+        """Returns what each respondent reported to two questions, by their indices."""
         if self.tallied is None:
             return values_of(self.reports, self.names(first, second))
         names = [self.survey.questions[index].name for index in (first, second)]
         return pair_blocks(self._both(self.tallied.whole, names))
 
     def pairs_by(self, by: str, first: int, second: int) -> Iterator[tuple[str, Blocks]]:
-        """The same for each value of a key of which somebody was asked both."""
+        """Yields each value of a key with what its respondents reported to two questions. Values of
+        which nobody was asked both are left out."""
         self.key_values(by)
         names = [self.survey.questions[index].name for index in (first, second)]
         if self.tallied is None:
@@ -262,7 +266,8 @@ class Collected:
         return groups
 
     def first_part(self, by: str) -> float:
-        """The part of the respondents who are of the first of two values of a key; or a half."""
+        """Returns the share of respondents who have the first of a key's two values; 0.5 if
+        unknown."""
         values = self.key_values(by)
         if len(values) != 2 or not self.has_tallies:
             return 0.5
@@ -277,13 +282,13 @@ class Collected:
 
 
 def inside(reports: ReportSet, by: str, value: str) -> npt.NDArray[np.bool_]:
-    """Which reports are of this value of a key."""
+    """Returns a mask (n,) of the reports whose key ``by`` has this value."""
     there: npt.NDArray[np.bool_] = np.array(reports.strata[by], object) == value
     return there
 
 
 def were_asked(reports: ReportSet, *questions: str) -> npt.NDArray[np.bool_]:
-    """Whose reports are about all of these."""
+    """Returns a mask (n,) of the reports that are about all of these questions."""
     there = [reports.answered(question).asked for question in questions]
     asked_all: npt.NDArray[np.bool_] = np.logical_and.reduce(there)
     return asked_all
@@ -296,7 +301,7 @@ def _only(question: str | None, document: SurveyResult) -> SurveyResult:
 
 
 def check_confidence(confidence: float) -> None:
-    """Raise NoFigure unless it is a level of intervals."""
+    """Raises NoFigure unless ``confidence`` is from 0.5 to 0.999."""
     if not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
         raise NoFigure(
             f"the confidence is {confidence:g}; it is from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE},"

@@ -30,9 +30,9 @@ from deniably.survey.questions import OfChoices, Question
 from deniably.survey.strata import Stratum
 from deniably.workbench import findings
 from deniably.workbench.collected import Collected, check_confidence, inside
-from deniably.workbench.models.asked import counts_of
-from deniably.workbench.models.effective import WeightedReports
-from deniably.workbench.models.weighing import StratumWeights, of_group, weighing
+from deniably.workbench.models.effective_sample import WeightedReports
+from deniably.workbench.models.follow_up_weights import counts_of
+from deniably.workbench.models.report_weights import StratumWeights, of_group, weighing
 from deniably.workbench.report_rows import ReportRows
 from deniably.workbench.weighted_figures import weighing_of, weights_among
 
@@ -42,7 +42,7 @@ _MOST_CELLS = 10_000
 def by_strata(
     collected: Collected, question: str, by: str, confidence: float, weighed: Weighing | None = None
 ) -> ByStratumResult:
-    """A question by a key of the strata. Raises NoFigure where it cannot be compared."""
+    """Estimates a question by a key of the strata. Raises NoFigure where it cannot be compared."""
     check_confidence(confidence)
     of_question = collected.question(question)
     collected.key_values(by)
@@ -75,8 +75,8 @@ def crosstab(
     by: str | None,
     weighed: Weighing | None,
 ) -> Findings:
-    """The cross-table of two questions, of all or by the values of a key. Raises NoFigure and
-    NoResults."""
+    """Returns the cross-table of two questions, of all or by the values of a key. Raises NoFigure
+    and NoResults."""
     chosen = _crossable(collected, rows, columns)
     if by is None:
         own = weights_among(collected, weighed, rows, columns)
@@ -120,7 +120,8 @@ def crossed(
     strata: Stratum | None = None,
     weighed: Weighing | None = None,
 ) -> Findings:
-    """The cross-table of what these respondents reported to two questions, by their indices."""
+    """Returns the cross-table of what these respondents reported to two questions, by their
+    indices."""
     try:
         crosstab = crosstab_result(collected.survey, chosen, blocks, confidence, strata, weighed)
     except Incomparable as error:
@@ -142,7 +143,7 @@ def difference(
     weighed: Weighing | None,
     other_weights: StratumWeights | None,
 ) -> Findings:
-    """What differs between choices, by a key of the strata, or from another study.
+    """Compares the choices of a question, the values of a key of the strata, or two studies.
 
     Raises NoFigure where they cannot be compared, BadModel and NoResults.
     """
@@ -173,7 +174,8 @@ def difference(
 
 
 def between(here: Side, there: Side | None, confidence: float) -> Findings:
-    """Every two choices of a question; or each choice, or the mean, here and there.
+    """Compares every two choices of a question; with ``there`` each choice, or the mean, here and
+    there.
 
     Raises NoFigure where they cannot be compared.
     """
@@ -194,7 +196,7 @@ def compared(
     parameters: Mapping[str, str],
     confidence: float,
 ) -> Findings:
-    """What a comparison shows of a question. Raises NoFigure and NoResults."""
+    """Returns what a comparison shows of a question. Raises NoFigure and NoResults."""
     check_confidence(confidence)
     if missing := comparison.missing(parameters):
         raise NoFigure(missing)
@@ -207,7 +209,7 @@ def compared(
 
 
 def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> Findings:
-    """A question over waves, of which the last is the study's. Raises NoFigure and NoResults."""
+    """Compares a question over waves; the last is the study's. Raises NoFigure and NoResults."""
     check_confidence(confidence)
     waves[-1].question(question)
     numbered = [
@@ -231,7 +233,8 @@ def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> 
 def side(
     collected: Collected, question: str, part: str | None, weighed: Weighing | None = None
 ) -> Side:
-    """A question's reports as one side of a comparison, with weights if any."""
+    """Returns a question's reports as one side of a comparison, weighted where ``weighed`` is
+    given."""
     of_question, weighted = collected.question(question), None
     if weighed is not None:
         weighted = WeightedReports(collected.reports, of_question, weighed, part)
@@ -251,7 +254,8 @@ def side(
 def follow_up_counts(
     collected: Collected, question: str, strata: Stratum, weighed: Weighing | None
 ) -> dict[str, FollowUpCounts]:
-    """The joint counts of a question with ``show_if``, of a subgroup, with weights if any."""
+    """Returns the joint counts of a question with ``show_if``, of a subgroup, with weights if
+    any."""
     if weighed is None:
         return collected.together(question, strata)
     follow_up = follow_ups(collected.survey).get(question)

@@ -29,8 +29,8 @@ def distribution(
     *,
     smooth: bool,
 ) -> Findings:
-    """The shares of choices, or with weights of a number's ranges, of all or by the values of a
-    key. Raises NoFigure and NoResults."""
+    """Returns the shares of choices, or with weights of a number's ranges, of all or by the values
+    of a key. Raises NoFigure and NoResults."""
     documents = dict[str, SurveyResult]()
     question = collected.question(name)
     if weighed is not None:
@@ -57,7 +57,8 @@ def quantile(
     by: str | None,
     weighed: Weighing | None,
 ) -> Findings:
-    """The quantile of a number, of all or by the values of a key. Raises NoFigure and NoResults."""
+    """Returns the quantile of a number, of all or by the values of a key. Raises NoFigure and
+    NoResults."""
     if not 0 < share < 1:
         raise NoFigure(f"share is {share:g}; a quantile belongs to one between 0 and 1")
     question = collected.question(name)
@@ -85,7 +86,7 @@ def quantile(
 
 
 def buckets(question: Question) -> Buckets | None:
-    """The ranges of a number that was asked with aim: distribution."""
+    """Returns the ranges of a number that was asked with aim: distribution."""
     return next((group for group in groups(question) if isinstance(group, Buckets)), None)
 
 

@@ -13,9 +13,9 @@ from deniably.core.errors import BadInput, DeniablyError, NoResults
 from deniably.results.remote import Remote, unreached
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.register import read_register
-from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.data_source import Provenance, provenance
+from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.files.tables import MOST_ROWS
-from deniably.workbench.provenance import Provenance, provenance
 from deniably.workbench.report_set import ReportSet
 
 _PATIENCE = 600  # seconds: a server reads and sorts every report before it begins to answer
@@ -26,7 +26,8 @@ COUNT = "Deniably-Reports"
 
 
 def fetch_survey(remote: Remote) -> tuple[Survey, Provenance]:
-    """The definition of a survey on a server, which its author signed and the register lists.
+    """Returns the definition of a survey on a server, which its author signed and the register
+    lists.
 
     Raises NoResults, with the reason.
     """
@@ -45,7 +46,7 @@ def fetch_reports(
     survey: Survey,
     read: Callable[[int, int], None] = lambda done, of: None,
 ) -> ReportSet:
-    """The reports of a closed survey on a server, all of them or none.
+    """Returns the reports of a closed survey on a server, all of them or none.
 
     ``read`` is called now and then with how many have come, and how many there are. Raises
     NoResults, with the reason.

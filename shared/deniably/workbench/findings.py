@@ -39,7 +39,7 @@ class Subgroups(Table):
     parts: Mapping[str, Results]
 
     def to_dict(self) -> dict[str, Any]:
-        """The document of each subgroup as plain values, for JSON."""
+        """Returns the document of each subgroup as plain values, for JSON."""
         return {value: part.to_dict() for value, part in self.parts.items()}
 
     def _repr_html_(self) -> str:
@@ -100,7 +100,7 @@ WEIGHTED_DIFFERENCE = (
 
 
 def of_subgroups(title: str, documents: Mapping[str, SurveyResult]) -> Subgroups:
-    """The results of several subgroups, by the value of their key."""
+    """Returns the results of several subgroups, by the value of their key."""
     parts = {value: as_results(document) for value, document in documents.items()}
     lines = list[Sequence[str]]()
     for value, part in parts.items():
@@ -113,7 +113,7 @@ def of_subgroups(title: str, documents: Mapping[str, SurveyResult]) -> Subgroups
 
 
 def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
-    """The means of a question's results; of several numbers that of the part ``only``."""
+    """Returns the means of a question's results; of several numbers that of the part ``only``."""
     mean_rows = [row for row in rows(document) if row["figure"] == "mean"]
     chosen = [row for row in mean_rows if only in (None, row.get("part"))]
     if mean_rows and not chosen:
@@ -125,7 +125,7 @@ def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
 
 
 def of_distribution(document: SurveyResult) -> Findings:
-    """The shares of a question's results: of choices, or up to each end of a range."""
+    """Returns the shares of a question's results: of choices, or up to each end of a range."""
     (question,) = document.questions
     figures = ("share", "share at most", OF_THOSE_ASKED, SHARE_ASKED)
     chosen = [row for row in rows(document) if row["figure"] in figures]
@@ -139,7 +139,7 @@ def of_distribution(document: SurveyResult) -> Findings:
 
 
 def side_by_side(caption: str, parts: Mapping[str, Findings]) -> Findings:
-    """The findings of several subgroups, by the value of their key, as one table."""
+    """Returns the findings of several subgroups, by the value of their key, as one table."""
     first = next(iter(parts.values()))
     lines: list[Sequence[str]] = [("group", *first.lines[0])]
     for value, part in parts.items():
@@ -174,10 +174,9 @@ def of_weighted(
     by: str | None,
     among: Mapping[str, WeightedAmong],
 ) -> Findings:
-    """Weighted shares and means. ``found`` has the table of the question under no name; of several
-    choices a person, or several numbers, one for each under its name. ``among`` has the shares of
-    those who were asked a question with ``show_if``, by the values of ``by``.
-    """
+    """Returns weighted shares and means. ``tables`` has the table of the question under no name; of
+    several choices a person, or several numbers, one for each under its name. ``among`` has the
+    shares of those who were asked a question with ``show_if``, by the values of ``by``."""
     listed = list(rows(document))
     plain = {row.get("choice"): row for row in listed if row["figure"] == "share"}
     means = {row.get("part") or "": row for row in listed if row["figure"] == "mean"}
@@ -277,7 +276,7 @@ _OF_QUESTION = (
 
 
 def means_alone(findings: Findings, part: str | None) -> Findings:
-    """The weighted figures that are means, or that of one part. Raises NoFigure."""
+    """Returns the weighted figures that are means, or that of one part. Raises NoFigure."""
     means = [row for row in findings.rows if row["figure"] == "mean"]
     chosen = [row for row in means if part in (None, row["part"])]
     parts = ", ".join(dict.fromkeys(str(row["part"]) for row in means))
@@ -285,7 +284,7 @@ def means_alone(findings: Findings, part: str | None) -> Findings:
 
 
 def shares_alone(findings: Findings) -> Findings:
-    """The weighted figures that are shares. Raises NoFigure."""
+    """Returns the weighted figures that are shares. Raises NoFigure."""
     kinds = ("share", OF_THOSE_ASKED, SHARE_ASKED)
     shares = [row for row in findings.rows if row["figure"] in kinds]
     return _some(findings, shares, "no distribution: its reports tell no shares")
@@ -300,7 +299,7 @@ def _some(findings: Findings, chosen: Sequence[Mapping[str, Cell]], why: str) ->
 
 
 def of_quantile(document: SurveyResult, quantile: QuantileResult, unit: str, n: int) -> Findings:
-    """A quantile of a number."""
+    """Returns a quantile of a number."""
     (question,) = document.questions
     low, high = quantile.interval
     row: ResultRow = {
@@ -333,13 +332,14 @@ def of_whom(findings: Findings, question: Question, *, asked: bool) -> Findings:
 
 
 def cost_of_weights(weighed: Weighing) -> str:
-    """What weights cost (Kish), as a note."""
+    """Returns what weights cost (Kish), as a note."""
     cost = len(weighed.weights) / weighed.kish
     return f"Weights cost {cost:.2f} times the respondents (Kish)."
 
 
 def weighted(findings: Findings, weighed: Weighing | None, estimator: str) -> Findings:
-    """The findings; of figures with weights their cost is a note, and this estimator is theirs."""
+    """Returns the findings; of figures with weights their cost is a note, and this estimator is
+    theirs."""
     if weighed is None:
         return findings
     return replace(findings, notes=[*findings.notes, cost_of_weights(weighed)], estimator=estimator)
@@ -348,7 +348,7 @@ def weighted(findings: Findings, weighed: Weighing | None, estimator: str) -> Fi
 def of_mean_difference(
     here: Side, there: Side, comparison: Comparison, confidence: float
 ) -> Findings:
-    """The difference of a mean between two studies."""
+    """Returns the difference of a mean between two studies."""
     document = comparison.result(confidence)
     low, high = document["interval"]
     row: ResultRow = {

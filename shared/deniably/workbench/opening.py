@@ -19,8 +19,8 @@ from deniably.simulation.reports import Reports
 from deniably.survey.survey import Survey
 from deniably.trust.signing import fingerprint
 from deniably.workbench.collected import Collected
+from deniably.workbench.data_source import Provenance
 from deniably.workbench.fetching import fetch_reports, fetch_survey
-from deniably.workbench.files.database import BEGINS, files_of
 from deniably.workbench.files.folder import (
     DEFINITION,
     DESIGN,
@@ -29,8 +29,8 @@ from deniably.workbench.files.folder import (
     read_export,
     read_set,
 )
-from deniably.workbench.files.needed import NoExport
-from deniably.workbench.provenance import Provenance
+from deniably.workbench.files.optional_libraries import NoExport
+from deniably.workbench.files.sqlite_file import BEGINS, files_of
 from deniably.workbench.report_set import ReportSet, of_simulation
 from deniably.workbench.study import Study
 
@@ -51,7 +51,7 @@ _UNSIGNED = (
 def open(  # noqa: A001  # as deniably.open
     source: str | Path | tuple[Survey, ReportSet | Reports], *, token: str | None = None
 ) -> Study:
-    """Open a closed survey with its reports, to estimate, model, draw and write about it.
+    """Opens a closed survey with its reports, to estimate, model, draw and write about it.
 
     ``source`` is the address of the survey's form or results, such as
     https://example.org/surveys/workplace; a folder that ``deniably export`` wrote, a .zip of it or

@@ -15,14 +15,15 @@ _ROOM = 1 << 24
 
 
 def in_order(rows: Rows) -> Rows:
-    """The rows, sorted as bytes."""
+    """Returns the rows, sorted as bytes."""
     width = rows.shape[1]
     texts = np.ascontiguousarray(rows).view(f"S{width}").ravel()
     return np.sort(texts).view(np.uint8).reshape(-1, width)
 
 
 def sorted_blocks(blocks: Iterable[Rows], width: int, room: int = _ROOM) -> Iterator[Rows]:
-    """All rows of ``blocks``, sorted as bytes, in blocks that take at most about ``room`` bytes.
+    """Yields all rows of ``blocks``, sorted as bytes, in blocks that take at most about ``room``
+    bytes.
 
     What does not fit waits in temporary files without a name, which vanish with the process.
     """

@@ -95,7 +95,7 @@ class PackedField:
         return self.pack_some(asked, some)
 
     def unpack(self, rows: Rows) -> Answered:
-        """The reports in packed rows of a whole set."""
+        """Returns the reports in packed rows of a whole set."""
         own = rows[:, self.start : self.start + self.width]
         asked = own[:, 0] == 1 if self.optional else np.ones(len(rows), np.bool_)
         body = own[:, self.optional :]
@@ -107,7 +107,7 @@ class PackedField:
         return Answered(asked, np.where(asked[:, None], numbers, 0))
 
     def tally(self, rows: Rows) -> Tally:
-        """The tally of packed rows."""
+        """Returns the tally of packed rows."""
         cell_count = self.question.mechanism.law.cell_count
         tally = Tally(0, np.zeros(cell_count or 0, np.int64), endless=cell_count is None)
         for at in range(0, len(rows), _BLOCK):
@@ -168,19 +168,20 @@ class Layout:
         return self.with_strata(np.array(block.strata or (), np.int64), packed)
 
     def with_strata(self, strata: npt.NDArray[np.int64], packed: Sequence[Rows]) -> Rows:
-        """Rows from the packed reports to each question, and the numbers of their strata."""
+        """Returns rows from the packed reports to each question, and the numbers of their
+        strata."""
         first = [strata.astype(np.uint8)[:, None]] if self.stratified else []
         return np.hstack([*first, *packed])
 
     def strata(self, rows: Rows) -> npt.NDArray[np.int64]:
-        """The number of each row's stratum. Raises ValueError where the rows have none."""
+        """Returns the number of each row's stratum. Raises ValueError where the rows have none."""
         if not self.stratified:
             raise ValueError("these reports have no strata")
         return rows[:, 0].astype(np.int64)
 
 
 def layout(survey: Survey, *, stratified: bool = False) -> Layout:
-    """The layout of a survey's reports, with their strata or without."""
+    """Returns the layout of a survey's reports, with their strata or without."""
     optional, start = not survey.complete, int(stratified)
     fields = dict[str, PackedField]()
     for question in survey.questions:
@@ -207,7 +208,7 @@ def _numbers(law: Law) -> int:
 
 
 def reach(law: Law) -> tuple[int, int]:
-    """The lowest and the highest cell that a report can name."""
+    """Returns the lowest and the highest cell that a report can name."""
     if isinstance(law, Noise):
         return -law.reach, law.k - 1 + law.reach
     if isinstance(law, Several):

@@ -15,8 +15,8 @@ from deniably.core.errors import BadModel
 from deniably.estimation.tally import Tally
 from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import FileColumns, Filled, columns_of, note
 from deniably.workbench.packing import Answered, Layout, Rows
+from deniably.workbench.report_columns import FileColumns, Filled, columns_of, note
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,19 +68,21 @@ class ReportRows:
         }
 
     def tally(self) -> dict[str, Tally]:
-        """The tally of every question, by name: the same counts as the server's."""
+        """Returns the tally of every question, by name: the same counts as the server's."""
         return {name: field.tally(self.rows) for name, field in self.layout.fields.items()}
 
     def answered(self, question: str) -> Answered:
-        """The reports to a question: who was asked, and the cells of each. Raises KeyError."""
+        """Returns the reports to a question: who was asked, and the cells of each. Raises
+        KeyError."""
         return self.layout.fields[question].unpack(self.rows)
 
     def column(self, name: str) -> Filled:
-        """The integers of an exported column, in the order of the rows. Raises KeyError."""
+        """Returns the integers of an exported column, in the order of the rows. Raises KeyError."""
         return self.columns.column_of(name, self.rows)
 
     def among(self, stratum: Stratum) -> Self:
-        """The reports of a subgroup, such as ``{"site": "north"}``, as a set with all methods.
+        """Returns the reports of a subgroup, such as ``{"site": "north"}``, as a set with all
+        methods.
 
         Raises BadModel where strata were left out, and for a key or value that the survey does not
         have.
@@ -93,7 +95,7 @@ class ReportRows:
         return replace(self, rows=self.rows[np.isin(self.layout.strata(self.rows), wanted)])
 
     def by(self, key: str) -> dict[str, Self]:
-        """The reports of each value of a key of the strata, in the definition's order.
+        """Returns the reports of each value of a key of the strata, in the definition's order.
 
         Raises BadModel as ``among`` does.
         """
@@ -101,7 +103,7 @@ class ReportRows:
         return {value: self.among({key: value}) for value in (self.survey.strata or {})[key]}
 
     def need_strata(self, *keys: str) -> None:
-        """Raise BadModel where strata were left out, or there is none of such a key."""
+        """Raises BadModel where strata were left out, or there is none of such a key."""
         known = sorted(self.survey.strata or {})
         for key in keys:
             if any(question.name == key for question in self.survey.questions):

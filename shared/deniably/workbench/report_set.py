@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deniably.workbench.models.estimators import Law, Link
     from deniably.workbench.models.fit import StandardErrors
     from deniably.workbench.models.regression import Regression
-    from deniably.workbench.models.weighing import AnyWeights
+    from deniably.workbench.models.report_weights import AnyWeights
 
 
 class ReportSet(ReportRows):
@@ -41,7 +41,7 @@ class ReportSet(ReportRows):
         by: str | None = None,
         confidence: float = 0.95,
     ) -> Table:
-        """The shares of all true answers to a question, and their mean, with weights.
+        """Returns the shares of all true answers to a question, and their mean, with weights.
 
         ``weights`` are by stratum, as ``{"north": 1.2, "south": 0.8}``, or in the order of the rows
         and alike within each stratum, as ``rake`` returns them. ``strata`` are keys:
@@ -49,7 +49,7 @@ class ReportSet(ReportRows):
         ``by`` is a key, and each of its values has rows of its own. Otherwise as
         ``weighted_shares``. Raises BadModel.
         """
-        from deniably.workbench.models.effective import shares_of_reports
+        from deniably.workbench.models.effective_sample import shares_of_reports
 
         return shares_of_reports(
             self, question, weights=weights, strata=strata, by=by, confidence=confidence
@@ -84,7 +84,7 @@ class ReportSet(ReportRows):
         se: StandardErrors | None = None,
         confidence: float = 0.95,
     ) -> Regression:
-        """Regression on the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
+        """Fits a regression to the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
 
         Strata stand under their keys, here ``site``. ``weights`` are as in ``shares``, and
         ``strata`` are keys whose strata the errors of a weighted model are taken within. See
@@ -99,18 +99,18 @@ class ReportSet(ReportRows):
 
 
 def report_set(places: Layout, blocks: Iterable[WireBlock]) -> ReportSet:
-    """The set of checked reports that come in blocks, in any order."""
+    """Returns the set of checked reports that come in blocks, in any order."""
     return of_rows(places, map(places.pack, blocks))
 
 
 def of_rows(places: Layout, blocks: Iterable[Rows]) -> ReportSet:
-    """The set of reports that are packed already, in any order."""
+    """Returns the set of reports that are packed already, in any order."""
     empty = np.zeros((0, places.width), np.uint8)
     return ReportSet(places, in_order(np.vstack([empty, *blocks])))
 
 
 def checked(survey: Survey, values: object) -> list[list[int] | None]:
-    """One report's values by question, as an object of JSON, in the survey's order.
+    """Returns one report's values by question, as an object of JSON, in the survey's order.
 
     Raises BadReport unless a device could have made them.
     """
@@ -133,13 +133,13 @@ def checked(survey: Survey, values: object) -> list[list[int] | None]:
 
 
 def of_simulation(reports: Reports) -> ReportSet:
-    """The set of simulated reports, as ``deniably.randomise`` returns them."""
+    """Returns the set of simulated reports, as ``deniably.randomise`` returns them."""
     places = layout(reports.survey, stratified=bool(reports.survey.strata))
     return of_rows(places, packed_simulation(places, reports))
 
 
 def packed_simulation(places: Layout, reports: Reports) -> Iterator[Rows]:
-    """Simulated reports, packed, in their order."""
+    """Returns simulated reports, packed, in their order."""
     start = 0
     for block in reports.blocks:
         packed = [_packed(field, block[name]) for name, field in places.fields.items()]

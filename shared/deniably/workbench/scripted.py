@@ -34,7 +34,7 @@ from deniably.mechanisms.law import Finite, Law, Noise, Several, Supporting
 from deniably.results.rows import OF_THOSE_ASKED
 from deniably.survey.questions import NOT_APPLICABLE, Conditional, Question
 from deniably.survey.survey import show_if
-from deniably.workbench.columns import FileColumn
+from deniably.workbench.report_columns import FileColumn
 from deniably.workbench.report_rows import ReportRows
 
 _LARGEST = 4_096
@@ -86,7 +86,7 @@ class Script:
 
 
 def script_of(reports: ReportRows) -> Script:
-    """What a script can work out again of the results of a report set."""
+    """Returns what a script can work out again of the results of a report set."""
     tallies, worked, left = reports.tally(), list[Scripted](), list[str]()
     for question in reports.survey.questions:
         own = reports.columns.of(question.name)
@@ -197,7 +197,7 @@ Scored = tuple[FileColumn, Literal["scores", "line"], _Numbers]
 
 
 def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored | None:
-    """The column of a group, and the scores of its integers for each figure.
+    """Returns the column of a group, and the scores of its integers for each figure.
 
     None where a report is no single integer, or the integers do not tell.
     """
@@ -264,7 +264,7 @@ class WorkedOut(NamedTuple):
 
 
 def worked_out(scripted: Scripted, reports: ReportRows) -> WorkedOut:
-    """A figure from its column, as a script works it out; nan without a value."""
+    """Returns a figure from its column, as a script works it out; nan without a value."""
     if scripted.method == "among":
         return _worked_out_among(scripted, reports)
     column = reports.column(scripted.column)

@@ -22,10 +22,10 @@ from deniably.survey.survey import Survey
 from deniably.workbench import findings
 from deniably.workbench.collected import Collected, check_confidence
 from deniably.workbench.comparing import by_strata, compared, crosstab, difference, over_waves
+from deniably.workbench.data_source import Provenance, publication
 from deniably.workbench.distributions import distribution, quantile
 from deniably.workbench.findings import Passage, Subgroups
-from deniably.workbench.models.weighing import StratumWeights, need_strata_weights
-from deniably.workbench.provenance import Provenance, publication
+from deniably.workbench.models.report_weights import StratumWeights, need_strata_weights
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.weighted_figures import (
     needs_weights,
@@ -137,7 +137,7 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Results | Subgroups | Findings:
-        """Estimate all figures of a ``question``, or of all questions, as the server shows them.
+        """Estimates all figures of a ``question``, or of all questions, as the server shows them.
 
         **Estimator.** Unbiased shares by the inverse of the channel (Warner 1965; Wang et al.
         2017); means of unbiased scores; distributions by expectation maximisation (Li et al. 2020).
@@ -174,7 +174,7 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Estimate the mean of a number or of a scale's scores; of several numbers one ``part``.
+        """Estimates the mean of a number or of a scale's scores; of several numbers one ``part``.
 
         **Estimator.** The mean of unbiased scores of the reports (Horvitz and Thompson 1952; Duchi,
         Jordan and Wainwright 2018). **Assumption.** Those of the study.
@@ -205,7 +205,7 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Estimate how the answers to a question are spread: shares of choices, or of ranges.
+        """Estimates how the answers to a question are spread: shares of choices, or of ranges.
 
         **Estimator.** Shares of choices are unbiased (Warner 1965; Wang et al. 2017). Ranges of a
         number are fitted for display by expectation maximisation (Li et al. 2020), and the shares
@@ -234,7 +234,7 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Estimate where a ``share`` of the numbers is first reached: 0.5 for the median.
+        """Estimates where a ``share`` of the numbers is first reached: 0.5 for the median.
 
         **Estimator.** The range in which the fitted distribution reaches the share; its interval
         holds all ranges that a likelihood-ratio test (Wilks 1938) or the margins of the shares up
@@ -289,7 +289,7 @@ class Study(Table):
         strata: str | Sequence[str] | None = None,
         other_weights: StratumWeights | None = None,
     ) -> Findings:
-        """Test which choices of a question differ, or what differs by strata or between studies.
+        """Tests which choices of a question differ, or what differs by strata or between studies.
 
         **Estimator.** The difference of unbiased estimates, with a score test; several at once are
         adjusted (Holm 1979). With weights, that of weighted means, and the test of as many people
@@ -313,7 +313,7 @@ class Study(Table):
     def trend(
         self, question: str, earlier: Sequence[Study], *, confidence: float = CONFIDENCE
     ) -> Findings:
-        """Test what changed over waves: this study is the last, after the ``earlier`` ones.
+        """Tests what changed over waves: this study is the last, after the ``earlier`` ones.
 
         **Estimator.** The last wave less the first with a score test, and a linear trend over all
         waves; all tests of the question are adjusted (Holm 1979). **Assumption.** Those of the
@@ -335,7 +335,7 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         **asked: str,
     ) -> Findings:
-        """Compare figures of a question by a ``comparison`` that says how, and what is shown.
+        """Compares figures of a question by a ``comparison`` that says how, and what is shown.
 
         **Estimator** and **Assumption.** Those that the comparison states.
 
@@ -355,7 +355,7 @@ class Study(Table):
         se: StandardErrors | None = None,
         confidence: float = CONFIDENCE,
     ) -> Regression:
-        """Fit a regression to the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
+        """Fits a regression to the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
 
         **Estimator.** Maximum likelihood through the channel of the reports (Scheers and Dayton
         1988); true answers to randomised covariates are summed over, by EM (Louis 1982). With
@@ -375,7 +375,8 @@ class Study(Table):
         )  # fmt: skip
 
     def rake(self, margins: Mapping[str, Mapping[str, float]]) -> StratumWeights:
-        """Weigh the reports to known shares of strata: ``{"site": {"north": 0.4, "south": 0.6}}``.
+        """Weights the reports to known shares of strata: ``{"site": {"north": 0.4, "south":
+        0.6}}``.
 
         **Estimator.** Of all weights that meet the margins those nearest to equal ones (Deming and
         Stephan 1940; Deville and Sarndal 1992). **Assumption.** Within strata respondents are a
@@ -405,7 +406,7 @@ class Study(Table):
         first: float | None = None,
         level: float = 0.05,
     ) -> Powered:
-        """Plan a test: the respondents for a ``power``, or the power of ``n`` respondents.
+        """Plans a test: the respondents for a ``power``, or the power of ``n`` respondents.
 
         **Estimator.** Of shares the law of the counts that the two-sided tests read, of slopes a
         simulation of the fit, of means the normal power of a score test (Fleiss, Levin and Paik
@@ -463,7 +464,7 @@ class Study(Table):
         by: str | None = None,
         confidence: float = CONFIDENCE,
     ) -> Svg | Png:
-        """Draw the figure of a question for a paper: the text of an SVG file, or a PNG file.
+        """Draws the figure of a question for a paper: the text of an SVG file, or a PNG file.
 
         It is that of the results page; with ``by``, a key of the strata, that of the page which
         compares its values. ``width`` is 85 or 180 mm, one column of a journal or two. A PNG has
@@ -486,14 +487,14 @@ class Study(Table):
     # --- the paper --------------------------------------------------------------------------
 
     def sentence(self, question: str, *, confidence: float = CONFIDENCE) -> Passage:
-        """Say the finding of a question as a paper prints it, with interval, n and mechanism.
+        """Returns the finding of a question as a paper prints it, with interval, n and mechanism.
 
         Raises NoFigure for an unknown question, and NoResults.
         """
         return Passage(self._publication(question, confidence).sentence(question))
 
     def methods(self, style: str = "apa") -> Passage:
-        """Write the methods section of a paper with its references.
+        """Writes the methods section of a paper with its references.
 
         Raises NoFigure for another style than "apa", and NoResults.
         """
@@ -503,7 +504,7 @@ class Study(Table):
             raise NoFigure(str(error)) from None
 
     def cite(self, style: str = "bibtex") -> Passage:
-        """Say how to cite the study: as "apa", "bibtex", "ris" or "cff".
+        """Returns the citation of the study: as "apa", "bibtex", "ris" or "cff".
 
         Raises NoFigure for another style, and NoResults.
         """

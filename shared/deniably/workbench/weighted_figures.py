@@ -22,10 +22,10 @@ from deniably.survey.strata import Stratum
 from deniably.workbench import findings
 from deniably.workbench.collected import Collected, check_confidence, inside, were_asked
 from deniably.workbench.engines import rebuilt
-from deniably.workbench.models.asked import counts_of
-from deniably.workbench.models.effective import WeightedReports
+from deniably.workbench.models.effective_sample import WeightedReports
+from deniably.workbench.models.follow_up_weights import counts_of
 from deniably.workbench.models.raking import rake
-from deniably.workbench.models.weighing import (
+from deniably.workbench.models.report_weights import (
     AnyWeights,
     StratumWeights,
     need_strata_weights,
@@ -43,7 +43,7 @@ def weighing_of(
     weights: StratumWeights | None,
     strata: str | Sequence[str] | None,
 ) -> Weighing | None:
-    """The weights of the reports, if there are any. Raises BadModel and NoFigure."""
+    """Returns the weights of the reports, if there are any. Raises BadModel and NoFigure."""
     if weights is not None:
         need_strata_weights(collected.survey, weights)
         return weighing(collected.reports, weights, strata)
@@ -54,7 +54,7 @@ def weighing_of(
 def weights_among(
     collected: Collected, weighed: Weighing | None, *questions: str, among: Stratum | None = None
 ) -> Weighing | None:
-    """The weights of people of a subgroup who were asked all these questions."""
+    """Returns the weights of people of a subgroup who were asked all these questions."""
     if weighed is None:
         return None
     there = were_asked(collected.reports, *questions)
@@ -71,7 +71,7 @@ def weighted(
     strata: str | Sequence[str] | None,
     confidence: float,
 ) -> Findings:
-    """The weighted shares and means of a question, of all or by the values of a key.
+    """Returns the weighted shares and means of a question, of all or by the values of a key.
 
     Raises NoFigure where it has none, BadModel and NoResults.
     """
@@ -118,7 +118,7 @@ def ranges(
     *,
     smooth: bool = False,
 ) -> dict[str, tuple[SurveyResult, Tally]]:
-    """The weighted results of a number's ranges, and what they are estimated from, by the
+    """Returns the weighted results of a number's ranges, and what they are estimated from, by the
     values of a key; without one under no name."""
     check_confidence(confidence)
     parts = {"": (collected.reports, collected.tallies, weighed)}
@@ -146,7 +146,8 @@ def ranges(
 
 
 def rake_to(collected: Collected, margins: Mapping[str, Mapping[str, float]]) -> StratumWeights:
-    """The weight of each stratum that has reports. Raises BadModel, NoEstimate and NoResults."""
+    """Returns the weight of each stratum that has reports. Raises BadModel, NoEstimate and
+    NoResults."""
     if collected.tallied is None:
         strata, weights = collected.reports.strata, collected.reports.rake(margins)
     else:
@@ -203,6 +204,6 @@ def _among(
 
 
 def needs_weights(strata: str | Sequence[str] | None) -> None:
-    """Raise NoFigure where there are strata for errors, and no weights."""
+    """Raises NoFigure where there are strata for errors, and no weights."""
     if strata is not None:
         raise NoFigure("strata= is for the errors of weighted figures: give weights=, too")

@@ -18,7 +18,7 @@ from deniably.core.errors import DeniablyError
 from deniably.device import memory as device
 from deniably.device.ledger import Limits
 from deniably.device.memory import Memory
-from deniably.device.part import ordered_questions, part_of, with_order
+from deniably.device.question_subset import ordered_questions, part_of, with_order
 from deniably.device.tickets import begin_trade, finish_trade
 from deniably.reference.canonical import canonical
 from deniably.reference.invitations import sign, written

@@ -113,7 +113,8 @@ def asked_again(
     answer = (
         f"After one report, {percents['fresh chance', 1]} of the best guesses at a person's answer"
         f" are right. After {waves} reports it is {percents['fresh chance', waves]} with fresh"
-        f" chance{with_a_memo}. One noisy count is off by {number(value(means[0], 'deviation'), 3)}, the"
+        f" chance{with_a_memo}. One noisy count is off by"
+        f" {number(value(means[0], 'deviation'), 3)}, the"
         f" mean of {COUNTS} by {number(value(means[-1], 'deviation'), 3)}."
     )
     return ExperimentFindings(

@@ -116,7 +116,8 @@ def coins(
     answer = (
         f"Of 100 people who mean “{first}”, {_hundred(report_rows[0])} report it, and of 100"
         f" who do not, {_hundred(report_rows[1])} report it, too. So a report changes the odds by a"
-        f" factor of at most {_short(value(odds, 'exact'))} (epsilon {number(mechanism.loss.epsilon, 2)})."
+        f" factor of at most {_short(value(odds, 'exact'))}"
+        f" (epsilon {number(mechanism.loss.epsilon, 2)})."
         f" But if {_hundred(observed)} of 100 report it, {_hundred(recovered)} of 100 mean it."
     )
     return ExperimentFindings(

@@ -130,8 +130,8 @@ def funnel(
     *,
     whole: bool = False,
 ) -> Picture:
-    """The picture of the experiment's ``rows``; ``whole`` shows the shares that there are, from 0
-    to 1, and holds back at these ends what estimates say beyond them.
+    """Returns the picture of the experiment's ``rows``; ``whole`` shows the shares that there are,
+    from 0 to 1, and holds back at these ends what estimates say beyond them.
 
     ``seen`` puts the estimate of a real survey into it: a row with ``n`` and ``estimate``, and rows
     with ``n`` and ``end`` for the ends of its interval, all as parts of 1.

@@ -115,8 +115,8 @@ def one_report(
 
 
 def ratios(law: Law, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """The least and the largest P(report | x) / P(report | y) of all reports, for the two answers
-    (x, y) of a law for which it is largest: ``odds``."""
+    """Returns the least and the largest P(report | x) / P(report | y) of all reports, for the two
+    answers (x, y) of a law for which it is largest: ``odds``."""
     if isinstance(law, Several):
         parts = [ratios(part, _odds_of(part)) for part in law.parts]
         lowest = sorted(low for low, _ in parts)[: law.s]
@@ -171,7 +171,8 @@ def _row(report: str, prior: Fraction, ratio: Fraction, odds: Fraction) -> dict[
 
 
 def after(prior: Fraction, ratio: Fraction) -> Fraction:
-    """Bayes: how likely an answer is after a report that is ``ratio`` times as likely with it."""
+    """Returns by Bayes how likely an answer is after a report that is ``ratio`` times as likely
+    with it."""
     return prior * ratio / (prior * ratio + 1 - prior)
 
 

@@ -61,7 +61,7 @@ class Statement:
     )
 
     def judged(self, number: int) -> dict[str, Cell]:
-        """The row of the statement, with its verdict."""
+        """Returns the row of the statement, with its verdict."""
         exact = self.found()
         return {
             "what": "statement",

@@ -59,7 +59,7 @@ def _checked(law: Law, answers: AnswerArray) -> Any:
 
 
 def tally_many(mechanism: Randomiser[Law], reports: Reports) -> Tally:
-    """The tally of reports as ``randomise_many`` returns them."""
+    """Returns the tally of reports as ``randomise_many`` returns them."""
     if named(mechanism.law):
         cell_count = mechanism.law.cell_count or 0
         return tally_packed(reports.astype(np.uint8, copy=False), cell_count)

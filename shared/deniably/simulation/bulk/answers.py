@@ -15,14 +15,15 @@ AnswerArray = npt.NDArray[Any]
 
 
 def choices(answers: AnswerArray, k: int) -> Int64:
-    """One of k choices each, shape (n,). Raises BadAnswer."""
+    """Returns one of k choices each, shape (n,). Raises BadAnswer."""
     _check_whole(answers, (), "one row of whole numbers")
     _check_range(answers, k, "the index of a choice")
     return answers.astype(np.int64, copy=False)
 
 
 def positions(answers: AnswerArray, sizes: Sequence[int]) -> Int64:
-    """One position on a grid of each size, shape (n, sizes), or (n,) for one. Raises BadAnswer."""
+    """Returns one position on a grid of each size, shape (n, sizes), or (n,) for one. Raises
+    BadAnswer."""
     d = len(sizes)
     if d == 1:
         _check_whole(answers, (), "one row of whole numbers")
@@ -34,7 +35,8 @@ def positions(answers: AnswerArray, sizes: Sequence[int]) -> Int64:
 
 
 def ticks(answers: AnswerArray, k: int, maximum: int) -> Booleans:
-    """At most ``most`` ticks in each row, shape (n, k). Raises BadAnswer."""
+    """Checks the ticks in each row, shape (n, k), of which there may be ``maximum``. Raises
+    BadAnswer."""
     if answers.ndim != 2 or answers.dtype != np.bool_ or answers.shape[1] != k:
         raise BadAnswer(f"many answers are rows of {k} booleans")
     if maximum < k and np.count_nonzero(answers, axis=1).max(initial=0) > maximum:

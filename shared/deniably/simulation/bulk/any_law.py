@@ -17,7 +17,8 @@ from deniably.simulation.bulk.uniform import Int64, below, coins
 
 
 def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
-    """Reports for valid answers, laid out as those of the mechanisms of this package are."""
+    """Draws reports for valid answers, laid out like those of the other samplers of this
+    package."""
     law = mechanism.law
     if isinstance(law, Finite) and law.exact:
         return _of_rows(law, answers)
@@ -39,7 +40,8 @@ def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
 
 
 def named(law: Law) -> bool:
-    """Whether reports are kept as bits, one a cell, and not as the numbers of their cells."""
+    """Returns whether reports are kept as bits, one a cell, and not as the numbers of their
+    cells."""
     return isinstance(law, Supporting) and not law.both
 
 

@@ -21,7 +21,7 @@ def in_blocks(
     answers: npt.NDArray[_Answers],
     size: int,
 ) -> npt.NDArray[_Reports]:
-    """``draw`` of ``size`` answers at a time; its rows are joined."""
+    """Calls ``draw`` for ``size`` answers at a time and joins the rows."""
     first = draw(answers[:size])
     reports: npt.NDArray[Any] = np.empty((len(answers), *first.shape[1:]), dtype=first.dtype)
     reports[:size] = first

@@ -39,7 +39,7 @@ class Supply:
     percent: int
 
     def rows(self, size: int) -> Words:
-        """So many rows, shape (size, ceil(n/64))."""
+        """Returns so many rows, shape (size, ceil(n/64))."""
         width = -(-self.n // WORD)
         bits = np.empty(size * width, dtype="<u8")
         for start in range(0, bits.size, _CHUNK):
@@ -59,14 +59,14 @@ class Supply:
             step(bits, drawn[digit], out=bits)
 
     def matched(self, sizes: Integers) -> tuple[Words, Int64]:
-        """Subsets of n choices of the given sizes, and where no row was left for a size."""
+        """Returns subsets of n choices of the given sizes, and where no row was left for a size."""
         rows = self.rows(len(sizes) * self.percent // 100)
         place, left = pairs(sizes.astype(np.uint16), sizes_of(rows), self.n)
         return rows.take(place, axis=0), left
 
 
 def sizes_of(rows: Words) -> npt.NDArray[np.uint16]:
-    """How many bits of each row are set."""
+    """Returns how many bits of each row are set."""
     counts = np.bitwise_count(rows)
     sizes = counts[:, 0].astype(np.uint16)
     for column in range(1, counts.shape[1]):
@@ -77,8 +77,8 @@ def sizes_of(rows: Words) -> npt.NDArray[np.uint16]:
 def pairs(
     wanted: npt.NDArray[np.uint16], there: npt.NDArray[np.uint16], maximum: int
 ) -> tuple[Int64, Int64]:
-    """For each wanted size the place of one among those that are there, no place twice; and which
-    sizes have none (their place is 0)."""
+    """Returns for each wanted size the place of one among those that are there, no place twice; and
+    which sizes have none (their place is 0)."""
     each_wanted = np.bincount(wanted, minlength=maximum + 1)
     each_there = np.bincount(there, minlength=maximum + 1)
     by_size, source = wanted.argsort(kind="stable"), there.argsort(kind="stable")
@@ -94,8 +94,8 @@ def pairs(
 
 @lru_cache(maxsize=64)
 def supplies(n: int, left: int, omega: int) -> tuple[Supply, Supply] | None:
-    """Rows for both halves of n choices, of which omega or one less are chosen; None where the
-    halves are too unlike, or the share chosen too near 0 or 1, for most rows to be of use."""
+    """Returns rows for both halves of n choices, of which omega or one less are chosen; None where
+    the halves are too unlike, or the share chosen too near 0 or 1, for most rows to be of use."""
     right = n - left
     if 4 * min(left, right) < n:
         return None

@@ -24,7 +24,7 @@ _LARGEST_ROOT = isqrt((1 << 63) - 1)
 
 
 def chance(numerators: Int64, d: int) -> Booleans:
-    """For each n True with probability exactly ``e**-(n/d)``, for 0 <= n <= d <= 2**53."""
+    """Draws for each n True with probability exactly ``e**-(n/d)``, for 0 <= n <= d <= 2**53."""
     odd = np.ones(len(numerators), dtype=np.bool_)
     going = np.arange(len(numerators))
     step = 1
@@ -37,12 +37,12 @@ def chance(numerators: Int64, d: int) -> Booleans:
 
 
 def fall(numerators: Int64, d: int) -> Booleans:
-    """For each n >= 0 True with probability exactly ``e**-(n/d)``."""
+    """Draws for each n >= 0 True with probability exactly ``e**-(n/d)``."""
     return _fall(*np.divmod(numerators, d), d)
 
 
 def discrete_laplace(t: int, s: int, size: int) -> Int64:
-    """``size`` whole numbers y, with probability proportional to ``e**(-|y| s / t)``."""
+    """Draws ``size`` whole numbers y, with probability proportional to ``e**(-|y| s / t)``."""
 
     def propose(places: Int64) -> tuple[Int64, Booleans]:
         u = signed_below(t, places.size)
@@ -58,7 +58,7 @@ def discrete_laplace(t: int, s: int, size: int) -> Int64:
 
 
 def discrete_gaussian(p: int, q: int, size: int) -> Int64:
-    """``size`` whole numbers y, with probability proportional to ``e**(-y**2 q / (2 p))``."""
+    """Draws ``size`` whole numbers y, with probability proportional to ``e**(-y**2 q / (2 p))``."""
     t = isqrt(p // q) + 1
 
     def propose(places: Int64) -> tuple[Int64, Booleans]:
@@ -115,7 +115,7 @@ def _until_kept(size: int, propose: Callable[[Int64], tuple[Int64, Booleans]]) -
 
 
 def laplace(mechanism: Laplace, answers: Int64) -> Int64:
-    """Noisy positions, shape (n,), for valid positions."""
+    """Draws noisy positions, shape (n,), for valid positions."""
     scale = ratio(mechanism.scale, "scale")
     noise = discrete_laplace(scale.numerator, scale.denominator, len(answers))
     return _within(answers + noise, mechanism)
@@ -134,7 +134,7 @@ def _within(noisy: Int64, mechanism: Laplace | Gaussian) -> Int64:
 
 
 def bounded_laplace(mechanism: BoundedLaplace, answers: Int64) -> Int64:
-    """Positions, shape (n,), for valid positions.
+    """Draws noisy positions within the range, shape (n,), for valid positions.
 
     Where it resamples, noise beyond the ends would be refused, most of it at a large scale. The law
     is the same by a uniform position y that is kept with probability ``e**-(|y - x| / scale)``.

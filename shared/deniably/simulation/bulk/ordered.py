@@ -13,7 +13,7 @@ from deniably.simulation.bulk.uniform import Int64, below, heads, signed_below
 
 
 def window(mechanism: Window, answers: Int64) -> Int64:
-    """Reported outputs, shape (n,), for valid positions; the draws of the device."""
+    """Draws reported outputs, shape (n,), for valid positions, with the draws of the device."""
     m, w, n = mechanism.m, mechanism.w, len(answers)
     start = knots(answers, mechanism.k, m - w + 1)
     inside = heads(w * mechanism.own, mechanism.total, n)
@@ -22,7 +22,8 @@ def window(mechanism: Window, answers: Int64) -> Int64:
 
 
 def channel(mechanism: Channel, answers: Int64) -> Int64:
-    """Reported outputs, shape (n,), for valid positions: u below the sum, searched in its row."""
+    """Draws reported outputs, shape (n,), for valid positions: u below the sum, searched in its
+    row."""
     ends, total = _ends(mechanism)
     row = knots(answers, mechanism.k, len(mechanism.weights))
     u = below(total, len(answers)) + row.astype(np.uint64) * np.uint64(total)
@@ -30,7 +31,7 @@ def channel(mechanism: Channel, answers: Int64) -> Int64:
 
 
 def knots(answers: Int64, k: int, count: int) -> Int64:
-    """``answers * (count - 1) / (k - 1)``, rounded at random so that the means are exact."""
+    """Rounds ``answers * (count - 1) / (k - 1)`` at random so that the means are exact."""
     low, rest = np.divmod(answers * (count - 1), k - 1)
     if not rest.any():
         return low

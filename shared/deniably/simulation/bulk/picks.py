@@ -8,7 +8,7 @@ from deniably.simulation.bulk.uniform import Booleans, Int64, signed_below
 
 
 def picked(sizes: Int64, n: int) -> Booleans:
-    """For each of ``sizes`` as many distinct integers below n, every subset equally likely.
+    """Draws for each of ``sizes`` as many distinct integers below n, every subset equally likely.
 
     Returns shape (sizes, n), True where an integer is picked. Source: Bentley and Floyd 1987;
     where fewer are picked the algorithm begins later.
@@ -22,5 +22,5 @@ def picked(sizes: Int64, n: int) -> Booleans:
 
 
 def sampled(rows: int, size: int, n: int) -> Int64:
-    """``size`` distinct integers below n in ascending order, shape (rows, size)."""
+    """Draws ``size`` distinct integers below n in ascending order, shape (rows, size)."""
     return np.nonzero(picked(np.full(rows, size), n))[1].reshape(rows, size)

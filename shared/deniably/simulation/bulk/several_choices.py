@@ -32,8 +32,8 @@ def set_response(mechanism: SetResponse, ticks: Booleans) -> Packed:
 
 
 def placed(ticks: Booleans, inside: Booleans, outside: Booleans) -> Booleans:
-    """The reported choices, shape (n, k + most), from which of the padded ticks (shape (n, most))
-    and of all others (shape (n, k)) are in the report, each counted in ascending order.
+    """Returns the reported choices, shape (n, k + most), from which of the padded ticks (shape (n,
+    most)) and of all others (shape (n, k)) are in the report, each counted in ascending order.
     """
     maximum: int = inside.shape[1]
     cells: int = maximum + outside.shape[1]

@@ -57,7 +57,7 @@ class CondensedTable:
         self.ends = np.cumsum(np.array(remainders, dtype=np.uint64))
 
     def draw(self, size: int) -> UnsignedInts:
-        """``size`` independent values."""
+        """Draws ``size`` independent values."""
         drawn = self.table.take(words(size, np.uint16), mode="clip")  # no word is out of range
         again = np.flatnonzero(drawn == 0)
         if again.size:
@@ -65,13 +65,14 @@ class CondensedTable:
         return drawn
 
     def second(self, u: UnsignedInts) -> UnsignedInts:
-        """The value to which u, below the sum of the remainders, belongs."""
+        """Returns the value to which u, below the sum of the remainders, belongs."""
         return self.values[np.searchsorted(self.ends, u, side="right")]
 
 
 @lru_cache(maxsize=8)
 def masks(mechanism: SubsetSelection) -> CondensedTable | None:
-    """The law of the report to answer 0, as k bits written twice; None where it is too long."""
+    """Returns the law of the report to answer 0, as k bits written twice; None where it is too
+    long."""
     k, omega = mechanism.k, mechanism.omega
     outcomes = math.comb(k, omega)
     if k > 32 or outcomes > _MOST_IN_TABLE:
@@ -85,7 +86,7 @@ def masks(mechanism: SubsetSelection) -> CondensedTable | None:
 
 
 def rotated(masks: UnsignedInts, answers: Integers, k: int) -> Packed:
-    """The reports to ``answers`` from reports to answer 0 (k bits written twice).
+    """Returns the reports to ``answers`` from reports to answer 0 (k bits written twice).
 
     Adding x to every choice, modulo k, takes the subsets with 0 to the subsets with x, one to
     one; so it takes the law of answer 0 to the law of answer x. On k bits it is a rotation.

@@ -34,7 +34,7 @@ _FINE = 52
 
 
 def subset_words(k: int, omega: int, kept: Booleans, answers: Integers) -> Words:
-    """Omega of k choices as little-endian bits, shape (n, ceil(k/64)).
+    """Draws subsets of k choices as little-endian bits, shape (n, ceil(k/64)).
 
     With the answer where it is ``kept``, shape (n,), and without it elsewhere; the others are any
     of the others, equally likely.
@@ -118,7 +118,7 @@ def _word(n: int, counts: Integers) -> Words:
 def uniform_subsets(
     starts: UnsignedInts, lengths: UnsignedInts, refused: UnsignedInts
 ) -> UnsignedInts:
-    """One of the subsets of 16 choices from each start on, so many of them equally likely.
+    """Returns one of the subsets of 16 choices from each start on, so many of them equally likely.
 
     A start stands in the upper 16 bits. Of the 2**16 words times a length as many end in less
     than ``refused``, 2**16 modulo the length, that the others share out equally by their upper 16
@@ -157,11 +157,11 @@ class Split:
         self._ends = self._parts[-1]
 
     def weights(self, count: int) -> Mapping[int, int]:
-        """The law of a count."""
+        """Returns the law of a count."""
         raise NotImplementedError
 
     def draw(self, counts: Integers) -> UnsignedInts:
-        """An independent value for each count."""
+        """Returns an independent value for each count."""
         at = (counts << self.bits) + (words(len(counts), np.uint16) >> (16 - self.bits))
         drawn = self.table.take(at)
         again = np.flatnonzero(drawn == 0)
@@ -201,7 +201,7 @@ class Split:
         return drawn
 
     def resolved(self, count: int, fine: int, bits: int) -> int:
-        """The value at a number of [0, 1) of which the first ``bits`` bits are ``fine``."""
+        """Returns the value at a number of [0, 1) of which the first ``bits`` bits are ``fine``."""
         rest = self.remainders[count]
         ends = list(accumulate(rest.values()))
         while True:
@@ -220,7 +220,7 @@ class Halves(Split):
         self.n, self.left = n, left
 
     def weights(self, count: int) -> Mapping[int, int]:
-        """The hypergeometric law."""
+        """Returns the hypergeometric law."""
         right = self.n - self.left
         return {
             h + 1: comb(self.left, h) * comb(right, count - h)
@@ -239,14 +239,14 @@ class Lanes(Split):
         self.first = np.searchsorted(self.ways.sum(axis=1), np.arange(sum(sizes) + 2))
 
     def weights(self, count: int) -> Mapping[int, int]:
-        """The multivariate hypergeometric law."""
+        """Returns the multivariate hypergeometric law."""
         ways = self.ways[self.first[count] : self.first[count + 1]].tolist()
         return {
             number: prod(map(comb, self.sizes, way)) for number, way in enumerate(ways, start=1)
         }
 
     def split(self, counts: Integers) -> Int64:
-        """The number of the way that each count is split, a row of ``ways``."""
+        """Returns the number of the way that each count is split, a row of ``ways``."""
         way = (self.first - 1).take(counts)
         way += self.draw(counts)
         return way
@@ -260,7 +260,7 @@ def halves(n: int, left: int) -> Halves:
 
 @lru_cache(maxsize=16)
 def four_lanes(n: int) -> tuple[Lanes, tuple[UnsignedInts, UnsignedInts, UnsignedInts]]:
-    """How a word of n choices is split, and for each way what ``uniform_subsets`` takes."""
+    """Returns how a word of n choices is split, and for each way what ``uniform_subsets`` takes."""
     sizes = [min(LANE, max(0, n - start)) for start in range(0, WORD, LANE)]
     lanes = Lanes(sizes)
     first = [0, *accumulate(comb(LANE, count) for count in range(LANE))]
@@ -274,6 +274,7 @@ def four_lanes(n: int) -> tuple[Lanes, tuple[UnsignedInts, UnsignedInts, Unsigne
 
 @lru_cache(maxsize=1)
 def subsets_by_size() -> UnsignedInts:
-    """All subsets of 16 choices as bits, by size; those of the first few choices come first."""
+    """Returns all subsets of 16 choices as bits, ordered by size; subsets of the first few choices
+    come first."""
     subsets = np.arange(1 << LANE, dtype="<u2")
     return subsets[np.bitwise_count(subsets).argsort(kind="stable")]

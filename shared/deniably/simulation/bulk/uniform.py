@@ -32,8 +32,8 @@ _given: ContextVar[RandomSource | None] = ContextVar("given", default=None)
 
 @contextmanager
 def drawn_from(source: RandomSource) -> Generator[None]:
-    """Within this, all draws of this room come from ``source(count)``, as for an experiment that
-    has to be repeated; without it from the operating system."""
+    """Makes all draws of this room come from ``source(count)`` within the block, as for an
+    experiment that has to be repeated; outside it they come from the operating system."""
     before = _given.set(source)
     try:
         yield
@@ -42,12 +42,13 @@ def drawn_from(source: RandomSource) -> Generator[None]:
 
 
 def coins() -> Coins:
-    """The door of a device, to the same source."""
+    """Returns a device's ``Coins`` that draw from the same source."""
     return Coins(_given.get())
 
 
 def below(n: int, size: int) -> UnsignedInts:
-    """``size`` integers below n, each value with probability exactly 1/n, for 1 <= n < 2**63."""
+    """Draws ``size`` integers below n, each value with probability exactly 1/n, for 1 <= n <
+    2**63."""
     if n == 1:
         return np.zeros(size, dtype=np.uint16)
     word = np.uint16 if n <= 1 << 10 else np.uint64
@@ -61,12 +62,13 @@ def below(n: int, size: int) -> UnsignedInts:
 
 
 def signed_below(n: int, size: int) -> Int64:
-    """``below`` as signed integers: numpy turns sums of 64-bit unsigned and signed into floats."""
+    """Draws as ``below``, as signed integers: numpy turns sums of 64-bit unsigned and signed into
+    floats."""
     return below(n, size).astype(np.int64)
 
 
 def heads(weight: int, total: int, size: int) -> Booleans:
-    """``size`` coins, each True with probability exactly weight / total, 0 <= weight < total.
+    """Draws ``size`` coins, each True with probability exactly weight / total, 0 <= weight < total.
 
     A word of 16 bits decides, but for the one word in which the share ends; there a second draw
     does, so that 2**16 P(True) = cut + rest / total = 2**16 weight / total.
@@ -80,7 +82,7 @@ def heads(weight: int, total: int, size: int) -> Booleans:
 
 
 def words(size: int, word: type[np.unsignedinteger[Any]]) -> UnsignedInts:
-    """``size`` random words."""
+    """Draws ``size`` random words."""
     count = size * np.dtype(word).itemsize
     source = _given.get() or (urandom if count < _SHORT else stream)
     random_words = source(count)
@@ -91,7 +93,7 @@ def words(size: int, word: type[np.unsignedinteger[Any]]) -> UnsignedInts:
 
 
 def stream(count: int) -> memoryview:
-    """``count`` bytes of AES-256 in counter mode under a new key of the operating system.
+    """Returns ``count`` bytes of AES-256 in counter mode under a new key of the operating system.
 
     Twenty times as fast as its generator. A key serves one call, so no process or thread can
     meet another's bytes.

@@ -20,9 +20,9 @@ from msgspec import Meta
 from deniably.core.bounded_files import read_file
 from deniably.core.canonical import canonical
 from deniably.core.errors import DeniablyError
-from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.parts import Parts
-from deniably.workbench.files.places import Place, each, opened
+from deniably.workbench.files.file_places import Place, each, opened
+from deniably.workbench.files.optional_libraries import NoExport
+from deniably.workbench.files.parquet_parts import Parts
 
 VERSION = 1
 _WHOLE, _BLOCKS = 1 << 20, 8
@@ -37,7 +37,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def digests_of(parts: Parts) -> list[str]:
-    """The digest of each file, with its folder's design before it.
+    """Returns the digest of each file, with its folder's design before it.
 
     Parts of two sets may well be equal by chance, where most reports are. They differ by the number
     of reports and parts in the design. Raises NoExport where a file cannot be read.
@@ -50,7 +50,7 @@ def digests_of(parts: Parts) -> list[str]:
 
 
 def digest_of(design: bytes, file: Place) -> str:
-    """The digest of a file (SPEC 12.3). Raises OSError, and NoExport for one of a store.
+    """Returns the digest of a file (SPEC 12.3). Raises OSError, and NoExport for one of a store.
 
     Of a large file its length and some blocks count, the first and the last among them: it may be
     in a store, and only an engine reads it whole.
@@ -70,7 +70,8 @@ def digest_of(design: bytes, file: Place) -> str:
 
 
 def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """All digests of some sets, each with its name; raises NoExport where two have one in common.
+    """Returns all digests of some sets, each with its name; raises NoExport where two have one in
+    common.
 
     Within a set files are listed by its design, and may be equal.
     """
@@ -88,12 +89,12 @@ def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 
 
 def digests_file(tally: Path) -> Path:
-    """Where the digests of a tally file are: ``day.files.json`` beside ``day.json``."""
+    """Returns where the digests of a tally file are: ``day.files.json`` beside ``day.json``."""
     return tally.with_name(f"{tally.stem}.files.json")
 
 
 def write_tally(to: Path, text: bytes, digests: Sequence[str]) -> None:
-    """Write a new tally file and, for its owner alone, the digests of what it counted beside it.
+    """Writes a new tally file and, for its owner alone, the digests of what it counted beside it.
 
     Raises NoExport where one of them is there already, and OSError; then neither is written.
     """
@@ -116,7 +117,7 @@ def write_tally(to: Path, text: bytes, digests: Sequence[str]) -> None:
 
 
 def read_digests(tally: Path) -> list[str]:
-    """The digests of the files that a tally file counted.
+    """Returns the digests of the files that a tally file counted.
 
     Raises NoExport where they are missing, or those of another tally file.
     """

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from glob import escape
 from typing import Any
 
-from deniably.workbench.engines.engine import Groups, Key, Source, columns_in
-from deniably.workbench.files.addresses import Address, why
+from deniably.workbench.engines.counting_engine import Groups, Key, Source, columns_in
 from deniably.workbench.files.datasets import dataset
-from deniably.workbench.files.needed import NoExport, library
+from deniably.workbench.files.optional_libraries import NoExport, library
+from deniably.workbench.files.store_addresses import Address, why
 
 _FILES = "read_parquet(?, hive_partitioning = false)"
 """Names of folders, such as ``day=2026-11-23``, make no columns."""
@@ -34,7 +34,7 @@ class DuckDB:
     def aggregates(
         self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> dict[Key, list[int]]:
-        """As of ``CountingEngine``."""
+        """Implements ``CountingEngine.aggregates``."""
         key = [f"c{place}" for place in by]
         grouped = f" group by {', '.join(key)}" if key else ""
         rows = self._asked(source, ", ".join([*key, *expressions]), None, grouped)
@@ -45,7 +45,7 @@ class DuckDB:
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """As of ``CountingEngine``. A query a key: each reads its own columns alone."""
+        """Implements ``CountingEngine.groups``. A query a key: each reads its own columns alone."""
         return [
             self._grouped(source, ", ".join(f"c{place}" for place in key), where) for key in keys
         ]
@@ -91,7 +91,8 @@ class DuckDB:
 
 @contextmanager
 def duckdb(memory: str = "400MB") -> Generator[DuckDB]:
-    """DuckDB with so much memory for its own tables. Raises NoExport where it is missing."""
+    """Returns an engine whose tables take at most so much memory. Raises NoExport without
+    DuckDB."""
     module = library("duckdb", "bulk")
     try:
         connection = module.connect(":memory:", config={"memory_limit": memory})

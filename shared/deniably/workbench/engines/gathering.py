@@ -28,7 +28,7 @@ from deniably.core.bounded_files import check_file, file_lines
 from deniably.core.canonical import canonical
 from deniably.mechanisms.law import Law, Several, Supporting
 from deniably.survey.survey import Survey
-from deniably.workbench.files.needed import library
+from deniably.workbench.files.optional_libraries import library
 from deniably.workbench.files.usual_lines import RANDOMISED, STRATA, VALUES
 from deniably.workbench.packing import Layout, PackedField, Rows, layout, reach
 
@@ -51,7 +51,7 @@ class Listed:
 
 
 def listed(field: PackedField) -> Listed | None:
-    """All reports to a question; None where they are too many to be listed."""
+    """Returns all reports to a question; None where they are too many to be listed."""
     reports = [list(report) for report in _reports(field.question.mechanism.law)]
     if not reports:
         return None
@@ -82,7 +82,8 @@ def _reports(law: Law) -> Iterable[tuple[int, ...]]:
 def sorted_lines(
     survey: Survey, files: Sequence[Path]
 ) -> Generator[tuple[Layout, Iterator[Rows]] | None]:
-    """The reports in lines of some files, sorted by content and packed, and how they are packed.
+    """Reads the reports in some files of lines; returns them packed and sorted by content, and how
+    they are packed.
 
     None where a line is none of the usual ones, or there are too many reports to a question to list
     them: then nobody knows yet whether these are reports. Raises as ``file_lines``.

@@ -11,7 +11,7 @@ from msgspec import UNSET, structs
 from deniably.core.errors import NoFigure
 from deniably.survey.questions import Conditional, Question
 from deniably.workbench.engines.tallying import TalliedSet
-from deniably.workbench.models.weighing import StratumWeights, weights_by_stratum
+from deniably.workbench.models.report_weights import StratumWeights, weights_by_stratum
 from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet
 
@@ -20,7 +20,7 @@ MOST_REBUILT = 20_000_000
 
 
 def reports_of(tallied: TalliedSet, question: Question) -> ReportSet:
-    """The set of reports to a question alone, sorted by stratum and content.
+    """Returns the set of reports to a question alone, sorted by stratum and content.
 
     Raises NoFigure where a report is more than one number, and for very many reports.
     """
@@ -49,7 +49,8 @@ def reports_of(tallied: TalliedSet, question: Question) -> ReportSet:
 
 
 def strata_of(tallied: TalliedSet) -> dict[str, list[str]]:
-    """What the links said, by key: a value for each report, as a sorted report set has them."""
+    """Returns what the links said, by key: a value for each report, as a sorted report set has
+    them."""
     if not tallied.stratified:
         return {}
     counts = [stratum.n for stratum in tallied.strata]
@@ -61,7 +62,7 @@ def strata_of(tallied: TalliedSet) -> dict[str, list[str]]:
 
 
 def weights_of(tallied: TalliedSet, question: Question, weights: StratumWeights) -> list[float]:
-    """The weights of the reports to a question, one each, from those of the strata.
+    """Returns a weight for each report to a question, computed from the weights of the strata.
 
     Raises BadModel where they do not fit, and NoResults where counts are not by stratum.
     """

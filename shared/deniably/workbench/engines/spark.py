@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from deniably.workbench.engines.engine import Groups, Key, Source, columns_in
+from deniably.workbench.engines.counting_engine import Groups, Key, Source, columns_in
 from deniably.workbench.engines.spark_stores import NAME, OF_STORE, data_source, options_of
-from deniably.workbench.files.addresses import Address, why
-from deniably.workbench.files.needed import NoExport, library
+from deniably.workbench.files.optional_libraries import NoExport, library
+from deniably.workbench.files.store_addresses import Address, why
 
 LOCAL = "local[*]"
 """The master that is this machine, with all its cores."""
@@ -52,7 +52,7 @@ class Spark:
     def aggregates(
         self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> dict[Key, list[int]]:
-        """As of ``CountingEngine``."""
+        """Implements ``CountingEngine.aggregates``."""
         values = [self.functions.expr(expression) for expression in expressions]
         try:
             used = columns_in(*expressions, *(f"c{place}" for place in by))
@@ -67,7 +67,7 @@ class Spark:
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """As of ``CountingEngine``. One job for all keys: starting takes longest."""
+        """Implements ``CountingEngine.groups``. One job for all keys: starting takes longest."""
         if not keys:
             return []
         widest = max(len(key) for key in keys)
@@ -120,7 +120,7 @@ class Spark:
 
 @contextmanager
 def spark(master: str = LOCAL) -> Generator[Spark]:
-    """A session with a master, such as ``spark://host:7077``, or ``sc://host`` of Spark Connect.
+    """Connects to a master, such as ``spark://host:7077``, or ``sc://host`` of Spark Connect.
 
     Raises NoExport where pyspark, what it needs, or Java is missing, or nobody answers there.
     """

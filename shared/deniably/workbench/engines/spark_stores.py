@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from deniably.workbench.files.addresses import Address
-from deniably.workbench.files.needed import library
+from deniably.workbench.files.optional_libraries import library
+from deniably.workbench.files.store_addresses import Address
 
 NAME = "deniably_store"
 """What Spark calls the data source."""
@@ -22,7 +22,7 @@ OF_STORE = "deniably_store could not read"
 
 
 def options_of(files: Sequence[Address], names: Sequence[str]) -> dict[str, str]:
-    """The options of the data source: columns of some files, by name."""
+    """Returns the options of the data source: columns of some files, by name."""
     return {
         "files": json.dumps([(file.uri, file.inside) for file in files]),
         "names": json.dumps(list(names)),
@@ -30,7 +30,7 @@ def options_of(files: Sequence[Address], names: Sequence[str]) -> dict[str, str]
 
 
 def data_source() -> Any:
-    """The class that Spark registers. Its columns are called ``c0``, ``c1`` and so on."""
+    """Yields the class that Spark registers. Its columns are called ``c0``, ``c1`` and so on."""
     module = library("pyspark.sql.datasource", "spark")
     name, failed = NAME, OF_STORE
 

@@ -19,9 +19,9 @@ from deniably.core.errors import DeniablyError
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.survey.survey import Survey, read_survey
-from deniably.workbench.engines.engine import Groups
+from deniably.workbench.engines.counting_engine import Groups
 from deniably.workbench.engines.tallying import Counts, TalliedSet, may_be_seen
-from deniably.workbench.files.needed import NoExport
+from deniably.workbench.files.optional_libraries import NoExport
 from deniably.workbench.packing import PackedField, layout, reach
 
 VERSION = 1
@@ -61,7 +61,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def tally_text(tallied: TalliedSet) -> bytes:
-    """The tally file of a counted set."""
+    """Returns the tally file of a counted set."""
     return canonical(
         {
             "tally": VERSION,
@@ -86,7 +86,7 @@ def _stratum(counts: Counts) -> dict[str, Any]:
 
 
 def read_tally(text: bytes) -> TalliedSet:
-    """The counts in a tally file. Raises NoExport, with the reason, where it is none."""
+    """Returns the counts in a tally file. Raises NoExport, with the reason, where it is none."""
     try:
         written = msgspec.json.decode(text, type=_File)
         if written.tally != VERSION:

@@ -19,8 +19,8 @@ from deniably.estimation.tally import Tally
 from deniably.results.subgroups import all_shown
 from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
-from deniably.workbench.engines.counted import Counted, by_first
-from deniably.workbench.engines.counting import (
+from deniably.workbench.engines.counting_engine import CountingEngine, Groups, Key, Source
+from deniably.workbench.engines.question_counters import (
     OneColumn,
     QuestionCounter,
     counters,
@@ -28,9 +28,9 @@ from deniably.workbench.engines.counting import (
     number,
     within,
 )
-from deniably.workbench.engines.engine import CountingEngine, Groups, Key, Source
-from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.parts import Parts, check_unchanged
+from deniably.workbench.engines.row_counts import Counted, by_first
+from deniably.workbench.files.optional_libraries import NoExport
+from deniably.workbench.files.parquet_parts import Parts, check_unchanged
 
 _EVERY = "count(*)"
 """The number of rows."""
@@ -60,7 +60,8 @@ class Counts:
         return Counts(self.n + other.n, tallies, pairs)
 
     def both(self, first: str, other: str) -> Groups | None:
-        """How many reports have each two numbers of two questions; None where not counted."""
+        """Returns how many reports have each two numbers of two questions; None where not
+        counted."""
         if (first, other) in self.pairs:
             return self.pairs[first, other]
         if (other, first) in self.pairs:
@@ -126,7 +127,8 @@ class TalliedSet:
         return reduce(add, self.strata)
 
     def among(self, subgroup: Stratum) -> Counts:
-        """The counts of a subgroup, such as ``{"site": "north"}``; of all, if that is empty.
+        """Returns the counts of a subgroup, such as ``{"site": "north"}``; of all, if that is
+        empty.
 
         Raises ValueError for a key or value that there is not, and NoResults where strata have no
         counts.
@@ -144,7 +146,7 @@ class TalliedSet:
 
 
 def shown_strata(survey: Survey, strata: Sequence[Counts]) -> tuple[Counts, ...]:
-    """The counts of each stratum where every one may be seen, else those of all, once.
+    """Returns the counts of each stratum if all may be seen; otherwise one sum over all strata.
 
     As with whole reports that are given out: see ``results.subgroups``.
     """
@@ -154,7 +156,7 @@ def shown_strata(survey: Survey, strata: Sequence[Counts]) -> tuple[Counts, ...]
 
 
 def may_be_seen(survey: Survey, strata: Sequence[Counts]) -> bool:
-    """Whether each stratum has as many reports to every question as results need."""
+    """Returns whether each stratum has as many reports to every question as results need."""
     counts = [[tally.n for tally in stratum.tallies.values()] for stratum in strata]
     return all_shown(survey.strata or {}, counts, survey.results.minimum)
 
@@ -181,7 +183,7 @@ def tally_set(
 
 
 def source_of(parts: Parts) -> Source:
-    """The files and columns of a report set, as engines are given them."""
+    """Returns the files and columns of a report set, as engines are given them."""
     return Source(parts.files, tuple(parts.columns.names))
 
 

@@ -10,7 +10,10 @@ import numpy as np
 
 from deniably.core.bounded_files import check_file
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import (
+from deniably.workbench.files.optional_libraries import library
+from deniably.workbench.files.tables import bounded_rows, pieces
+from deniably.workbench.packing import Rows
+from deniably.workbench.report_columns import (
     ROW,
     FileColumn,
     FileColumns,
@@ -19,9 +22,6 @@ from deniably.workbench.columns import (
     columns_in,
     randomisation_note,
 )
-from deniably.workbench.files.needed import library
-from deniably.workbench.files.tables import bounded_rows, pieces
-from deniably.workbench.packing import Rows
 from deniably.workbench.report_set import ReportSet, of_rows
 
 _MOST = 5_000
@@ -32,13 +32,15 @@ or more for each column of every row group that it has written."""
 
 
 def parquet_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
-    """The Parquet file of sorted reports, piece by piece. Raises NoExport before the first."""
+    """Returns the Parquet file of sorted reports, piece by piece. Raises NoExport before the
+    first."""
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     return _written(arrow, parquet, columns, blocks)
 
 
 def read_parquet(survey: Survey, file: Path) -> ReportSet:
-    """The set of reports in a Parquet file. Raises NoExport, and ValueError where they are none."""
+    """Yields the set of reports in a Parquet file. Raises NoExport, and ValueError where they are
+    none."""
     parquet = library("pyarrow.parquet")
     columns = columns_in(survey, parquet.read_schema(check_file(file)).names)
 
@@ -105,7 +107,7 @@ def _written(
 
 
 def batch_of(arrow: Any, schema: Any, filled: Iterable[Filled]) -> Any:
-    """Columns of some rows as the library holds them, in the integers of the schema."""
+    """Returns some rows as a batch of the library, in the integers of the schema."""
     arrays = [
         _array(arrow, column, kind) for column, kind in zip(filled, schema.types, strict=True)
     ]
@@ -121,7 +123,8 @@ def _array(arrow: Any, column: Filled, kind: Any) -> Any:
 
 
 def schema_of(arrow: Any, columns: FileColumns, numbered: bool = False) -> Any:
-    """The columns with their types and labels; the number of the row first where ``numbered``."""
+    """Returns the columns with their types and labels; the number of the row first where
+    ``numbered``."""
     fields = [arrow.field(ROW, arrow.int64(), nullable=False)] if numbered else []
     for column in columns:
         about = {"label": column.title}
@@ -140,7 +143,7 @@ def schema_of(arrow: Any, columns: FileColumns, numbered: bool = False) -> Any:
 
 
 def filled_of(column: Any) -> Filled:
-    """The integers of a column of arrow, and where there is one."""
+    """Returns the integers of a column of arrow, and where there is one."""
     there = column.is_valid().to_numpy(zero_copy_only=False)
     return Filled(column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), there)
 

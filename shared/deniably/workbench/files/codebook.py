@@ -18,7 +18,8 @@ from deniably.core.languages.html import Html
 from deniably.core.languages.xml import element
 from deniably.estimation.estimate import standard_error
 from deniably.trust.signing import fingerprint
-from deniably.workbench.columns import (
+from deniably.workbench.data_source import Provenance
+from deniably.workbench.report_columns import (
     ROW,
     WARNING,
     FileColumn,
@@ -26,7 +27,6 @@ from deniably.workbench.columns import (
     note,
     randomisation_note,
 )
-from deniably.workbench.provenance import Provenance
 from deniably.workbench.report_set import ReportSet
 
 _NAMESPACE = "ddi:codebook:2_5"
@@ -70,7 +70,7 @@ class Described:
 
 
 def described(reports: ReportSet) -> Iterator[Described]:
-    """The columns of a report set with what was reported in them."""
+    """Yields the columns of a report set with what was reported in them."""
     for column in reports.columns:
         filled = reports.column(column.name)
         values = filled.values[filled.there]
@@ -90,7 +90,7 @@ def described(reports: ReportSet) -> Iterator[Described]:
 
 
 def ddi(reports: ReportSet, source: Provenance) -> str:
-    """The codebook as DDI Codebook 2.5."""
+    """Returns the codebook as DDI Codebook 2.5."""
     book = Element("codeBook", {"xmlns": _NAMESPACE, "version": "2.5"})
     _study(element(book, "stdyDscr"), reports, source)
     text = element(element(book, "fileDscr", ID="reports"), "fileTxt")
@@ -187,7 +187,7 @@ often each was reported<th scope="col">p<th scope="col">q<th scope="col">Estimat
 
 
 def codebook_page(reports: ReportSet) -> str:
-    """The codebook as an HTML page that needs nothing else."""
+    """Returns the codebook as an HTML page that needs nothing else."""
     survey = reports.survey
     return Html.filled(
         _PAGE,
@@ -202,7 +202,7 @@ def codebook_page(reports: ReportSet) -> str:
 
 
 def short(exact: Fraction | None) -> str:
-    """A fraction for people: as it is where that is short, else with six digits."""
+    """Returns a fraction for people: as it is where that is short, else with six digits."""
     if exact is None:
         return ""
     text = str(exact)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from deniably.workbench.files.addresses import Address
-from deniably.workbench.files.needed import library
-from deniably.workbench.files.places import Place, footer
+from deniably.workbench.files.file_places import Place, footer
+from deniably.workbench.files.optional_libraries import library
+from deniably.workbench.files.store_addresses import Address
 
 
 def dataset(files: Sequence[Place]) -> Any:
-    """pyarrow's dataset of some files, wherever they are. Raises NoExport."""
+    """Returns pyarrow's dataset of some files, wherever they are. Raises NoExport."""
     datasets = library("pyarrow.dataset", "bulk")
     schema = footer(files[0])[0].remove_metadata()
     in_stores = [

@@ -13,8 +13,8 @@ from deniably.core.languages.code import ScriptCode
 from deniably.core.languages.python import Python
 from deniably.core.languages.r import R
 from deniably.core.languages.stata import Stata
-from deniably.workbench.columns import FileColumns, StratumColumn
-from deniably.workbench.files.packages import pairs
+from deniably.workbench.files.statistical_packages import pairs
+from deniably.workbench.report_columns import FileColumns, StratumColumn
 
 MARK: Final = "> "
 _Language = TypeVar("_Language", bound=ScriptCode)
@@ -31,7 +31,7 @@ class Example:
 
 
 def example_of(columns: FileColumns) -> Example | None:
-    """The regression that scripts show; None where no column is 0 or 1."""
+    """Returns the regression that scripts show; None where no column is 0 or 1."""
     for question in columns.layout.survey.questions:
         for p, q, those in pairs(columns.of(question.name)):
             return Example(those[0].name, p, q, columns.strata)
@@ -39,7 +39,7 @@ def example_of(columns: FileColumns) -> Example | None:
 
 
 def in_r(example: Example) -> R:
-    """For R: glm, and svyglm with weights by which all strata count alike."""
+    """Returns the example for R: glm, and svyglm with weights by which all strata count alike."""
     link = R.filled("randomised({p}, {q})", p=_number(R, example.p), q=_number(R, example.q))
     keys = [R.name(key.name) for key in example.strata]
     formula = R.filled(
@@ -90,7 +90,8 @@ def _factor_in_r(column: StratumColumn) -> R:
 
 
 def in_python(example: Example) -> Python:
-    """For Python: ``deniably.regress``, also with weights by which all strata count alike."""
+    """Returns the example for Python: ``deniably.regress``, also with weights by which all strata
+    count alike."""
     outcome, keys = Python.text(example.outcome), [key.name for key in example.strata]
     right = " + ".join(f"`{key}`" for key in keys) or "1"
     formula = Python.text(f"`{example.outcome}` ~ {right}")
@@ -145,7 +146,7 @@ def in_python(example: Example) -> Python:
 
 
 def in_stata(example: Example, columns: FileColumns) -> Stata:
-    """For Stata: ``rrlogit``, from SSC."""
+    """Returns the example for Stata: ``rrlogit``, from SSC."""
     place = {
         name: Stata.filled("v{place}", place=Stata.number(number))
         for number, name in enumerate(columns.names, 2)

@@ -14,11 +14,11 @@ from deniably.core.languages.json import json_file
 from deniably.exhibits.results_table import Results, estimate
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.survey import Survey, read_survey
-from deniably.workbench.columns import randomisation_note
+from deniably.workbench.data_source import Provenance, publication, read_provenance
 from deniably.workbench.files.arrow import parquet_of, read_parquet
 from deniably.workbench.files.codebook import codebook_page, ddi
-from deniably.workbench.files.database import read_database, write_database
-from deniably.workbench.files.design import design_of
+from deniably.workbench.files.data_package import data_package
+from deniably.workbench.files.design_file import design_of
 from deniably.workbench.files.labelled import (
     read_labelled,
     read_xlsx,
@@ -26,15 +26,15 @@ from deniably.workbench.files.labelled import (
     write_sav,
     write_xlsx,
 )
-from deniably.workbench.files.lines import ndjson_of, read_ndjson
-from deniably.workbench.files.needed import NoExport
-from deniably.workbench.files.package import data_package
-from deniably.workbench.files.packages import packages_page
-from deniably.workbench.files.parts import bare, open_parts, read_parts, write_parts
+from deniably.workbench.files.optional_libraries import NoExport
+from deniably.workbench.files.parquet_parts import bare, open_parts, read_parts, write_parts
+from deniably.workbench.files.report_lines import ndjson_of, read_ndjson
 from deniably.workbench.files.scripts import scripts_of
+from deniably.workbench.files.sqlite_file import read_database, write_database
+from deniably.workbench.files.statistical_packages import packages_page
 from deniably.workbench.files.tables import MOST_ROWS, csv_of, read_csv, too_many
-from deniably.workbench.files.whole import whole_folder
-from deniably.workbench.provenance import Provenance, publication, read_provenance
+from deniably.workbench.files.whole_folder import whole_folder
+from deniably.workbench.report_columns import randomisation_note
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import script_of
 
@@ -153,8 +153,8 @@ def write_folder(
 
 
 def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
-    """The report set of an exported folder, from the first of ``FORMATS`` that it has, and where it
-    is from.
+    """Returns the report set of an exported folder, from the first of ``FORMATS`` that it has, and
+    where it is from.
 
     Raises NoExport where a file is missing, the author did not sign the definition, or the design
     or the reports do not fit it.
@@ -179,7 +179,7 @@ def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
 
 
 def read_set(folder: Path) -> tuple[ReportSet, Provenance | None]:
-    """The reports of a report set in parts, as ``deniably gather`` writes it, in memory.
+    """Returns the reports of a report set in parts, as ``deniably gather`` writes it, in memory.
 
     Nobody needs to sign it: it has a ``register.json`` only where somebody put one beside. Raises
     NoExport where a file is missing or cut short, the author did not sign the definition, the

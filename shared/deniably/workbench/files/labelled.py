@@ -13,7 +13,10 @@ import numpy as np
 from deniably.core.bounded_files import check_file, check_zip
 from deniably.core.steering import one_line
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import (
+from deniably.workbench.files.column_names import LIMITS, FileLimits, shortened
+from deniably.workbench.files.optional_libraries import NoExport, library
+from deniably.workbench.packing import layout
+from deniably.workbench.report_columns import (
     NOT_RANDOMISED,
     RANDOMISED,
     ROW,
@@ -26,9 +29,6 @@ from deniably.workbench.columns import (
     note,
     randomisation_note,
 )
-from deniably.workbench.files.names import LIMITS, FileLimits, shortened
-from deniably.workbench.files.needed import NoExport, library
-from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet, of_rows
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def write_dta(reports: ReportSet, file: Path) -> None:
 
 
 def read_labelled(survey: Survey, file: Path) -> ReportSet:
-    """The set of reports in a file for SPSS or Stata. Raises NoExport, and ValueError."""
+    """Returns the set of reports in a file for SPSS or Stata. Raises NoExport, and ValueError."""
     pyreadstat = library("pyreadstat")
     ending = file.suffix.removeprefix(".")
     read = pyreadstat.read_sav if ending == "sav" else pyreadstat.read_dta
@@ -115,7 +115,8 @@ def write_xlsx(reports: ReportSet, file: Path) -> None:
 
 
 def read_xlsx(survey: Survey, file: Path) -> ReportSet:
-    """The set of reports in a workbook. Raises NoExport, and ValueError where they are none."""
+    """Returns the set of reports in a workbook. Raises NoExport, and ValueError where they are
+    none."""
     book = library("openpyxl").load_workbook(str(check_zip(file)), read_only=True)
     names, *lines = book[_SHEET].iter_rows(values_only=True)
     book.close()

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from deniably.workbench.files.addresses import SCHEMES, Address, address_of, why
-from deniably.workbench.files.needed import NoExport, library
-from deniably.workbench.files.places import Place, read_small
+from deniably.workbench.files.file_places import Place, read_small
+from deniably.workbench.files.optional_libraries import NoExport, library
+from deniably.workbench.files.store_addresses import SCHEMES, Address, address_of, why
 
 _METADATA = re.compile(r"v?(\d+)(-.*)?\.metadata\.json")
 _FIELD = b"PARQUET:field_id"
@@ -51,7 +51,8 @@ class Lake:
 
 
 def open_lake(folder: Place) -> Lake | None:
-    """The table in a folder, as its newest commit has it; None where there is no table's log.
+    """Returns the table in a folder, as its newest commit has it; None where there is no table's
+    log.
 
     Raises NoExport where the table cannot be read, or its files alone do not say what counts.
     """

@@ -17,7 +17,7 @@ from typing import cast
 from deniably.core.bounded_files import read_json
 from deniably.core.own_version import own_version
 from deniably.workbench.files.folder import DEFINITION, DESIGN, FORMATS, read_export, write_folder
-from deniably.workbench.files.needed import NoExport
+from deniably.workbench.files.optional_libraries import NoExport
 
 _LIKE_IDS = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?:[0-9a-f]{32})?(?![0-9a-f])")
 """Ids have 32 digits, and receipts 64."""
@@ -34,12 +34,12 @@ class Leftover:
 
 
 def is_export(folder: Path) -> bool:
-    """Whether a folder looks like an export."""
+    """Returns whether a folder looks like an export."""
     return (folder / DEFINITION).is_file() and (folder / DESIGN).is_file()
 
 
 def leftovers(folder: Path) -> list[Leftover]:
-    """What is in an exported folder beside what follows from its reports; empty is good.
+    """Returns what is in an exported folder beside what follows from its reports; empty is good.
 
     Raises NoExport for a folder that another version wrote: only that version writes it again.
     """

@@ -15,8 +15,8 @@ from deniably.core.languages.python import Python
 from deniably.core.languages.r import R
 from deniably.core.languages.spreadsheet import spreadsheet_text
 from deniably.core.languages.stata import Stata
-from deniably.workbench.columns import FileColumns, StratumColumn, randomisation_note
 from deniably.workbench.files.examples import example_of, in_python, in_r, in_stata
+from deniably.workbench.report_columns import FileColumns, StratumColumn, randomisation_note
 from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import Script, Scripted
 
@@ -301,7 +301,7 @@ _STATA_STRATA: Final = """
 
 
 def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
-    """The name and the text of each script."""
+    """Yields the name and the text of each script."""
     columns, example = reports.columns, example_of(reports.columns)
     head = _head(reports, script)
     among = any(figure.method == "among" for figure in script.figures)

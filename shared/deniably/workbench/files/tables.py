@@ -10,8 +10,8 @@ from itertools import islice
 import numpy as np
 
 from deniably.survey.survey import Survey
-from deniably.workbench.columns import ROW, FileColumns, Filled, columns_in
 from deniably.workbench.packing import Rows
+from deniably.workbench.report_columns import ROW, FileColumns, Filled, columns_in
 from deniably.workbench.report_set import ReportSet, of_rows
 
 MOST_ROWS = 20_000_000
@@ -21,7 +21,7 @@ _MOST = 5_000
 
 
 def csv_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
-    """The CSV of sorted reports, piece by piece; rows are numbered from 1 on."""
+    """Yields the CSV of sorted reports, piece by piece; rows are numbered from 1 on."""
     head = io.StringIO()
     csv.writer(head, lineterminator="\r\n").writerow([ROW, *columns.names])
     yield head.getvalue().encode()
@@ -34,7 +34,7 @@ def csv_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
 
 
 def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
-    """The set of reports in the lines of a CSV. Raises ValueError where they are none."""
+    """Yields the set of reports in the lines of a CSV. Raises ValueError where they are none."""
     reader = csv.reader(lines)
     names = next(reader, list[str]())
     columns = columns_in(survey, names)
@@ -49,8 +49,8 @@ def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
 
 
 def bounded_rows(blocks: Iterable[Rows], maximum: int = MOST_ROWS) -> Iterator[Rows]:
-    """The blocks of packed reports, up to ``most`` in all. Raises ValueError where there are more:
-    a small file may hold any number of equal ones."""
+    """Yields the blocks of packed reports, up to ``maximum`` reports in all. Raises ValueError
+    where there are more: a small file may hold any number of equal ones."""
     n = 0
     for block in blocks:
         n += len(block)
@@ -60,7 +60,7 @@ def bounded_rows(blocks: Iterable[Rows], maximum: int = MOST_ROWS) -> Iterator[R
 
 
 def too_many(n: str, maximum: int = MOST_ROWS) -> str:
-    """The sentence about ``n`` reports that are too many to be opened at once."""
+    """Returns the sentence about ``n`` reports that are too many to be opened at once."""
     return (
         f"there are {n} reports, and at most {maximum:,} are opened at once: count them with"
         " deniably tally, and open the tally file"
@@ -84,7 +84,8 @@ def pieces(blocks: Iterable[Rows], maximum: int) -> Iterator[Rows]:
 
 
 def even(blocks: Iterable[Rows], size: int) -> Iterator[Rows]:
-    """The same rows in blocks of ``size``, the last one smaller: where blocks end says nothing."""
+    """Cuts rows into blocks of ``size``, the last one smaller, so that the end of a block says
+    nothing."""
     held, count = list[Rows](), 0
     for piece in pieces(blocks, size):
         held.append(piece)

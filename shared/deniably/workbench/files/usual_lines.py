@@ -46,7 +46,7 @@ class UsualLines:
         self._strata = dict[_Text, int]()
 
     def pack(self, lines: Sequence[bytes]) -> Rows | None:
-        """The packed reports, in their order.
+        """Returns the packed reports, in their order.
 
         None unless all lines have one of the forms, and each is a report that fits.
         """

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoEstimate
-from deniably.workbench.models.alike import alike
 from deniably.workbench.models.effective_people import ONE_PERSON, degrees_left
 from deniably.workbench.models.fit import (
     Ints,
@@ -22,6 +21,7 @@ from deniably.workbench.models.fit import (
     sandwich,
     standardised,
 )
+from deniably.workbench.models.repeated_rows import alike
 
 
 def logit(

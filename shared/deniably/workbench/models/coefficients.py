@@ -65,7 +65,7 @@ class CoefficientTable(Table):
 def coefficients(
     terms: list[str], answers: list[str | None], fit: ModelFit, confidence: float
 ) -> tuple[Coefficient, ...]:
-    """The coefficients of a ``fit`` with their errors and intervals.
+    """Returns the coefficients of a ``fit`` with their errors and intervals.
 
     Raises BadModel where an error is not above 0: the numbers are too large to calculate with.
     """
@@ -99,7 +99,7 @@ def _symmetric(estimate: float, error: float, degrees: float | None) -> _Ends:
 
 
 def coefficient_lines(coefficients: tuple[Coefficient, ...], confidence: float) -> list[list[str]]:
-    """The table of coefficients as texts, with its headings."""
+    """Returns the table of coefficients as texts, with its headings."""
     several = len({coefficient.answer for coefficient in coefficients}) > 1
     level = f"{100 * confidence:g} %"
     statistic = "z" if all(coefficient.degrees is None for coefficient in coefficients) else "t"
@@ -123,7 +123,7 @@ def coefficient_lines(coefficients: tuple[Coefficient, ...], confidence: float) 
 
 
 def p_text(p: float) -> str:
-    """A p-value for people.
+    """Returns a p-value for people.
 
     >>> p_text(0.0321), p_text(0.00001)
     ('0.032', '<0.001')

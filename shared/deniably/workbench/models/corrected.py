@@ -56,11 +56,11 @@ class CellColumns(Protocol):
         ...
 
     def of(self, some: slice) -> Floats:
-        """The columns of some people, shape (some, cells, columns)."""
+        """Returns the columns of some people, shape (some, cells, columns)."""
         ...
 
     def distinct(self) -> Iterator[Floats]:
-        """All different rows (..., columns), some at a time."""
+        """Returns all different rows (..., columns), some at a time."""
         ...
 
 
@@ -77,11 +77,11 @@ class CellTable:
         return (len(self.group), *self.table.shape[1:])
 
     def of(self, some: slice) -> Floats:
-        """The columns of some people."""
+        """Returns the columns of some people."""
         return self.table[self.group[some]]
 
     def distinct(self) -> Iterator[Floats]:
-        """The table."""
+        """Yields the table."""
         yield self.table
 
 
@@ -176,7 +176,8 @@ def linear(
     weights: Floats | None = None,
     strata: Ints | None = None,
 ) -> ModelFit:
-    """A linear model of a number (n,) on randomised ``columns``: what least squares aims at.
+    """Returns a linear model of a number (n,) on randomised ``columns``: what least squares aims
+    at.
 
     A = sum_i w_i sum_a u_i(a) z_i(a) z_i(a)' and b = A^-1 sum_i w_i sum_a u_i(a) z_i(a) y_i. Each
     interval is the inversion of the score test of its coefficient, with t of n - c degrees of
@@ -281,7 +282,8 @@ def logistic(
     strata: Ints | None = None,
     left_out: bool = False,
 ) -> ModelFit:
-    """A logistic model of an ``outcome`` on randomised ``columns``; multinomial for k answers.
+    """Returns a logistic model of an ``outcome`` on randomised ``columns``; multinomial for k
+    answers.
 
     The root of sum_i w_i sum_a u_i(a) z_i(a) (y_i - P(answer | z_i(a))), where y_i are the unbiased
     scores of the report of the outcome. Newton's steps start at 0. The coefficients are those of

@@ -16,13 +16,15 @@ ONE_PERSON = (
 
 
 def effective(weights: Floats) -> float:
-    """The people who would know as much without weights: (sum w)^2 / sum w^2 (Kish 1965)."""
+    """Returns the people who would know as much without weights: (sum w)^2 / sum w^2 (Kish
+    1965)."""
     w = weights / weights.max()
     return float(w.sum() ** 2 / (w @ w))
 
 
 def degrees_left(weights: Floats, columns: int, strata: Ints | None = None) -> float:
-    """Kish's people less the ``columns`` of a model, and less all ``strata`` but one.
+    """Returns the degrees of freedom: Kish's people less the ``columns`` of a model, and less all
+    ``strata`` but one.
 
     Raises NoEstimate below 3.
     """

@@ -31,9 +31,9 @@ from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoEstimate
 from deniably.workbench.models import binary, corrected, joint
 from deniably.workbench.models.coefficients import Model
-from deniably.workbench.models.columns import numbers
 from deniably.workbench.models.fit import Collinear, Ints, ModelFit, StandardErrors
 from deniably.workbench.models.formulas import Asked, CellRows, Columns
+from deniably.workbench.models.model_columns import numbers
 from deniably.workbench.models.multinomial import multinomial
 from deniably.workbench.models.randomised import Randomised
 
@@ -93,7 +93,8 @@ class Estimated:
 
 
 def estimated(task: Task) -> Estimated:
-    """The fit of the estimator that the task asks for, or gets. Raises BadModel and NoEstimate."""
+    """Returns the fit of the estimator that the task asks for, or gets. Raises BadModel and
+    NoEstimate."""
     if not task.right:
         if task.law is not None:
             raise BadModel("law= is for models with randomised columns on the right: leave it out")

@@ -140,7 +140,7 @@ class Collinear(BadModel):
 
 
 def climb(slope_at: Callable[[Floats], Slope], start: Floats, rounding: float = 1e-13) -> Floats:
-    """The maximum of a likelihood, shape (p,), from ``start``, by Fisher scoring.
+    """Returns the maximum of a likelihood, shape (p,), from ``start``, by Fisher scoring.
 
     It is where |step| < 1e-10. Source: Nelder and Wedderburn 1972 (J. R. Stat. Soc. A 135:370).
 
@@ -184,15 +184,15 @@ def check_separation(point: Floats) -> None:
 
 
 def are_determined(covariance: Floats) -> Floats:
-    """The ``covariance`` of standardised coefficients. Raises NoEstimate where one is so vague that
-    its estimate is only where the steps ended, far out on a likelihood that is flat."""
+    """Returns the ``covariance`` of standardised coefficients. Raises NoEstimate where one is so
+    vague that its estimate is only where the steps ended, far out on a likelihood that is flat."""
     if not (np.diag(covariance) < _VAGUE**2).all():
         raise NoEstimate(SEPARATED)
     return covariance
 
 
 def solved(information: Floats, gradient: Floats) -> Floats:
-    """Newton's step, shape (p,). Raises NoEstimate for an information that is singular."""
+    """Returns Newton's step, shape (p,). Raises NoEstimate for a singular information."""
     try:
         return cast(Floats, np.linalg.solve(information, gradient))
     except np.linalg.LinAlgError:
@@ -200,7 +200,7 @@ def solved(information: Floats, gradient: Floats) -> Floats:
 
 
 def bends_down(information: Floats) -> bool:
-    """Whether an information is positive definite."""
+    """Returns whether an information is positive definite."""
     try:
         np.linalg.cholesky(information)
     except np.linalg.LinAlgError:
@@ -209,7 +209,8 @@ def bends_down(information: Floats) -> bool:
 
 
 def inverse(information: Floats) -> Floats:
-    """The covariance (p, p) that belongs to an information. Raises NoEstimate if it has none."""
+    """Returns the covariance (p, p) that belongs to an information. Raises NoEstimate if it has
+    none."""
     if not bends_down(information):
         raise NoEstimate(
             "the reports do not determine the coefficients: the information of the likelihood has"
@@ -219,7 +220,7 @@ def inverse(information: Floats) -> Floats:
 
 
 def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
-    """bread @ meat @ bread, with ``scores`` (n, c) that are centred within each stratum.
+    """Returns bread @ meat @ bread, with ``scores`` (n, c) that are centred within each stratum.
 
     The meat is sum_h n_h / (n_h - 1) sum_i (s_hi - mean_h)(s_hi - mean_h)', as in ``svyglm``
     (Binder 1983, Int. Stat. Rev. 51:279). Raises BadModel for a stratum of one row.
@@ -233,7 +234,8 @@ def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
 
 
 def stretched(strata: Ints) -> tuple[Ints, Floats]:
-    """The number n of rows of each stratum, and n / (n - 1). Raises BadModel for one row."""
+    """Returns the number n of rows of each stratum, and n / (n - 1). Raises BadModel for one
+    row."""
     sizes = np.bincount(strata)
     if (sizes == 1).any():
         raise BadModel("a stratum has only one row: merge it with another")

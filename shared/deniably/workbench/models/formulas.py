@@ -15,10 +15,10 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
 from deniably.core.extras import install_command
-from deniably.workbench.models.columns import names_of, nearest, read_columns
 from deniably.workbench.models.corrected import CellTable
 from deniably.workbench.models.fit import Ints
 from deniably.workbench.models.joint import cell_answers
+from deniably.workbench.models.model_columns import names_of, nearest, read_columns
 from deniably.workbench.models.randomised import Randomised
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Asked:
     stand_ins: Mapping[str, str]
 
     def named(self, text: str) -> str:
-        """A text with the names that its stand-ins are for, and without backticks."""
+        """Returns a text with the names that its stand-ins are for, and without backticks."""
         for stand_in, name in self.stand_ins.items():
             text = text.replace(stand_in, name)
         return text.replace("`", "")
@@ -66,7 +66,7 @@ def _with_stand_ins(formula: str) -> tuple[str, dict[str, str]]:
 
 
 def parsed(formula: str) -> Asked:
-    """Read a formula. Raises BadModel for one without an outcome, and for what is none."""
+    """Reads a formula. Raises BadModel for one without an outcome, and for what is none."""
     try:
         import formulaic
         from formulaic.errors import FormulaicError
@@ -132,7 +132,7 @@ class Columns:
         return [self._asked.named(name) for name in self._spec.column_names]
 
     def first(self, table: pd.DataFrame) -> Floats:
-        """The columns of the rows that the model is fitted to."""
+        """Returns the columns of the rows that the model is fitted to."""
         made = self._made(self._asked.right, table)
         self._spec = made.model_spec
         self._seen = {
@@ -148,7 +148,7 @@ class Columns:
         return np.asarray(made, np.float64)
 
     def again(self, rows: pd.DataFrame) -> Floats:
-        """The columns of rows that have every true answer, after ``first``."""
+        """Returns the columns of rows that have every true answer, after ``first``."""
         return np.asarray(self._made(self._spec, rows), np.float64)
 
     def __call__(self, frame: object) -> Floats:
@@ -160,7 +160,7 @@ class Columns:
 
     @staticmethod
     def answers(column: Randomised, places: Ints) -> Any:
-        """True answers as a column: numbers 0 and 1 of a pair, else categories."""
+        """Returns true answers as a column: numbers 0 and 1 of a pair, else categories."""
         import pandas as pd
 
         if column.is_pair and column.choices == (0, 1):
@@ -244,19 +244,20 @@ class CellRows:
         return len(self.group), self._cells, self._width
 
     def table(self) -> CellTable:
-        """The columns of all different rows at once."""
+        """Returns the columns of all different rows at once."""
         return CellTable(self._made(self.rows), self.group)
 
     def kept(self) -> CellTable | CellRows:
-        """The table where it is small; else these rows, made again whenever they are needed."""
+        """Returns the table where it is small; else these rows, made again whenever they are
+        needed."""
         return self.table() if len(self.rows) * self._cells * self._width <= _KEPT else self
 
     def of(self, some: slice) -> Floats:
-        """The columns of some people, shape (some, cells, columns)."""
+        """Returns the columns of some people, shape (some, cells, columns)."""
         return self._made(self.rows.iloc[self.group[some]])
 
     def distinct(self) -> Iterator[Floats]:
-        """All different rows, some at a time."""
+        """Yields all different rows, some at a time."""
         step = max(1, _AT_ONCE // (self._cells * self._width))
         for start in range(0, len(self.rows), step):
             yield self._made(self.rows.iloc[start : start + step])
@@ -269,7 +270,7 @@ class CellRows:
 
 
 def different_rows(table: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
-    """The different rows of a table, and of which of them each row is."""
+    """Returns the different rows of a table, and of which of them each row is."""
     if not table.shape[1]:
         return table.iloc[:1], np.zeros(len(table), np.int64)
     groups: Any = table.groupby(list(table), sort=False, observed=True).ngroup()
@@ -297,5 +298,5 @@ def _answer_text(answer: Any) -> str:
 
 
 def one_line(error: object) -> str:
-    """What an error says, on one line, without the marks of a terminal."""
+    """Returns what an error says, on one line, without the marks of a terminal."""
     return " ".join(re.sub("[\\x1b⧛]\\[[0-9;]*m|⧚", "", str(error)).split())[:300]

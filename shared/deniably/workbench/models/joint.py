@@ -79,7 +79,8 @@ class Sample(NamedTuple):
     stretch: Floats
 
     def summed(self, leverage: Floats) -> tuple[Floats, Floats]:
-        """By kind the sums of weights and of squared ones, each over 1 - weight x leverage (r,)."""
+        """Returns by kind the sums of weights and of squared ones, each over 1 - weight x leverage
+        (r,)."""
         left = 1 - self.weights * leverage[self.kind]
         if (left < 1e-9).any():
             raise NoEstimate(ONE_PERSON)
@@ -110,25 +111,28 @@ class OutcomeModel(Protocol):
         ...
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """What these people tell of the coefficients."""
+        """Returns what these people tell of the coefficients."""
         ...
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """The sum of weight (r, cells) times -d^2 log f, shape (coefficients, coefficients)."""
+        """Returns the sum of weight (r, cells) times -d^2 log f, shape (coefficients,
+        coefficients)."""
         ...
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """The average of ``information`` if the outcome itself were known; positive definite."""
+        """Returns the average of ``information`` if the outcome itself were known; positive
+        definite."""
         ...
 
 
 def cells(columns: Sequence[Randomised]) -> int:
-    """How many cells the true answers to these columns make."""
+    """Returns how many cells the true answers to these columns make."""
     return prod(column.k for column in columns)
 
 
 def cell_answers(columns: Sequence[Randomised]) -> list[Ints]:
-    """For each column the number of its true answer in every cell; the last column runs fastest."""
+    """Returns for each column the number of its true answer in every cell; the last column runs
+    fastest."""
     sizes = [column.k for column in columns]
     return [index.ravel() for index in np.indices(sizes)]
 
@@ -140,7 +144,7 @@ def people(
     weights: Floats | None = None,
     strata: Ints | None = None,
 ) -> tuple[JointRows, Sample]:
-    """Kinds of rows: people with the same reports, group, outcome and stratum.
+    """Groups rows into kinds: people with the same reports, group, outcome and stratum.
 
     Those of weight 0 count in the size of their stratum alone. Raises BadModel for a stratum of one
     person.
@@ -196,19 +200,19 @@ class Logistic:
         return share, both / chance[:, :, None], chance
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """The likelihood of the reports of the answer."""
+        """Returns the likelihood of the reports of the answer."""
         share, posterior, chance = self._given(b, people)
         apart = (posterior - share)[:, :, 1:]
         scores = apart[..., None] * self.z[people.group][:, :, None, :]
         return Seen(np.log(chance), scores.reshape(*chance.shape, -1))
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """The sum of weight times (Cov(answer) - Cov(answer | report))."""
+        """Returns the sum of weight times (Cov(answer) - Cov(answer | report))."""
         share, posterior, _ = self._given(b, people)
         return self._bent(people, weight, share) - self._bent(people, weight, posterior)
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """What true answers would give: the sum of weight times Cov(answer)."""
+        """Returns what true answers would give: the sum of weight times Cov(answer)."""
         return self._bent(people, weight, self._shares(b)[people.group])
 
     def _bent(self, people: JointRows, weight: Floats, share: Floats) -> Floats:
@@ -250,7 +254,7 @@ class Linear:
         return errors
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """The normal likelihood of the number."""
+        """Returns the normal likelihood of the number."""
         e = self._errors(b, people)
         scores = np.concatenate(
             [e[:, :, None] * self.z[people.group] / np.exp(b[-1]), (e**2 - 1)[:, :, None]], axis=2
@@ -258,7 +262,7 @@ class Linear:
         return Seen(-(e**2) / 2 - b[-1] - log(2 * pi) / 2, scores)
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """The sum of weight times -d^2 log f; log sigma is the last coefficient."""
+        """Returns the sum of weight times -d^2 log f; log sigma is the last coefficient."""
         e, z = self._errors(b, people), self.z[people.group]
         information = self.complete(b, people, weight)
         information[:-1, -1] = np.tensordot(2 * weight * e, z, axes=([0, 1], [0, 1])) / np.exp(
@@ -271,7 +275,7 @@ class Linear:
         return information
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """The average of ``information`` where errors are normal."""
+        """Returns the average of ``information`` where errors are normal."""
         z = self.z[people.group]
         information = np.zeros((self.coefficients, self.coefficients))
         weighed = weight[:, :, None] * z
@@ -305,8 +309,9 @@ def fit(
     *,
     left_out: bool = False,
 ) -> ModelFit:
-    """The most likely coefficients (c,), with errors from the observed information; of a ``sample``
-    those of the sandwich, where ``left_out`` takes everybody's score at the estimate without them.
+    """Maximises the likelihood; returns the coefficients (c,) with errors from the observed
+    information. For a ``sample``, errors are those of the sandwich, where ``left_out`` takes
+    everybody's score at the estimate without them.
 
     Shares of cells that the reports put at 0 are taken as known. Raises NoEstimate on separation
     and without convergence.
@@ -533,7 +538,8 @@ def logistic(
     strata: Ints | None = None,
     errors: JointErrors = "observed",
 ) -> ModelFit:
-    """A logistic model of a randomised outcome on randomised ``columns`` and ``group`` (n,).
+    """Returns a logistic model of a randomised outcome on randomised ``columns`` and ``group``
+    (n,).
 
     ``z`` (groups, cells, c) are the columns of the model at every group and cell. The coefficients
     are those of answer 1, then of 2, and so on. ``weights`` and ``strata`` (n,) are for "robust"
@@ -564,7 +570,8 @@ def linear(
     strata: Ints | None = None,
     errors: JointErrors = "observed",
 ) -> ModelFit:
-    """A linear model with normal errors of a number on randomised ``columns``; as ``logistic``.
+    """Returns a linear model with normal errors of a number on randomised ``columns``; as
+    ``logistic``.
 
     Raises BadModel where the outcome is the same in every row, too.
     """

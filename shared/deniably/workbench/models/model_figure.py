@@ -30,7 +30,8 @@ _KINDS = {
 
 
 def model_paper(model: CoefficientTable) -> Paper:
-    """The figure of a model, with a picture and a table for each answer that it is about."""
+    """Returns the figure of a model, with a picture and a table for each answer that it is
+    about."""
     blocks = [
         (answer, list(some))
         for answer, some in groupby(model.coefficients, key=lambda coefficient: coefficient.answer)
@@ -132,7 +133,7 @@ def _odds_ratio(logit: float) -> str:
 
 
 def called(term: str) -> str:
-    """A column of a model in words.
+    """Returns a column of a model in words.
 
     >>> called("C(site)[T.south]"), called("age"), called("C(site)[T.south]:age")
     ('site: south', 'age', 'site: south × age')

@@ -9,7 +9,6 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoEstimate
-from deniably.workbench.models.alike import alike
 from deniably.workbench.models.effective_people import ONE_PERSON, degrees_left
 from deniably.workbench.models.fit import (
     Ints,
@@ -23,6 +22,7 @@ from deniably.workbench.models.fit import (
     sandwich,
     standardised,
 )
+from deniably.workbench.models.repeated_rows import alike
 
 _MOST_COEFFICIENTS = 1000
 _Weight = Callable[[int, int], Floats]

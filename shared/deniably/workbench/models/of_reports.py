@@ -25,16 +25,16 @@ from deniably.survey.questions import (
     VectorOfNumbers,
     YesNo,
 )
-from deniably.workbench.columns import note
-from deniably.workbench.models.columns import nearest, read_columns
 from deniably.workbench.models.estimators import Law, Link
 from deniably.workbench.models.fit import Ints, StandardErrors
 from deniably.workbench.models.formulas import parsed
+from deniably.workbench.models.model_columns import nearest, read_columns
 from deniably.workbench.models.randomised import Design, Randomised
 from deniably.workbench.models.regress import fitted
 from deniably.workbench.models.regression import Regression
-from deniably.workbench.models.weighing import AnyWeights, checked_weights, strata_of
-from deniably.workbench.models.weights import WeightedFigure, share_figures
+from deniably.workbench.models.report_weights import AnyWeights, checked_weights, strata_of
+from deniably.workbench.models.weighted_shares import WeightedFigure, share_figures
+from deniably.workbench.report_columns import note
 from deniably.workbench.report_rows import ReportRows
 from deniably.workbench.scripted import Scored, scores_of
 
@@ -59,7 +59,7 @@ def regress_reports(
     se: StandardErrors | None = None,
     confidence: float = 0.95,
 ) -> Regression:
-    """Regression on the reports to a survey: ``"stolen ~ often + score(happy)"``.
+    """Fits a regression to the reports of a survey: ``"stolen ~ often + score(happy)"``.
 
     Questions stand under their names. One with a single choice is a category, a scale also a number
     as ``score(happy)``; of several choices each option is a yes or no under ``often__cash``.
@@ -106,7 +106,7 @@ Figures = Callable[[Weighing], list[WeightedFigure]]
 
 
 def figures_of(reports: ReportRows, name: str) -> tuple[Figures, Asked]:
-    """What each report adds to the figures of a question, and who was asked."""
+    """Returns what each report adds to the figures of a question, and who was asked."""
     for question in reports.survey.questions:
         figures = groups(question)
         shares = any(isinstance(group, Shares) for group in figures)
@@ -155,8 +155,8 @@ def _support_scores(reports: ReportRows, name: str, there: Asked) -> Floats | No
 
 
 def randomised(reports: ReportRows, name: str) -> tuple[Randomised, Asked]:
-    """The column of a question, or of an option of a question with several choices, and who was
-    asked. Raises BadModel for another name, and for numbers, vectors and products."""
+    """Returns the column of a question, or of an option of a question with several choices, and who
+    was asked. Raises BadModel for another name, and for numbers, vectors and products."""
     for question in reports.survey.questions:
         if question.name == name:
             return _of_question(reports, question)
@@ -260,5 +260,5 @@ def _rows(public: Mapping[str, Sequence[object]], used: Sequence[str], n: int) -
 
 
 def some_of(reported: Randomised, there: Asked) -> Randomised:
-    """The reports of some people."""
+    """Returns the reports of some people."""
     return replace(reported, codes=reported.codes[there])

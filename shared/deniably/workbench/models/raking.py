@@ -18,8 +18,8 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoEstimate
-from deniably.workbench.models.columns import read_columns
 from deniably.workbench.models.fit import Ints
+from deniably.workbench.models.model_columns import read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ _UNEVEN, _FEW = 1000.0, 0.1
 
 
 def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
-    """Weights of the rows, with mean 1, whose weighted shares are the known ``margins``.
+    """Returns weights of the rows, with mean 1, whose weighted shares are the known ``margins``.
 
     ``margins`` has for each public column the known share of each of its values, such as
     ``{"region": {"north": 0.4, "south": 0.6}}``. All margins are met to 1 part in 10^10, by the

@@ -56,7 +56,7 @@ class Design:
 
     @classmethod
     def pair(cls, p: Probability, q: Probability) -> Design:
-        """A column of 0 and 1 with p = P(1 | yes) and q = P(1 | no).
+        """Returns a column of 0 and 1 with p = P(1 | yes) and q = P(1 | no).
 
         Raises BadModel where p and q are equal, or no probabilities.
 
@@ -78,7 +78,7 @@ class Design:
         choices: Sequence[str | int] | None = None,
         values: Sequence[float] | None = None,
     ) -> Design:
-        """One of ``k`` answers: the true one with probability ``own``, all others alike.
+        """Returns one of ``k`` answers: the true one with probability ``own``, all others alike.
 
         >>> Design.k_ary(5, "3/5").chances()[0].tolist()
         [0.6, 0.1, 0.1, 0.1, 0.1]
@@ -89,7 +89,8 @@ class Design:
         return cls(rows, choices, values)
 
     def chances(self) -> Floats:
-        """The channel by report, shape (reports, true answers). Raises BadModel if it is none."""
+        """Returns the channel by report, shape (reports, true answers). Raises BadModel if it is
+        none."""
         try:
             rows = [[_probability(probability) for probability in row] for row in self.channel]
             return np.array(rows, dtype=np.float64).T.copy()
@@ -99,7 +100,7 @@ class Design:
             raise BadModel(f"this is no channel: {error}") from None
 
     def of(self, name: str, reports: npt.ArrayLike) -> Randomised:
-        """The reports of a column. Raises BadModel for others than the design has."""
+        """Returns the reports of a column. Raises BadModel for others than the design has."""
         chances = self.chances()
         try:
             numbers = np.asarray(reports, np.float64)

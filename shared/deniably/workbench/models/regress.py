@@ -9,10 +9,10 @@ from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
 from deniably.workbench.models.cautions import cautions
 from deniably.workbench.models.coefficients import coefficient_lines, coefficients
-from deniably.workbench.models.columns import groups_of, names_of, read_columns, weights_of
 from deniably.workbench.models.estimators import Estimated, Law, Link, Task, estimated
 from deniably.workbench.models.fit import KINDS, Ints, StandardErrors
 from deniably.workbench.models.formulas import Asked, parsed
+from deniably.workbench.models.model_columns import groups_of, names_of, read_columns, weights_of
 from deniably.workbench.models.randomised import Design, Pair, Randomised
 from deniably.workbench.models.regression import Regression
 
@@ -32,7 +32,8 @@ def regress(
     se: StandardErrors | None = None,
     confidence: float = 0.95,
 ) -> Regression:
-    """Regression on randomised answers, of your own data from paper, telephone or another tool.
+    """Fits a regression to randomised answers, of your own data from paper, telephone or another
+    tool.
 
     ``frame`` is a table of pandas or polars, or a mapping of names to columns. ``designs`` say
     which columns are randomised: a pair (p, q) with p = P(1 | yes) and q = P(1 | no) for a column
@@ -108,7 +109,7 @@ def fitted(
     se: StandardErrors | None = None,
     confidence: float = 0.95,
 ) -> Regression:
-    """Fit a model to ``reports`` of the randomised columns and a ``table`` of the others.
+    """Fits a model to ``reports`` of the randomised columns and a ``table`` of the others.
 
     The rows of both are the same people. Options are those of ``regress``. Raises BadModel and
     NoEstimate as it does.
@@ -213,7 +214,7 @@ def _check_options(link: str, law: str | None, se: str | None, confidence: float
 
 
 def design_of(design: Pair | Design) -> Design:
-    """A design, also of a pair (p, q). Raises BadModel for what is none."""
+    """Returns a design, also of a pair (p, q). Raises BadModel for what is none."""
     if isinstance(design, Design):
         return design
     try:

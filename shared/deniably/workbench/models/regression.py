@@ -75,7 +75,7 @@ class Regression(CoefficientTable):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Returns everything as plain values, for JSON."""
         return {
             "formula": self.formula,
             "outcome": self.outcome,
@@ -103,7 +103,7 @@ class Regression(CoefficientTable):
     def figure(self, kind: Literal["png"], *, width: int = WIDTHS[0]) -> Png: ...
 
     def figure(self, kind: Literal["svg", "png"] = "svg", *, width: int = WIDTHS[0]) -> Svg | Png:
-        """Draw the model for a paper: the coefficients with their intervals, and their table.
+        """Draws the model for a paper: the coefficients with their intervals, and their table.
 
         It is the text of an SVG file, or a PNG file of 600 dots an inch; ``width`` is 85 or 180 mm,
         one column of a journal or two. Raises NoFigure for another kind, ValueError for other
@@ -115,7 +115,7 @@ class Regression(CoefficientTable):
         return drawing if kind == "svg" else png(drawing)
 
     def predict(self, frame: object) -> Table:
-        """Predicted shares, or means of a linear model, with intervals, for each row of ``frame``.
+        """Predicts shares, or means of a linear model, with intervals, for each row of ``frame``.
 
         ``frame`` has the covariates; of randomised ones the true answers to predict for. Intervals
         of shares are made on the scale of the logit by the delta method, so they stay within 0 and
@@ -153,7 +153,8 @@ class Regression(CoefficientTable):
                 yield _predicted(number, self.answers[answer], share, spread, low, high)
 
     def compare(self, smaller: Regression) -> Compared:
-        """The likelihood-ratio test of this model against a ``smaller`` one inside it (Wilks 1938).
+        """Returns the likelihood-ratio test of this model against a ``smaller`` one inside it
+        (Wilks 1938).
 
         Both are fitted to the same reports, without weights. Raises BadModel where the smaller one
         is not inside, or the likelihoods are of different reports.
@@ -182,7 +183,7 @@ class Regression(CoefficientTable):
         return _compared("likelihood ratio", title, statistic, degrees)
 
     def wald(self, *terms: str) -> Compared:
-        """Wald's test that all coefficients of these ``terms`` are 0 (Wald 1943).
+        """Tests that all coefficients of these ``terms`` are 0 (Wald 1943).
 
         Terms are named as in the table, or as in the formula: ``"C(site)"`` is all coefficients of
         the sites. Without any it is all but the constant. Where coefficients have a t, the p-value

@@ -11,7 +11,7 @@ from deniably.core.chi_squared import chi_squared_tail
 
 
 def quantile(confidence: float, degrees: float | None) -> float:
-    """The t that is exceeded, either way, with probability 1 - ``confidence``.
+    """Returns the t that is exceeded, either way, with probability 1 - ``confidence``.
 
     Without ``degrees`` of freedom it is the normal's.
     """
@@ -21,15 +21,15 @@ def quantile(confidence: float, degrees: float | None) -> float:
 
 
 def two_sided(t: float, degrees: float | None) -> float:
-    """The two-sided p-value of a statistic t, or of a normal one without ``degrees``."""
+    """Returns the two-sided p-value of a statistic t, or of a normal one without ``degrees``."""
     if degrees is None:
         return 2 * NormalDist().cdf(-abs(t))
     return float(2 * _special().stdtr(degrees, -abs(t)))
 
 
 def joint_tail(statistic: float, terms: int, degrees: float | None) -> float:
-    """P(at least so large) of Wald's ``statistic`` for so many ``terms``: by F with ``degrees`` in
-    the denominator, by chi-squared without."""
+    """Returns P(at least so large) of Wald's ``statistic`` for so many ``terms``: by F with
+    ``degrees`` in the denominator, by chi-squared without."""
     if degrees is None:
         return chi_squared_tail(statistic, terms)
     return float(_special().fdtrc(terms, degrees, statistic / terms))
@@ -58,12 +58,12 @@ class Inversion:
     degrees: float
 
     def bounded(self, confidence: float) -> bool:
-        """Whether the interval has two ends: the slope is surely above 0."""
+        """Returns whether the interval has two ends: the slope is surely above 0."""
         return self.slope > quantile(confidence, self.degrees) * sqrt(max(self.slopes, 0.0))
 
     def ends(self, confidence: float) -> tuple[float, float]:
-        """All b that the test keeps (Fieller 1954, J. R. Stat. Soc. B 16:175): the d between the
-        roots of d^2 slope^2 = t^2 (residuals - 2 d products + d^2 slopes)."""
+        """Returns all b that the test keeps (Fieller 1954, J. R. Stat. Soc. B 16:175): the d
+        between the roots of d^2 slope^2 = t^2 (residuals - 2 d products + d^2 slopes)."""
         f = quantile(confidence, self.degrees) ** 2
         a, half, c = self.slope**2 - f * self.slopes, f * self.products, f * self.residuals
         root = sqrt(max(half**2 + a * c, 0.0))
@@ -71,13 +71,13 @@ class Inversion:
         return float(self.estimate + low), float(self.estimate + high)
 
     def statistic(self) -> float:
-        """The t of the test of b = 0."""
+        """Returns the t of the test of b = 0."""
         d = -self.estimate
         square = self.residuals - 2 * d * self.products + d**2 * self.slopes
         return -d * self.slope / sqrt(square) if square > 0 else 0.0
 
     def moved(self, size: float, shift: float) -> Inversion:
-        """That of ``size`` * b + ``shift``."""
+        """Returns the inversion for ``size`` * b + ``shift``."""
         return Inversion(
             size * self.estimate + shift, self.slope / size, self.residuals,
             self.products / size, self.slopes / size**2, self.degrees,

@@ -1,0 +1,63 @@
+"""A part of a survey's questions, where a device has too little budget left for all (SPEC 4.7).
+
+Chance puts the questions into an order, once; the memory keeps it. A device answers those that
+still fit, taken in that order. So which they are depends on chance, on public losses and on the
+ledger, and on no answer.
+"""
+
+from __future__ import annotations
+
+from deniably.core.coins import Coins
+from deniably.core.errors import BudgetSpent
+from deniably.device.ledger import Limits, check_limits, spent, total_loss
+from deniably.device.memory import Memory, charge_day, charges, counted_since, replace
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
+
+
+def with_order(memory: Memory, survey: Survey, coins: Coins | None = None) -> Memory:
+    """Returns the memory with an order of the survey's questions, drawn if there is none.
+
+    Where a device answers only some questions it is an order of so many of them. The memory stays
+    as it is where the survey was answered. Keep it before you show anything of it.
+    """
+    version = survey.digest
+    if version in (memory.orders or {}) or version in memory.reports:
+        return memory
+    size = len(survey.questions)
+    drawn = (coins or Coins()).pick(size, size)[: survey.asked]
+    names = [survey.questions[place].name for place in drawn]
+    return replace(memory, orders={**(memory.orders or {}), version: names})
+
+
+def ordered_questions(memory: Memory, survey: Survey) -> list[Question] | None:
+    """Returns the questions in the order that the memory keeps for this survey; None if it keeps
+    none."""
+    names = (memory.orders or {}).get(survey.digest)
+    if names is None:
+        return None
+    by_name = {question.name: question for question in survey.questions}
+    return [by_name[name] for name in names]
+
+
+def part_of(
+    memory: Memory, survey: Survey, author: str, day: str, limits: Limits
+) -> list[Question]:
+    """Returns the questions that the limits leave room for, in the survey's order; empty if for
+    none.
+
+    They are taken in the kept order; what no longer fits is skipped.
+    """
+    since = counted_since(memory, author, day)
+    before = spent(memory.ledger, survey.digest, author, since)
+    dated = charge_day(memory, author, day)
+    taken: list[Question] = []
+    for question in ordered_questions(memory, survey) or ():
+        loss = total_loss(charges(survey, [*taken, question], author, dated))
+        try:
+            for scope, so_far in before.items():
+                check_limits(scope, so_far, loss, limits)
+        except BudgetSpent:
+            continue
+        taken.append(question)
+    return [question for question in survey.questions if question in taken]

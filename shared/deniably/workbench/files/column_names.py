@@ -1,0 +1,58 @@
+"""Names of columns as other programs allow them: shortened always the same way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FileLimits:
+    """What a program called ``called`` takes: lengths in bytes, and numbers of columns."""
+
+    called: str
+    name: int
+    label: int
+    value: int
+    columns: int
+
+
+LIMITS: Mapping[str, FileLimits] = {
+    "sav": FileLimits("SPSS", 64, 256, 120, 32_767),
+    "dta": FileLimits("Stata", 28, 80, 32_000, 2_048),
+}
+"""By format. Stata takes names of 32 letters, and its smallest edition, BE, 2,048 columns. But
+pyreadstat names the labels of a column after it and its number, which has up to four digits."""
+
+_RESERVED = {
+    "all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with",
+    "byte", "double", "float", "if", "in", "int", "long", "using", "_all", "_b", "_n", "_cons",
+}  # fmt: skip
+
+
+def shortened(names: Sequence[str], limits: FileLimits) -> list[str]:
+    """Returns names of letters, digits and underscores that are told apart in capitals, too.
+
+    A name that is too long keeps its beginning and its end, which has the choice.
+    """
+    taken, distinct = set[str](), list[str]()
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        if not plain[0].isalpha() or plain.casefold() in _RESERVED:
+            plain = f"q_{plain}"
+        short, number = _cut(plain, limits.name), 1
+        while short.casefold() in taken:
+            number += 1
+            end = f"_{number}"
+            short = _cut(plain, limits.name - len(end)) + end
+        taken.add(short.casefold())
+        distinct.append(short)
+    return distinct
+
+
+def _cut(name: str, maximum: int) -> str:
+    if len(name) <= maximum:
+        return name
+    end = maximum // 2
+    return f"{name[: maximum - end - 1]}_{name[-end:]}"

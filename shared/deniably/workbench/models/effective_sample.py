@@ -1,0 +1,298 @@
+"""A question's reports with weights, as the reports of fewer people without.
+
+Every estimator reads a tally. Here it gets that of the people who would know one figure as well:
+the weighted shares of each cell, times the effective people of that figure (see
+``estimation.weighted_tally``). So tests, fits and intervals are those of unweighted reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import NoFigure
+from deniably.core.table import Table
+from deniably.estimation.figures import Found, Shares, SingleMean, groups
+from deniably.estimation.inversion import Margin
+from deniably.estimation.question_distributions import at_most_scores
+from deniably.estimation.tally import Tally, support_rows
+from deniably.estimation.weighted_tally import Weighing
+from deniably.mechanisms.law import Supporting
+from deniably.results.comparison import Contrast
+from deniably.survey.questions import OfChoices, Question, VectorOfNumbers
+from deniably.workbench.models.of_reports import figures_of, randomised, some_of
+from deniably.workbench.models.report_weights import AnyWeights, of_group, strata_of, weighing
+from deniably.workbench.models.weighted_shares import (
+    WeightedFigure,
+    check_confidence,
+    shares_of,
+    weighted_table,
+)
+from deniably.workbench.report_rows import ReportRows
+
+Key = tuple[str, str | None]
+"""A share and its choice, or a mean and its part."""
+Asked = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedReports:
+    """The reports to a ``question``, with weights: ``weighing`` has one for each row of the set.
+
+    ``part`` names one of several numbers. A contrast says which figure: choices with their factors,
+    or None for the mean.
+    """
+
+    reports: ReportRows
+    question: Question
+    weighing: Weighing
+    part: str | None = None
+
+    @cached_property
+    def n(self) -> int:
+        """How many were asked."""
+        return int(self._answered[0].sum())
+
+    def tally(self, contrast: Contrast) -> Tally:
+        """Returns the tally of the effective people of a figure."""
+        scores, there = self._scores(contrast)
+        return self.tally_for([scores], there)
+
+    def estimates(self, confidence: float) -> dict[Key, Found]:
+        """Returns every share of a choice, and every mean: as without weights, of the effective
+        people of each figure."""
+        estimates = dict[Key, Found]()
+        for group in groups(self.question):
+            if isinstance(group, SingleMean):
+                part = group.part.name if group.part else None
+                tally = replace(self, part=part).tally(None)
+                (estimate,) = group.found(tally, confidence)
+                if estimate is not None:
+                    estimates["mean", part] = estimate
+            elif isinstance(group, Shares):
+                for name, tally in self._of_choices():
+                    estimate = group.found(tally, confidence)[self._place(name)]
+                    if estimate is not None:
+                        estimates["share", name] = estimate
+        return estimates
+
+    def _of_choices(self) -> Iterator[tuple[str, Tally]]:
+        """The tally for the share of each choice that the reports determine."""
+        assert isinstance(self.question, OfChoices)
+        if isinstance(self.question.mechanism.law, Supporting):
+            yield from ((name, self.tally({name: 1.0})) for name in self.question.names)
+            return
+        figures, there = figures_of(self.reports, self.question.name)
+        weighted_figures = figures(self.weighing.among(there))
+        scores = {
+            figure.answer: figure.scores for figure in weighted_figures if figure.figure == "share"
+        }
+        for name, own in scores.items():
+            yield name, self.tally_for([own], there)
+
+    def _place(self, choice: str) -> int:
+        assert isinstance(self.question, OfChoices)
+        return self.question.names.index(choice)
+
+    def every(self) -> Tally:
+        """Returns the tally of as many people as would know every figure of the question as
+        well."""
+        law = self.question.mechanism.law
+        if not isinstance(self.question, OfChoices) or not isinstance(law, Supporting):
+            return self.tally(None)
+        by_choice = [self.tally({name: 1.0}) for name in self.question.names]
+        least = min(by_choice, key=lambda tally: tally.n)
+        if not law.both:
+            return least
+        # Every option has people of its own.
+        counts: Any = np.concatenate(
+            [tally.counts[2 * v : 2 * v + 2] for v, tally in enumerate(by_choice)]
+        )
+        return Tally(least.n, counts)
+
+    def up_to(self) -> Tally:
+        """Returns the tally of as many people as would know the share up to every bucket of a
+        number.
+
+        By Kish, where the reports do not determine these shares.
+        """
+        asked, cells = self._answered
+        weighing, own = self.weighing.among(asked), cells[asked]
+        totals, start = self._totals(own, weighing.weights)
+        law = self.question.mechanism.law
+        plain = self._as_tally(weighing, weighing.kish, totals, start)
+        try:
+            scores, first = at_most_scores(law, plain)
+        except ValueError:
+            return plain
+        if own.dtype == np.bool_ or own.shape[1] > 1:  # a report names several buckets
+            bits = own if own.dtype == np.bool_ else support_rows(own.tolist(), law.cell_count or 0)
+            tallies = [weighing.scored(column) for column in (bits @ scores.T).T]
+            people = [float(tally.effective(values)) for tally, values in tallies]
+        else:
+            tally = weighing.tally(own[:, 0] - first, scores.shape[1]).broadcast
+            people = tally.effective(scores).tolist()
+        return self._as_tally(weighing, min(people), totals, start)
+
+    def error(self, contrast: Contrast) -> float:
+        """Returns the linearised standard error of a figure: 0 where reports are alike."""
+        scores, there = self._scores(contrast)
+        tally, values = self.weighing.among(there).scored(scores)
+        return sqrt(max(float(tally.variance(values)), 0.0))
+
+    def tally_for(self, figures: Sequence[Floats], there: Asked | None = None) -> Tally:
+        """Returns the tally of as many people as would know each of these figures at least as well.
+
+        ``figures`` are the scores (n,) of those ``there``, who are all who were asked by default.
+        """
+        asked, cells = self._answered
+        if there is None:
+            there = asked
+        weighing = self.weighing.among(there)
+        tallies = [weighing.scored(scores) for scores in figures]
+        people = min(float(tally.effective(values)) for tally, values in tallies)
+        return self._as_tally(weighing, people, *self._totals(cells[there], weighing.weights))
+
+    def _as_tally(self, weighing: Weighing, people: float, totals: Floats, start: int) -> Tally:
+        counts: Any = people * (totals / weighing.weights.sum())
+        endless = self.question.mechanism.law.cell_count is None
+        # A tally's numbers are whole, and these are not; estimators take either.
+        return Tally(cast(int, people), counts, start, endless=endless)
+
+    def _totals(self, cells: npt.NDArray[Any], weights: Floats) -> tuple[Floats, int]:
+        """The weights that count in each cell, and the first cell."""
+        if cells.dtype == np.bool_:
+            totals: Floats = weights @ cells
+            return totals, 0
+        cell_count = self.question.mechanism.law.cell_count
+        start = int(cells.min()) if cell_count is None and cells.size else 0
+        each = np.repeat(weights, cells.shape[1])
+        totals = np.bincount(cells.ravel() - start, each, cell_count or 0).astype(np.float64)
+        return totals, start
+
+    @cached_property
+    def _answered(self) -> tuple[Asked, npt.NDArray[Any]]:
+        answered = self.reports.answered(self.question.name)
+        return answered.asked, answered.cells
+
+    def _scores(self, contrast: Contrast) -> tuple[Floats, Asked]:
+        """What each report adds to a figure, and whose reports do."""
+        if contrast is None:
+            return self._scores_of_mean()
+        question, law = self.question, self.question.mechanism.law
+        assert isinstance(question, OfChoices)
+        assert isinstance(law, Supporting)
+        asked, cells = self._answered
+        slope = float(law.p - law.q)
+        places = {self._place(name): factor for name, factor in contrast.items()}
+        if law.both:  # a report has some options, and says yes or no to each
+            (option,) = places
+            there = asked & (cells // 2 == option).any(axis=1)
+            says = (cells[there] == 2 * option + 1).any(axis=1)
+            return says / slope, there
+        own, scores = cells[asked], np.zeros(int(asked.sum()))
+        for place, factor in places.items():
+            named = own[:, place] if own.dtype == np.bool_ else (own == place).any(axis=1)
+            scores += factor * named / slope
+        return scores, asked
+
+    def _scores_of_mean(self) -> tuple[Floats, Asked]:
+        name = f"{self.question.name}__{self.part}" if self.part else self.question.name
+        figures, there = figures_of(self.reports, name)
+        weights = self.weighing.weights[there]
+        means = [
+            figure for figure in figures(self.weighing.among(there)) if figure.figure == "mean"
+        ]
+        if not means:
+            raise NoFigure(f"{self.question.name}: its reports give no weighted mean")
+        (mean,) = means
+        if mean.among is None:
+            return mean.scores, there
+        ratio = float(weights @ mean.scores) / float(weights @ mean.among)
+        having = float(weights @ mean.among) / float(weights.sum())
+        scores: Floats = (mean.scores - ratio * mean.among) / having
+        return scores, there
+
+
+def shares_of_reports(
+    reports: ReportRows,
+    name: str,
+    *,
+    weights: AnyWeights | None = None,
+    strata: str | Sequence[str] | None = None,
+    by: str | None = None,
+    confidence: float = 0.95,
+) -> Table:
+    """Returns the weighted shares of the answers to a question: see ``ReportSet.shares``."""
+    check_confidence(confidence)
+    all_weights = weighing(reports, np.ones(len(reports)) if weights is None else weights, strata)
+    if by is None:
+        return _shares(reports, name, all_weights, confidence)
+    strata_of(reports, reports.strata, by)  # refuses an unknown key
+    values, tables = np.array(reports.strata[by], object), list[tuple[str, Table]]()
+    asked = figures_of(reports, name)[1]
+    for value, part in reports.by(by).items():
+        inside = values == value
+        if (inside & asked).any():
+            with of_group(by, value):
+                tables.append((value, _shares(part, name, all_weights.among(inside), confidence)))
+    return _beside(by, tables)
+
+
+def _shares(reports: ReportRows, name: str, all_weights: Weighing, confidence: float) -> Table:
+    figures, there = figures_of(reports, name)
+    own = all_weights.among(there)
+    known = _known(reports, name, all_weights, confidence)
+    if known is None:  # an option: a yes or no for each person
+        return shares_of(some_of(randomised(reports, name)[0], there), own, confidence)
+    margins = {
+        (kind, choice): Margin(
+            estimate.standard_error or 0.0, *estimate.population_margin, missed=False
+        )
+        for (kind, choice), estimate in known.items()
+    }
+
+    def margin(figure: WeightedFigure, _: float) -> Margin | None:
+        return margins.get((figure.figure, figure.answer))
+
+    return weighted_table(name, figures(own), own, margin, confidence)
+
+
+def _known(
+    reports: ReportRows, name: str, all_weights: Weighing, confidence: float
+) -> dict[tuple[str, str], Found] | None:
+    """The figures of a question, or of one of several numbers; the mean is under no name."""
+    for question in reports.survey.questions:
+        part = None
+        if isinstance(question, VectorOfNumbers) and name.startswith(f"{question.name}__"):
+            part = name.removeprefix(f"{question.name}__")
+        if name == question.name or part is not None:
+            estimates = WeightedReports(reports, question, all_weights).estimates(confidence)
+            return {
+                (kind, choice or "" if kind == "share" else ""): estimate
+                for (kind, choice), estimate in estimates.items()
+                if kind == "share" or choice == part
+            }
+    return None
+
+
+def _beside(by: str, tables: Sequence[tuple[str, Table]]) -> Table:
+    """Tables of parts as one, with a column for the part."""
+    first = tables[0][1]
+    return Table(
+        f"{first.caption.partition(',')[0]}, by {by}",
+        [{by: value, **row} for value, table in tables for row in table.rows],
+        [
+            [by, *first.lines[0]],
+            *([value, *line] for value, table in tables for line in table.lines[1:]),
+        ],
+        first.texts + 1,
+        [] if len({*map(str, (table.notes for _, table in tables))}) > 1 else first.notes,
+    )

@@ -1,0 +1,41 @@
+"""Reports with weights to a question with ``show_if``, for the shares of those who were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from deniably.estimation.follow_up import FollowUp, FollowUpCounts, weighted_counts
+from deniably.estimation.weighted_tally import Weighing
+from deniably.workbench.report_rows import ReportRows
+
+_BLOCK = 10_000
+
+
+def counts_of(
+    follow_up: FollowUp, reports: ReportRows, weighing: Weighing, *, alone: bool = False
+) -> FollowUpCounts:
+    """Returns the weighted counts of a question, of reports that may have it ``alone``."""
+    alone = alone or not follow_up.tells_who_is_asked
+    names = [follow_up.question.name]
+    names = [names[0] if alone else follow_up.decides.name, *names]
+    there = np.logical_and.reduce([reports.answered(name).asked for name in names])
+    blocks = values_of(reports, names)
+    return weighted_counts(follow_up, blocks, weighing.among(there), alone=alone)
+
+
+def values_of(reports: ReportRows, names: Sequence[str]) -> Iterator[list[list[list[int] | None]]]:
+    """Yields the values of these questions, some reports at a time, as a server reads them."""
+    answered = [reports.answered(name) for name in names]
+    for start in range(0, len(reports), _BLOCK):
+        some = slice(start, start + _BLOCK)
+        columns: list[list[list[int] | None]] = []
+        for answered_question in answered:
+            cells = answered_question.cells[some]
+            rows = [np.flatnonzero(row) for row in cells] if cells.dtype == np.bool_ else cells
+            there = answered_question.asked[some].tolist()
+            columns.append(
+                [row.tolist() if there else None for row, there in zip(rows, there, strict=True)]
+            )
+        yield [list(row) for row in zip(*columns, strict=True)]
