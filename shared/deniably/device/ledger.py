@@ -252,7 +252,7 @@ def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> 
 
 
 def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> None:
-    """Raises BudgetSpent where ``before + asked`` exceeds the scope's limit of epsilon or delta."""
+    """Raises BudgetSpent where ``before + added`` exceeds the scope's limit of epsilon or delta."""
     after, limit = before + added, limits.of_scope(scope)
     if not after.at_most_epsilon(limit):
         raise BudgetSpent(scope, before, added, limit)

@@ -247,6 +247,7 @@ def charge_day(memory: Memory, author: str, day: str) -> str:
     """
     seen = _seen_days(memory, author)
     known = [each for each in seen if each]
+    # The smallest day: one server with a wrong clock must not date a charge into the future.
     return max(day, min(known)) if len(known) == len(seen) > 0 else day
 
 
@@ -279,6 +280,7 @@ def rounds(
     for question in fresh if survey.count else ():
         key = keys[question.name]
         before = waves.get(key)
+        # An author who states more waves later gets no more reports than were promised first.
         count = min(survey.count or 0, before.count) if before else survey.count or 0
         sent = before.sent if before else 0
         if sent >= count:
@@ -324,12 +326,15 @@ def answer(
         raise Uninvited("this survey needs an invitation, and this device has traded none")
     waves = rounds(memory, survey, fresh, author)
     entries = charges(survey, fresh, author, charge_day(memory, author, day))
+    # The budget is checked before anything is randomised, so that a refusal tells of no answer.
     ledger = charge(memory.ledger, entries, limits, counted_since(memory, author, day))
     names = {question.name for question in fresh}
     memos = {n: m for n, m in kept_memos(memory, survey, author).items() if n not in names}
     asked = fresh if before or not memos else drawn
+    # A report keeps the stratum that it was made with, whatever link is opened later.
     id_, stratum = ticket.id if ticket else None, before.stratum if before else strata
     made = make_report(survey, answers, coins, asked, memos, id_, stratum)
+    # Values that did not change are sent again as they are: fresh chance would average out.
     values = (before.values if before else {}) | made.report.values
     report = msgspec.structs.replace(made.report, values=values)
     keys = memo_keys(survey, author)
@@ -361,6 +366,7 @@ def stratum_of(memory: Memory, survey: Survey, query: str) -> dict[str, str]:
 def mark_sent(memory: Memory, report: Report) -> Memory:
     """Returns the memory with this report marked as sent; unchanged where another report is
     stored."""
+    # The report changed while the request was under way: the new one is not sent yet.
     if memory.report(report.survey) != report:
         return memory
     return replace(memory, reports=memory.reports | {report.survey: _kept(report, sent=True)})

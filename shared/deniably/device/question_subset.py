@@ -24,7 +24,7 @@ def with_order(memory: Memory, survey: Survey, coins: Coins | None = None) -> Me
     version = survey.digest
     if version in (memory.orders or {}) or version in memory.reports:
         return memory
-    size = len(survey.questions)
+    size = len(survey.questions)  # all are drawn, whatever number is asked
     drawn = (coins or Coins()).pick(size, size)[: survey.asked]
     names = [survey.questions[place].name for place in drawn]
     return replace(memory, orders={**(memory.orders or {}), version: names})
@@ -53,11 +53,12 @@ def part_of(
     dated = charge_day(memory, author, day)
     taken: list[Question] = []
     for question in ordered_questions(memory, survey) or ():
+        # Losses multiply as odds, so the sum has to be taken anew with each question.
         loss = total_loss(charges(survey, [*taken, question], author, dated))
         try:
             for scope, so_far in before.items():
                 check_limits(scope, so_far, loss, limits)
         except BudgetSpent:
-            continue
+            continue  # a later question with a smaller loss may still fit
         taken.append(question)
     return [question for question in survey.questions if question in taken]

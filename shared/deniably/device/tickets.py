@@ -26,6 +26,7 @@ def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
     Raises BadInvitation.
     """
     code = read_code(text)
+    # A second trade would blind another id with the same code, and the server would refuse it.
     if memory.ticket(version) or memory.trade(version):
         return memory
     public, report = PublicKey(key), bytes.fromhex(Coins().draw_id())
@@ -35,7 +36,7 @@ def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
         blinded=blinded.hex(),
         code=code,
         id=report.hex(),
-        inverse=f"{inverse:0{len(key)}x}",
+        inverse=f"{inverse:0{len(key)}x}",  # of fixed length: its size must tell nothing of it
         prefix=prepared[:-_ID].hex(),
     )
     return replace(memory, trades=(memory.trades or {}) | {version: trade})
@@ -76,6 +77,7 @@ def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
 def is_ticket(key: PublicKey, report: str, ticket: str) -> bool:
     """Returns whether a ticket is the key's signature for the report with this id; both
     hexadecimal."""
+    # fromhex skips white space, so that a length in characters is checked before.
     if len(ticket) != _PREFIX + len(key.text):
         return False
     try:

@@ -153,7 +153,7 @@ def area(
 
 
 def short(label: str, maximum: int) -> str:
-    """Returns a label, or as much of its start as ``most`` characters hold with an ellipsis."""
+    """Returns a label, or as much of its start as ``maximum`` characters hold with an ellipsis."""
     return label if len(label) <= maximum else f"{label[: maximum - 1].rstrip()}…"
 
 

@@ -30,8 +30,8 @@ KEY_PATTERN = r"[89a-f]([0-9a-f]{2}){255,511}[13579bdf]"
 
 _BITS = 2048
 _PREFIX = 32  # bytes, of RFC 9474, section 4.1
-_HASH = 48
-_SALT = 48
+_HASH = 48  # bytes of SHA-384
+_SALT = 48  # bytes; as long as the hash, as the variant says
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class PublicKey:
     text: str
 
     def __post_init__(self) -> None:
+        # One spelling a key: other texts of the same number would be other entries of the register.
         if not re.fullmatch(KEY_PATTERN, self.text):
             raise BadKey(
                 "a key of invitations is an odd number of 2048 to 4096 bits, in lower-case"
@@ -67,6 +68,7 @@ class PublicKey:
     def number(self, data: bytes) -> int:
         """Returns the number in these bytes. Raises BadSignature unless the key can sign it."""
         number = int.from_bytes(data, "big")
+        # A number from the modulus on would be signed as its remainder, another message.
         if len(data) != self.size or number >= self.modulus:
             raise BadSignature(
                 f"a blinded message has {len(data)} bytes; it must be a number of {self.size} bytes"
@@ -115,6 +117,7 @@ class PrivateKey:
         """
         modulus, number = self.public.modulus, self.public.number(blinded)
         cover, inverse = _invertible(modulus)
+        # Two powers of half the length are about four times as fast as one of the whole length.
         covered = self._power(number * pow(cover, EXPONENT, modulus) % modulus)
         signed = covered * inverse % modulus
         if pow(signed, EXPONENT, modulus) != number:  # a fault of the machine would betray the key
@@ -154,6 +157,7 @@ def _are_of_one_key(of: rsa.RSAPrivateNumbers) -> bool:
     p, q, e = of.p, of.q, of.public_numbers.e
     if e != EXPONENT or min(p, q) < 3 or p * q != of.public_numbers.n:
         return False
+    # The exponents are inverses of e modulo the orders of the groups; cheaper than primality tests.
     powers = (of.d, math.lcm(p - 1, q - 1)), (of.dmp1, p - 1), (of.dmq1, q - 1)
     return of.iqmp * q % p == 1 and all(power * e % order == 1 for power, order in powers)
 
@@ -180,6 +184,7 @@ def blind(
         raise BadKey("the key is not the product of two large primes")
     if inverse is None:
         inverse = _invertible(modulus)[1]
+    # The signer raises to the private exponent, which turns r**e into r; the inverse takes it off.
     factor = pow(pow(inverse, -1, modulus), EXPONENT, modulus)
     return (number * factor % modulus).to_bytes(key.size, "big"), inverse
 
@@ -193,6 +198,7 @@ def finalise(
     """
     number = key.number(blind_signature)
     signature = (number * inverse % key.modulus).to_bytes(key.size, "big")
+    # Without this check a server could mark people by signatures that it alone recognises as bad.
     key.verify(prepared, signature, salt_length)
     return signature
 
@@ -201,7 +207,7 @@ def _invertible(modulus: int) -> tuple[int, int]:
     """A uniformly random number that has an inverse, and the inverse."""
     while True:
         number = 1 + secrets.randbelow(modulus - 1)
-        if math.gcd(number, modulus) == 1:
+        if math.gcd(number, modulus) == 1:  # nearly always: all but the multiples of two primes
             return number, pow(number, -1, modulus)
 
 
@@ -212,7 +218,9 @@ def _encoded(message: bytes, salt: bytes, bits: int) -> int:
     block = b"\x01" + salt
     block = bytes(length - _HASH - 1 - len(block)) + block
     masked = int.from_bytes(block, "big") ^ int.from_bytes(_stream(hashed, len(block)), "big")
+    # 0xbc is the trailer field that the standard fixes.
     whole = masked.to_bytes(len(block), "big") + hashed + b"\xbc"
+    # The top bits are cleared so that the number is below the modulus.
     return int.from_bytes(whole, "big") & ((1 << bits) - 1)
 
 

@@ -98,6 +98,7 @@ class Listing:
         except ValueError as error:
             raise BadRegister(f"the entry has no canonical form: {error}") from None
         number = self.entry.get("number")
+        # bool is a subclass of int, so isinstance would take true for the number 1.
         if not (type(number) is int and 1 <= number <= self.head.count):
             raise BadRegister(f"the register has no entry of the number {str(number)[:64]}")
         named = folded(hash_, self.map_path, name_sides(name)) == self.head.map
@@ -114,6 +115,7 @@ class Listing:
             and first_recent(head.count) + recent == head.count
             and (not self.blocks or root(block) == self.blocks[-1])
             and log_root(self.blocks, rest) == head.log
+            # The chain of whole entries and the log have to end in the same entry.
             and last == head.head
         ):
             raise BadRegister("the register's hashes do not make its head")
@@ -127,8 +129,10 @@ class Listing:
     def _has(self, number: int, hash_: str) -> bool:
         first = first_recent(self.head.count)
         if number > first:
+            # A path that is not checked could carry a mark of the device that fetches it.
             return self.recent[number - 1 - first] == hash_ and not self.log_path
         right = self.blocks[(number - 1) // BLOCK]
+        # A shorter path would leave digits of the number unchecked.
         fits = len(self.log_path) == len(block_sides(number))
         return fits and folded(hash_, self.log_path, block_sides(number)) == right
 
@@ -137,9 +141,11 @@ class Listing:
         is needed. The whole register is needed where the server has another key than before, and
         once where no signed head was remembered."""
         count = seen.chain.count
+        # A new key may sign anything, so that the chain of all entries has to show the continuity.
         if seen.log is None or seen.key != self.signed.signature.author:
             return WHOLE
         begun = count - count % BLOCK
+        # All the hashes that were seen are in the listing: those of whole blocks, or recent ones.
         if count == begun or begun >= first_recent(self.head.count):
             return None
         return f"{WHOLE}/hashes/{begun // VOLUME}"
@@ -167,6 +173,7 @@ class Listing:
                 f"the register's history was rewritten: its first {count} entries are others than"
                 " before"
             )
+        # The log says nothing of the map: without new entries it has to be the same.
         if count == self.head.count and seen.map != self.head.map:
             raise BadRegister("the register's map of names was rewritten: no entry was added")
         return None
@@ -194,6 +201,8 @@ class Listing:
 def read_listing(text: bytes) -> Listing:
     """Reads a listing's JSON text; ``check`` verifies it. Raises BadRegister."""
     try:
+        # msgspec takes the last of repeated keys, other parsers the first: two readers, two
+        # listings.
         parse(text)  # refuses repeated keys
         form = msgspec.json.decode(text, type=_Form)
     except (ValueError, UnicodeDecodeError):

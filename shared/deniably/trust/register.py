@@ -138,6 +138,7 @@ def check_register(document: object, seen: ChainHead | None = None) -> Register:
     entries, head = _parts(document)
     hashes = [NOTHING]
     for number, entry in enumerate(entries, start=1):
+        # bool is a subclass of int: true would pass for the number 1.
         numbered = type(entry.get("number")) is int and entry["number"] == number
         if not numbered or entry.get("previous") != hashes[-1]:
             raise BadRegister(
@@ -150,7 +151,7 @@ def check_register(document: object, seen: ChainHead | None = None) -> Register:
             f"the register's last entry is not its head: its hash is {hashes[-1]}, and the head is"
             f" {head[:64]!r}"
         )
-    if known.count >= len(hashes):
+    if known.count >= len(hashes):  # hashes begins with that of no entry, so that it is one longer
         raise BadRegister(
             f"the register was cut: it had {known.count} entries before and has {len(entries)} now"
         )
@@ -172,6 +173,7 @@ def differ(register: Register, other: Register) -> int | None:
     other."""
     pairs = zip(register.entries, other.entries, strict=False)
     for number, (mine, theirs) in enumerate(pairs, start=1):
+        # Equal in JSON is not equal in Python, where 1 == True; digests are of the canonical text.
         if digest(mine) != digest(theirs):
             return number
     return None
@@ -211,6 +213,7 @@ def check_entry(entry: RegisterEntry, survey: Survey) -> None:
             "the register shows others another version of this survey: its digest is"
             f" {str(entry.get('digest'))[:64]!r}, not {own['digest']}"
         )
+    # Also members that an entry has beyond ours: they could tell others something else.
     for key in sorted(own.keys() | entry.keys()):
         if key not in entry or entry[key] != own.get(key):
             raise BadRegister(

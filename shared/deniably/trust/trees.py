@@ -33,6 +33,8 @@ def root(nodes: Sequence[str]) -> str:
     level = list(nodes)
     while len(level) > 1:
         pairs = [node(*pair) for pair in zip(level[::2], level[1::2], strict=False)]
+        # A last node without a neighbour rises as it is; hashing it with itself would let two lists
+        # of entries have one root.
         level = pairs + level[2 * len(pairs) :]
     return level[0] if level else NOTHING
 
@@ -58,6 +60,7 @@ def block_sides(number: int) -> str:
 
 def name_sides(name: str) -> str:
     """Returns where a survey's name is in the map, from the top down."""
+    # The digest spreads names evenly, so that ways are about log2(n) long.
     return f"{int(digest(name), 16):0256b}"
 
 
@@ -74,6 +77,7 @@ class Trees:
 
         Raises BadRegister for a name that is there already; nothing is added then.
         """
+        # The map refuses a name that is there, so it comes first: nothing is added by halves.
         if published is not None:
             self._map.add(name_sides(published), hash_)
         self.hashes.append(hash_)
@@ -104,7 +108,7 @@ class Trees:
         path: list[str] = []
         at = (number - 1) % BLOCK
         while len(level) > 1:
-            path.append(level[at ^ 1])
+            path.append(level[at ^ 1])  # the neighbour: its number differs in the last bit
             level, at = [node(*pair) for pair in zip(level[::2], level[1::2], strict=True)], at // 2
         return path[::-1]
 
@@ -151,6 +155,7 @@ class _Fork:
 
     @property
     def root(self) -> str:
+        # An entry changes the hashes on its own way alone; all other forks keep theirs.
         if self._root is None:
             self._root = node(*(below.root if below else NOTHING for below in self._below))
         return self._root
@@ -168,13 +173,14 @@ class _Fork:
         """Add an entry below. Raises BadRegister where the name has one."""
         way = sides.encode()  # its bytes are 48 and 49, quicker to look at than texts
         fork, depth = self, 0
-        fork._root = None
+        fork._root = None  # every fork on the way gets another hash
         while isinstance(below := fork._below[way[depth] & 1], _Fork):
             fork, depth = below, depth + 1
             fork._root = None
         if below is not None:
             if below.sides == sides:
                 raise BadRegister("the register lists two surveys of one name")
+            # Two names share the start of their ways: forks go down to where they part.
             while way[depth] & 1 == int(below.sides[depth]):
                 lower = _Fork()
                 fork._below[way[depth] & 1] = lower

@@ -170,7 +170,7 @@ def _exact(n: int, epsilon: float, delta: float) -> float:
 
 
 def _first(holds: Callable[[int], bool], maximum: int) -> int | None:
-    """The first number up to ``most`` from which on something holds; None where there is none."""
+    """The first number up to ``maximum`` from which something holds; None if there is none."""
     if not holds(maximum):
         return None
     low, high = 0, maximum

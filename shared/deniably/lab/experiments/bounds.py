@@ -149,11 +149,11 @@ class _Numbers(Protocol):
     @property
     def deviation(self) -> float: ...
     def beyond(self, bound: float) -> float:
-        """The share above ``most``."""
+        """The share above ``bound``."""
         ...
 
     def lost(self, bound: float) -> float:
-        """By how much clipping to ``most`` pulls the mean down."""
+        """By how much clipping to ``bound`` pulls the mean down."""
         ...
 
     def below(self, ends: Floats) -> Floats:

@@ -215,5 +215,5 @@ def _filled(values: np.ndarray[Any, Any]) -> Filled:
 
 
 def _cut(text: str, maximum: int) -> str:
-    """A text on one line of at most ``most`` bytes."""
+    """A text on one line of at most ``maximum`` bytes."""
     return one_line(text).encode()[:maximum].decode(errors="ignore")

@@ -30,12 +30,13 @@ _DELETED = (
 class Lake:
     """The ``files`` of a table that count now.
 
-    Columns ``beside`` those of reports say how the table is laid out. ``numbers`` are those that
-    the table gives its columns, by name, where it renames them without writing files again.
+    ``layout_columns`` are those beside the columns of reports, which say how the table is laid out.
+    ``numbers`` are those that the table gives its columns, by name, where it renames them without
+    writing files again.
     """
 
     files: list[Place]
-    other_files: frozenset[str] = frozenset()
+    layout_columns: frozenset[str] = frozenset()
     numbers: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def check_names(self, file: Place, schema: Any) -> None:

@@ -183,11 +183,11 @@ def open_table(folder: Place, survey: Survey) -> Parts:
     footers = each(footer, files)
     first = footers[0][0]
     known = {ROW, *columns_of(layout(survey, stratified=bool(survey.strata))).names}
-    other_files = lake.other_files if lake else frozenset[str]()
+    layout_columns = lake.layout_columns if lake else frozenset[str]()
     columns = bare(columns_in(survey, first.names))
     for file, (schema, _) in zip(files, footers, strict=True):
         _check_folders(file, folder, known)
-        if unknown := [name for name in schema.names if name not in known | other_files]:
+        if unknown := [name for name in schema.names if name not in known | layout_columns]:
             raise NoExport(f"{file} has a column {unknown[0]}, and no report to {survey.name} has")
         _check_schema(file, schema, columns, first)
         if lake:

@@ -77,7 +77,7 @@ def _filled(cells: tuple[str, ...]) -> Filled:
 
 
 def pieces(blocks: Iterable[Rows], maximum: int) -> Iterator[Rows]:
-    """Cuts blocks of rows into blocks of at most ``most`` rows; their order stays."""
+    """Cuts blocks of rows into blocks of at most ``maximum`` rows; their order stays."""
     for block in blocks:
         for at in range(0, len(block), maximum):
             yield block[at : at + maximum]
