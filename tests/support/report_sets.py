@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniably.survey.survey import Survey, read_survey
-from deniably.workbench.engines.counted_files import beside, digest_of, write_tally
+from deniably.workbench.engines.counted_files import digest_of, digests_file, write_tally
 from deniably.workbench.engines.duck import duckdb
 from deniably.workbench.engines.tally_file import read_tally, tally_text
 from deniably.workbench.engines.tallying import Counts, TalliedSet, tally_set
@@ -162,4 +162,4 @@ def _beside(_: Case, case: Case) -> None:
             assert not to.exists()
             return
         assert to.read_text("utf-8") == case["sum"]
-        assert beside(to).read_text("utf-8") == case["files"]
+        assert digests_file(to).read_text("utf-8") == case["files"]

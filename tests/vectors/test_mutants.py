@@ -1635,8 +1635,8 @@ SLIPS = (
     Slip(
         "a stratum needs reports to one question alone",
         tallying.may_be_seen,
-        "in one.tallies.values()",
-        "in [*one.tallies.values()][:1]",
+        "in stratum.tallies.values()",
+        "in [*stratum.tallies.values()][:1]",
         "a stratum has too few to one question",
     ),
     Slip(

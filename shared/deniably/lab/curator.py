@@ -68,7 +68,9 @@ class Added:
         """Draws ``size`` independent values of the noise, shape (size,)."""
         u = draws.uniform(size)
         if self.shape == "gauss":
+            # The inverse of the distribution: one uniform number a draw.
             return np.asarray(self.scale * special.ndtri(u))
+        # The inverse again, from the middle out: log1p keeps the digits where the noise is small.
         away = u - 0.5
         return np.asarray(-self.scale * np.sign(away) * np.log1p(-2 * np.abs(away)))
 
@@ -232,6 +234,7 @@ def selection_law(
     row = _one_row(utilities).astype(np.float64)
     if not len(row) or not np.isfinite(row).all():
         raise ValueError("a selection needs at least one candidate, each with a utility")
+    # Only differences count; with the largest at 0 no power overflows, and one weight is 1.
     exponent = epsilon / ((1 if monotone else 2) * sensitivity) * (row - row.max())
     weights = np.exp(exponent)
     return np.asarray(weights / weights.sum())
@@ -241,8 +244,9 @@ def select(law: Floats, draws: Draws, size: int = 1) -> npt.NDArray[np.int64]:
     """Draws ``size`` independent choices by a ``selection_law``: indices of candidates, shape
     (size,)."""
     ends = np.cumsum(law)
-    u = draws.uniform(size) * float(ends[-1])
+    u = draws.uniform(size) * float(ends[-1])  # rounding leaves the sum near 1, not at it
     chosen: npt.NDArray[np.int64] = np.searchsorted(ends, u, side="right")
+    # It may round up to the very end.
     return np.asarray(np.minimum(chosen, len(law) - 1), dtype=np.int64)
 
 
@@ -299,6 +303,7 @@ class Proposal:
 def median(values: npt.ArrayLike, low: float, high: float) -> float:
     """Returns the lower median of values that are clipped to ``low`` and ``high``."""
     clipped = np.sort(_clipped(values, low, high))
+    # A value that somebody has, not a mean of two, which is easier to bound.
     return float(clipped[ceil(len(clipped) / 2) - 1])
 
 
@@ -345,6 +350,7 @@ def k_means(points: Floats, weights: Floats, groups: int) -> Floats:
     points that weigh most by their squared distance. The same points give the same centres.
     """
     best, least = points[:groups], inf
+    # Stable, so that equal weights are taken in one order on every machine.
     for start in np.argsort(-weights, kind="stable")[:_STARTS]:
         centres = points[[start]]
         while len(centres) < groups:
@@ -355,6 +361,7 @@ def k_means(points: Floats, weights: Floats, groups: int) -> Floats:
             mass = np.bincount(nearest, weights, minlength=groups)
             sums = np.stack([np.bincount(nearest, weights * axis, minlength=groups)
                              for axis in points.T], axis=1)  # fmt: skip
+            # A centre that nobody is nearest to stays where it is; dividing by 0 would lose it.
             moved = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centres)
             if np.array_equal(moved, centres):
                 break

@@ -101,6 +101,7 @@ class SeveralOf(ExperimentInput):
             values = [value]
         if not 1 <= len(values) <= self.most:
             raise self._refused(name, value)
+        # A number twice would be drawn twice.
         return tuple(sorted({self.each.read(name, item) for item in values}))
 
     @property
@@ -193,6 +194,7 @@ def as_privacy(value: Exact | Privacy) -> Privacy:
 
 
 def _exact(value: object) -> Fraction:
+    # True is an instance of int, too.
     if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
         raise ValueError
     if isinstance(value, Fraction):
@@ -200,8 +202,10 @@ def _exact(value: object) -> Fraction:
     text = str(value).strip()  # a float as people write it, 0.1 and not its binary neighbour
     percent = text.endswith("%")
     text = text.removesuffix("%").strip().replace("\u202f", "")
+    # Fraction takes 1_000 for 1000, which no reader of a page expects.
     if len(text) > _MOST_CHARACTERS or "_" in text:
         raise ValueError
+    # 1e999999999 is short to write, and exact it would fill the memory.
     if abs(int(text.lower().partition("e")[2] or 0)) > _MOST_DIGITS:
         raise ValueError
     return Fraction(text) / (100 if percent else 1)

@@ -85,6 +85,7 @@ class QuestionAnswers:
             case VectorOfNumbers():
                 return np.stack(parts, axis=1)
             case question if isinstance(question, InParts):
+                # A combination of parts is one input.
                 return np.ravel_multi_index(parts, question.shape)
             case _:
                 return parts[0]
@@ -214,6 +215,7 @@ def _read(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> dict[str, Col
     }
     codes: dict[str, list[npt.NDArray[np.int32]]] = {name: [] for name in wanted}
     people = 0
+    # Spreadsheets leave out empty cells at the end of a row.
     whole = (row + [""] * (len(header) - len(row)) for row in lines)
     while block := list(islice(whole, _ROWS)):
         people += len(block)
@@ -236,6 +238,7 @@ def _strata(survey: Survey, columns: Sequence[Column]) -> npt.NDArray[np.uint8]:
         values = (survey.strata or {})[key]
         for code, text in enumerate(column.texts):
             if text not in values:
+                # This is the first; rows are counted with the one of names.
                 row = int(np.argmax(column.codes == code)) + 2
                 raise BadAnswer(f"row {row}: {key} is one of {', '.join(values)}")
         places = np.array([values.index(text) for text in column.texts])[column.codes]
@@ -257,10 +260,12 @@ def _shown(
     sees = [is_shown(question, {condition.question: decided}, ()) for decided in encoded]
     seen = np.array(sees)[column_of_it.codes]
     for code, text in enumerate(column.texts):
+        # Nobody may say "not applicable" to a question that they see: no device offers it.
         if _is_not_applicable(question, text) and (given_it := seen & (column.codes == code)).any():
             row = int(np.argmax(given_it)) + 2
             raise BadAnswer(f"row {row}: {question.name} was shown, and needs an answer")
     codes = np.where(seen, column.codes, len(column.texts))
+    # Texts that nobody is left with go: they may be no answers, as hidden cells are ignored.
     kept, codes = np.unique(codes, return_inverse=True)
     texts = [*column.texts, NOT_APPLICABLE]
     return [Column([texts[code] for code in kept], codes.astype(np.int32))]

@@ -54,6 +54,7 @@ def truths_among(answers: QuestionAnswers, follow_up: FollowUp) -> list[Truth]:
     was."""
     shares = _Known(answers).shares
     asked = 1 - float(shares[follow_up.hidden])
+    # Shares are sums of floats: nobody can be 1e-17 of the people.
     if asked < _NOBODY:
         return []
     names = follow_up.question.names
@@ -168,6 +169,7 @@ def _mean_of_numbers(name: str, grid: Range, positions: Int64, column: Column) -
     """The mean of the numbers as given; the question asks for positions on the grid."""
     counts = column.counts()
     total = int(counts.sum())
+    # Exact: the grid turns it into a value without a second rounding.
     mean = Fraction(int(counts @ positions), total)
     spread = float(counts @ (positions - float(mean)) ** 2) / total
     step = float(grid.value(1) - grid.value(0))
@@ -204,9 +206,10 @@ def _mean_number(question: Number, known: _Known) -> Truth:
 def _quantiles(known: _Known, group: Buckets) -> Iterator[Truth]:
     question, (column,) = known.answers.question, known.answers.columns
     assert isinstance(question, Number)
-    at_most = np.cumsum(known.shares)[:-1]
+    at_most = np.cumsum(known.shares)[:-1]  # the last sum is 1, whatever rounding says
     middles = [float(middle) for middle in bucket_middles(question)]
     numbers = _numbers(column)
+    # Columns have their texts in the order in which people wrote them first.
     order = np.argsort(numbers)
     below = np.cumsum(column.counts()[order]) / known.answers.n
     beyond = _outside(question.range, numbers)

@@ -101,6 +101,7 @@ class PackedField:
         body = own[:, self.optional :]
         if self.kind == "bits":
             return Answered(asked, np.unpackbits(body, axis=1, count=self.count).astype(np.bool_))
+        # Numbers of 3, 5, 6 or 7 bytes have no type of numpy: they are filled up to 8.
         wide = np.zeros((len(rows), self.count, 8), np.uint8)
         wide[:, :, 8 - self.size :] = body.reshape(len(rows), self.count, self.size)
         numbers = wide.view(">u8")[:, :, 0].astype(np.int64) + self.low
@@ -126,11 +127,12 @@ class PackedField:
     def pack_some(self, asked: npt.NDArray[np.bool_], some: npt.NDArray[Any]) -> Rows:
         """Packs the cells of those who were asked."""
         rows = np.zeros((len(asked), self.width), np.uint8)
-        if self.optional:
+        if self.optional:  # first, so that a set sorted by bytes has those not asked first
             rows[:, 0] = asked
         if self.kind == "bits":
             rows[asked, self.optional :] = np.packbits(some, axis=1)
         else:
+            # Big endian and from 0 on: bytes then sort as the numbers do.
             wide = (some - self.low).astype(">u8").view(np.uint8).reshape(*some.shape, 8)
             body = wide[:, :, 8 - self.size :].reshape(len(some), self.count * self.size)
             rows[asked, self.optional :] = body
@@ -164,7 +166,7 @@ class Layout:
             for field, values in zip(self.fields.values(), columns, strict=bool(block.values))
         ]
         if not packed:
-            return np.zeros((0, self.width), np.uint8)
+            return np.zeros((0, self.width), np.uint8)  # hstack needs something to stack
         return self.with_strata(np.array(block.strata or (), np.int64), packed)
 
     def with_strata(self, strata: npt.NDArray[np.int64], packed: Sequence[Rows]) -> Rows:
@@ -196,7 +198,7 @@ def _field(question: Question, start: int, optional: bool) -> PackedField:
     if isinstance(law, Supporting) and not law.both and law.size != 1:
         return PackedField(question, start, optional, "bits", law.cell_count)
     low, high = reach(law)
-    size = ((high - low).bit_length() + 7) // 8 or 1
+    size = ((high - low).bit_length() + 7) // 8 or 1  # a byte even where all reports are one number
     return PackedField(question, start, optional, "numbers", _numbers(law), low, size)
 
 

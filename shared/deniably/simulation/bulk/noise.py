@@ -29,6 +29,8 @@ def chance(numerators: Int64, d: int) -> Booleans:
     going = np.arange(len(numerators))
     step = 1
     while going.size:
+        # The step that ends a chain of coins, of chances x, x/2, x/3, ..., is odd with probability
+        # e**-x. It needs whole numbers alone (Canonne, Kamath and Steinke 2020, algorithm 1).
         odd[going] = step % 2 == 1
         going = going[signed_below(d, going.size) < numerators[going]]
         going = going[signed_below(step, going.size) == 0]
@@ -50,6 +52,7 @@ def discrete_laplace(t: int, s: int, size: int) -> Int64:
         at = np.flatnonzero(kept)
         magnitude = (u[at] + t * _successes(at.size)) // s
         negative = signed_below(2, at.size) == 1
+        # Zero has no sign: with -0 kept, too, it would come twice as often.
         kept[at] = (magnitude > 0) | ~negative
         u[at] = np.where(negative, -magnitude, magnitude)
         return u, kept
@@ -59,6 +62,7 @@ def discrete_laplace(t: int, s: int, size: int) -> Int64:
 
 def discrete_gaussian(p: int, q: int, size: int) -> Int64:
     """Draws ``size`` whole numbers y, with probability proportional to ``e**(-y**2 q / (2 p))``."""
+    # A Laplace of the scale of sigma proposes; few of its draws are refused then.
     t = isqrt(p // q) + 1
 
     def propose(places: Int64) -> tuple[Int64, Booleans]:

@@ -58,6 +58,7 @@ def listed(field: PackedField) -> Listed | None:
     for report in reports:
         field.question.mechanism.check(report)
     packed = field.pack(reports)
+    # lexsort takes the last key first; the first byte has to count most.
     order = np.lexsort(packed.T[::-1])
     texts = [msgspec.json.encode(reports[place]).decode() for place in order]
     return Listed(texts, np.vstack([np.zeros((1, field.width), np.uint8), packed[order]]))
@@ -144,7 +145,7 @@ def _gathered(
         [values] = connection.execute(_CHECK).fetchall()
     except error:
         return None
-    if values != (True,):
+    if values != (True,):  # a null would be neither
         return None
     return form.places, _rows(connection, form)
 
@@ -197,6 +198,7 @@ _CHECK = "select count(*) > 0 and count(*) filter (fine is not true) = 0 from re
 def _rows(connection: Any, form: _Form) -> Iterator[Rows]:
     """The rows of the codes, in order; 0 stands for nobody asked."""
     names = list(_lists(form))
+    # DuckDB numbers the texts of an enum from 0 on, which is kept for nobody asked.
     codes = ", ".join(f"coalesce(enum_code({name})::integer + 1, 0)::usmallint" for name in names)
     order = ", ".join(f"{name} nulls first" for name in names)
     relation = connection.sql(f"select {codes} from reports order by {order}")  # noqa: S608  # our own
@@ -213,6 +215,7 @@ def _rows(connection: Any, form: _Form) -> Iterator[Rows]:
 def _codes(column: Any) -> npt.NDArray[np.uint16]:
     """A column of codes without a copy: ``to_numpy`` would load pandas, too."""
     codes = np.frombuffer(column.buffers()[1], np.uint16)
+    # A batch may be a slice of a longer buffer.
     return codes[column.offset : column.offset + len(column)]
 
 

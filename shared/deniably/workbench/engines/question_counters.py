@@ -274,7 +274,7 @@ class SomeColumns:
             for (value,), count in counted.groups[place,].items()
             if value is not None
         }
-        n = sum(cells.values()) // self.size
+        n = sum(cells.values()) // self.size  # each report fills as many columns
         return from_cells(n, cells, self.question.mechanism.law.cell_count)
 
     @property
@@ -327,12 +327,13 @@ def joined(operator: str, terms: Iterable[str]) -> str:
     some = list(terms)
     if len(some) == 1:
         return f"({some[0]})"
-    half = len(some) // 2
+    half = len(some) // 2  # by halves: as deep as log2 of the terms, not as their number
     return f"({joined(operator, some[:half])}{operator}{joined(operator, some[half:])})"
 
 
 def within(place: int, low: int, high: int, empty: bool = False) -> str:
     """Returns the condition that a column is between two numbers, or that it may be ``empty``."""
+    # In SQL null is between nothing, and its negation is null, too: coalesce makes it false.
     return f"coalesce(c{place} between {low} and {high}, {'true' if empty else 'false'})"
 
 

@@ -76,6 +76,7 @@ class Spark:
                 self._grouped(self._frame(source, key, where), number, key, widest)
                 for number, key in enumerate(keys)
             ]
+            # One job: starting one takes longer than to count.
             rows: list[Any] = reduce(_and, jobs).collect()
         except self.failures as error:
             raise _told(error, source) from None
@@ -89,6 +90,7 @@ class Spark:
         """The number of the key, its values as whole numbers, nothing to fill up, and the count."""
         functions = self.functions
         values = [functions.col(f"c{place}").cast("long") for place in key]
+        # A union needs as many columns of the same types on both sides.
         gaps = [functions.lit(None).cast("long")] * (widest - len(key))
         counted = frame.groupBy(*(f"c{place}" for place in key)).agg(
             functions.expr("count(1) as n")

@@ -113,6 +113,7 @@ def _written(
 ) -> Iterator[tuple[str, int]]:
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     schema = schema_of(arrow, columns)
+    # Engines hold a group at once: wide rows make smaller ones.
     group = min(_GROUP_ROWS, _GROUP_BYTES // columns.layout.width or 1)
     groups = even(blocks, group)
     for number, of_part in groupby(_cut(groups, rows), itemgetter(0)):
@@ -151,6 +152,7 @@ def open_parts(folder: Place) -> Parts:
             raise NoExport(f"{folder}: design.json is of another survey than survey.json")
         parts = design.get("parts", [{"file": "reports.parquet", "rows": design["n"]}])
         stated = {folder / _plain(part["file"]): int(part["rows"]) for part in parts}
+        # Before the footers: a file that is written again in between differs when it is checked.
         versions = _versions(stated)
         footers = each(footer, stated)
         schemas = [schema for schema, _ in footers]
@@ -231,6 +233,7 @@ def together(sets: Sequence[Parts]) -> Parts:
         if parts.columns.names != first.columns.names:
             raise NoExport(f"{folder} has other columns than {first.files[0].parent}")
     files = tuple(file for parts in sets for file in parts.files)
+    # Links and .. lead to one file by two names.
     if len({file.resolve() if isinstance(file, Path) else file for file in files}) < len(files):
         raise NoExport("the same folder is named twice, and its reports would count twice")
     designs = tuple(design for parts in sets for design in parts.designs)
@@ -241,7 +244,7 @@ def together(sets: Sequence[Parts]) -> Parts:
 
 def _plain(name: str) -> str:
     """The name of a file in the folder. Raises ValueError for a path that leads out of it."""
-    if Path(name).name != name:
+    if Path(name).name != name:  # a design from elsewhere must not lead to files of this machine
         raise ValueError(f"design.json names {name!r}, which is no file of the folder")
     return name
 

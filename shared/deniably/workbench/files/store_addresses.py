@@ -87,7 +87,7 @@ class Address:
         """Returns the content of a file of at most ``maximum`` bytes. Raises NoExport."""
         try:
             with self.open() as file, in_words(self):
-                if file.size() > maximum:
+                if file.size() > maximum:  # asked before a byte is fetched
                     raise NoExport(f"{self} has {file.size():,} bytes; up to {maximum:,} are read")
                 return bytes(file.read())
         except NoExport as error:

@@ -91,6 +91,7 @@ class _Column:
     def pack(self, texts: Sequence[_Text]) -> Rows:
         """The packed texts. Raises BadReport and DecodeError for what no device can have made."""
         if new := list({*texts} - self._places.keys()):
+            # Numbers with much noise seldom repeat: what is remembered must not grow with the file.
             if len(self._places) > _MOST:
                 new, self._places, self._packed = list({*texts}), {}, self._packed[:0]
             packed = self._field.pack([self._values(text) for text in new])
@@ -115,4 +116,5 @@ def _form(survey: Survey, before: bytes, key: str, names: Sequence[str]) -> re.P
         values = b", ?".join(members)
     else:  # a comma follows exactly where another member does
         values = b"".join(rb'(?:%b(?:, ?(?=")|(?=\})))?' % member for member in members)
+    # Lines of the usual form need no JSON decoder; all others are left to it.
     return re.compile(rb'\{%b"%b": ?\{%b\}\}\s*' % (before, key.encode(), values))

@@ -61,6 +61,7 @@ def logit(
         yes = _share(z @ b)
         mean = q + reach * yes
         gain = reach * yes * (1 - yes)
+        # With q = 0 a share near 0 makes a variance of 0.
         spread = np.maximum(mean * (1 - mean), 1e-300)
         weighed = w * gain / spread
         gradient: Floats = z.T @ (weighed * (r - mean))
@@ -79,6 +80,7 @@ def logit(
         case "expected":
             covariance = inverse(expected)
         case "opg":
+            # Alike rows stand for many people, each of whom has a score.
             covariance = inverse(scores.T @ (scores / times[:, None]))
         case "robust" if plain:
             bread = inverse(expected)
@@ -91,6 +93,7 @@ def logit(
             leverage = w * gain**2 / spread * np.einsum("ni,ij,nj->n", z, bread, z)
             covariance = sandwich(bread, _left_out(scores, leverage), strata)
         case "observed":
+            # The derivative of gain / spread, which is what the residual is weighted with.
             bend = gain * (1 - 2 * yes) * spread - gain**2 * (1 - 2 * mean)
             curve = w * (gain**2 / spread - (r - mean) * bend / spread**2)
             covariance = inverse(z.T @ (curve[:, None] * z))
@@ -129,6 +132,8 @@ def linear_share(
         case "CR2":
             degrees_left(w, z.shape[1], strata)  # raises where there are too few people
             mean = np.clip(q + reach * (z @ b), np.minimum(q, q + reach), np.maximum(q, q + reach))
+            # The variance of a report is known up to its mean, which a line may put outside of 0
+            # and 1.
             variance = np.maximum(mean * (1 - mean), 1e-9) / reach**2
             factor, degrees = _satterthwaite(z, w, bread, variance, back)
             covariance = sandwich(bread, factor[:, None] * scores, strata)

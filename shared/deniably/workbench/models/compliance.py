@@ -61,7 +61,7 @@ def non_compliance(
         if not (0 <= ones <= n and n >= 2):
             raise BadModel(f"{ones} ones of {n} reports: give (ones, reports), 2 reports or more")
     channel = np.array(pairs)
-    if abs(np.linalg.det(channel)) < 1e-9:
+    if abs(np.linalg.det(channel)) < 1e-9:  # two unknown shares need two equations that differ
         raise BadModel(
             "the two designs have the same ratio of q to p, so they cannot tell people who always"
             " say no: give the groups coins of different strength"
@@ -73,6 +73,7 @@ def non_compliance(
         [share * (1 - share) / n for share, (_, n) in zip(inside, counts, strict=True)]
     )
     back = np.linalg.inv(channel)
+    # The third share is 1 less the two others, so its weights are minus their sum.
     weights = np.vstack([back, -back.sum(axis=0)])  # of yes, no, always no
     estimates = weights @ yes_shares + np.array([0.0, 0.0, 1.0])
     errors = np.sqrt(weights**2 @ spread)
@@ -127,6 +128,7 @@ def _nobody(channel: np.typing.NDArray[np.float64], yes_shares: object, ns: list
     def score(share: float) -> float:
         total = 0.0
         for n, slope, start, seen in groups:
+            # A share of 0 or 1 would divide by 0.
             mean = min(max(start + slope * share, 1e-12), 1 - 1e-12)
             total += n * slope * (seen - mean) / (mean * (1 - mean))
         return total

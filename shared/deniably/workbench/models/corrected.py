@@ -119,6 +119,7 @@ class _People:
             at = slice(start, min(start + rows, n))
             u = np.ones((at.stop - at.start, cells))
             for column, answer in zip(self.columns, answers, strict=True):
+                # Reports to different questions have independent coins, so their weights multiply.
                 u *= column.scores[column.codes[at]][:, answer]
             yield _Some(at, self.w[at], u, self.scale(self.z.of(at)))
 
@@ -129,6 +130,7 @@ def _people(
     n, _, c = z.shape
     w = np.ones(n) if weights is None else weights
     scale = scaling(lambda: (x.reshape(-1, c) for x in z.distinct()))
+    # Only ratios of weights count; with a largest one of 1 no sum of squares overflows.
     return _People(columns, z, scale, w / w.max(), strata)
 
 
@@ -149,6 +151,7 @@ class _Sums:
         if self._totals is None:
             m = scores.shape[1]
             self._totals, self._products = np.zeros((groups, m)), np.zeros((m, m))
+        # `+=` with an index counts a stratum that comes twice in a block once.
         np.add.at(self._totals, where, scores)
         stretch = 1.0 if self._strata is None else self._stretch[where][:, None]
         self._products = self._products + (scores * stretch).T @ scores
@@ -189,6 +192,7 @@ def linear(
     degrees = degrees_left(people.w, c, strata)
     if people.scale.constant is None:
         raise BadModel("a linear model needs a constant column: write the formula without 0 or -1")
+    # A shift and a unit of the outcome: without them 1e9 + noise would lose the noise to rounding.
     middle = float(outcome[people.w > 0].mean())
     size = float(np.abs(outcome - middle)[people.w > 0].max())
     if not size > 1e-14 * abs(middle):
@@ -199,15 +203,17 @@ def linear(
         uz = (some.w[:, None] * some.u)[:, :, None] * some.z
         a += uz.reshape(-1, c).T @ some.z.reshape(-1, c)
         of_y += np.tensordot(uz.sum(axis=1), y[some.at], axes=(0, 0))
-    if not np.linalg.cond(a) < 1 / _SINGULAR:
+    if not np.linalg.cond(a) < 1 / _SINGULAR:  # a nan is singular, too
         raise NoEstimate(_SINGULAR_TEXT)
     inverse, back = np.linalg.inv(a), people.scale.back
     g = inverse @ of_y
     spread = np.einsum("ic,cd,id->i", back, inverse, back)
+    # With noise taken out, A need not be positive: a variance of 0 or below bounds nothing.
     if (vague := np.flatnonzero(~(spread > 0))).size:
         raise Unbounded(vague.tolist())
     along = (back @ inverse).T / spread  # moves one coefficient by 1, and keeps the score of others
     whole = effective(people.w)
+    # As HC1, and as svyglm within strata: residuals are smaller than errors by about c / n.
     sums = _Sums(strata, (whole if strata is None else whole - 1) / (whole - c))
     slope, drift = 1 / spread, np.zeros(c)
     for some in people.blocks():
@@ -231,7 +237,7 @@ def linear(
         ).moved(size, shift[j])
         for j in range(c)
     )
-    widest = max(confidence, 0.8)
+    widest = max(confidence, 0.8)  # coefficients keep an interval of 80 %, too
     if unbounded := [j for j, test in enumerate(tests) if not test.bounded(widest)]:
         raise Unbounded(unbounded)
     own = covariance_of_sums[:c, :c] * np.outer(spread, spread)
@@ -254,6 +260,7 @@ def _bias(drift: Floats, covariance: Floats) -> Floats:
     60 sites and 1,200 reports with p = 3/4 a slope came out 15 % too large. Raises NoEstimate where
     it is more than two standard errors, as the second order then counts, too.
     """
+    # 0 / 0 would be nan, and pass.
     parts = np.abs(drift) / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     if (parts > _TOO_FAR).any():
         raise NoEstimate(
@@ -299,6 +306,7 @@ def logistic(
     for _ in range(_STEPS):
         score, information = _slope(people, outcome, b)
         step = solved(information, score).reshape(logits, c)
+        # Newton overshoots where shares are near 0 or 1; columns have size 1, so 1.5 is far.
         step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))
         b = b + step
         check_separation(b)
@@ -307,6 +315,7 @@ def logistic(
     else:
         raise NoEstimate(_ENDLESS)
     _, information = _slope(people, outcome, b)
+    # A root of the score where it does not bend down is no estimate, but a saddle.
     if not bends_down(information):
         raise NoEstimate(SEPARATED)
     inverse: Floats = np.linalg.inv(information).astype(np.float64)
@@ -328,6 +337,7 @@ _ENDLESS = (
 def _shares(z: Floats, b: Floats) -> Floats:
     """P(answer) of every answer but the first, shape (n, cells, k - 1)."""
     logits = z @ b.T
+    # exp overflows beyond 709; the logit of the first answer is 0, so it is part of the maximum.
     top = np.maximum(logits.max(axis=2, keepdims=True), 0)
     weights = np.exp(logits - top)
     shares: Floats = weights / (np.exp(-top) + weights.sum(axis=2, keepdims=True))
@@ -351,7 +361,7 @@ def _slope(people: _People, outcome: Randomised, b: Floats) -> tuple[Floats, Flo
         score += _scores(some, outcome, share).sum(axis=0)
         weight, z = some.w[:, None] * some.u, some.z.reshape(-1, c)
         for i in range(logits):
-            for j in range(i + 1):
+            for j in range(i + 1):  # the information is symmetric: half of it, and its mirror below
                 bend = weight * share[..., i] * ((i == j) - share[..., j])
                 slope[i, :, j] += z.T @ (bend.reshape(-1, 1) * z)
     for i in range(logits):

@@ -39,7 +39,7 @@ from deniably.workbench.report_rows import ReportRows
 
 Key = tuple[str, str | None]
 """A share and its choice, or a mean and its part."""
-Asked = npt.NDArray[np.bool_]
+AskedMask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class WeightedReports:
         plain = self._as_tally(weighing, weighing.kish, totals, start)
         try:
             scores, first = at_most_scores(law, plain)
-        except ValueError:
+        except ValueError:  # too much noise: no unbiased scores up to a bucket exist
             return plain
         if own.dtype == np.bool_ or own.shape[1] > 1:  # a report names several buckets
             bits = own if own.dtype == np.bool_ else support_rows(own.tolist(), law.cell_count or 0)
@@ -147,7 +147,7 @@ class WeightedReports:
         tally, values = self.weighing.among(there).scored(scores)
         return sqrt(max(float(tally.variance(values)), 0.0))
 
-    def tally_for(self, figures: Sequence[Floats], there: Asked | None = None) -> Tally:
+    def tally_for(self, figures: Sequence[Floats], there: AskedMask | None = None) -> Tally:
         """Returns the tally of as many people as would know each of these figures at least as well.
 
         ``figures`` are the scores (n,) of those ``there``, who are all who were asked by default.
@@ -157,6 +157,7 @@ class WeightedReports:
             there = asked
         weighing = self.weighing.among(there)
         tallies = [weighing.scored(scores) for scores in figures]
+        # The fewest: an interval of another figure may be too wide then, but never too narrow.
         people = min(float(tally.effective(values)) for tally, values in tallies)
         return self._as_tally(weighing, people, *self._totals(cells[there], weighing.weights))
 
@@ -172,17 +173,18 @@ class WeightedReports:
             totals: Floats = weights @ cells
             return totals, 0
         cell_count = self.question.mechanism.law.cell_count
+        # Noise without an end reports below 0, too.
         start = int(cells.min()) if cell_count is None and cells.size else 0
         each = np.repeat(weights, cells.shape[1])
         totals = np.bincount(cells.ravel() - start, each, cell_count or 0).astype(np.float64)
         return totals, start
 
     @cached_property
-    def _answered(self) -> tuple[Asked, npt.NDArray[Any]]:
+    def _answered(self) -> tuple[AskedMask, npt.NDArray[Any]]:
         answered = self.reports.answered(self.question.name)
         return answered.asked, answered.cells
 
-    def _scores(self, contrast: Contrast) -> tuple[Floats, Asked]:
+    def _scores(self, contrast: Contrast) -> tuple[Floats, AskedMask]:
         """What each report adds to a figure, and whose reports do."""
         if contrast is None:
             return self._scores_of_mean()
@@ -203,7 +205,7 @@ class WeightedReports:
             scores += factor * named / slope
         return scores, asked
 
-    def _scores_of_mean(self) -> tuple[Floats, Asked]:
+    def _scores_of_mean(self) -> tuple[Floats, AskedMask]:
         name = f"{self.question.name}__{self.part}" if self.part else self.question.name
         figures, there = figures_of(self.reports, name)
         weights = self.weighing.weights[there]
@@ -215,6 +217,8 @@ class WeightedReports:
         (mean,) = means
         if mean.among is None:
             return mean.scores, there
+        # A mean among some is a ratio, whose score is the linearised one: (score - ratio * in) /
+        # share in.
         ratio = float(weights @ mean.scores) / float(weights @ mean.among)
         having = float(weights @ mean.among) / float(weights.sum())
         scores: Floats = (mean.scores - ratio * mean.among) / having

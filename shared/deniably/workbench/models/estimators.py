@@ -32,7 +32,7 @@ from deniably.core.errors import BadModel, NoEstimate
 from deniably.workbench.models import binary, corrected, joint
 from deniably.workbench.models.coefficients import Model
 from deniably.workbench.models.fit import Collinear, Ints, ModelFit, StandardErrors
-from deniably.workbench.models.formulas import Asked, CellRows, Columns
+from deniably.workbench.models.formulas import CellRows, Columns, Formula
 from deniably.workbench.models.model_columns import numbers
 from deniably.workbench.models.multinomial import multinomial
 from deniably.workbench.models.randomised import Randomised
@@ -53,7 +53,7 @@ class Task:
     """A formula with its data: the ``outcome`` is None where it is a number that is not randomised,
     ``right`` are the randomised columns of the right side."""
 
-    asked: Asked
+    asked: Formula
     table: pd.DataFrame
     reports: Mapping[str, Randomised]
     outcome: Randomised | None

@@ -86,12 +86,14 @@ def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
     reach = np.max([np.abs(x).max(axis=0) for x in blocks()], axis=0)  # no square beyond floats
     if not reach.all():
         raise BadModel("a column is 0 in every row")
+    # A column is constant where it equals its first number in every row.
     first = next(iter(blocks()))[0] / reach
     constant = np.flatnonzero(
         np.logical_and.reduce([(x / reach == first).all(axis=0) for x in blocks()])
     )
     n, p = sum(len(x) for x in blocks()), len(reach)
     middle = np.zeros(p)
+    # Centred columns are nearly at right angles to the constant, so that sums lose less.
     if len(constant):
         middle = sum(((x / reach).sum(axis=0) for x in blocks()), middle) / n
     size = sum((((x / reach - middle) ** 2).sum(axis=0) for x in blocks()), np.zeros(p))
@@ -104,7 +106,10 @@ def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
     for x in blocks():
         ones = np.ones((len(x), 1))
         rows = np.hstack([(x / reach - middle) / size, ones])
+        # R of stacked blocks is R of the whole: no block is kept, and no square of the columns is
+        # made, which would square their condition number.
         left = cast(Floats, np.linalg.qr(np.vstack([left, rows]), mode="r"))
+    # What is left of a column once those before it are taken out, beside its length sqrt(n).
     weak = np.abs(np.diag(left)[:p]) < 1e-9 * n**0.5
     if n < p or weak.any():
         raise Collinear(int(np.argmax(weak)) if weak.any() else p - 1)

@@ -32,7 +32,7 @@ _AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Asked:
+class Formula:
     """A formula: its ``outcome``, the ``variables`` of its right side, and that side itself.
 
     There, ``stand_ins`` stand for names between backticks that are no names in Python.
@@ -65,7 +65,7 @@ def _with_stand_ins(formula: str) -> tuple[str, dict[str, str]]:
     return written, {stand_in: name for name, stand_in in known.items()}
 
 
-def parsed(formula: str) -> Asked:
+def parsed(formula: str) -> Formula:
     """Reads a formula. Raises BadModel for one without an outcome, and for what is none."""
     try:
         import formulaic
@@ -94,7 +94,7 @@ def parsed(formula: str) -> Asked:
         raise BadModel(f"{outcome} stands on both sides of the formula")
     if not len(sides.rhs):
         raise BadModel("the right side of the formula is empty: write ~ 1 for a constant alone")
-    return Asked(formula, outcome, tuple(sorted(names)), sides.rhs, stand_ins)
+    return Formula(formula, outcome, tuple(sorted(names)), sides.rhs, stand_ins)
 
 
 def _variables(side: Any) -> set[str]:
@@ -120,7 +120,7 @@ def _variables(side: Any) -> set[str]:
 class Columns:
     """Makes the columns of a formula, the same ones for new rows as for those of the fit."""
 
-    def __init__(self, formula: Asked, reports: Mapping[str, Randomised]) -> None:
+    def __init__(self, formula: Formula, reports: Mapping[str, Randomised]) -> None:
         self._asked, self._spec = formula, cast(Any, None)
         self._seen = dict[str, list[object]]()
         self._context = {_SCORE: self._score}

@@ -82,6 +82,7 @@ class Sample(NamedTuple):
         """Returns by kind the sums of weights and of squared ones, each over 1 - weight x leverage
         (r,)."""
         left = 1 - self.weights * leverage[self.kind]
+        # A leverage of 1: the model fits this person exactly, whatever their report.
         if (left < 1e-9).any():
             raise NoEstimate(ONE_PERSON)
         weights, n = self.weights / left, len(self.stratum)
@@ -152,6 +153,7 @@ def people(
     w = np.ones(len(outcome)) if weights is None else weights
     where = np.zeros(len(outcome), np.int64) if strata is None else strata
     rows = np.column_stack([outcome, group, where, *(column.codes for column in columns)])
+    # Reports of small ranges repeat, and the likelihood depends on how often each comes.
     kinds, kind = np.unique(rows[w > 0], axis=0, return_inverse=True)
     counts: Floats = np.bincount(kind.ravel(), w[w > 0]).astype(np.float64)
     answers = cell_answers(columns)
@@ -193,7 +195,7 @@ class Logistic:
         normalised: Floats = shares / shares.sum(axis=2, keepdims=True)
         return normalised
 
-    def _given(self, b: Floats, people: JointRows) -> tuple[Floats, Floats, Floats]:
+    def _posterior(self, b: Floats, people: JointRows) -> tuple[Floats, Floats, Floats]:
         share = self._shares(b)[people.group]
         both = share * self.chances[people.outcome.astype(np.int64)][:, None, :]
         chance = np.maximum(both.sum(axis=2), 1e-300)
@@ -201,14 +203,14 @@ class Logistic:
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
         """Returns the likelihood of the reports of the answer."""
-        share, posterior, chance = self._given(b, people)
+        share, posterior, chance = self._posterior(b, people)
         apart = (posterior - share)[:, :, 1:]
         scores = apart[..., None] * self.z[people.group][:, :, None, :]
         return Seen(np.log(chance), scores.reshape(*chance.shape, -1))
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
         """Returns the sum of weight times (Cov(answer) - Cov(answer | report))."""
-        share, posterior, _ = self._given(b, people)
+        share, posterior, _ = self._posterior(b, people)
         return self._bent(people, weight, share) - self._bent(people, weight, posterior)
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
@@ -322,6 +324,7 @@ def fit(
     point = _Point(start, shares, _value(outcome, people, start, shares))
     for _ in range(_ROUNDS):
         point, inside, bend = _climbed(outcome, people, point, inside)
+        # A share of 0 cannot grow by factors. It is let in again where the likelihood would rise.
         missed = ~inside & (_pull(outcome, people, point) > 1 + 1e-6)
         if not missed.any():
             c = outcome.coefficients
@@ -334,6 +337,7 @@ def fit(
                 )
             edge = int((~inside).sum())
             return ModelFit(point.b, covariance[:c, :c], point.value, at_the_edge=edge)
+        # Large enough to grow, small enough to keep the rest.
         shares = np.where(missed, 1e-3, point.shares)
         shares /= shares.sum(axis=1, keepdims=True)
         inside = inside | missed
@@ -356,6 +360,7 @@ def _climbed(
         step = _step(bend)
         for _ in range(40):
             there = _moved(outcome, people, point, inside, step)
+            # Near the top the gain of a step is below the rounding of a sum of so many logarithms.
             if there.value >= point.value - 1e-12 * (1 + abs(point.value)):
                 break
             step = step / 2
@@ -379,6 +384,7 @@ def _step(bend: _Bend) -> Floats:
     which climbs from anywhere."""
     if bends_down(bend.observed):
         step = solved(bend.observed, bend.gradient)
+        # Far from the top a quadratic fits badly, and its step could lead down.
         if np.abs(step).max() <= _NEAR:
             return step
     return solved(bend.complete, bend.gradient)
@@ -390,6 +396,7 @@ def _moved(
     c = outcome.coefficients
     logs = np.zeros(inside.shape)
     logs[inside] = step[c:]
+    # Steps of logarithms: shares stay above 0 without a bound to watch.
     shares = point.shares * np.exp(logs)
     shares /= shares.sum(axis=1, keepdims=True)
     b = point.b + step[:c]
@@ -407,6 +414,7 @@ def _value(outcome: OutcomeModel, people: JointRows, b: Floats, shares: Floats) 
     total = 0.0
     for some in _blocks(people, outcome.coefficients):
         whole, top = _whole(outcome.seen(b, some).log_density, some, shares)
+        # Products over many questions underflow; a logarithm of 0 would make the sum infinite.
         total += float(some.counts @ (np.log(np.maximum(whole.sum(axis=1), 1e-300)) + top))
     return total if np.isfinite(total) else -np.inf
 
@@ -424,6 +432,7 @@ def _pull(outcome: OutcomeModel, people: JointRows, point: _Point) -> Floats:
         log_density = outcome.seen(point.b, some).log_density
         whole, top = _whole(log_density, some, point.shares)
         each = some.chances * np.exp(log_density - top[:, None])
+        # Groups come more than once, which += would count once.
         np.add.at(pull, some.group, each * (some.counts / whole.sum(axis=1))[:, None])
     sizes = np.bincount(people.group, people.counts, len(pull))
     return pull / sizes[:, None]
@@ -451,6 +460,7 @@ def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Insi
         complete += outcome.complete(point.b, some, weight)
         weighed = weight[:, :, None] * seen.scores
         bent += outcome.information(point.b, some, weight)
+        # E[s s'] - E[s] E[s]' by cell: what reports leave open of the score of the true answers.
         bent -= np.tensordot(weighed, seen.scores, axes=([0, 1], [0, 1]))
         bent += mean.T @ (some.counts[:, None] * mean)
         apart = (seen.scores - mean[:, None, :]) * weight[..., None]
@@ -466,6 +476,8 @@ def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Insi
     same = owner[:, None] == owner[None, :]
     n = sizes[owner]
     fixed = np.where(same, n[:, None], 0.0)
+    # The last term fills the direction in which all log shares of a group grow together: it is
+    # flat, and a matrix with it could not be inverted.
     whole_shares = np.diag(n * shares) - fixed * np.outer(shares, shares) + fixed / k**2
     counted = answers.ravel()[places]
     block = np.zeros((groups, k, groups, k))
@@ -505,6 +517,7 @@ def _meat(
         stratum = sample.stratum[at]
         np.add.at(totals, stratum, counts[at, None] * each)
         meat += (each * (squares[at] * sample.stretch[stratum])[:, None]).T @ each
+    # Strata are sampled apart, so that differences between them are no errors.
     meat -= (totals * (sample.stretch / sample.sizes)[:, None]).T @ totals
     return meat
 
@@ -550,7 +563,7 @@ def logistic(
     scaled = standardised(z.reshape(-1, z.shape[2]))
     model = Logistic(scaled.z.reshape(z.shape), outcome.chances)
     rows, sample = people(columns, group, outcome.codes.astype(np.float64), weights, strata)
-    start = np.zeros(model.coefficients)
+    start = np.zeros(model.coefficients)  # all answers equally likely: nowhere flat
     fitted, degrees = _sampled(model, rows, start, sample, errors, weights, strata, group)
     back = np.kron(np.eye(outcome.k - 1), scaled.back)
     covariance = back @ fitted.covariance @ back.T
@@ -591,6 +604,7 @@ def linear(
     covariance = back @ fitted.covariance[:-1, :-1] @ back.T
     sigma = float(np.exp(fitted.coefficients[-1]) * size)
     assert fitted.log_likelihood is not None
+    # The density per unit of the outcome as it was given.
     value = fitted.log_likelihood - float(rows.counts.sum()) * log(size)
     of_t = None if degrees is None else np.full(len(back), degrees)
     return ModelFit(slopes, covariance, value, sigma, fitted.at_the_edge, of_t)

@@ -61,7 +61,7 @@ def multinomial(
 
     def at(b: Floats) -> tuple[Floats, Floats, Floats]:
         logits = np.column_stack([np.zeros(n), z @ b.reshape(k - 1, c).T])
-        share = np.exp(logits - logits.max(axis=1, keepdims=True))
+        share = np.exp(logits - logits.max(axis=1, keepdims=True))  # exp overflows beyond 709
         share /= share.sum(axis=1, keepdims=True)
         both = share * likelihoods
         chance = np.maximum(both.sum(axis=1), 1e-300)
@@ -75,6 +75,8 @@ def multinomial(
         share, posterior, chance = at(b)
         of_rows = scores(share, posterior)
         information = _blocks(_bend(share, posterior), w, z, k)
+        # Far from the top the observed information may be negative; these two never are, and Newton
+        # with them climbs.
         if not bends_down(information):
             if complete:
                 information = _blocks(_expected(share, chances), w, z, k)
@@ -102,6 +104,7 @@ def multinomial(
     degrees: Floats | None = None
     if errors == "HC3":
         degrees = degrees_left(w, c, strata) * np.ones((k - 1) * c)
+        # As the bread: leverages of another matrix would not sum to the coefficients.
         expects = _expected(share, chances) if complete else _bend(share, posterior)
         apart = (w[:, None] * (posterior - share))[:, 1:]
         covariance = sandwich(covariance, _left_out(apart, expects, w, z, covariance), strata)

@@ -41,7 +41,7 @@ from deniably.workbench.scripted import Scored, scores_of
 if TYPE_CHECKING:
     import pandas as pd
 
-Asked = np.typing.NDArray[np.bool_]
+AskedMask = np.typing.NDArray[np.bool_]
 _MOST_BITS = 1 << 27
 _SMALLEST = -600.0
 """The logarithm of a probability that is well within floats."""
@@ -105,7 +105,7 @@ Figures = Callable[[Weighing], list[WeightedFigure]]
 """The figures of the people who were asked, with their weights."""
 
 
-def figures_of(reports: ReportRows, name: str) -> tuple[Figures, Asked]:
+def figures_of(reports: ReportRows, name: str) -> tuple[Figures, AskedMask]:
     """Returns what each report adds to the figures of a question, and who was asked."""
     for question in reports.survey.questions:
         figures = groups(question)
@@ -128,7 +128,7 @@ def _mean_name(question: Question, group: SingleMean) -> str:
     return f"{question.name}__{group.part.name}" if group.part else question.name
 
 
-def _figures_of_mean(reports: ReportRows, scored: Scored) -> tuple[Figures, Asked]:
+def _figures_of_mean(reports: ReportRows, scored: Scored) -> tuple[Figures, AskedMask]:
     column, method, (numbers,) = scored
     filled = reports.column(column.name)
     values = filled.values[filled.there]
@@ -138,7 +138,7 @@ def _figures_of_mean(reports: ReportRows, scored: Scored) -> tuple[Figures, Aske
     return lambda _: [WeightedFigure("mean", "", scores, np.zeros(0))], filled.there
 
 
-def _support_scores(reports: ReportRows, name: str, there: Asked) -> Floats | None:
+def _support_scores(reports: ReportRows, name: str, there: AskedMask) -> Floats | None:
     """The unbiased score of each choice where a report names several, or padding; else None."""
     question = next((each for each in reports.survey.questions if each.name == name), None)
     law = question.report_mechanism.law if question is not None else None
@@ -147,6 +147,7 @@ def _support_scores(reports: ReportRows, name: str, there: Asked) -> Floats | No
     cells = reports.answered(name).cells[there]
     if cells.dtype != np.bool_:
         bits = np.zeros((len(cells), law.cell_count), np.bool_)
+        # Set responses list choices; scores need a bit for each.
         np.put_along_axis(bits, cells.astype(np.int64), values=True, axis=1)
         cells = bits
     p, q = float(law.p), float(law.q)
@@ -154,7 +155,7 @@ def _support_scores(reports: ReportRows, name: str, there: Asked) -> Floats | No
     return scores[:, ::-1] if isinstance(question, YesNo) else scores
 
 
-def randomised(reports: ReportRows, name: str) -> tuple[Randomised, Asked]:
+def randomised(reports: ReportRows, name: str) -> tuple[Randomised, AskedMask]:
     """Returns the column of a question, or of an option of a question with several choices, and who
     was asked. Raises BadModel for another name, and for numbers, vectors and products."""
     for question in reports.survey.questions:
@@ -170,7 +171,7 @@ def randomised(reports: ReportRows, name: str) -> tuple[Randomised, Asked]:
     raise BadModel(f"there is no question {name}{nearest(name, known)}")
 
 
-def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, Asked]:
+def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, AskedMask]:
     if isinstance(question, SelectMultiple):
         options = ", ".join(f"{question.name}__{name}" for name in question.names)
         raise BadModel(f"{question.name} has several answers a person: take one of {options}")
@@ -189,6 +190,7 @@ def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, A
     choices, values = list(question.names), np.arange(len(question.names), dtype=np.float64)
     if isinstance(question, Scale):
         values = np.array(question.values, np.float64)
+        # No answer such as "prefer not to say" has a place on the scale.
         values[~np.array(has_score(question))] = np.nan
     if isinstance(question, YesNo):  # so that models are about yes
         choices, chances = choices[::-1], chances[:, ::-1]
@@ -220,7 +222,7 @@ def _whole(question: OfChoices, law: Supporting, cells: Any) -> tuple[Ints, Floa
     return codes.ravel().astype(np.int64), _chances(law, kinds), scores
 
 
-def _chances(law: Supporting, kinds: Asked) -> Floats:
+def _chances(law: Supporting, kinds: AskedMask) -> Floats:
     """P(report | answer) of reports that name these choices, shape (reports, k).
 
     Of very many coins the probability is beyond floats: then all but the answer's own coin is left
@@ -228,6 +230,7 @@ def _chances(law: Supporting, kinds: Asked) -> Floats:
     """
     if isinstance(law.joint, CoinEach):
         p, q = float(law.p), float(law.q)
+        # The answer's own coin relative to any other; all others have the law of q.
         own = np.where(kinds, p / q, (1 - p) / (1 - q))
         others = kinds.sum(axis=1) * log(q) + (~kinds).sum(axis=1) * log1p(-q)
         chances: Floats = own * np.exp(others if others.min() > _SMALLEST else 0 * others)[:, None]
@@ -242,7 +245,7 @@ def _chances(law: Supporting, kinds: Asked) -> Floats:
 
 def _of_option(
     reports: ReportRows, question: SelectMultiple, name: str
-) -> tuple[Randomised, Asked]:
+) -> tuple[Randomised, AskedMask]:
     for column in reports.columns.of(question.name):
         if column.name == name and column.p is not None and column.q is not None:
             filled = reports.column(name)
@@ -259,6 +262,6 @@ def _rows(public: Mapping[str, Sequence[object]], used: Sequence[str], n: int) -
     return table if used else pd.DataFrame(index=range(n))
 
 
-def some_of(reported: Randomised, there: Asked) -> Randomised:
+def some_of(reported: Randomised, there: AskedMask) -> Randomised:
     """Returns the reports of some people."""
     return replace(reported, codes=reported.codes[there])

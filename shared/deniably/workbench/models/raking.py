@@ -110,6 +110,7 @@ def _kinds_of(known: list[tuple[Ints, Floats]], n: int) -> _Kinds:
     counts = np.bincount(of_row)
     first = np.empty(len(counts), np.int64)
     first[of_row[::-1]] = np.arange(n)[::-1]
+    # A kind has one value of each margin, that of any of its rows.
     values = np.column_stack([codes[first] for codes, _ in known])
     sizes = np.array([len(wanted) for _, wanted in known])
     starts = np.concatenate([[0], sizes.cumsum()[:-1]])
@@ -149,6 +150,7 @@ def _raked(kinds: _Kinds, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
     # Where only weights of 0 meet the margins, these are missed by as much as they are above 0.
     if missed < _CLOSE and shares.min() > _SURELY * missed * kinds.wanted.max():
         return weights
+    # Slow, so that it is asked only where Newton's weights are not surely above 0.
     least = _largest_least_weight(kinds)
     if least is None:
         raise NoEstimate(
@@ -184,6 +186,7 @@ def _by_newton(kinds: _Kinds) -> tuple[Floats, float]:
     logs = np.zeros(len(wanted))
 
     def at(logs: Floats) -> tuple[Floats, Floats, float]:
+        # Where no weights exist the logarithms run away; exp must not overflow before that is seen.
         weights: Floats = np.exp(np.minimum(x @ logs, 2 * _FARTHEST))
         off: Floats = x.T @ (weights * parts) - wanted
         return weights, off, float(parts @ weights - wanted @ logs)
@@ -198,6 +201,7 @@ def _by_newton(kinds: _Kinds) -> tuple[Floats, float]:
         while True:
             weights, off, lower = at(logs + length * step)
             now = float(np.abs(off / wanted).max())
+            # Armijo's rule; near the end heights agree to the last digit, and the miss decides.
             if lower <= height + 1e-4 * length * slope or now < missed or length < 1e-6:
                 break
             length /= 2
@@ -219,7 +223,7 @@ def _solved(curve: Floats, off: Floats) -> Floats:
     factor: Any = linalg.cho_factor  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
     solve: Any = linalg.cho_solve  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
     fit: Any = linalg.lstsq  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    ridge = _RIDGE * float(np.trace(curve))
+    ridge = _RIDGE * float(np.trace(curve))  # beside the size of the matrix, whatever its unit
     curve = curve + ridge * np.eye(len(curve))
     try:
         return cast(Floats, solve(factor(curve), off))

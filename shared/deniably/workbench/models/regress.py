@@ -11,7 +11,7 @@ from deniably.workbench.models.cautions import cautions
 from deniably.workbench.models.coefficients import coefficient_lines, coefficients
 from deniably.workbench.models.estimators import Estimated, Law, Link, Task, estimated
 from deniably.workbench.models.fit import KINDS, Ints, StandardErrors
-from deniably.workbench.models.formulas import Asked, parsed
+from deniably.workbench.models.formulas import Formula, parsed
 from deniably.workbench.models.model_columns import groups_of, names_of, read_columns, weights_of
 from deniably.workbench.models.randomised import Design, Pair, Randomised
 from deniably.workbench.models.regression import Regression
@@ -98,7 +98,7 @@ def regress(
 
 
 def fitted(
-    formula: Asked,
+    formula: Formula,
     table: pd.DataFrame,
     reports: Mapping[str, Randomised],
     *,

@@ -65,8 +65,9 @@ class Inversion:
         """Returns all b that the test keeps (Fieller 1954, J. R. Stat. Soc. B 16:175): the d
         between the roots of d^2 slope^2 = t^2 (residuals - 2 d products + d^2 slopes)."""
         f = quantile(confidence, self.degrees) ** 2
+        # a is above 0 where the interval is ``bounded``: the roots are its two ends then.
         a, half, c = self.slope**2 - f * self.slopes, f * self.products, f * self.residuals
-        root = sqrt(max(half**2 + a * c, 0.0))
+        root = sqrt(max(half**2 + a * c, 0.0))  # rounding can leave a square below 0
         low, high = ((side * root - half) / a for side in (-1, 1))
         return float(self.estimate + low), float(self.estimate + high)
 
@@ -74,6 +75,7 @@ class Inversion:
         """Returns the t of the test of b = 0."""
         d = -self.estimate
         square = self.residuals - 2 * d * self.products + d**2 * self.slopes
+        # Scores that are all alike prove nothing.
         return -d * self.slope / sqrt(square) if square > 0 else 0.0
 
     def moved(self, size: float, shift: float) -> Inversion:
