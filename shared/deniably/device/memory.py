@@ -219,7 +219,7 @@ def fresh_questions(
     for question in survey.questions:
         condition = show_if(question)
         after = condition is not None and any(
-            condition.question == question.name for question in fresh
+            condition.question == earlier.name for earlier in fresh
         )
         if after or question.name in changed:
             fresh.append(question)

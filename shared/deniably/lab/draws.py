@@ -40,6 +40,8 @@ class Draws:
 
     def __init__(self, seed: int, *words: object) -> None:
         key = sha256(repr((seed, *words)).encode()).digest()
+        # A cipher in counter mode is the same on every machine, which generators of numpy do not
+        # promise from one version to the next.
         stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
         self._stream = stream.update
         self._read = BytesIO().read
@@ -47,10 +49,12 @@ class Draws:
 
     def take(self, count: int) -> bytes:
         """Returns the next ``count`` bytes of the stream."""
-        if len(numbers := self._read(count)) < count:
+        # What is left of a pool is dropped, always at the same place: the same seed, the same
+        # draws.
+        if len(taken := self._read(count)) < count:
             self._read = BytesIO(self._stream(bytes(max(_POOL, count)))).read
-            numbers = self._read(count)
-        return numbers
+            taken = self._read(count)
+        return taken
 
     def reports(self, mechanism: Randomiser[Law], answers: Iterable[Any]) -> list[tuple[int, ...]]:
         """Returns a report to each answer, as a device makes it."""
@@ -66,6 +70,7 @@ class Draws:
         if sum(groups.values()) <= AS_DEVICES:
             answers = [answer for answer, people in groups.items() for _ in range(people)]
             return tally(self.reports(mechanism, answers), law.cell_count)
+        # Answers are laid out once each, then repeated: people are many, answers few.
         laid_out = [_laid_out(law.domain, answer) for answer in groups]
         with self.bulk():
             by_person = np.repeat(laid_out, list(groups.values()), axis=0)
@@ -81,6 +86,7 @@ class Draws:
     def uniform(self, size: int) -> Floats:
         """Numbers strictly between 0 and 1, for noise that a curator adds; shape (size,)."""
         words = np.frombuffer(self.take(8 * size), dtype=np.uint64) >> np.uint64(64 - _BITS)
+        # Half a step off 0 and 1, where noise would be infinite.
         return (words.astype(np.float64) + 0.5) / 2.0**_BITS
 
 

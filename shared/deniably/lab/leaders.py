@@ -61,6 +61,8 @@ class _Sample:
         total = np.zeros(len(self.phases), dtype=_COMPLEX)
         for product in products:
             total += product
+        # The inverse Fourier transform at n alone. The other half of the circle is its conjugate,
+        # so that twice the real parts add up to it.
         turned: Floats = (total * np.exp(-self.n * self.phases)).real
         length = 2 * len(self.phases) - 1
         coefficient = float(turned[0] + 2 * turned[1:].sum()) / length
@@ -80,6 +82,7 @@ def _reach(mean: float) -> int:
 
 
 def _poisson(values: Int64, mean: float) -> Floats:
+    # By logarithms: n! overflows from 171 on.
     return np.asarray(np.exp(special.xlogy(values, mean) - mean - special.gammaln(values + 1)))
 
 
@@ -106,6 +109,7 @@ def most_named(n: int, shares: Sequence[float]) -> float:
 
 def _below(count: _Count, values: Int64) -> Terms:
     """The terms of all counts below each of ``values``, added up."""
+    # So that place i has the sum before it.
     sums = np.vstack([np.zeros_like(count.terms[:1]), np.cumsum(count.terms, axis=0)])
     return np.asarray(sums[np.clip(values - count.first, 0, len(count.terms))])
 
@@ -132,6 +136,7 @@ def chosen(n: int, shares: Sequence[float], exponent: float) -> float:
     ends = leader.first, leader.first + len(leader.chances)
     at = np.arange(exponent * ends[0] + _LOW, exponent * ends[1] + _HIGH + _STEP, _STEP)
     away = at[:, None] - exponent * (ends[0] + np.arange(len(leader.chances)))
+    # The density of Gumbel's law.
     product = _STEP * _mixed(np.exp(-away - _gone(away)), leader.terms)
     for other in others:
         beyond = at[:, None] - exponent * (other.first + np.arange(len(other.chances)))

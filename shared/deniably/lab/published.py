@@ -42,6 +42,8 @@ def _promise(question: Question, part: float) -> Calibrated:
     """Noise that keeps the epsilon of a question, or a part of it."""
     loss = question.mechanism.loss
     if loss.delta:
+        # Where devices ask a part of the questions, the curator's answers share what a report may
+        # tell.
         return GaussNoise(part * loss.epsilon, part * float(loss.delta))
     return LaplaceNoise(part * loss.epsilon)
 
@@ -93,6 +95,7 @@ def _noisy_shares(answers: QuestionAnswers, by: Calibrated, draws: Draws, runs: 
         noise = by.noise(1.0, _ticks_moved(answers.question, k))
         return exact + noise.draw(draws, runs * k).reshape(runs, k) / n
     if k == 2:
+        # The other count follows, and needs no noise of its own.
         first = exact[0] + by.noise(1.0).draw(draws, runs) / n
         return np.stack([first, 1 - first], axis=1)
     noisy = exact + by.noise(1.0, 2).draw(draws, runs * k).reshape(runs, k) / n
@@ -117,6 +120,7 @@ def _of_group(question: Question, group: Group, noisy: Floats) -> Iterator[tuple
 
 def _quantile(question: Number, noisy: Floats, level: float) -> Floats:
     """The middle of the bucket in which the sum of the noisy shares first reaches the level."""
+    # Noise makes the sums fall at places; a share up to a bucket cannot.
     at_most = np.maximum.accumulate(np.cumsum(noisy, axis=1)[:, :-1], axis=1)
     middles = np.array([float(middle) for middle in bucket_middles(question)])
     return np.asarray(middles[(at_most < level - 1e-12).sum(axis=1)])

@@ -223,6 +223,7 @@ def entries(
 def short(value: Fraction) -> Fraction:
     if value.numerator < 10**400 and value.denominator < 10**400:
         return value
+    # Up, so that a shorter fraction never states a smaller loss.
     return Fraction(-(-value.numerator * 2**64 // value.denominator), 2**64)
 
 
@@ -254,6 +255,7 @@ def day_seen(document: Document, author: str | None = None) -> str | None:
         for origin, authors in document["authors"].items()
         if author is None or author in authors
     ]
+    # One register without a day could be behind all others, so that nothing expires.
     return min(days) if days and None not in days else None
 
 
@@ -283,6 +285,7 @@ def totals(
 def within(spent: Loss, limit: Fraction) -> bool:
     """Whether odds * e^exponent <= e^limit."""
     odds, exponent, _ = spent
+    # e is irrational: at an exponent equal to the limit only odds of 1 are within it.
     rest = limit - exponent
     if rest <= 0:
         return rest == 0 and odds == 1

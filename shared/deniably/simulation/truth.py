@@ -173,16 +173,16 @@ def _mean_of_numbers(name: str, grid: Range, positions: Int64, column: Column) -
     mean = Fraction(int(counts @ positions), total)
     spread = float(counts @ (positions - float(mean)) ** 2) / total
     step = float(grid.value(1) - grid.value(0))
-    share_asked, numbers = float(grid.value(mean)), _numbers(column)
+    clipped_mean, numbers = float(grid.value(mean)), _numbers(column)
     moved = float(grid.minimum) + step * positions - numbers
     moved[np.abs(moved) < 1e-9 * step] = 0  # on the grid, but for the rounding of doubles
     outside = int(counts[_outside(grid, numbers)].sum()) / total
     return Truth(
         name,
         False,
-        share_asked - float(counts @ moved) / total,
+        clipped_mean - float(counts @ moved) / total,
         spread * step**2,
-        share_asked,
+        clipped_mean,
         outside,
     )
 

@@ -128,7 +128,7 @@ def icon_arrays(question: Question, words: Words = ENGLISH) -> list[IconArray]:
 
 
 def _icon_arrays(words: Words, seen: Frequencies, *captions: str) -> list[IconArray]:
-    if seen.out_of != 100:
+    if seen.out_of != 100:  # dots that stand for rarer reports would be misread
         return []
     if not captions:
         return [IconArray(seen.own)]
@@ -218,6 +218,7 @@ def factor(odds: Fraction) -> int | Decimal:
     >>> factor(Fraction(13, 7))
     Decimal('1.9')
     """
+    # Rounded up: what a text promises must not be better than what holds.
     if odds >= 10:
         return -(-odds.numerator // odds.denominator)
     tenths = -(-odds.numerator * 10 // odds.denominator)
@@ -278,6 +279,7 @@ def _width(law: Finite) -> int:
 def _inside(law: Finite) -> Frequencies:
     """How often a report is inside the window, and how often outside."""
     inside = sum((law.output(0, y) for y in range(_width(law))), Fraction(0))
+    # The first that shows neither none nor all: rounded, 0 of 100 would be a lie.
     out_of = next(n for n in (100, 1_000, 10_000, 100_000) if 0 < round(inside * n) < n)
     own = round(inside * out_of)
     return Frequencies(own, out_of - own, out_of)
@@ -321,6 +323,7 @@ def _odds(loss: Loss, words: Words) -> dict[str, object]:
     """The odds of a loss, and how rarely the promise of Gaussian noise may fail."""
     exception = ""
     if loss.delta:
+        # Down, so that it is not promised to be rarer.
         exception = words("explain.exception", count=math.floor(1 / loss.delta))
     return {"odds": factor(loss.odds_bound), "exception": exception}
 

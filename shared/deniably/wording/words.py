@@ -68,6 +68,7 @@ class Words:
     def number(self, number: int | Decimal) -> str:
         """Returns a number in the language's style: 2981.5 is 2,981.5 in English, 2.981,5 in
         German."""
+        # Both signs at once: one after the other would turn a point that was just written.
         plain = f"{number:,}" if isinstance(number, int) else f"{number:,f}"
         return plain.translate({ord(","): self("number.group"), ord("."): self("number.point")})
 
@@ -94,7 +95,9 @@ class Words:
         but no writer lets them through (``core/steering.py``).
         """
         if self.direction == "rtl" and _RIGHTWARDS.search(text):
-            return f"\u200f{text}\u200f"
+            return (
+                f"\u200f{text}\u200f"  # a browser then orders it as part of the sentence around it
+            )
         return text
 
     def _written(self, value: object) -> str:
@@ -106,6 +109,7 @@ class Words:
 def direction(language: str) -> str:
     """Returns the direction of writing, ``ltr`` or ``rtl``, by the language's tag."""
     base, *subtags = language.lower().split("-")
+    # In a tag, four letters are a script; az is written in three of them.
     script = next((tag for tag in subtags if len(tag) == 4 and tag.isalpha()), None)
     leftwards = script in _LEFTWARDS_SCRIPTS if script else base in _LEFTWARDS
     return "rtl" if leftwards else "ltr"
@@ -115,6 +119,7 @@ def _in_number(forms: Mapping[str, str], language: str, count: object) -> str:
     """The form of a text for a count; ``other`` where the language writes no other."""
     assert isinstance(count, int)
     form = plural_form(language, count)
+    # Arabic has six forms, and a text need not tell them all apart.
     return forms[form] if form in forms else forms["other"]
 
 

@@ -281,6 +281,7 @@ class _Clipping:
 
     def drawn(self, bound: float, draws: Draws) -> dict[str, Cell]:
         """The error of surveys that are drawn, and the exact one, of these numbers in steps."""
+        # Numbers are rounded to the nearest step, so that steps meet halfway.
         edges: Floats = (np.arange(_STEPS, dtype=np.float64) + 0.5) * (bound / _STEPS)
         shares = np.diff(self.numbers.below(edges), prepend=0.0, append=1.0)
         place = np.arange(_STEPS + 1) / _STEPS
@@ -294,10 +295,13 @@ class _Clipping:
         return {
             "exact": exact,
             "drawn": sqrt(sum(error**2 for error in off) / times),
+            # By the delta method: the mean of squares of a normal error with this bias, then its
+            # root.
             "standard_error": sqrt((2 * variance + 4 * bias**2) * variance / times) / (2 * exact),
         }
 
     def _estimate(self, bound: float, draws: Draws) -> float:
+        # As a form does with what is too large.
         clipped = np.minimum(self.numbers.draw(draws, self.people), bound)
         places = np.floor(clipped * (_STEPS / bound) + 0.5).astype(np.int64)
         tally = draws.tally(self.mechanism, Counter(places.tolist()))

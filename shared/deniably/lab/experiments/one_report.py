@@ -123,11 +123,11 @@ def ratios(law: Law, odds: Fraction) -> tuple[Fraction, Fraction]:
         return prod(lowest, start=Fraction(1)), odds
     first, second = law.extremes
     if isinstance(law, Finite) and law.exact:
-        likelihoods = [
+        quotients = [
             law.probability(first, (output,)) / law.probability(second, (output,))
             for output in range(law.outputs)
         ]
-        return min(likelihoods), max(likelihoods)
+        return min(quotients), max(quotients)
     if isinstance(law, Supporting):
         return _least_of_cells(law, law.own(first), law.own(second), odds), odds
     return 1 / odds, odds  # noise is symmetric
@@ -190,11 +190,13 @@ def _drawn(
         for report in reports:
             if report not in seen:
                 of_ours, of_theirs = (law.probability(answer, report) for answer in answers)
+                # Laws of noise are floats: an equal ratio may miss by a rounding.
                 seen[report] = of_ours >= ratio * of_theirs * (1 - Fraction(1, 10**9))
         counts.append(sum(seen[report] for report in reports))
     if not all(counts):
         return {}  # the report is too rare to be drawn
     held = after(prior, ratio)
+    # By the delta method: relative variances of two independent counts add up.
     few = [float(max(1 - Fraction(count, people), Fraction(0))) / count
            for count, people in zip(counts, (having, PEOPLE - having), strict=True)]  # fmt: skip
     return {
