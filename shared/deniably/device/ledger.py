@@ -117,7 +117,8 @@ class CountedSince:
     overall: str = ""
 
     def counts(self, scope: Scope, day: str) -> bool:
-        """Returns whether a charge of this day is in the scope's total. Later days always are."""
+        """Returns whether a charge of this day still counts in the scope's total. Later days always
+        count."""
         return scope == "survey" or day >= (self.author if scope == "author" else self.overall)
 
 
@@ -157,7 +158,8 @@ def total_loss(ledger: Iterable[LedgerEntry]) -> Loss:
 def spent(
     ledger: Sequence[LedgerEntry], version: str, author: str, since: CountedSince = CountedSince()
 ) -> dict[Scope, Loss]:
-    """Returns the loss that counts: in this version of a survey, to its author, and overall.
+    """Returns by scope the loss that counts: in this version of a survey, to its author, and
+    overall.
 
     Without a ``since`` every charge counts.
     """
@@ -171,7 +173,8 @@ def counted_entries(
     author: str,
     since: CountedSince = CountedSince(),
 ) -> dict[Scope, list[LedgerEntry]]:
-    """Returns the charges that count: of this version of a survey, of its author, and overall."""
+    """Returns by scope the charges that count: of this version of a survey, of its author, and
+    overall."""
     return {
         scope: [each for each in ledger if _counts(each, scope, version, author, since)]
         for scope in SCOPES
@@ -187,7 +190,8 @@ class Leaving:
 
 
 def first_to_leave(counted: Sequence[LedgerEntry]) -> Leaving | None:
-    """Returns what stops counting first of these charges; None where nothing does."""
+    """Returns the loss of the oldest of these charges and the day on which they stop counting; None
+    where none has a date."""
     days = [each.day for each in counted if is_date(each.day)]
     if not days:
         return None
@@ -269,8 +273,8 @@ def share(loss: Loss, scope: Scope, limits: Limits) -> int:
 
 
 def percent(loss: Loss, limit: Fraction, *, of_delta: bool = False) -> int:
-    """Returns the percentage of one limit that a loss takes, rounded up: of epsilon, or
-    ``of_delta``."""
+    """Returns the percentage of one limit that a loss takes, rounded up; with ``of_delta`` of the
+    limit of delta."""
     if of_delta:
         return ceil(100 * loss.delta / limit)
     return max(0, ceil(100 * loss.epsilon / float(limit) - 1e-9))

@@ -199,8 +199,8 @@ def fresh_questions(
     changed: Collection[str] = (),
     author: str = "",
 ) -> list[Question]:
-    """Returns the questions to ask, randomise and charge: those without a report or memo, and
-    ``changed``.
+    """Returns the questions to ask, randomise and charge: those without a report or memo, and those
+    in ``changed``.
 
     ``drawn`` are the questions that this device asks where nothing is remembered. A question whose
     condition depends on a changed one is changed, too. Raises BadAnswer for a changed question that
@@ -354,8 +354,8 @@ def answer(
 
 
 def stratum_of(memory: Memory, survey: Survey, query: str) -> dict[str, str]:
-    """Returns the stratum of this device's report: of the one that it made, else of its link's
-    query.
+    """Returns the stratum of this device's report if it made one; otherwise the stratum in its
+    link's query.
 
     Raises BadLink where the link names none.
     """

@@ -31,8 +31,8 @@ def with_order(memory: Memory, survey: Survey, coins: Coins | None = None) -> Me
 
 
 def ordered_questions(memory: Memory, survey: Survey) -> list[Question] | None:
-    """Returns the questions in the order that the memory keeps for this survey; None if it keeps
-    none."""
+    """Returns the questions in the order that the memory keeps for this survey; None without an
+    order."""
     names = (memory.orders or {}).get(survey.digest)
     if names is None:
         return None
@@ -43,8 +43,8 @@ def ordered_questions(memory: Memory, survey: Survey) -> list[Question] | None:
 def part_of(
     memory: Memory, survey: Survey, author: str, day: str, limits: Limits
 ) -> list[Question]:
-    """Returns the questions that the limits leave room for, in the survey's order; empty if for
-    none.
+    """Returns the questions that the limits leave room for, in the survey's order; empty if none
+    fits.
 
     They are taken in the kept order; what no longer fits is skipped.
     """

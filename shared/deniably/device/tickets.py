@@ -75,7 +75,7 @@ def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
 
 
 def is_ticket(key: PublicKey, report: str, ticket: str) -> bool:
-    """Returns whether a ticket is the key's signature for the report with this id; both
+    """Returns whether a ticket is the key's signature for the report with this id; both are
     hexadecimal."""
     # fromhex skips white space, so that a length in characters is checked before.
     if len(ticket) != _PREFIX + len(key.text):

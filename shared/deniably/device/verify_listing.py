@@ -42,7 +42,7 @@ class VerifiedSurvey:
 
 
 def what_more(memory: Memory, origin: str, listing: bytes) -> str | None:
-    """Returns the path at the server of what a device needs beside a listing; None where that is
+    """Returns the path at the server of what a device needs besides a listing; None if it needs
     nothing.
 
     It needs more where it saw the register last a long time ago. Raises Refused.

@@ -52,14 +52,15 @@ class Entry:
     instead: Mapping[str, Sequence[str]]
 
     def left(self, case: Case | None) -> dict[str, ExperimentInput]:
-        """Returns the inputs that a case of a survey leaves to choose; all of them without one."""
+        """Returns the inputs that remain to be chosen once a survey's case has fixed its own; all
+        without a case."""
         fixed: Mapping[str, Any] = case.given if case else {}
         taken = {*fixed, *(name for key in fixed for name in self.instead.get(key, ()))}
         return {name: reader for name, reader in self.inputs.items() if name not in taken}
 
     def read(self, values: Mapping[str, object], case: Case | None = None) -> dict[str, Any]:
-        """Returns the inputs that are left, typed: those that are given, in Python or as text, else
-        their defaults.
+        """Reads the remaining inputs, from Python values or text; those not given have their
+        defaults.
 
         Raises ValueError where there is no such input, or where one is out of range.
         """
@@ -74,7 +75,7 @@ class Entry:
         }
 
     def run(self, case: Case | None = None, /, **given: object) -> Experiment:
-        """Returns the experiment with these inputs, of a survey's case if there is one. Raises
+        """Runs the experiment with these inputs, for a survey's ``case`` if given. Raises
         ValueError as ``read`` does."""
         if case is None:
             return self.function(**self.read(given))

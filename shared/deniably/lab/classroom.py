@@ -76,8 +76,8 @@ def target(survey: Survey, question: Question) -> GuessTarget | None:
 
 
 def place(survey: Survey, question: Question, experiment: str) -> int | None:
-    """Returns the place of a question among those that an experiment applies to, from 1; None where
-    it does not."""
+    """Returns the position of a question, from 1, among those that an experiment applies to; None
+    where it does not."""
     cases = [case.about for case in entries()[experiment].cases(survey)]
     if question.label not in cases:
         return None
@@ -130,7 +130,7 @@ def seen(target: GuessTarget, result: QuestionResult) -> SeenEstimate:
 
 
 def centre(target: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
-    """Returns the share that a funnel is drawn about: the estimate in whole points, and a half
+    """Returns the share at the middle of the funnel: the estimate in whole points, or a half
     without one."""
     if estimate is None or not estimate.row.drawn:
         return Fraction(1, 2)
@@ -139,8 +139,8 @@ def centre(target: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
 
 
 def rows_of(target: GuessTarget, estimate: SeenEstimate) -> list[dict[str, Cell]]:
-    """Returns an estimate and the ends of its interval, for the funnel; none where it says too
-    little."""
+    """Returns rows for the funnel: an estimate and the ends of its interval; none where it is too
+    vague."""
     if not estimate.row.drawn or estimate.n < 2:
         return []
     people: Cell = estimate.n
@@ -175,5 +175,5 @@ def precision(
 
 
 def written(number: str, words: Words) -> str:
-    """Returns a number of English texts in the language's style."""
+    """Returns an English text with its numbers in the language's style."""
     return number.translate({ord(","): words("number.group"), ord("."): words("number.point")})

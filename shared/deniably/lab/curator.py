@@ -146,7 +146,7 @@ class ClassicalGaussNoise:
         _check_promise(self.epsilon, self.delta)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """Returns the noise by the textbook's formula, also where that is false.
+        """Returns the noise by the textbook's formula, even where its promise does not hold.
 
         >>> round(ClassicalGaussNoise(1, 1e-5).noise(1).deviation, 3)
         4.845
@@ -374,7 +374,7 @@ def k_means(points: Floats, weights: Floats, groups: int) -> Floats:
 def k_means_in_process(
     points: Floats, groups: int, epsilon: float, draws: Draws, steps: int = STEPS
 ) -> Floats:
-    """Centres by rounds of k-means whose counts and sums have Laplace noise.
+    """Returns centres by rounds of k-means whose counts and sums have Laplace noise.
 
     ``points`` are in the square from -1 to 1, to which they are clipped. One person who moves
     changes two counts by 1 and four sums by up to 1 each: 6 in all, in every round, among which
@@ -396,7 +396,8 @@ def k_means_in_process(
 
 
 def counted_on_a_grid(cells: npt.NDArray[np.int64], areas: int, epsilon: float) -> list[Published]:
-    """Returns how many people are in each area: one person who moves changes two counts by 1."""
+    """Returns the noisy number of people in each area; one person who moves changes two counts by
+    1."""
     noise = LaplaceNoise(epsilon).noise(2.0)
     return [Published(float(count), noise) for count in np.bincount(cells, minlength=areas)]
 

@@ -42,7 +42,7 @@ def page(
 
 
 def notebook(signed: str, summary: Summary, parts: Sequence[DossierPart]) -> Html:
-    """Returns the parts, with a style of their own."""
+    """Returns the parts as HTML for a notebook, with their own style."""
     return Html.filled(
         '<div class="deniably-dossier"><style>{style}</style><p>{signed}</p>{summary}{parts}</div>',
         style=Html(_STYLE), signed=Html.text(signed), summary=_summary(summary),

@@ -123,7 +123,7 @@ def _range(grid: Range) -> str:
 
 
 def some_answer(question: Question) -> object:
-    """Returns one of the two answers that reports tell apart best."""
+    """Returns one of the two answers that reports distinguish best."""
     domain: Any = question.report_mechanism.law.domain
     return question.decode(domain.extremes[0])
 
@@ -137,7 +137,7 @@ def as_text(answer: object) -> str:
 
 
 def cut(report: str) -> str:
-    """Returns the beginning of a report, which is enough."""
+    """Returns the beginning of a report's text."""
     if len(report) <= _LONGEST:
         return report
     return f"{report[:_LONGEST]}… ({len(report):,} characters in all)"
@@ -178,7 +178,7 @@ def who_sees_what(survey: Survey) -> DossierPart:
 
 
 def subpoena(survey: Survey) -> DossierPart:
-    """Returns what the database yields to somebody who has all of it."""
+    """Returns the part on what somebody learns who obtains the whole database."""
     invited = (
         " Of each invitation it has a hash, and whether it was used, but not by which report."
         if survey.invited is True
@@ -209,7 +209,7 @@ def subpoena(survey: Survey) -> DossierPart:
 
 
 def unprotected(survey: Survey) -> DossierPart:
-    """Returns what no mechanism protects."""
+    """Returns the part on what no mechanism protects."""
     invited = (
         [
             "Invitations: somebody with the database and a list of who got which invitation can see"

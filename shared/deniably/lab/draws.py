@@ -84,7 +84,7 @@ class Draws:
             yield
 
     def uniform(self, size: int) -> Floats:
-        """Numbers strictly between 0 and 1, for noise that a curator adds; shape (size,)."""
+        """Draws numbers strictly between 0 and 1, for noise that a curator adds; shape (size,)."""
         words = np.frombuffer(self.take(8 * size), dtype=np.uint64) >> np.uint64(64 - _BITS)
         # Half a step off 0 and 1, where noise would be infinite.
         return (words.astype(np.float64) + 0.5) / 2.0**_BITS

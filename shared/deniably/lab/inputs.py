@@ -68,7 +68,7 @@ class Whole(ExperimentInput):
     maximum: int
 
     def read(self, name: str, value: object) -> int:
-        """Returns the number."""
+        """Returns the whole number. Raises ValueError as ``ExperimentInput.read`` does."""
         try:
             number = _exact(value)
         except (ValueError, ZeroDivisionError, OverflowError):
@@ -92,7 +92,8 @@ class SeveralOf(ExperimentInput):
     most: int
 
     def read(self, name: str, value: object) -> tuple[Any, ...]:
-        """Returns the numbers, ascending."""
+        """Returns the distinct numbers, ascending. Raises ValueError as
+        ``ExperimentInput.read``."""
         if isinstance(value, str):
             value = value.replace(",", " ").split()
         try:
@@ -117,7 +118,7 @@ class OneOf(ExperimentInput):
     names: Sequence[str]
 
     def read(self, name: str, value: object) -> str:
-        """Returns the name."""
+        """Returns the name. Raises ValueError as ``ExperimentInput.read``."""
         if not isinstance(value, str) or value not in self.names:
             raise self._refused(name, value)
         return value
@@ -188,7 +189,8 @@ EpsilonInput = Annotated[Exact | Privacy, EPSILON]
 
 
 def as_privacy(value: Exact | Privacy) -> Privacy:
-    """Returns a level that was read: inside an experiment, every ``EpsilonInput`` is one."""
+    """Narrows the type of a level that was read: inside an experiment every ``EpsilonInput`` is a
+    Privacy."""
     assert isinstance(value, Privacy)
     return value
 

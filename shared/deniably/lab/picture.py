@@ -147,8 +147,8 @@ def area(
     row: DrawnRow, label: str, across: float, up: float, column: str, text: str,
     tone: Tone = "mark", level: int = 95,
 ) -> MosaicTile:  # fmt: skip
-    """Returns a part of everybody whose probability, ``across`` times ``up``, is in a column of the
-    row."""
+    """Returns the rectangle ``across`` times ``up`` of everybody, whose area is the probability in
+    a column of the row."""
     return MosaicTile(label, across, up, text, (column,), tone, level)
 
 
@@ -158,12 +158,12 @@ def short(label: str, maximum: int) -> str:
 
 
 def column(rows: Iterable[DrawnRow], name: str) -> list[float]:
-    """Returns the numbers of a column, without rows that have none: what an axis has to hold."""
+    """Returns the numbers of a column, which an axis has to hold, without rows that have none."""
     return [value for (value,) in _complete_rows(rows, name)]
 
 
 def value(row: DrawnRow, name: str) -> float:
-    """Returns the number in a column of a row that has one."""
+    """Returns the number in a column of a row, which must have one."""
     ((number,),) = _complete_rows([row], name)
     return number
 

@@ -241,7 +241,7 @@ def _parsed(text: str) -> Fraction:
 
 
 def is_date(text: Json) -> bool:
-    """A day of the calendar, of the years 1000 to 2999."""
+    """Returns whether a text is a day of the calendar, of the years 1000 to 2999."""
     if type(text) is not str or not re.fullmatch("[12][0-9]{3}-[0-9]{2}-[0-9]{2}", text):
         return False
     year, month, day = (int(part) for part in text.split("-"))
@@ -346,7 +346,8 @@ def answerable_on(
     new: list[dict[str, Any]],
     limits: dict[str, Any],
 ) -> str | None:
-    """The first day on which nothing refuses, if the registers have come to it: day by day."""
+    """Returns the first day on which no limit refuses, if registers have come to it, by trying day
+    after day."""
     days = sorted(entry["day"] for entry in document["ledger"] if is_date(entry["day"]))
     for oldest in days:
         day = (datetime.date.fromisoformat(oldest) + datetime.timedelta(days=365)).isoformat()

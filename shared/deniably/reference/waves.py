@@ -20,7 +20,7 @@ KEPT = ("subset_selection", "window", "channel", "set_response")
 
 
 def memo_of(m: Mechanism) -> dict[str, Any]:
-    """What randomises the answer once."""
+    """Returns the mechanism that randomises the answer once, for the memo."""
     once, weights = m["once"], {"own": m["own"], "other": m["other"]}
     if once["name"] == "subset_selection":
         return {"name": "subset_selection", "k": once["k"], "omega": 1} | weights
@@ -185,7 +185,8 @@ def waves_law(m: Mechanism, answer: Json, waves: int = 1) -> WavesLaw:
 
 
 def in_whole_parts(laws: list[Law]) -> tuple[int, list[dict[Any, int]]]:
-    """Of how many parts, and of each law {result: how many}: sums of fractions are slow."""
+    """Returns the common denominator of laws, and for each law {result: numerator}: sums of
+    fractions are slow."""
     parts = math.lcm(*(share.denominator for law in laws for share in law.values()))
     return parts, [{key: int(share * parts) for key, share in law.items()} for law in laws]
 

@@ -91,12 +91,12 @@ class QuestionAnswers:
                 return parts[0]
 
     def chosen(self, places: npt.NDArray[np.int64]) -> QuestionAnswers:
-        """Returns the answers of the people at these places, each as often as it is given."""
+        """Returns the answers of the people at these places; a place may come several times."""
         columns = [Column(column.texts, column.codes[places]) for column in self.columns]
         return QuestionAnswers(self.question, columns, self.encoded)
 
     def blocks(self) -> Iterator[Encoded]:
-        """Returns the encoded answers of all people, in blocks."""
+        """Yields the encoded answers of all people, in blocks."""
         return (self.inputs(people) for people in blocks(self.n))
 
 

@@ -188,7 +188,8 @@ def tally_blocks(survey: Survey, some: Iterable[Block]) -> dict[str, Tally]:
 
 
 def simulate(people: People) -> dict[str, Tally]:
-    """Returns the tallies of one run, in which everybody's device answers once. Keeps no reports.
+    """Simulates one run, in which everybody's device answers once; returns the tallies, and keeps
+    no reports.
 
     Raises ValueError if no device picked one of the questions.
     """
@@ -208,8 +209,8 @@ class Run:
 
 
 def simulate_whole(people: People) -> Run:
-    """Yields one run, in which everybody's device answers once. Raises ValueError as ``simulate``
-    does."""
+    """Simulates one run, in which everybody's device answers once. Raises ValueError as
+    ``simulate`` does."""
     survey = people.survey
     if not follow_ups(survey):
         return Run(simulate(people), {})

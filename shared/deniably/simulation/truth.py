@@ -50,8 +50,8 @@ def truths(answers: QuestionAnswers) -> list[Truth | None]:
 
 
 def truths_among(answers: QuestionAnswers, follow_up: FollowUp) -> list[Truth]:
-    """Returns the true shares of those who were asked a question with ``show_if``; none if nobody
-    was."""
+    """Returns the true shares among those who were asked a question with ``show_if``; empty if
+    nobody was."""
     shares = _Known(answers).shares
     asked = 1 - float(shares[follow_up.hidden])
     # Shares are sums of floats: nobody can be 1e-17 of the people.

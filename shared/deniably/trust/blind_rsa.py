@@ -66,7 +66,7 @@ class PublicKey:
         return rsa.RSAPublicNumbers(EXPONENT, self.modulus).public_key()
 
     def number(self, data: bytes) -> int:
-        """Returns the number in these bytes. Raises BadSignature unless the key can sign it."""
+        """Returns these bytes as a number. Raises BadSignature unless the key can sign it."""
         number = int.from_bytes(data, "big")
         # A number from the modulus on would be signed as its remainder, another message.
         if len(data) != self.size or number >= self.modulus:
@@ -137,8 +137,7 @@ def new_key() -> PrivateKey:
 
 
 def read_private_key(text: str) -> PrivateKey:
-    """Returns the key in the text of a file. Raises BadKey where its numbers are not those of one
-    key."""
+    """Reads a private key in PEM. Raises BadKey where its numbers do not belong together."""
     try:
         # To check that two numbers are primes takes a thousand times as long as to read them: each
         # time that an invitation is traded, for a key that ``new_key`` made.

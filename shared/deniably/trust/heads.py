@@ -77,7 +77,8 @@ def head_of_trees(trees: Trees, day: object) -> Head:
 
 
 def head_of(register: Register, count: int | None = None) -> Head:
-    """Returns the head that the first ``count`` entries of a register make; of all unless told.
+    """Returns the head that the first ``count`` entries of a register make; by default of all
+    entries.
 
     Raises BadRegister where two of them publish the same name.
     """
@@ -100,12 +101,13 @@ def published_name(entry: RegisterEntry) -> str | None:
 
 
 def dated(day: object) -> str | None:
-    """Returns a day if it is a date; otherwise None."""
+    """Returns a text if it is a date; otherwise None."""
     return day if isinstance(day, str) and is_date(day) else None
 
 
 def differences(signed: Head, made: Head) -> Sequence[str]:
-    """Returns what a server signed that its entries do not make, in words; for people."""
+    """Returns in words the parts in which a signed head differs from the one that its entries
+    make."""
     words = {
         "count": "the number of entries",
         "head": "the last entry",

@@ -137,9 +137,9 @@ class Listing:
         return fits and folded(hash_, self.log_path, block_sides(number)) == right
 
     def further(self, seen: SeenRegister) -> str | None:
-        """Returns the path of what shows that this continues what was seen; None where nothing more
-        is needed. The whole register is needed where the server has another key than before, and
-        once where no signed head was remembered."""
+        """Returns the path at the server of what proves that this register continues the one seen
+        before; None where the listing proves it. The whole register is needed where the server has
+        another key than before, and once where no signed head was remembered."""
         count = seen.chain.count
         # A new key may sign anything, so that the chain of all entries has to show the continuity.
         if seen.log is None or seen.key != self.signed.signature.author:
@@ -151,8 +151,8 @@ class Listing:
         return f"{WHOLE}/hashes/{begun // VOLUME}"
 
     def check_continues(self, seen: SeenRegister, more: Mapping[str, bytes]) -> Register | None:
-        """Raises BadRegister unless this continues what was seen. ``more`` has what ``further``
-        asks for; returns the whole register where that is it."""
+        """Raises BadRegister unless this continues what was seen. ``more`` has the text at the path
+        of ``further``; returns the register where that is the whole one."""
         count = seen.chain.count
         if count > self.head.count:
             raise BadRegister(

@@ -104,7 +104,8 @@ def published_entry(
 
 
 def closing_digest(version: str) -> str:
-    """Returns what an author signs to close a survey of this digest (SPEC section 10)."""
+    """Returns the digest that an author signs to close a survey of this digest (SPEC section
+    10)."""
     return digest({"close": version})
 
 
@@ -164,13 +165,14 @@ def check_register(document: object, seen: ChainHead | None = None) -> Register:
 
 
 def signature_of(entry: RegisterEntry) -> Signature:
-    """Returns the author and signature that a ``published`` entry states, not verified."""
+    """Returns the author and signature that a ``published`` entry states, without verifying
+    them."""
     return Signature(str(entry.get("author")), str(entry.get("signature")))
 
 
 def differ(register: Register, other: Register) -> int | None:
-    """Returns the number of the first entry that differs; None where one register continues the
-    other."""
+    """Returns the number of the first entry that differs between two registers; None where one
+    continues the other."""
     pairs = zip(register.entries, other.entries, strict=False)
     for number, (mine, theirs) in enumerate(pairs, start=1):
         # Equal in JSON is not equal in Python, where 1 == True; digests are of the canonical text.

@@ -54,12 +54,13 @@ def folded(hash_: str, path: Sequence[str], sides: str) -> str:
 
 
 def block_sides(number: int) -> str:
-    """Returns where entry ``number`` is in its block, from the top down."""
+    """Returns the way to entry ``number`` in its block, from the top down: a digit a level, 1 for
+    right."""
     return f"{(number - 1) % BLOCK:0{_DEPTH}b}"
 
 
 def name_sides(name: str) -> str:
-    """Returns where a survey's name is in the map, from the top down."""
+    """Returns the way to a survey's name in the map, from the top down: 256 digits, 1 for right."""
     # The digest spreads names evenly, so that ways are about log2(n) long.
     return f"{int(digest(name), 16):0256b}"
 
@@ -100,8 +101,8 @@ class Trees:
         return self.hashes[first_recent(len(self.hashes)) :]
 
     def log_path(self, number: int) -> list[str]:
-        """Returns the siblings between an entry and the root of its block; none where it is
-        recent."""
+        """Returns the siblings between an entry and the root of its block; empty for a recent
+        entry."""
         if number > first_recent(len(self.hashes)):
             return []
         level = self.hashes[(number - 1) // BLOCK * BLOCK :][:BLOCK]
@@ -113,8 +114,8 @@ class Trees:
         return path[::-1]
 
     def map_path(self, name: str) -> list[str]:
-        """Returns the siblings between the entry of a survey, or its place, and the root of the
-        map."""
+        """Returns the siblings on the way from the root of the map down to a survey's entry, or to
+        where it would be."""
         return [] if self._map.alone else list(self._map.siblings(name_sides(name)))
 
 

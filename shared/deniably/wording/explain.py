@@ -40,7 +40,7 @@ class Frequencies:
 
 
 def natural_frequencies(mechanism: HasLaw[Supporting]) -> Frequencies:
-    """Returns how often a report names the true choice, and how often a given other one.
+    """Returns out of how many people a report names the true choice, and any given other choice.
 
     >>> from deniably.mechanisms import SubsetSelection
     >>> natural_frequencies(SubsetSelection(k=2, omega=1, own=3, other=1))
@@ -109,7 +109,8 @@ def describe_inference(question: Question, words: Words = ENGLISH) -> str:
 
 
 def icon_arrays(question: Question, words: Words = ENGLISH) -> list[IconArray]:
-    """Returns the protection as pictures of 100 dots, for mechanisms that two shares describe.
+    """Returns the protection as pictures of 100 dots, for mechanisms that two probabilities
+    describe.
 
     There are none for reports that are signals or noisy numbers, or where 100 dots are too few.
     """
@@ -213,7 +214,7 @@ def _recognised(survey: Survey, words: Words) -> list[str]:
 
 @lru_cache(maxsize=256)
 def factor(odds: Fraction) -> int | Decimal:
-    """Odds for "N times": rounded up to a tenth, or to a whole number from 10 on.
+    """Returns odds for "N times": rounded up to a tenth, or to a whole number from 10 on.
 
     >>> factor(Fraction(13, 7))
     Decimal('1.9')

@@ -187,7 +187,7 @@ def _worst(survey: Survey, rates: Guessing, words: Words) -> str:
 
 
 def so_many(chance: Fraction) -> tuple[int, int]:
-    """Returns a chance as so many of 100 people, or of the first power of ten that is enough;
+    """Returns a chance as N of 100 people, or of a larger power of ten where 100 are too few;
     rounded up.
 
     >>> so_many(Fraction(11, 16)), so_many(Fraction(1, 730))

@@ -69,7 +69,7 @@ _RULES: dict[str, Callable[[int], Form]] = {
 
 
 def plural_form(language: str, count: int) -> Form:
-    """Returns the form of a count from 0 on in a language of the interface.
+    """Returns the plural form (CLDR) of a count from 0 on in a language of the interface.
 
     >>> [plural_form("pl", count) for count in (1, 2, 5, 22)]
     ['one', 'few', 'many', 'few']

@@ -61,8 +61,7 @@ class Words:
         return _PLACE.sub(lambda place: self._written(values[place[1]]), text)
 
     def graded(self, key: str, /, *, weak: bool, **values: object) -> str:
-        """Returns the text of a promise: of ``key``, or of ``key_weak`` where the protection is
-        weak."""
+        """Returns the text of ``key``, or of ``key_weak`` where the protection is weak."""
         return self(f"{key}_weak" if weak else key, **values)
 
     def number(self, number: int | Decimal) -> str:
@@ -79,7 +78,7 @@ class Words:
         return self("date.long", year=year, month=months[int(month) - 1], day=str(int(number)))
 
     def decimal(self, plain: str) -> str:
-        """Returns a decimal text with the language's decimal point alone: 2981.5 is 2981,5 in
+        """Returns a decimal text with its point as the language writes it: 2981.5 is 2981,5 in
         German."""
         return plain.replace(".", self("number.point"))
 
@@ -88,8 +87,8 @@ class Words:
         return {key: text for key, text in self._texts.items() if key.startswith(prefixes)}
 
     def isolated(self, text: str) -> str:
-        """Returns a text with letters that go the other way, so that it turns nothing round beside
-        it.
+        """Returns a text in another script between direction marks, so that it does not reorder the
+        text beside it.
 
         Right-to-left marks around it, in languages that are written so. Isolates would do it, too,
         but no writer lets them through (``core/steering.py``).

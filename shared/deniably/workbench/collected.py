@@ -117,7 +117,7 @@ class Collected:
         return [self.survey.questions[index].name for index in chosen]
 
     def key_values(self, key: str) -> Sequence[str]:
-        """Returns the values of a key of the strata."""
+        """Returns the values of a key of the strata. Raises NoFigure for an unknown key."""
         keys = self.survey.strata or {}
         if key not in keys:
             why = nearest(key, keys) if keys else ": it has no strata, so no groups to compare"
@@ -169,7 +169,7 @@ class Collected:
         return joint_counts(self.survey, partial(self._reports_to, strata), question)
 
     def people(self, strata: Stratum | None) -> int:
-        """Returns the number of reports of a subgroup."""
+        """Returns the number of reports of a subgroup; of all without ``strata``."""
         if self.tallied is not None:
             return self.tallied.among(strata or {}).n
         if not strata:
@@ -189,7 +189,7 @@ class Collected:
     def subgroups(
         self, question: str | None, by: str, confidence: float, *, smooth: bool = False
     ) -> dict[str, SurveyResult]:
-        """Returns the results by the values of a key of the strata that may be shown."""
+        """Returns the results for each value of the key ``by`` whose results may be shown."""
         check_confidence(confidence)
         values = self.key_values(by)
         if question is not None:

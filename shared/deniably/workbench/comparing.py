@@ -75,8 +75,8 @@ def crosstab(
     by: str | None,
     weighed: Weighing | None,
 ) -> Findings:
-    """Returns the cross-table of two questions, of all or by the values of a key. Raises NoFigure
-    and NoResults."""
+    """Returns the cross-table of two questions, for all or for each value of the key ``by``. Raises
+    NoFigure and NoResults."""
     chosen = _crossable(collected, rows, columns)
     if by is None:
         own = weights_among(collected, weighed, rows, columns)
@@ -120,8 +120,7 @@ def crossed(
     strata: Stratum | None = None,
     weighed: Weighing | None = None,
 ) -> Findings:
-    """Returns the cross-table of what these respondents reported to two questions, by their
-    indices."""
+    """Returns the cross-table of reports to two questions, which are given by their indices."""
     try:
         crosstab = crosstab_result(collected.survey, chosen, blocks, confidence, strata, weighed)
     except Incomparable as error:
@@ -196,7 +195,7 @@ def compared(
     parameters: Mapping[str, str],
     confidence: float,
 ) -> Findings:
-    """Returns what a comparison shows of a question. Raises NoFigure and NoResults."""
+    """Returns the findings of a comparison of one question. Raises NoFigure and NoResults."""
     check_confidence(confidence)
     if missing := comparison.missing(parameters):
         raise NoFigure(missing)

@@ -54,7 +54,7 @@ class Provenance:
 
 
 def provenance(register: Register, survey: Survey) -> Provenance:
-    """Returns what a register says about a survey, whose author's signature it has verified.
+    """Returns what a register says about a survey, after verifying the author's signature.
 
     Raises BadRegister where it does not list this definition.
     """
@@ -68,7 +68,7 @@ def provenance(register: Register, survey: Survey) -> Provenance:
 
 
 def read_provenance(text: bytes, survey: Survey) -> Provenance:
-    """Returns what the file beside the reports says, which needs no server to verify the signature.
+    """Reads the file beside the reports; its signature can be verified without a server.
 
     The chain of the register cannot be checked by so small a part of it. Raises BadRegister unless
     an author signed this definition.
@@ -90,8 +90,8 @@ class _PartOfRegister(msgspec.Struct, frozen=True):
 def publication(
     document: SurveyResult, survey: Survey, source: Provenance, warning: str = ""
 ) -> Publication:
-    """Returns what a paper says of results that are from this source; ``warning`` as in
-    ``Publication``."""
+    """Returns the publication of results: sentences and methods that name this source; ``warning``
+    as in ``Publication``."""
     return Publication(
         document, survey, source.published, source.closed, fingerprint(source.author),
         source.address, warning,

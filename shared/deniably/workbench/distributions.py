@@ -29,8 +29,8 @@ def distribution(
     *,
     smooth: bool,
 ) -> Findings:
-    """Returns the shares of choices, or with weights of a number's ranges, of all or by the values
-    of a key. Raises NoFigure and NoResults."""
+    """Returns the shares of choices, or with weights those of a number's ranges, for all or for
+    each value of ``by``. Raises NoFigure and NoResults."""
     documents = dict[str, SurveyResult]()
     question = collected.question(name)
     if weighed is not None:
@@ -57,7 +57,7 @@ def quantile(
     by: str | None,
     weighed: Weighing | None,
 ) -> Findings:
-    """Returns the quantile of a number, of all or by the values of a key. Raises NoFigure and
+    """Returns a quantile of a number, for all or for each value of ``by``. Raises NoFigure and
     NoResults."""
     if not 0 < share < 1:
         raise NoFigure(f"share is {share:g}; a quantile belongs to one between 0 and 1")
@@ -86,7 +86,7 @@ def quantile(
 
 
 def buckets(question: Question) -> Buckets | None:
-    """Returns the ranges of a number that was asked with aim: distribution."""
+    """Returns the ranges of a number that was asked with aim: distribution; None for others."""
     return next((group for group in groups(question) if isinstance(group, Buckets)), None)
 
 

@@ -113,7 +113,7 @@ def of_subgroups(title: str, documents: Mapping[str, SurveyResult]) -> Subgroups
 
 
 def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
-    """Returns the means of a question's results; of several numbers that of the part ``only``."""
+    """Returns the means of a question's results; with ``only`` the mean of that part."""
     mean_rows = [row for row in rows(document) if row["figure"] == "mean"]
     chosen = [row for row in mean_rows if only in (None, row.get("part"))]
     if mean_rows and not chosen:
@@ -276,7 +276,7 @@ _OF_QUESTION = (
 
 
 def means_alone(findings: Findings, part: str | None) -> Findings:
-    """Returns the weighted figures that are means, or that of one part. Raises NoFigure."""
+    """Returns the weighted means, or the one of a part. Raises NoFigure where there are none."""
     means = [row for row in findings.rows if row["figure"] == "mean"]
     chosen = [row for row in means if part in (None, row["part"])]
     parts = ", ".join(dict.fromkeys(str(row["part"]) for row in means))
@@ -326,7 +326,8 @@ def of_quantile(document: SurveyResult, quantile: QuantileResult, unit: str, n: 
 
 
 def of_whom(findings: Findings, question: Question, *, asked: bool) -> Findings:
-    """Says first whose shares they are, of a question with ``show_if``."""
+    """Returns the findings with a first note that says whose shares they are, for a question with
+    ``show_if``."""
     sentence = whose(question, asked=asked)
     return replace(findings, notes=[sentence, *findings.notes]) if sentence else findings
 
@@ -338,8 +339,8 @@ def cost_of_weights(weighed: Weighing) -> str:
 
 
 def weighted(findings: Findings, weighed: Weighing | None, estimator: str) -> Findings:
-    """Returns the findings; of figures with weights their cost is a note, and this estimator is
-    theirs."""
+    """Returns the findings with this estimator and a note on the cost of weights; unchanged without
+    weights."""
     if weighed is None:
         return findings
     return replace(findings, notes=[*findings.notes, cost_of_weights(weighed)], estimator=estimator)

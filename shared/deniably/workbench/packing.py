@@ -95,7 +95,7 @@ class PackedField:
         return self.pack_some(asked, some)
 
     def unpack(self, rows: Rows) -> Answered:
-        """Returns the reports in packed rows of a whole set."""
+        """Unpacks this question's reports from the rows of a set."""
         own = rows[:, self.start : self.start + self.width]
         asked = own[:, 0] == 1 if self.optional else np.ones(len(rows), np.bool_)
         body = own[:, self.optional :]

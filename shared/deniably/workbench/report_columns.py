@@ -227,7 +227,7 @@ def columns_of(places: Layout) -> FileColumns:
 
 
 def columns_in(survey: Survey, names: Collection[str]) -> FileColumns:
-    """Returns the columns of a file whose columns have these ``names``: with strata where it has
+    """Returns the columns of a file with columns of these ``names``; with strata if the file has
     them."""
     columns = columns_of(layout(survey, stratified=bool(survey.strata)))
     if {key.name for key in columns.strata} <= set(names):
@@ -236,7 +236,7 @@ def columns_in(survey: Survey, names: Collection[str]) -> FileColumns:
 
 
 def note(places: Layout) -> str:
-    """Returns what is to be said of strata beside ``WARNING``; empty for a survey without
+    """Returns the sentence on strata that stands beside ``WARNING``; empty for a survey without
     strata."""
     survey = places.survey
     keys = ", ".join(sorted(survey.strata or {}))

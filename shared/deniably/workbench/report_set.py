@@ -56,7 +56,7 @@ class ReportSet(ReportRows):
         )
 
     def rake(self, margins: Mapping[str, Mapping[str, float]]) -> Floats:
-        """Weights in the order of the rows, with mean 1, that meet known shares of strata.
+        """Returns weights in the order of the rows, with mean 1, that meet known shares of strata.
 
         ``margins`` are such as ``{"site": {"north": 0.4, "south": 0.6}}``. Only strata have
         margins: of a question nobody knows who gave which answer. Raises BadModel for another

@@ -86,7 +86,8 @@ class Script:
 
 
 def script_of(reports: ReportRows) -> Script:
-    """Returns what a script can work out again of the results of a report set."""
+    """Returns the figures of a report set that a script can work out again, and the names of the
+    others."""
     tallies, worked, left = reports.tally(), list[Scripted](), list[str]()
     for question in reports.survey.questions:
         own = reports.columns.of(question.name)

@@ -260,7 +260,7 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Cross two questions with choices: the shares of all pairs of answers.
+        """Crosses two questions with choices: the shares of all pairs of answers.
 
         **Estimator.** Joint shares by the inverses of both channels, from whole reports; shares
         within a row or a column as their ratio. Independence by a permutation test (Fisher 1935;

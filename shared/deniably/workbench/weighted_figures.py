@@ -71,7 +71,7 @@ def weighted(
     strata: str | Sequence[str] | None,
     confidence: float,
 ) -> Findings:
-    """Returns the weighted shares and means of a question, of all or by the values of a key.
+    """Returns the weighted shares and means of a question, for all or for each value of ``by``.
 
     Raises NoFigure where it has none, BadModel and NoResults.
     """
@@ -118,8 +118,8 @@ def ranges(
     *,
     smooth: bool = False,
 ) -> dict[str, tuple[SurveyResult, Tally]]:
-    """Returns the weighted results of a number's ranges, and what they are estimated from, by the
-    values of a key; without one under no name."""
+    """Returns by value of ``by`` the weighted results of a number's ranges and the tally they are
+    estimated from; without ``by`` under an empty name."""
     check_confidence(confidence)
     parts = {"": (collected.reports, collected.tallies, weighed)}
     if by is not None:

@@ -15,15 +15,15 @@ AnswerArray = npt.NDArray[Any]
 
 
 def choices(answers: AnswerArray, k: int) -> Int64:
-    """Returns one of k choices each, shape (n,). Raises BadAnswer."""
+    """Checks answers that are one of k choices, shape (n,). Raises BadAnswer."""
     _check_whole(answers, (), "one row of whole numbers")
     _check_range(answers, k, "the index of a choice")
     return answers.astype(np.int64, copy=False)
 
 
 def positions(answers: AnswerArray, sizes: Sequence[int]) -> Int64:
-    """Returns one position on a grid of each size, shape (n, sizes), or (n,) for one. Raises
-    BadAnswer."""
+    """Checks answers that are positions on grids of these sizes, shape (n, sizes), or (n,) for one.
+    Raises BadAnswer."""
     d = len(sizes)
     if d == 1:
         _check_whole(answers, (), "one row of whole numbers")

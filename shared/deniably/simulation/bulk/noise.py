@@ -126,7 +126,8 @@ def laplace(mechanism: Laplace, answers: Int64) -> Int64:
 
 
 def gaussian(mechanism: Gaussian, answers: Int64) -> Int64:
-    """Cells ``number * d + coordinate`` in the shape of the answers, (n, d), or (n,) for one."""
+    """Draws cells ``number * d + coordinate`` in the shape of the answers, (n, d), or (n,) for
+    one."""
     variance = ratio(mechanism.sigma2, "sigma2")
     noise = discrete_gaussian(variance.numerator, variance.denominator, answers.size)
     noisy = _within(answers + noise.reshape(answers.shape), mechanism)

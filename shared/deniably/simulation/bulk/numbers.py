@@ -17,7 +17,7 @@ _OF_ONE: Samplers = {**ordered.SAMPLERS, **noise.SAMPLERS}
 
 
 def vector(mechanism: Vector, answers: Int64) -> Int64:
-    """Cells ``number * d + part``, shape (n, s), for valid positions, shape (n, d)."""
+    """Draws cells ``number * d + part``, shape (n, s), for valid positions, shape (n, d)."""
     d = len(mechanism.parts)
     index = sampled(len(answers), mechanism.s, d)
     cells = np.empty(index.shape, dtype=np.int64)

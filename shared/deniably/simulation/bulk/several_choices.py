@@ -17,7 +17,7 @@ Packed = npt.NDArray[np.uint8]
 
 
 def set_response(mechanism: SetResponse, ticks: Booleans) -> Packed:
-    """Reports as bits, shape (n, ceil((k + most) / 8)), for valid ticks, shape (n, k)."""
+    """Draws reports as bits, shape (n, ceil((k + most) / 8)), for valid ticks, shape (n, k)."""
     maximum, size = mechanism.most, mechanism.size
     weights = [
         comb(maximum, j) * comb(mechanism.k, size - j) * (mechanism.own if j else mechanism.other)
@@ -46,14 +46,14 @@ def placed(ticks: Booleans, inside: Booleans, outside: Booleans) -> Booleans:
 
 
 def sampled_ticks(mechanism: SampledTicks, ticks: Booleans) -> Int64:
-    """Cells ``2 * option + tick``, shape (n, s), for ticks of shape (n, k)."""
+    """Draws cells ``2 * option + tick``, shape (n, s), for ticks of shape (n, k)."""
     option = sampled(len(ticks), mechanism.s, mechanism.k)
     flipped = heads(mechanism.other, mechanism.own + mechanism.other, option.size)
     return 2 * option + (np.take_along_axis(ticks, option, axis=1) ^ flipped.reshape(option.shape))
 
 
 def unary(mechanism: Unary, ticks: Booleans) -> Packed:
-    """Reports as bits, shape (n, ceil(k/8)), for valid ticks, shape (n, k)."""
+    """Draws reports as bits, shape (n, ceil(k/8)), for valid ticks, shape (n, k)."""
     reported = np.empty(ticks.shape, dtype=np.bool_)
     for kind, weight in [(ticks, mechanism.own), (~ticks, mechanism.other)]:
         reported[kind] = heads(weight, mechanism.total, int(np.count_nonzero(kind)))

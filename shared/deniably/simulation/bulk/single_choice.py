@@ -21,7 +21,7 @@ _MOST_IN_TABLE = 1 << 14
 
 
 def subset_selection(mechanism: SubsetSelection, answers: Integers) -> Packed:
-    """Reports to valid answers, shape (n,), as bits, shape (n, ceil(k/8))."""
+    """Draws reports to valid answers, shape (n,), as bits, shape (n, ceil(k/8))."""
     k, law = mechanism.k, masks(mechanism)
     if law is None:
         return in_blocks(partial(where_many, mechanism), answers, BLOCK)
@@ -29,7 +29,7 @@ def subset_selection(mechanism: SubsetSelection, answers: Integers) -> Packed:
 
 
 def where_many(mechanism: SubsetSelection, answers: Integers) -> Packed:
-    """Reports to the answers, where a table of all subsets would be too long."""
+    """Draws reports to the answers where a table of all subsets would be too long."""
     k, omega = mechanism.k, mechanism.omega
     kept = heads(omega * mechanism.own, mechanism.total, len(answers))
     return subset_words(k, omega, kept, answers).view(np.uint8)[:, : -(-k // 8)]
@@ -65,7 +65,7 @@ class CondensedTable:
         return drawn
 
     def second(self, u: UnsignedInts) -> UnsignedInts:
-        """Returns the value to which u, below the sum of the remainders, belongs."""
+        """Returns the value whose remainder u falls in, for u below the sum of the remainders."""
         return self.values[np.searchsorted(self.ends, u, side="right")]
 
 

@@ -118,7 +118,8 @@ def _word(n: int, counts: Integers) -> Words:
 def uniform_subsets(
     starts: UnsignedInts, lengths: UnsignedInts, refused: UnsignedInts
 ) -> UnsignedInts:
-    """Returns one of the subsets of 16 choices from each start on, so many of them equally likely.
+    """Draws for each start one of that many equally likely subsets of 16 choices, listed from there
+    on.
 
     A start stands in the upper 16 bits. Of the 2**16 words times a length as many end in less
     than ``refused``, 2**16 modulo the length, that the others share out equally by their upper 16
@@ -254,7 +255,8 @@ class Lanes(Split):
 
 @lru_cache(maxsize=64)
 def halves(n: int, left: int) -> Halves:
-    """Tables grow as counts come, so that all reports share them."""
+    """Returns the shared splitter of n choices into halves. Its tables grow as counts come, so that
+    all reports share them."""
     return Halves(n, left)
 
 

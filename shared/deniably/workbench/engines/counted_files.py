@@ -37,7 +37,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def digests_of(parts: Parts) -> list[str]:
-    """Returns the digest of each file, with its folder's design before it.
+    """Returns a digest for each file, of its folder's design followed by its content.
 
     Parts of two sets may well be equal by chance, where most reports are. They differ by the number
     of reports and parts in the design. Raises NoExport where a file cannot be read.
@@ -70,8 +70,7 @@ def digest_of(design: bytes, file: Place) -> str:
 
 
 def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Returns all digests of some sets, each with its name; raises NoExport where two have one in
-    common.
+    """Returns the digests of several sets. Raises NoExport where two sets share a file.
 
     Within a set files are listed by its design, and may be equal.
     """
@@ -89,12 +88,13 @@ def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 
 
 def digests_file(tally: Path) -> Path:
-    """Returns where the digests of a tally file are: ``day.files.json`` beside ``day.json``."""
+    """Returns the path of a tally file's digests: ``day.files.json`` beside ``day.json``."""
     return tally.with_name(f"{tally.stem}.files.json")
 
 
 def write_tally(to: Path, text: bytes, digests: Sequence[str]) -> None:
-    """Writes a new tally file and, for its owner alone, the digests of what it counted beside it.
+    """Writes a new tally file, and beside it, readable by its owner alone, the digests of what was
+    counted.
 
     Raises NoExport where one of them is there already, and OSError; then neither is written.
     """

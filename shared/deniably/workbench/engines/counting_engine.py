@@ -28,8 +28,7 @@ class Source:
 
 
 def columns_in(*texts: str) -> list[int]:
-    """Returns the numbers of the columns that conditions and expressions name; 0 where they name
-    none.
+    """Returns the numbers of the columns that expressions use; column 0 where they use none.
 
     >>> columns_in("c3, count(*)", "c12 > c3")
     [3, 12]
@@ -55,7 +54,8 @@ class CountingEngine(Protocol):
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """Returns how many rows have each combination of values, for some keys.
+        """Counts for each of ``keys``, a choice of columns, the rows with each combination of
+        values.
 
         A key is one or more columns, by their numbers. ``where`` is a condition that is never null;
         None for all rows.

@@ -13,8 +13,8 @@ _BLOCK = 10_000
 
 
 def pairs_of(survey: Survey, counts: Counts, first: int, other: int) -> Blocks | None:
-    """Returns the pairs of reports to two questions, by their indices; None where they were not
-    counted, or are very many."""
+    """Returns the pairs of reports to two questions, given by index; None if they were not counted
+    or are too many."""
     names = survey.questions[first].name, survey.questions[other].name
     groups = counts.both(*names)
     if groups is None or sum(groups.values()) > MOST_PAIRS:
@@ -23,7 +23,7 @@ def pairs_of(survey: Survey, counts: Counts, first: int, other: int) -> Blocks |
 
 
 def pair_blocks(counts: Groups) -> Blocks:
-    """Reports with a number each to two questions, as often as they were counted."""
+    """Yields blocks of pairs, each pair as often as it was counted."""
     for numbers, count in counts.items():
         row = [None if number is None else [number] for number in numbers]
         for start in range(0, count, _BLOCK):

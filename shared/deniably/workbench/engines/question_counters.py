@@ -288,7 +288,7 @@ class SomeColumns:
 
 
 def counters(columns: FileColumns) -> list[QuestionCounter]:
-    """Returns what is counted of each question whose reports are in ``columns``."""
+    """Returns a counter for each question whose reports are in ``columns``."""
     names = columns.names
     made = list[QuestionCounter]()
     for field in columns.layout.fields.values():
@@ -312,12 +312,12 @@ def _counter(field: PackedField, own: Sequence[FileColumn], places: range) -> Qu
 
 
 def number(condition: str) -> str:
-    """Returns 1 where a condition holds, else 0. The condition is never null."""
+    """Returns SQL for a condition as 1 or 0. The condition must never be null."""
     return f"cast({condition} as int)"
 
 
 def joined(operator: str, terms: Iterable[str]) -> str:
-    """Terms with an operator between them, in parentheses that are nested as little as can be.
+    """Joins terms with an operator, in parentheses that are nested as little as possible.
 
     Engines bound how deep an expression is.
 
@@ -332,7 +332,8 @@ def joined(operator: str, terms: Iterable[str]) -> str:
 
 
 def within(place: int, low: int, high: int, empty: bool = False) -> str:
-    """Returns the condition that a column is between two numbers, or that it may be ``empty``."""
+    """Returns SQL for the condition that a column is between two numbers, or null where it may be
+    ``empty``."""
     # In SQL null is between nothing, and its negation is null, too: coalesce makes it false.
     return f"coalesce(c{place} between {low} and {high}, {'true' if empty else 'false'})"
 

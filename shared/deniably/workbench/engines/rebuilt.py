@@ -49,8 +49,8 @@ def reports_of(tallied: TalliedSet, question: Question) -> ReportSet:
 
 
 def strata_of(tallied: TalliedSet) -> dict[str, list[str]]:
-    """Returns what the links said, by key: a value for each report, as a sorted report set has
-    them."""
+    """Returns for each key of the strata a value for each report, in the order of a sorted report
+    set."""
     if not tallied.stratified:
         return {}
     counts = [stratum.n for stratum in tallied.strata]

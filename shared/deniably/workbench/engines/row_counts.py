@@ -46,7 +46,8 @@ def _sum(rows: Groups, place: int) -> int:
 
 
 def by_first(groups: Groups, width: int, start: int) -> Mapping[Key, dict[Key, int]]:
-    """Groups by their first values, of ``width`` columns; they keep those from ``start`` on."""
+    """Splits groups by the values of their first ``width`` columns; the parts keep the columns from
+    ``start`` on."""
     by_key = defaultdict[Key, dict[Key, int]](dict)
     for row, count in groups.items():
         by_key[row[:width]][row[start:]] = count

@@ -30,7 +30,7 @@ def options_of(files: Sequence[Address], names: Sequence[str]) -> dict[str, str]
 
 
 def data_source() -> Any:
-    """Yields the class that Spark registers. Its columns are called ``c0``, ``c1`` and so on."""
+    """Returns the class that Spark registers. Its columns are called ``c0``, ``c1`` and so on."""
     module = library("pyspark.sql.datasource", "spark")
     name, failed = NAME, OF_STORE
 

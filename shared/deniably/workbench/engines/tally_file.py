@@ -86,7 +86,7 @@ def _stratum(counts: Counts) -> dict[str, Any]:
 
 
 def read_tally(text: bytes) -> TalliedSet:
-    """Returns the counts in a tally file. Raises NoExport, with the reason, where it is none."""
+    """Reads a tally file. Raises NoExport with the reason where it is not one."""
     try:
         written = msgspec.json.decode(text, type=_File)
         if written.tally != VERSION:

@@ -60,8 +60,7 @@ class Counts:
         return Counts(self.n + other.n, tallies, pairs)
 
     def both(self, first: str, other: str) -> Groups | None:
-        """Returns how many reports have each two numbers of two questions; None where not
-        counted."""
+        """Returns the joint counts of two questions' numbers; None where they were not counted."""
         if (first, other) in self.pairs:
             return self.pairs[first, other]
         if (other, first) in self.pairs:
@@ -183,7 +182,7 @@ def tally_set(
 
 
 def source_of(parts: Parts) -> Source:
-    """Returns the files and columns of a report set, as engines are given them."""
+    """Returns the files and columns of a report set in the form that engines take."""
     return Source(parts.files, tuple(parts.columns.names))
 
 

@@ -39,8 +39,7 @@ def parquet_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
 
 
 def read_parquet(survey: Survey, file: Path) -> ReportSet:
-    """Yields the set of reports in a Parquet file. Raises NoExport, and ValueError where they are
-    none."""
+    """Reads the report set in a Parquet file. Raises NoExport, and ValueError where it has none."""
     parquet = library("pyarrow.parquet")
     columns = columns_in(survey, parquet.read_schema(check_file(file)).names)
 
@@ -143,7 +142,7 @@ def schema_of(arrow: Any, columns: FileColumns, numbered: bool = False) -> Any:
 
 
 def filled_of(column: Any) -> Filled:
-    """Returns the integers of a column of arrow, and where there is one."""
+    """Returns the integers of an arrow column, and a mask of where it has one."""
     there = column.is_valid().to_numpy(zero_copy_only=False)
     return Filled(column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), there)
 

@@ -187,7 +187,7 @@ often each was reported<th scope="col">p<th scope="col">q<th scope="col">Estimat
 
 
 def codebook_page(reports: ReportSet) -> str:
-    """Returns the codebook as an HTML page that needs nothing else."""
+    """Returns the codebook as a self-contained HTML page."""
     survey = reports.survey
     return Html.filled(
         _PAGE,
@@ -202,7 +202,7 @@ def codebook_page(reports: ReportSet) -> str:
 
 
 def short(exact: Fraction | None) -> str:
-    """Returns a fraction for people: as it is where that is short, else with six digits."""
+    """Returns a fraction as text: exact where that is short, else with six digits."""
     if exact is None:
         return ""
     text = str(exact)

@@ -32,7 +32,7 @@ _RESERVED = {
 
 
 def shortened(names: Sequence[str], limits: FileLimits) -> list[str]:
-    """Returns names of letters, digits and underscores that are told apart in capitals, too.
+    """Returns names of letters, digits and underscores, distinct even where capitals do not count.
 
     A name that is too long keeps its beginning and its end, which has the choice.
     """

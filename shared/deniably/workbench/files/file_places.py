@@ -81,7 +81,7 @@ def version(file: Place) -> str:
 
 
 def footer(file: Place) -> tuple[Any, int]:
-    """Returns the columns of a Parquet file, and how many rows it has, from its end. Raises
+    """Returns the schema of a Parquet file and its number of rows, which are at its end. Raises
     NoExport."""
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     try:

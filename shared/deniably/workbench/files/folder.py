@@ -153,8 +153,8 @@ def write_folder(
 
 
 def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
-    """Returns the report set of an exported folder, from the first of ``FORMATS`` that it has, and
-    where it is from.
+    """Reads an exported folder; returns its report set, from the first of ``FORMATS`` that it has,
+    and its provenance.
 
     Raises NoExport where a file is missing, the author did not sign the definition, or the design
     or the reports do not fit it.
@@ -179,7 +179,7 @@ def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
 
 
 def read_set(folder: Path) -> tuple[ReportSet, Provenance | None]:
-    """Returns the reports of a report set in parts, as ``deniably gather`` writes it, in memory.
+    """Reads a report set in parts, which ``deniably gather`` wrote, into memory.
 
     Nobody needs to sign it: it has a ``register.json`` only where somebody put one beside. Raises
     NoExport where a file is missing or cut short, the author did not sign the definition, the

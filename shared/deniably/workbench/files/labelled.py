@@ -59,7 +59,8 @@ def write_dta(reports: ReportSet, file: Path) -> None:
 
 
 def read_labelled(survey: Survey, file: Path) -> ReportSet:
-    """Returns the set of reports in a file for SPSS or Stata. Raises NoExport, and ValueError."""
+    """Reads the report set in a file for SPSS or Stata. Raises NoExport, and ValueError where it
+    has none."""
     pyreadstat = library("pyreadstat")
     ending = file.suffix.removeprefix(".")
     read = pyreadstat.read_sav if ending == "sav" else pyreadstat.read_dta
@@ -115,8 +116,7 @@ def write_xlsx(reports: ReportSet, file: Path) -> None:
 
 
 def read_xlsx(survey: Survey, file: Path) -> ReportSet:
-    """Returns the set of reports in a workbook. Raises NoExport, and ValueError where they are
-    none."""
+    """Reads the report set in a workbook. Raises NoExport, and ValueError where it has none."""
     book = library("openpyxl").load_workbook(str(check_zip(file)), read_only=True)
     names, *lines = book[_SHEET].iter_rows(values_only=True)
     book.close()

@@ -52,8 +52,8 @@ class Lake:
 
 
 def open_lake(folder: Place) -> Lake | None:
-    """Returns the table in a folder, as its newest commit has it; None where there is no table's
-    log.
+    """Returns the table in a folder as of its newest commit; None where no log says that it is a
+    table.
 
     Raises NoExport where the table cannot be read, or its files alone do not say what counts.
     """

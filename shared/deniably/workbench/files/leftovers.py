@@ -39,7 +39,8 @@ def is_export(folder: Path) -> bool:
 
 
 def leftovers(folder: Path) -> list[Leftover]:
-    """Returns what is in an exported folder beside what follows from its reports; empty is good.
+    """Returns everything in an exported folder that does not follow from its reports; empty is
+    good.
 
     Raises NoExport for a folder that another version wrote: only that version writes it again.
     """

@@ -61,8 +61,8 @@ class Parts:
 
 
 def bare(columns: FileColumns) -> FileColumns:
-    """Returns the columns that the others of an export follow from: of a question that has a column
-    with the number of the report that one alone."""
+    """Returns the columns that determine all others: for a question with a column of kind "index"
+    that one alone."""
     indexed = {column.question.name for column in columns.columns if column.kind == "index"}
     kept = tuple(
         column
@@ -140,7 +140,7 @@ def _cut(blocks: Iterable[Rows], rows: int) -> Iterator[tuple[int, Rows]]:
 
 
 def open_parts(folder: Place) -> Parts:
-    """Returns the report set of a folder: parts, or an export with ``reports.parquet``.
+    """Opens the report set in a folder: parts, or an export with ``reports.parquet``.
 
     Raises NoExport where a file is missing, is cut short, or does not fit the definition.
     """
@@ -171,7 +171,7 @@ def open_parts(folder: Place) -> Parts:
 
 
 def open_table(folder: Place, survey: Survey) -> Parts:
-    """Reports to a survey in all Parquet files below a folder, which something else wrote.
+    """Opens all Parquet files below a folder, which another program wrote, as reports to a survey.
 
     Folders may be partitions, such as ``day=2026-11-23``. Of a table of Delta or Iceberg those
     files count that its log names. Raises NoExport as ``open_parts``, for a column that no report
@@ -288,6 +288,6 @@ def read_blocks(parts: Parts) -> Iterator[Rows]:
 
 
 def read_parts(folder: Place) -> ReportSet:
-    """Returns the report set of a folder, whole, in memory. Raises NoExport."""
+    """Reads the whole report set of a folder into memory. Raises NoExport."""
     parts = open_parts(folder)
     return of_rows(parts.columns.layout, read_blocks(parts))

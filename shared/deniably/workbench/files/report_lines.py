@@ -66,7 +66,7 @@ def read_ndjson(survey: Survey, lines: Iterable[bytes]) -> ReportSet:
 
 
 def packed_lines(survey: Survey, lines: Iterable[bytes]) -> tuple[Layout, Iterator[Rows]]:
-    """Returns the reports of such lines, packed, in their order; and how they are packed.
+    """Packs the reports in such lines, in their order; returns the layout and the rows.
 
     Raises BadReport as ``read_ndjson``, here or when the blocks are read.
     """

@@ -57,8 +57,7 @@ def write_database(
 
 
 def read_database(survey: Survey, file: Path) -> ReportSet:
-    """Returns the set of reports in a database. Raises NoExport, and ValueError where they are
-    none."""
+    """Reads the report set in a database. Raises NoExport, and ValueError where it has none."""
     with closing(_read_only(file)) as connection:
         try:
             database = _opened(connection)
@@ -76,7 +75,7 @@ def read_database(survey: Survey, file: Path) -> ReportSet:
 
 
 def files_of(file: Path) -> dict[str, str]:
-    """Returns the texts beside the reports, by the names that they have as files. Raises
+    """Returns the other files of an export that a database holds, by file name. Raises
     ValueError."""
     with closing(_read_only(file)) as connection:
         try:

@@ -75,8 +75,8 @@ def calls(p: Fraction, q: Fraction) -> list[Call]:
 
 
 def index_calls(own: Fraction, other: Fraction, k: int) -> list[Call]:
-    """Returns the calls for an index of 0 to k - 1: the true one has ``own``, and each other
-    ``other``."""
+    """Returns the calls for an index from 0 to k - 1 that is the true one with probability ``own``
+    and each other with ``other``."""
     return [
         Call("RRreg", f'model = "FR", p = rep({{}}, {k})', (other,)),
         Call("Deniably", f"Design.k_ary({k}, {{}})", (own,)),
@@ -98,7 +98,7 @@ def packages_page(columns: FileColumns) -> str:
 
 
 def pairs(own: Sequence[FileColumn]) -> list[tuple[Fraction, Fraction, list[FileColumn]]]:
-    """Returns the 0/1 columns of a question by their p and q."""
+    """Groups the 0/1 columns of a question by their p and q."""
     named = [
         (column.p, column.q, column)
         for column in own

@@ -155,7 +155,7 @@ def is_address(text: str) -> bool:
 
 
 def address_of(text: str) -> Address:
-    """Returns the address in a text. Raises NoExport, which does not show what may be a key."""
+    """Parses an address. Raises NoExport with a message that repeats no part that may be a key."""
     scheme, _, rest = text.partition("://")
     if (kind := SCHEMES.get(scheme)) is None:
         names = ", ".join(f"{scheme}://" for scheme in SCHEMES)
@@ -191,7 +191,7 @@ def _opened(uri: str, root: str) -> tuple[Any, str]:
 
 
 def forget_stores() -> None:
-    """Closes the stores in use, so that the next read takes the keys that the environment has
+    """Forgets the open stores, so that the next read takes the keys that the environment has
     then."""
     _opened.cache_clear()
 
@@ -208,7 +208,8 @@ def in_words(about: Address | str) -> Generator[None]:
 
 
 def why(text: str) -> str:
-    """Returns the sentence for the text of an error, of which nothing but a code is passed on."""
+    """Returns a sentence for the text of a store's error; no text of the store but a code is
+    repeated."""
     for pattern, sentence in _WRONG:
         if re.search(pattern, text, re.IGNORECASE):
             return sentence

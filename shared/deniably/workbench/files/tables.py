@@ -34,7 +34,7 @@ def csv_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
 
 
 def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
-    """Yields the set of reports in the lines of a CSV. Raises ValueError where they are none."""
+    """Reads the report set in the lines of a CSV. Raises ValueError where they are not reports."""
     reader = csv.reader(lines)
     names = next(reader, list[str]())
     columns = columns_in(survey, names)

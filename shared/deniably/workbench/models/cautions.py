@@ -20,7 +20,7 @@ coefficients held in as few as 89 of 100 surveys."""
 
 
 def cautions(task: Task) -> Iterator[str]:
-    """Sentences for the notes of a model with a randomised outcome."""
+    """Returns notes of caution for a model with a randomised outcome."""
     if task.outcome is None or task.link == "identity":
         return
     shares, errors = _shares(task.outcome, task.weights)

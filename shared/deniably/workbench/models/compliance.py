@@ -38,7 +38,8 @@ def non_compliance(
     designs: tuple[Pair | Design, Pair | Design],
     confidence: float = 0.95,
 ) -> Compliance:
-    """Returns how many always say no: from two random groups that got coins of different strength.
+    """Estimates how many people always say no, from two random groups that got coins of different
+    strength.
 
     **Estimator.** ``first`` and ``second`` are (ones, reports) of the groups, ``designs`` their
     (p, q) = (P(1 | yes), P(1 | no)). With shares a of honest yes and b of honest no,

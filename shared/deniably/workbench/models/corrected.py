@@ -179,8 +179,8 @@ def linear(
     weights: Floats | None = None,
     strata: Ints | None = None,
 ) -> ModelFit:
-    """Returns a linear model of a number (n,) on randomised ``columns``: what least squares aims
-    at.
+    """Fits a linear model of a number (n,) on randomised ``columns``, as least squares on the true
+    answers would.
 
     A = sum_i w_i sum_a u_i(a) z_i(a) z_i(a)' and b = A^-1 sum_i w_i sum_a u_i(a) z_i(a) y_i. Each
     interval is the inversion of the score test of its coefficient, with t of n - c degrees of
@@ -289,8 +289,7 @@ def logistic(
     strata: Ints | None = None,
     left_out: bool = False,
 ) -> ModelFit:
-    """Returns a logistic model of an ``outcome`` on randomised ``columns``; multinomial for k
-    answers.
+    """Fits a logistic model of an ``outcome`` on randomised ``columns``; multinomial for k answers.
 
     The root of sum_i w_i sum_a u_i(a) z_i(a) (y_i - P(answer | z_i(a))), where y_i are the unbiased
     scores of the report of the outcome. Newton's steps start at 0. The coefficients are those of

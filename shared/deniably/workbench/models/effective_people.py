@@ -16,8 +16,7 @@ ONE_PERSON = (
 
 
 def effective(weights: Floats) -> float:
-    """Returns the people who would know as much without weights: (sum w)^2 / sum w^2 (Kish
-    1965)."""
+    """Returns Kish's effective sample size, (sum w)^2 / sum w^2 (Kish 1965)."""
     w = weights / weights.max()
     return float(w.sum() ** 2 / (w @ w))
 

@@ -66,8 +66,8 @@ class WeightedReports:
         return self.tally_for([scores], there)
 
     def estimates(self, confidence: float) -> dict[Key, Found]:
-        """Returns every share of a choice, and every mean: as without weights, of the effective
-        people of each figure."""
+        """Estimates every share of a choice and every mean from the effective people of each
+        figure."""
         estimates = dict[Key, Found]()
         for group in groups(self.question):
             if isinstance(group, SingleMean):
@@ -102,8 +102,8 @@ class WeightedReports:
         return self.question.names.index(choice)
 
     def every(self) -> Tally:
-        """Returns the tally of as many people as would know every figure of the question as
-        well."""
+        """Returns the tally of as many people as would know every figure of the question at least
+        as well."""
         law = self.question.mechanism.law
         if not isinstance(self.question, OfChoices) or not isinstance(law, Supporting):
             return self.tally(None)

@@ -183,14 +183,14 @@ SEPARATED = (
 
 
 def check_separation(point: Floats) -> None:
-    """Raises NoEstimate where a standardised coefficient has gone astray."""
+    """Raises NoEstimate where a standardised coefficient is so large that answers are separated."""
     if not np.isfinite(point).all() or np.abs(point).max(initial=0.0) > _SEPARATED:
         raise NoEstimate(SEPARATED)
 
 
 def are_determined(covariance: Floats) -> Floats:
-    """Returns the ``covariance`` of standardised coefficients. Raises NoEstimate where one is so
-    vague that its estimate is only where the steps ended, far out on a likelihood that is flat."""
+    """Returns the ``covariance`` of standardised coefficients. Raises NoEstimate where an error is
+    so large that the likelihood is flat, and the estimate only where the steps ended."""
     if not (np.diag(covariance) < _VAGUE**2).all():
         raise NoEstimate(SEPARATED)
     return covariance

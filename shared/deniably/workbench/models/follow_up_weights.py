@@ -16,7 +16,8 @@ _BLOCK = 10_000
 def counts_of(
     follow_up: FollowUp, reports: ReportRows, weighing: Weighing, *, alone: bool = False
 ) -> FollowUpCounts:
-    """Returns the weighted counts of a question, of reports that may have it ``alone``."""
+    """Returns the weighted joint counts of a question and of the one that decides who is asked;
+    with ``alone`` those of the question only."""
     alone = alone or not follow_up.tells_who_is_asked
     names = [follow_up.question.name]
     names = [names[0] if alone else follow_up.decides.name, *names]

@@ -45,7 +45,8 @@ class Formula:
     stand_ins: Mapping[str, str]
 
     def named(self, text: str) -> str:
-        """Returns a text with the names that its stand-ins are for, and without backticks."""
+        """Returns a text with its stand-ins replaced by the names they stand for, without
+        backticks."""
         for stand_in, name in self.stand_ins.items():
             text = text.replace(stand_in, name)
         return text.replace("`", "")
@@ -248,8 +249,8 @@ class CellRows:
         return CellTable(self._made(self.rows), self.group)
 
     def kept(self) -> CellTable | CellRows:
-        """Returns the table where it is small; else these rows, made again whenever they are
-        needed."""
+        """Returns the whole table where it is small; otherwise rows that are made again whenever
+        they are needed."""
         return self.table() if len(self.rows) * self._cells * self._width <= _KEPT else self
 
     def of(self, some: slice) -> Floats:
@@ -270,7 +271,7 @@ class CellRows:
 
 
 def different_rows(table: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
-    """Returns the different rows of a table, and of which of them each row is."""
+    """Returns the distinct rows of a table, and for each row the number of its distinct row."""
     if not table.shape[1]:
         return table.iloc[:1], np.zeros(len(table), np.int64)
     groups: Any = table.groupby(list(table), sort=False, observed=True).ngroup()

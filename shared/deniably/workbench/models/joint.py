@@ -112,7 +112,7 @@ class OutcomeModel(Protocol):
         ...
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Returns what these people tell of the coefficients."""
+        """Returns log f and its gradient for these people at the coefficients ``b``."""
         ...
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
@@ -202,14 +202,16 @@ class Logistic:
         return share, both / chance[:, :, None], chance
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Returns the likelihood of the reports of the answer."""
+        """Returns the log likelihood of the outcome's reports and its gradient; see
+        ``OutcomeModel.seen``."""
         share, posterior, chance = self._posterior(b, people)
         apart = (posterior - share)[:, :, 1:]
         scores = apart[..., None] * self.z[people.group][:, :, None, :]
         return Seen(np.log(chance), scores.reshape(*chance.shape, -1))
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the sum of weight times (Cov(answer) - Cov(answer | report))."""
+        """Returns the sum of weight times (Cov(answer) - Cov(answer | report)), shape
+        (coefficients, coefficients)."""
         share, posterior, _ = self._posterior(b, people)
         return self._bent(people, weight, share) - self._bent(people, weight, posterior)
 
@@ -256,7 +258,8 @@ class Linear:
         return errors
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Returns the normal likelihood of the number."""
+        """Returns the normal log likelihood of the number and its gradient; see
+        ``OutcomeModel.seen``."""
         e = self._errors(b, people)
         scores = np.concatenate(
             [e[:, :, None] * self.z[people.group] / np.exp(b[-1]), (e**2 - 1)[:, :, None]], axis=2
@@ -551,8 +554,7 @@ def logistic(
     strata: Ints | None = None,
     errors: JointErrors = "observed",
 ) -> ModelFit:
-    """Returns a logistic model of a randomised outcome on randomised ``columns`` and ``group``
-    (n,).
+    """Fits a logistic model of a randomised outcome on randomised ``columns`` and ``group`` (n,).
 
     ``z`` (groups, cells, c) are the columns of the model at every group and cell. The coefficients
     are those of answer 1, then of 2, and so on. ``weights`` and ``strata`` (n,) are for "robust"
@@ -583,7 +585,7 @@ def linear(
     strata: Ints | None = None,
     errors: JointErrors = "observed",
 ) -> ModelFit:
-    """Returns a linear model with normal errors of a number on randomised ``columns``; as
+    """Fits a linear model with normal errors of a number on randomised ``columns``; as
     ``logistic``.
 
     Raises BadModel where the outcome is the same in every row, too.

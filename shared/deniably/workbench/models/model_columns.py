@@ -91,7 +91,7 @@ def _narwhal(frame: object) -> Any:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Returns what to say after an unknown name: the nearest known one, or all."""
+    """Returns what an error says after an unknown name: the nearest known one, or all."""
     known = list(names)
     near = get_close_matches(name, known, n=1)
     if near:
@@ -111,7 +111,7 @@ def _check_whole(name: str, column: pd.Series[Any]) -> None:
 
 
 def numbers(name: str, column: object) -> Floats:
-    """Returns a column of finite numbers, shape (n,). Raises BadModel for others."""
+    """Converts a column to finite numbers, shape (n,). Raises BadModel for others."""
     try:
         values = np.asarray(column, np.float64)
     except (TypeError, ValueError):

@@ -106,7 +106,7 @@ Figures = Callable[[Weighing], list[WeightedFigure]]
 
 
 def figures_of(reports: ReportRows, name: str) -> tuple[Figures, AskedMask]:
-    """Returns what each report adds to the figures of a question, and who was asked."""
+    """Returns a function that scores the figures of a question, and a mask of who was asked."""
     for question in reports.survey.questions:
         figures = groups(question)
         shares = any(isinstance(group, Shares) for group in figures)
@@ -156,8 +156,9 @@ def _support_scores(reports: ReportRows, name: str, there: AskedMask) -> Floats 
 
 
 def randomised(reports: ReportRows, name: str) -> tuple[Randomised, AskedMask]:
-    """Returns the column of a question, or of an option of a question with several choices, and who
-    was asked. Raises BadModel for another name, and for numbers, vectors and products."""
+    """Returns the randomised column of a question, or of an option of a question with several
+    choices, and a mask of who was asked. Raises BadModel for another name, and for numbers, vectors
+    and products."""
     for question in reports.survey.questions:
         if question.name == name:
             return _of_question(reports, question)

@@ -56,7 +56,7 @@ class Design:
 
     @classmethod
     def pair(cls, p: Probability, q: Probability) -> Design:
-        """Returns a column of 0 and 1 with p = P(1 | yes) and q = P(1 | no).
+        """Returns the design of a column of 0 and 1 with p = P(1 | yes) and q = P(1 | no).
 
         Raises BadModel where p and q are equal, or no probabilities.
 
@@ -78,7 +78,8 @@ class Design:
         choices: Sequence[str | int] | None = None,
         values: Sequence[float] | None = None,
     ) -> Design:
-        """Returns one of ``k`` answers: the true one with probability ``own``, all others alike.
+        """Returns the design of one of ``k`` answers, reported truly with ``own`` and else as any
+        other, equally likely.
 
         >>> Design.k_ary(5, "3/5").chances()[0].tolist()
         [0.6, 0.1, 0.1, 0.1, 0.1]

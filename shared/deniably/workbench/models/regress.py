@@ -214,7 +214,7 @@ def _check_options(link: str, law: str | None, se: str | None, confidence: float
 
 
 def design_of(design: Pair | Design) -> Design:
-    """Returns a design, also of a pair (p, q). Raises BadModel for what is none."""
+    """Returns a design as it is, or the one of a pair (p, q). Raises BadModel for anything else."""
     if isinstance(design, Design):
         return design
     try:

@@ -21,7 +21,7 @@ class Alike(NamedTuple):
 
 
 def alike(*columns: Floats, apart: bool = False) -> Alike:
-    """Returns the kinds of rows of these columns, each (n,) or a number that all rows share.
+    """Groups equal rows of these columns, each (n,) or a number that all rows share.
 
     With ``apart``, and where most rows differ, as the first 2,000 show, each row is a kind of its
     own.

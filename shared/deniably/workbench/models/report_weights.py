@@ -76,7 +76,7 @@ def weights_by_stratum(
 
 @contextmanager
 def of_group(by: str | None, value: str) -> Generator[None]:
-    """Names the group whose weights are refused, where there are any."""
+    """Adds the name of the group to a refusal of weights within the block."""
     try:
         yield
     except BadModel as error:

@@ -62,8 +62,9 @@ class Inversion:
         return self.slope > quantile(confidence, self.degrees) * sqrt(max(self.slopes, 0.0))
 
     def ends(self, confidence: float) -> tuple[float, float]:
-        """Returns all b that the test keeps (Fieller 1954, J. R. Stat. Soc. B 16:175): the d
-        between the roots of d^2 slope^2 = t^2 (residuals - 2 d products + d^2 slopes)."""
+        """Returns the ends of the interval of all b that the test keeps (Fieller 1954, J. R. Stat.
+        Soc. B 16:175): d between the roots of d^2 slope^2 = t^2 (residuals - 2 d products + d^2
+        slopes)."""
         f = quantile(confidence, self.degrees) ** 2
         # a is above 0 where the interval is ``bounded``: the roots are its two ends then.
         a, half, c = self.slope**2 - f * self.slopes, f * self.products, f * self.residuals

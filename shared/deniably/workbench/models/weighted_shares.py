@@ -108,7 +108,7 @@ def _of_pair(
 
 
 def check_confidence(confidence: float) -> None:
-    """Raises BadModel unless it is above 0 and below 1."""
+    """Raises BadModel unless ``confidence`` is above 0 and below 1."""
     if not 0 < confidence < 1:
         raise BadModel(f"the confidence is {confidence:g}; it is above 0 and below 1, as 0.95")
 
