@@ -103,8 +103,8 @@ def margin(survey: Survey, question: Question, people: int) -> float:
 
 
 def more_telling(question: Question, people: int) -> float | None:
-    """Returns the margin with the odds ``TELLING``; None unless it is one of several choices that
-    are asked for with lower odds."""
+    """Returns the margin if the question had the odds ``TELLING``; None unless it asks for one of
+    several choices with lower odds."""
     (first, *_) = groups(question)
     if question.type not in ("yes_no", "select_one"):
         return None

@@ -125,8 +125,8 @@ def first_recent(count: int) -> int:
 
 
 def trees_of(entries: Iterable[tuple[str, str | None]]) -> Trees:
-    """Returns the trees over entries, each with its hash and the name of the survey that it
-    publishes.
+    """Builds the trees over entries, each given as its hash and the survey's name that it
+    publishes, or None.
 
     Raises BadRegister where a name is published twice.
     """

@@ -32,7 +32,8 @@ from deniably.wording.words import ENGLISH, Words
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How many of ``out_of`` people send a choice: where it is their ``own``, and where not."""
+    """How many of ``out_of`` people send a choice: ``own`` if it is their answer, ``other`` if it
+    is not."""
 
     own: int
     other: int

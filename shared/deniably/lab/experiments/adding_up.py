@@ -56,9 +56,9 @@ AnswersInput = Annotated[int, Whole(minimum=1, maximum=MOST, help="Answers of on
 
 
 def textbook(k: int, epsilon: float, delta: float) -> float:
-    """2 epsilon sqrt(2 k ln(1 / delta)), as lecture notes have it. It is no theorem: the one that
-    it shortens (Dwork and Roth 2014, theorem 3.20) has k epsilon (e**epsilon - 1) added, which may
-    be left out only where epsilon is small for so many answers."""
+    """Returns 2 epsilon sqrt(2 k ln(1 / delta)), as lecture notes have it. It is no theorem: the
+    one that it shortens (Dwork and Roth 2014, theorem 3.20) has k epsilon (e**epsilon - 1) added,
+    which may be left out only where epsilon is small for so many answers."""
     return 2 * epsilon * sqrt(2 * k * log(1 / delta))
 
 

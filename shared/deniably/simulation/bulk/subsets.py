@@ -221,7 +221,7 @@ class Halves(Split):
         self.n, self.left = n, left
 
     def weights(self, count: int) -> Mapping[int, int]:
-        """Returns the hypergeometric law."""
+        """Returns the weights of the hypergeometric law for ``count`` choices."""
         right = self.n - self.left
         return {
             h + 1: comb(self.left, h) * comb(right, count - h)

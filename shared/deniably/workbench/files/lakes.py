@@ -28,7 +28,7 @@ _DELETED = (
 
 @dataclass(frozen=True, eq=False)
 class Lake:
-    """The ``files`` of a table that count now.
+    """The data files of a table, as of the commit that was read.
 
     ``layout_columns`` are those beside the columns of reports, which say how the table is laid out.
     ``numbers`` are those that the table gives its columns, by name, where it renames them without

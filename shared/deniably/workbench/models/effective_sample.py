@@ -61,7 +61,8 @@ class WeightedReports:
         return int(self._answered[0].sum())
 
     def tally(self, contrast: Contrast) -> Tally:
-        """Returns the tally of the effective people of a figure."""
+        """Returns the tally of as many people as would know the figure of ``contrast`` equally well
+        without weights."""
         scores, there = self._scores(contrast)
         return self.tally_for([scores], there)
 

@@ -93,8 +93,8 @@ class Estimated:
 
 
 def estimated(task: Task) -> Estimated:
-    """Returns the fit of the estimator that the task asks for, or gets. Raises BadModel and
-    NoEstimate."""
+    """Fits the model by the estimator that the task asks for, or by the default. Raises BadModel
+    and NoEstimate."""
     if not task.right:
         if task.law is not None:
             raise BadModel("law= is for models with randomised columns on the right: leave it out")
