@@ -37,7 +37,7 @@ class DuckDB:
         """Implements ``CountingEngine.aggregates``."""
         key = [f"c{place}" for place in by]
         grouped = f" group by {', '.join(key)}" if key else ""
-        rows = self._asked(source, ", ".join([*key, *expressions]), None, grouped)
+        rows = self._queried(source, ", ".join([*key, *expressions]), None, grouped)
         return {
             tuple(row[: len(by)]): [int(value or 0) for value in row[len(by) :]] for row in rows
         }
@@ -51,10 +51,10 @@ class DuckDB:
         ]
 
     def _grouped(self, source: Source, key: str, where: str | None) -> Groups:
-        rows = self._asked(source, f"{key}, count(*)", where, f" group by {key}")
+        rows = self._queried(source, f"{key}, count(*)", where, f" group by {key}")
         return {tuple(row[:-1]): int(row[-1]) for row in rows}
 
-    def _asked(self, source: Source, what: str, where: str | None, rest: str = "") -> list[Any]:
+    def _queried(self, source: Source, what: str, where: str | None, rest: str = "") -> list[Any]:
         condition = f" where {where}" if where else ""
         # Columns that nothing asks for are not named: DuckDB would look each of them up.
         used = columns_in(what, condition)
@@ -66,7 +66,7 @@ class DuckDB:
         try:
             return list(self.connection.execute(query, parameters).fetchall())
         except self.module.Error as error:
-            raise self._told(source, str(error)) from None
+            raise self._refusal(source, str(error)) from None
 
     def _from(self, source: Source) -> tuple[str, list[list[str]]]:
         """What a query reads from, and its parameters."""
@@ -79,7 +79,7 @@ class DuckDB:
             self.datasets[source] = name
         return self.datasets[source], []
 
-    def _told(self, source: Source, text: str) -> NoExport:
+    def _refusal(self, source: Source, text: str) -> NoExport:
         addresses = [file for file in source.files if isinstance(file, Address)]
         if not addresses:
             return NoExport(f"DuckDB: {text}")

@@ -59,7 +59,7 @@ class Spark:
             frame = self._frame(source, used).groupBy(*(f"c{place}" for place in by))
             rows = frame.agg(*values).collect()
         except self.failures as error:
-            raise _told(error, source) from None
+            raise _refusal(error, source) from None
         return {
             tuple(row[: len(by)]): [int(value or 0) for value in row[len(by) :]] for row in rows
         }
@@ -79,7 +79,7 @@ class Spark:
             # One job: starting one takes longer than to count.
             rows: list[Any] = reduce(_and, jobs).collect()
         except self.failures as error:
-            raise _told(error, source) from None
+            raise _refusal(error, source) from None
         grouped: list[dict[tuple[int | None, ...], int]] = [{} for _ in keys]
         for row in rows:
             number = int(row[0])
@@ -137,7 +137,7 @@ def spark(master: str = LOCAL) -> Generator[Spark]:
             simplefilter("ignore")
             session = opened(sql, master)
     except failures as error:
-        raise _told(error) from None
+        raise _refusal(error) from None
     try:
         session.dataSource.register(data_source())
         yield Spark(session, functions, failures)
@@ -193,7 +193,7 @@ def _of_java() -> tuple[type[Exception], ...]:
     return (protocol.Py4JError,)
 
 
-def _told(error: Exception, source: Source | None = None) -> NoExport:
+def _refusal(error: Exception, source: Source | None = None) -> NoExport:
     text = str(error).strip()
     addresses = [file for file in source.files if isinstance(file, Address)] if source else []
     if of_store := [line for line in text.splitlines() if OF_STORE in line]:

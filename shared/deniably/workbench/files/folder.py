@@ -145,7 +145,7 @@ def write_folder(
         for name in export.formats:
             done(FORMATS[name].file)
             FORMATS[name].write(export, folder / FORMATS[name].file)
-        for file, text in _beside(export):
+        for file, text in _files_beside(export):
             done(file)
             (folder / file).write_text(text, encoding="utf-8", newline="")
         names = sorted(path.name for path in folder.iterdir())
@@ -220,7 +220,7 @@ def _check_design(folder: Path, design: dict[str, object], expected: dict[str, o
             )
 
 
-def _beside(export: Export) -> Iterator[tuple[str, str]]:
+def _files_beside(export: Export) -> Iterator[tuple[str, str]]:
     """The files that go with every format."""
     survey, reports = export.reports.survey, export.reports
     yield DEFINITION, survey.canonical.decode()

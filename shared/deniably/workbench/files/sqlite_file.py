@@ -43,7 +43,7 @@ def write_database(
             f"a table of SQLite has up to {_MOST_COLUMNS:,} columns, and the reports have"
             f" {len(columns):,}; take csv or parquet"
         )
-    names = _told_apart(columns.names)
+    names = _distinct(columns.names)
     with closing(sqlite3.connect(file)) as connection:
         database = _opened(connection)
         kinds = {ROW: int, **dict.fromkeys(names, int)}
@@ -98,7 +98,7 @@ def _read_only(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{check_file(file).absolute().as_uri()}?mode=ro&immutable=1", uri=True)
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
+def _distinct(names: Sequence[str]) -> list[str]:
     """Names that differ in more than capitals, which SQLite does not tell apart."""
     taken, distinct = {ROW.casefold()}, list[str]()
     for name in names:

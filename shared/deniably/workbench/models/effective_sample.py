@@ -248,7 +248,7 @@ def shares_of_reports(
         if (inside & asked).any():
             with of_group(by, value):
                 tables.append((value, _shares(part, name, all_weights.among(inside), confidence)))
-    return _beside(by, tables)
+    return _stacked(by, tables)
 
 
 def _shares(reports: ReportRows, name: str, all_weights: Weighing, confidence: float) -> Table:
@@ -288,7 +288,7 @@ def _known(
     return None
 
 
-def _beside(by: str, tables: Sequence[tuple[str, Table]]) -> Table:
+def _stacked(by: str, tables: Sequence[tuple[str, Table]]) -> Table:
     """Tables of parts as one, with a column for the part."""
     first = tables[0][1]
     return Table(
