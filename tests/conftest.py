@@ -53,6 +53,7 @@ if "TMPDIR" not in os.environ and _may_hold_tests(_MEMORY):
     tempfile.tempdir = str(_MEMORY)
 
 make_room()
+keep()
 
 # No test touches what the developer's own device remembers.
 os.environ["DENIABLY_HOME"] = tempfile.mkdtemp(prefix="deniably-test-")
@@ -117,7 +118,6 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    keep()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()

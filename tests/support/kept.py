@@ -7,12 +7,13 @@ but what they are given, and are the dearest that many tests ask for again.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import pickle
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -42,17 +43,22 @@ def kept(function: Callable[P, T]) -> Callable[P, T]:
         asked = repr((function.__module__, function.__qualname__, arguments, sorted(named.items())))
         file = folder / sha256(asked.encode()).hexdigest()
         if not file.exists():
-            value = function(*arguments, **named)
-            begun = file.with_suffix(f".{os.getpid()}")
-            begun.write_bytes(pickle.dumps(value))
-            begun.replace(file)  # at once: nobody reads half of it
+            with file.with_suffix(".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # whoever else needs it waits, and reads it
+                if not file.exists():
+                    value = function(*arguments, **named)
+                    begun = file.with_suffix(".begun")
+                    begun.write_bytes(pickle.dumps(value))
+                    begun.replace(file)  # at once: nobody reads half of it
         return pickle.loads(file.read_bytes())
 
     return found
 
 
+@cache
 def keep() -> None:
-    """From now on, in this process and in those that it forks."""
+    """From now on, in this process and in those that it forks; once, as a conftest that tests
+    import is there twice."""
     from deniably.design import mean_design
     from deniably.lab.catalogue import Case, Entry, entries
     from deniably.lab.experiment import Experiment
