@@ -1,7 +1,8 @@
 """What one process of a run has computed, and serves all of them: the same to the last bit.
 
-The linear programmes of channels for means and the lab's experiments as they come hang on nothing
-but what they are given, and are the dearest that many tests ask for again.
+The linear programmes of channels for means, the shares of a panel that can be recognised and the
+lab's experiments as they come hang on nothing but what they are given, and are the dearest that
+many tests ask for again.
 """
 
 from __future__ import annotations
@@ -59,11 +60,12 @@ def kept(function: Callable[P, T]) -> Callable[P, T]:
 def keep() -> None:
     """From now on, in this process and in those that it forks; once, as a conftest that tests
     import is there twice."""
-    from deniably.design import mean_design
+    from deniably.design import mean_design, reidentification
     from deniably.lab.catalogue import Case, Entry, entries
     from deniably.lab.experiment import Experiment
 
     mean_design._solved = kept(mean_design._solved)
+    reidentification._share = kept(reidentification._share)
     run = Entry.run
 
     @kept
