@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from support.blocks import Reader
 
 # The same examples in every run: what passes here passes there. make soak looks for new ones, many.
-settings.register_profile("suite", settings.get_profile("ci"), max_examples=40)
+settings.register_profile("suite", settings.get_profile("ci"), max_examples=25)
 settings.register_profile("soak", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 

@@ -35,6 +35,16 @@ def make_room() -> Path:
     return Path(os.environ[_PLACE])
 
 
+def made_once(name: str, make: Callable[[Path], object]) -> Path:
+    """The folder of this name, which the first process that needs it makes, and the others find."""
+    made = make_room() / name
+    with made.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            make(made)
+    return made
+
+
 def kept(function: Callable[P, T]) -> Callable[P, T]:
     """The function, each value computed once in a run; ``repr`` tells its arguments apart."""
     folder = Path(os.environ[_PLACE])
