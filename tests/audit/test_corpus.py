@@ -143,7 +143,7 @@ def test_fresh_noise_on_retry_proves_more_than_the_claim() -> None:
 def test_no_type_of_question_is_accused(survey: Callable[[], Survey]) -> None:
     """On a fixed tape; live, each question is wrongly accused with a chance below 1e-6."""
     coins = seeded_coins()
-    verdicts = audit(survey(), 3000, coins=lambda: coins)
+    verdicts = audit(survey(), 2000, coins=lambda: coins)
 
     assert [(one.question, one.fault) for one in verdicts if one.fault] == []
     for one in verdicts:
