@@ -193,7 +193,7 @@ QUESTIONS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=40)
 @given(
     QUESTIONS,
     st.fractions(min_value="1/5", max_value=10, max_denominator=1000),

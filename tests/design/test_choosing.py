@@ -76,7 +76,7 @@ def test_weights_get_coarser_where_there_are_very_many_sets() -> None:
     assert found.other < 1 << 32
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=40)
 @given(
     st.integers(2, 30),
     st.integers(1, 30),

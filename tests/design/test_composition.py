@@ -213,7 +213,7 @@ def brute_force(pairs: list[AnswerPair], whole: float) -> float:
     return math.fsum(surplus)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.builds(AnswerPair, EPSILONS, st.floats(0.05, 1)), min_size=1, max_size=5),
     st.floats(0, 0.95),

@@ -128,7 +128,7 @@ def surplus(own: dict[Histogram, float], other: dict[Histogram, float], epsilon:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 8), st.sampled_from([2, 3, 5]), st.floats(0.1, 5), st.floats(0.01, 0.99))
 def test_delta_is_that_of_all_counts(n: int, k: int, epsilon0: float, part: float) -> None:
     clones = k_ary(k, epsilon0)

@@ -87,7 +87,7 @@ def two_means(data: st.DataObject) -> Difference:
 
 
 @pytest.mark.parametrize("test", [a_share, two_groups, two_choices, two_means])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data(), confidence=st.sampled_from([0.5, 0.8, 0.95, 0.99]))
 def test_the_interval_leaves_out_no_difference_exactly_if_p_is_below_the_level(
     test: Callable[[st.DataObject], Difference], data: st.DataObject, confidence: float

@@ -64,7 +64,7 @@ def test_of_many_answers_that_few_have_the_rest_take_nothing_away() -> None:
 
 
 @given(st.integers(2, 30), st.integers(1, 3000), st.floats(0.01, 0.4), st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_shares_of_any_counts_sum_to_1_in_the_order_of_the_counts(
     k: int, n: int, q: float, data: st.DataObject
 ) -> None:

@@ -59,7 +59,7 @@ def test_every_shape_and_design_is_shown_near_to_the_truth(
 
 
 @given(st.integers(2, 7), st.integers(2, 7), st.integers(1, 60), st.randoms(use_true_random=False))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_cells_of_any_reports_sum_to_1(k1: int, k2: int, n: int, random: object) -> None:
     generator = np.random.default_rng(random.getrandbits(32))  # type: ignore[attr-defined]
     first, second = generator.random((n, k1)) < 0.4, generator.random((n, k2)) < 0.6

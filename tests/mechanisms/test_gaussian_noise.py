@@ -119,7 +119,7 @@ def to_mp(x: Fraction) -> mpmath.mpf:
     return mpmath.mpf(x.numerator) / x.denominator
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.integers(1, 400).map(lambda quarters: Fraction(quarters, 4)),
     st.integers(1, 12),
@@ -156,7 +156,7 @@ def test_summing_blocks_costs_next_to_nothing(sigma: int, shift: int, epsilon: F
     assert exact * (1 + 1e-9) < float(bound) < exact * 1.005
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.integers(1, 200).map(lambda quarters: Fraction(quarters, 4)),
     st.integers(1, 15),

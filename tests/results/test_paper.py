@@ -121,7 +121,7 @@ def test_no_text_is_cut_off_at_any_length_of_label(
         assert base <= down - 1, text
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(LABELS, min_size=2, max_size=4), LABELS, st.sampled_from(WIDTHS))
 def test_no_text_lies_over_another(labels: list[str], unit: str, millimetres: int) -> None:
     rows = [share(label) for label in labels]

@@ -107,7 +107,7 @@ def test_a_sentence_has_estimate_interval_n_mechanism_and_epsilon(everything: Pu
             assert any(f"95\u00a0% CI {one}" in sentence for one in intervals(question)), sentence
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(results())
 def test_a_sentence_prints_the_numbers_of_the_page(found: SurveyResult) -> None:
     """Also for one report, for all answers alike, and for counts that no answers explain."""

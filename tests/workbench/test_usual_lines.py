@@ -82,7 +82,7 @@ _PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     name=st.sampled_from([*SURVEYS]),
     form=st.sampled_from([lambda _, lines: lines, exported]),

@@ -59,7 +59,7 @@ def test_design_effects_are_those_of_weights_and_of_privacy() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the largest weight")
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=40)
 @given(
     cells=st.lists(st.integers(1, 30), min_size=6, max_size=6),
     one=st.lists(st.floats(0.05, 1), min_size=2, max_size=2),
