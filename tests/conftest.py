@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from support.blocks import Reader
 
 # The same examples in every run: what passes here passes there. make soak looks for new ones, many.
-settings.register_profile("suite", settings.get_profile("ci"), max_examples=40)
+settings.register_profile("suite", settings.get_profile("ci"), max_examples=25)
 settings.register_profile("soak", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
@@ -53,6 +53,7 @@ if "TMPDIR" not in os.environ and _may_hold_tests(_MEMORY):
     tempfile.tempdir = str(_MEMORY)
 
 make_room()
+keep()
 
 # No test touches what the developer's own device remembers.
 os.environ["DENIABLY_HOME"] = tempfile.mkdtemp(prefix="deniably-test-")
@@ -117,7 +118,6 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    keep()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()

@@ -42,7 +42,7 @@ from support.planted import (
     number,
 )
 from support.seeded import seeded_coins
-from support.soak import soak
+from support.soak import all_but, soak
 from support.whole_faults import PLANTED as BETWEEN
 from support.whole_faults import send_with
 from support.whole_surveys import SURVEYS
@@ -71,8 +71,18 @@ def verdict_on(fault: Planted) -> Verdict:
 
 # --- the score: all of them ---------------------------------------------------------------------
 
+ANY_QUESTION = ("another_generator", "seeded_by")
+"""Faults of the coins, which are planted in each type of question; ``make soak`` tries all."""
+EXAMPLES = ("stolen", "fines", "home")
+"""The least of them, one with noise, and the one with the most answers."""
+TRIED = [
+    fault
+    for fault in FAULTS
+    if not fault.name.startswith(ANY_QUESTION) or fault.name.endswith(EXAMPLES)
+]
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+
+@pytest.mark.parametrize("fault", all_but(TRIED, FAULTS), ids=lambda fault: fault.name)
 def test_the_audit_catches_a_planted_randomiser(fault: Planted) -> None:
     verdict = verdict_on(fault)
 
@@ -133,7 +143,7 @@ def test_fresh_noise_on_retry_proves_more_than_the_claim() -> None:
 def test_no_type_of_question_is_accused(survey: Callable[[], Survey]) -> None:
     """On a fixed tape; live, each question is wrongly accused with a chance below 1e-6."""
     coins = seeded_coins()
-    verdicts = audit(survey(), 3000, coins=lambda: coins)
+    verdicts = audit(survey(), 2000, coins=lambda: coins)
 
     assert [(one.question, one.fault) for one in verdicts if one.fault] == []
     for one in verdicts:

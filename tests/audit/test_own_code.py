@@ -341,7 +341,12 @@ def test_the_command_walks_a_function_of_a_file_or_a_module(place: str) -> None:
     assert done.exit_code == 0
     assert "Passed: every branch walked (6 paths): epsilon is 1.0986 (odds 3)" in done.output
     assert "yes     3/4  1/4" in done.output
-    failed = run("--code", f"{place}:two_coins", "--epsilon", 1)
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_function_that_gives_away_more_than_its_claim_fails() -> None:
+    failed = run("--code", "mine_to_audit.py:two_coins", "--epsilon", 1)
+
     assert failed.exit_code == 1
     assert "FAILED: the answer 'yes' gives 'yes' with probability 3/4" in failed.output
 
@@ -379,7 +384,7 @@ def test_who_takes_an_answer_that_was_not_listed_does_not_pass() -> None:
     assert "passed" not in done.output.lower()
 
 
-@pytest.mark.parametrize("name", ["every_101st", "every_2nd"])
+@pytest.mark.parametrize("name", ["every_101st", soak("every_2nd")])
 @pytest.mark.usefixtures("mine")
 def test_who_answers_otherwise_at_every_so_many_calls_fails(name: str) -> None:
     """A walk takes each report for a matter of answer and coins; so a state escapes it."""

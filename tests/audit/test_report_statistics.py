@@ -110,18 +110,21 @@ def test_nothing_is_seen_where_nothing_is_wrong() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "why"),
+    ("make", "n", "why"),
     [
-        (own_too_often, r"likeliest cell: \+|likeliest cells of"),
-        (one_coin_for_two, "a, .* with b, "),
-        (answer_in_the_id, "a, .* with bit 28 of the id: "),
-        (uneven_ids, "bit . of the id"),
-        (the_same_id, "ids came before"),
-        (as_the_one_before(), "a, .* with a, .* of the report before"),
+        (own_too_often, 4000, r"likeliest cell: \+|likeliest cells of"),
+        (one_coin_for_two, 2000, "a, .* with b, "),
+        (answer_in_the_id, 2000, "a, .* with bit 28 of the id: "),
+        (uneven_ids, 2000, "bit . of the id"),
+        (the_same_id, 2000, "ids came before"),
+        (as_the_one_before(), 2000, "a, .* with a, .* of the report before"),
     ],
 )
-def test_what_goes_together_is_seen(make: Callable[[Survey, Said], Report], why: str) -> None:
-    fault = count_reports(THREE, make=make).fault
+def test_what_goes_together_is_seen(
+    make: Callable[[Survey, Said], Report], n: int, why: str
+) -> None:
+    """The faintest in as many reports as an audit counts, the others in half of them."""
+    fault = count_reports(THREE, n, make).fault
 
     assert fault is not None
     assert re.search(why, fault), fault
@@ -134,7 +137,7 @@ def test_what_only_three_together_show_is_seen() -> None:
         + "".join(f"  - {{name: {name}, type: yes_no, label: Q, odds: 1.02}}\n" for name in "abc")
     )
 
-    fault = count_reports(none, make=one_coin_for_three).fault
+    fault = count_reports(none, 2000, one_coin_for_three).fault
 
     assert fault is not None
     assert fault.count("with") == 2, fault

@@ -72,7 +72,7 @@ def python(code: str, url: str, storage: Storage) -> Process:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [50, soak(1000)])
+@pytest.mark.parametrize("times", [20, soak(1000)])
 def test_many_repeats_are_one_report(
     times: int, url: str, server: Server, storage: Storage
 ) -> None:

@@ -452,7 +452,7 @@ def test_the_ledger_adds_up_exactly_where_that_saves_something_and_numpy_is_ther
 def test_the_ledger_for_programs_is_exact(url: str) -> None:
     answer(url, "1\n1\ny\n")
 
-    shown = json.loads(in_a_process("ledger", "--json").stdout)
+    shown = json.loads(call("ledger", "--json").stdout)
 
     assert [each["odds"] for each in shown["entries"]] == [
         str(question.mechanism.loss.odds) for question in SURVEY.questions

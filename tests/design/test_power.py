@@ -19,6 +19,7 @@ from deniably.design.slope_power import SlopeTest
 from deniably.estimation.difference import SupportCount, against, between_groups
 from deniably.workbench.models.binary import logit
 from support.commands import call
+from support.soak import soak
 
 SURVEY = """
 name: work
@@ -238,7 +239,11 @@ def test_a_planned_number_has_the_power_and_so_have_the_next(
 
 @pytest.mark.parametrize(
     ("epsilon", "n", "slope", "share", "by_fits"),
-    [(1, 300, 0.8, 0.2, 0.365), (1, 4000, 0.5, 0.1, 0.852), (2, 500, 0.8, 0.05, 0.531)],
+    [
+        (1, 300, 0.8, 0.2, 0.365),
+        soak(1, 4000, 0.5, 0.1, 0.852),
+        soak(2, 500, 0.8, 0.05, 0.531),
+    ],
 )
 def test_the_power_of_a_slope_is_that_of_the_fit(
     epsilon: float, n: int, slope: float, share: float, by_fits: float

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.estimation.conditional import SupportRates, Within
+from support.soak import soak
 
 YES_NO: SupportRates = (exp(1) / (1 + exp(1)), 1 / (1 + exp(1)))
 
@@ -34,7 +35,7 @@ def law(
     return found.ravel().tolist()
 
 
-@pytest.mark.parametrize("n", [20, 45])
+@pytest.mark.parametrize("n", [20, soak(45)])
 @pytest.mark.parametrize(
     "rates",
     [

@@ -147,7 +147,7 @@ def test_shares_up_to_a_number_rise_from_0_to_1_whatever_the_reports(
 
 
 @pytest.mark.parametrize(
-    ("reach", "epsilon", "most"), [(4, 1.0, 0.3), (1, 2.0, 0.5), (0, 4.0, 1.0)]
+    ("reach", "epsilon", "most"), [(4, 1.0, 0.3), soak(1, 2.0, 0.5), (0, 4.0, 1.0)]
 )
 def test_rising_shares_are_nearer_to_the_truth(reach: int, epsilon: float, most: float) -> None:
     """20 surveys of 1,000 of a fixed seed, a hump over 32 buckets: squared error over that of the

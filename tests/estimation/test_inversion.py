@@ -220,7 +220,7 @@ def test_margins_move_with_the_scale(
 
 @pytest.mark.parametrize(
     ("channel", "n"),
-    [(k_ary(5, 1.0), 50), (k_ary(5, 8.0), 50), (k_ary(5, 8.0), 30), (window(40, 6, 6.0), 50)],
+    [soak(k_ary(5, 1.0), 50), (k_ary(5, 8.0), 50), (k_ary(5, 8.0), 30), (window(40, 6, 6.0), 50)],
 )
 @pytest.mark.parametrize(
     "truth",

@@ -24,6 +24,7 @@ from deniably.workbench.files.store_addresses import address_of, why
 from deniably.workbench.report_set import of_simulation
 from deniably_server.commands.report_sets import tally
 from support.s3 import Server, server
+from support.soak import soak
 
 SURVEY = compile_survey(
     {
@@ -210,19 +211,25 @@ def nobody_there(store: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 
 
-@pytest.mark.parametrize("how", ["set", "table"])
+REFUSED = [
+    (as_stranger, "the key that this environment has may not list or read it"),
+    (unknown_key, "the store does not take the key that this environment has"),
+    (wrong_secret, "the store does not take the key that this environment has"),
+    (other_region, "the bucket is in another region than the one asked: set AWS_REGION"),
+]
+NO_ANSWER = (nobody_there, "no store answers there: look at the network, and at AWS_ENDPOINT_URL")
+
+
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("change", "reason", "how"),
     [
-        (as_stranger, "the key that this environment has may not list or read it"),
-        (unknown_key, "the store does not take the key that this environment has"),
-        (wrong_secret, "the store does not take the key that this environment has"),
-        (other_region, "the bucket is in another region than the one asked: set AWS_REGION"),
-        (nobody_there, "no store answers there: look at the network, and at AWS_ENDPOINT_URL"),
+        *((*one, how) for one in REFUSED for how in ("set", "table")),
+        (*NO_ANSWER, "set"),
+        soak(*NO_ANSWER, "table"),  # the client asks again for six seconds
     ],
 )
 def test_a_store_that_refuses_is_told_in_a_sentence_without_a_key(
-    how: str, change: object, reason: str, store: Server, here: Path, away: str,
+    change: object, reason: str, how: str, store: Server, here: Path, away: str,
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 ) -> None:  # fmt: skip
     change(store, monkeypatch)  # type: ignore[operator]

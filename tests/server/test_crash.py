@@ -22,7 +22,7 @@ from support.material import Server, survey_named
 from support.nursery import Nursery
 
 SURVEY = survey_named()
-KILLS = int(os.environ.get("DENIABLY_TEST_KILLS", "40"))
+KILLS = int(os.environ.get("DENIABLY_TEST_KILLS", "24"))
 SEED = os.environ.get("DENIABLY_TEST_SEED", "1965")
 ON_POSTGRES = KILLS // 4
 """Of all kills, those of servers that share a PostgreSQL; every fourth is one of its own."""

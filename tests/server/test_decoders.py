@@ -34,7 +34,7 @@ from deniably_server.api.lines import Outcomes, _Reader
 from deniably_server.storage.tables.tokens import id_in
 from support.material import a_report, register_of, register_text, survey_named
 
-EXAMPLES = [60, pytest.param(2000, marks=pytest.mark.soak)]
+EXAMPLES = [25, pytest.param(2000, marks=pytest.mark.soak)]
 SURVEY = survey_named()
 DEFINITION: Any = json.loads(SURVEY.canonical)
 REGISTER: Any = json.loads(register_text(register_of(SURVEY)))

@@ -9,22 +9,21 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
-from deltalake import DeltaTable, write_deltalake
-from pyiceberg.catalog.memory import InMemoryCatalog
-from pyiceberg.table import Table
-from pyroaring import BitMap
 
 from deniably.authoring.compiling import compile_survey
 from deniably.workbench.engines.tally_file import read_tally
 from deniably.workbench.files import store_addresses
 from deniably_server.commands.report_sets import tally
 from support.s3 import Server, server
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
 
 SURVEY = compile_survey(
     {
@@ -93,6 +92,13 @@ def kept(rows: pa.Table) -> pa.Table:
     return rows.filter(pa.compute.not_equal(rows["late"], 2))
 
 
+def deltalake() -> Any:
+    """The library; to import it takes a while, and every worker collects these tests."""
+    import deltalake
+
+    return deltalake
+
+
 # --- Delta ---------------------------------------------------------------------------------------
 
 
@@ -100,8 +106,8 @@ def kept(rows: pa.Table) -> pa.Table:
 def delta(tmp_path: Path) -> Path:
     """A table that was written twice; the first rows were deleted, and their files still stand."""
     to = tmp_path / "a table"
-    write_deltalake(to, ODD, partition_by=["day"])
-    write_deltalake(to, ODD, mode="append", partition_by=["day"])
+    deltalake().write_deltalake(to, ODD, partition_by=["day"])
+    deltalake().write_deltalake(to, ODD, mode="append", partition_by=["day"])
     return to
 
 
@@ -120,13 +126,13 @@ def first_file(table: Path) -> dict[str, Any]:
 def test_files_that_delta_no_longer_has_do_not_count(delta: Path, survey: Path) -> None:
     assert counts(delta, survey) == of_rows(pa.concat_tables([ROWS, ROWS]))
 
-    DeltaTable(delta).delete("late = 2")
-    assert len(list(delta.rglob("*.parquet"))) > len(DeltaTable(delta).file_uris())
+    deltalake().DeltaTable(delta).delete("late = 2")
+    assert len(list(delta.rglob("*.parquet"))) > len(deltalake().DeltaTable(delta).file_uris())
     assert counts(delta, survey) == of_rows(kept(pa.concat_tables([ROWS, ROWS])))
 
-    DeltaTable(delta).optimize.compact()
-    DeltaTable(delta).create_checkpoint()
-    write_deltalake(delta, ODD, mode="append", partition_by=["day"])
+    deltalake().DeltaTable(delta).optimize.compact()
+    deltalake().DeltaTable(delta).create_checkpoint()
+    deltalake().write_deltalake(delta, ODD, mode="append", partition_by=["day"])
     assert counts(delta, survey) == of_rows(pa.concat_tables([kept(ROWS), kept(ROWS), ROWS]))
 
 
@@ -134,6 +140,8 @@ def test_a_table_of_delta_with_deleted_rows_in_its_files_is_refused(
     delta: Path, survey: Path
 ) -> None:
     """A deletion vector, which names the first and the fourth row of a file."""
+    from pyroaring import BitMap
+
     file = first_file(delta)
     rows = BitMap([0, 3]).serialize()
     vector = struct.pack("<IQI", 1681511377, 1, 0) + rows
@@ -204,6 +212,8 @@ def iceberg(tmp_path: Path) -> Table:
 
 
 def iceberg_at(warehouse: str, **properties: str) -> Table:
+    from pyiceberg.catalog.memory import InMemoryCatalog
+
     catalog = InMemoryCatalog("memory", warehouse=warehouse, **properties)
     catalog.create_namespace("reports")
     table = catalog.create_table("reports.theft", schema=ROWS.schema)
@@ -327,7 +337,7 @@ def keys(store: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_table_of_delta_is_counted_by_its_address(
     delta: Path, survey: Path, store: Server
 ) -> None:
-    DeltaTable(delta).delete("late = 2")
+    deltalake().DeltaTable(delta).delete("late = 2")
     table = store.upload(delta, f"{store.bucket('delta')}/some/table")
 
     assert counts(table, survey) == of_rows(kept(pa.concat_tables([ROWS, ROWS])))

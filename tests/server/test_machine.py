@@ -30,6 +30,7 @@ from deniably_server.app import create_app
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
 from support.material import lines_headers, new_token, signed, survey_named
+from support.soak import soak
 
 VALUES = st.fixed_dictionaries(
     {
@@ -208,12 +209,13 @@ class Machine(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-def test_whatever_happens_a_report_counts_once(address: str) -> None:
+@pytest.mark.parametrize("examples", [6, soak(100)])
+def test_whatever_happens_a_report_counts_once(address: str, examples: int) -> None:
     servers = [create_app({"DATABASE": address, "TESTING": True}) for _ in range(2)]
     names = (f"survey-{number}" for number in count())
     run_state_machine_as_test(
         lambda: Machine(servers, names),
-        settings=settings(max_examples=15, stateful_step_count=25, deadline=None),
+        settings=settings(max_examples=examples, stateful_step_count=25, deadline=None),
     )
     for server in servers:
         store: Store = server.extensions["deniably"]

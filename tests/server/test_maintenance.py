@@ -25,6 +25,7 @@ from support.material import Contents, Server, a_report, begin, contents, signed
 
 SURVEY = survey_named()
 OTHER = survey_named("other", ask=1)
+LEAVING = "deniably_server.storage.engines.postgres._LEAVING_SECONDS"
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
@@ -282,9 +283,10 @@ def test_a_server_moves_to_postgresql_and_back(tmp_path: Path, postgres: str) ->
 
 
 def test_what_a_server_runs_on_is_not_moved_away_from_under_it(
-    address: str, tmp_path: Path
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reports that it takes after the copy would be left behind."""
+    monkeypatch.setattr(LEAVING, 0.2)
     server = Server(address, log=tmp_path / "log")
     try:
         server.publish(SURVEY)
@@ -317,7 +319,8 @@ def test_no_server_begins_while_its_database_is_moved(filled: str, tmp_path: Pat
     assert "the database is just being moved elsewhere" in log.read_text()
 
 
-def test_several_servers_may_share_a_database(filled: str) -> None:
+def test_several_servers_may_share_a_database(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LEAVING, 0.2)
     shared = engine_at(filled).serving
     with shared(), shared(), pytest.raises(Conflict), engine_at(filled).alone():
         pass

@@ -17,6 +17,7 @@ from deniably.core.coins import Coins
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from support.material import signed
+from support.soak import soak
 
 SQUARE = "M105 895 605 895 605 395 105 395 105 895"
 
@@ -77,7 +78,7 @@ def _line(points: int) -> list[list[list[float]]]:
     return [line]
 
 
-@pytest.mark.parametrize("points", [5, 100, 5000])
+@pytest.mark.parametrize("points", [5, soak(100), 5000])
 def test_the_check_says_what_a_form_weighs_more(
     client: FlaskClient, app: Flask, points: int
 ) -> None:

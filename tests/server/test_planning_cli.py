@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from deniably.audit import question_audit, whole_reports
+from deniably.audit import question_audit, survey_audit, whole_reports
 from deniably.audit.survey_audit import recognition_fault
 from deniably.authoring.compiling import publish_text
 from deniably.core.coins import Coins
@@ -302,9 +302,10 @@ WALKED: dict[object, Any] = {}
 
 @pytest.fixture
 def walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What several of these tests have audited is walked once for all: a walk draws no coins, and
-    what is shipped is the same in each of them."""
+    """What several of these tests have audited is walked once for all, and its reports are counted
+    once: a walk draws no coins, and what is shipped is the same in each of them."""
     of_question, of_reports = question_audit.walk, whole_reports.walk_reports
+    count = survey_audit.count_reports
 
     def question(mechanism: Any, randomise: Any) -> Any:
         assert randomise == mechanism.randomise
@@ -318,6 +319,12 @@ def walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
             WALKED[key] = of_reports(surveys, send, paths)
         return WALKED[key]
 
+    def counted(survey: Any) -> Any:
+        if survey.digest not in WALKED:
+            WALKED[survey.digest] = count(survey)
+        return WALKED[survey.digest]
+
+    monkeypatch.setattr(survey_audit, "count_reports", counted)
     monkeypatch.setattr(question_audit, "walk", question)
     monkeypatch.setattr(whole_reports, "walk_reports", reports)
 
@@ -481,6 +488,7 @@ WAVE = """
 """
 
 
+@pytest.mark.usefixtures("walked_once")
 @pytest.mark.parametrize(
     ("factor", "why"),
     [

@@ -28,6 +28,7 @@ from deniably_server.wire import certificate
 from deniably_server.wire.certificate import own_certificate
 from support.commands import call
 from support.material import PublicServer, a_report, contents, survey_named
+from support.nursery import Nursery
 
 SURVEY = survey_named()
 ADDRESS = "192.168.1.7"
@@ -357,17 +358,22 @@ def test_a_port_that_is_taken_is_said(running: PublicServer, tmp_path: Path) -> 
 # --- one command for a class --------------------------------------------------------------------
 
 
+def class_on(folder: Path, *options: str) -> list[str]:
+    """The words of ``deniably lab class --public`` at this machine's address."""
+    address = machine_addresses.usual_address()
+    if address is None:
+        pytest.skip("this machine is in no network")
+    return ["lab", "class", f"--public={address}",
+            "--question", "Have you ever copied homework?", "--name", "homework",
+            "--database", str(folder / "deniably.db"), "--port", "0", *options]  # fmt: skip
+
+
 class Class:
     """``deniably lab class --public`` in a terminal; it is killed at the end of the block."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self._out = folder / "out"
-        address = machine_addresses.usual_address()
-        if address is None:
-            pytest.skip("this machine is in no network")
-        command = [sys.executable, "-m", "deniably_client", "lab", "class", f"--public={address}",
-                   "--question", "Have you ever copied homework?", "--name", "homework",
-                   "--database", str(folder / "deniably.db"), "--port", "0", *options]  # fmt: skip
+        command = [sys.executable, "-m", "deniably_client", *class_on(folder, *options)]
         hidden = {key: value for key, value in os.environ.items() if "TOKEN" not in key}
         with self._out.open("w") as out:
             self.process = subprocess.Popen(
@@ -429,15 +435,18 @@ def test_a_teacher_asks_a_class_with_one_command(
         requests.get(wall, timeout=5)
 
 
-def test_a_class_that_cannot_begin_publishes_nothing(running: PublicServer, tmp_path: Path) -> None:
-    with Class(tmp_path, "--port", str(running.port)) as there:
-        status = there.process.wait(60)
+def test_a_class_that_cannot_begin_publishes_nothing(
+    running: PublicServer, nursery: Nursery, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    status = nursery.begin(class_on(tmp_path, "--port", str(running.port)), out).wait(60)
 
+    said = out.read_text()
     assert status == 1
-    assert "Address already in use" in there.said
-    assert "the server did not start" in there.said
-    assert "published" not in there.said
-    assert "Traceback" not in there.said
+    assert "Address already in use" in said
+    assert "the server did not start" in said
+    assert "published" not in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from deniably.workbench.files import parquet_parts as module
 from deniably.workbench.files.parquet_parts import write_parts, write_sorted_parts
 from deniably.workbench.files.report_lines import packed_lines
 from support.every_type import LISTED, sent_lines, survey_of_everything
+from support.soak import soak
 
 SITES = {"site": ["north", "south"], "day": ["mon", "tue"]}
 SURVEYS = {
@@ -88,7 +89,7 @@ def replaced(old: bytes, new: bytes) -> Change:
         lambda line: b"{}",
     ],
 )
-@pytest.mark.parametrize("name", ["all", "part"])
+@pytest.mark.parametrize("name", [soak("all"), "part"])
 def test_a_line_that_is_no_usual_report_is_left_to_the_other_reader(
     name: str, change: Change, tmp_path: Path
 ) -> None:

@@ -78,10 +78,10 @@ def guessing(survey: Survey) -> Guessing:
     away, over all waves, at most the memo itself.
     """
     mechanisms = tuple(question.mechanism for question in survey.questions)
-    all_waves, ever = None, _pairs(mechanisms, survey.asked, 1)
+    all_waves, ever = None, _luck(mechanisms, survey.asked, 1)
     if isinstance(survey.waves, Waves):
         memos = tuple(each.memo if isinstance(each, Memoised) else each for each in mechanisms)
-        ever = _pairs(memos, survey.asked, survey.count or 1)
+        ever = _luck(memos, survey.asked, survey.count or 1)
         all_waves = _together(memos, survey.asked, survey.count or 1)
     at_once = _together(mechanisms, survey.asked, 1)
     return Guessing(
@@ -89,7 +89,7 @@ def guessing(survey: Survey) -> Guessing:
         at_once.rate,
         all_waves.rate if all_waves else None,
         surest(survey.history.odds_bound),
-        luck(ever),
+        ever,
         at_once.exact and (all_waves is None or all_waves.exact),
     )
 
@@ -115,6 +115,11 @@ def rate_text(rate: Fraction) -> int | Decimal:
 @lru_cache(maxsize=256)
 def _together(mechanisms: tuple[Any, ...], count: int, times: int) -> Distance:
     return together(_pairs(mechanisms, count, times))
+
+
+@lru_cache(maxsize=256)
+def _luck(mechanisms: tuple[Any, ...], count: int, times: int) -> Fraction:
+    return luck(_pairs(mechanisms, count, times))
 
 
 def _pairs(mechanisms: tuple[Any, ...], count: int, times: int) -> dict[LikelihoodPair, int]:
