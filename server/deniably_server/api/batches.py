@@ -61,5 +61,5 @@ def add(name: str) -> Response:
     body = limits.metered(environ["wsgi.input"], limits.admit(environ))
     outcomes = take_lines(current_store(), survey, body)
     current_metrics().lines(outcomes.counts)
-    found = outcomes.document
-    return json_answer(found | {"ended": True} if body.cut else found)
+    document = outcomes.document
+    return json_answer(document | {"ended": True} if body.cut else document)

@@ -40,5 +40,5 @@ def current_checks(name: str) -> ChecksResult:
     """The checks of a survey. Raises NotFound, and Hidden while the results are hidden."""
     survey = respondents(name).closed().survey
     chosen = [index for index, _, _ in checkable(survey)]
-    every = current_store().distinct_values(name, *([index] for index in chosen))
-    return checks_result(survey, every if chosen else ())
+    pair_counts = current_store().distinct_values(name, *([index] for index in chosen))
+    return checks_result(survey, pair_counts if chosen else ())

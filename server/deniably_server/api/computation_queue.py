@@ -114,8 +114,8 @@ def refused(error: Refusal | Unavailable) -> RefusedJob:
 
 
 def _raised(refused: RefusedJob) -> Exception:
-    found: Exception = getattr(errors, refused.kind)(refused.why)
-    return found
+    exception: Exception = getattr(errors, refused.kind)(refused.why)
+    return exception
 
 
 _decode = msgspec.msgpack.Decoder(Computed | RefusedJob).decode
@@ -158,10 +158,10 @@ class _Waiting:
 
 
 class _Cache:
-    """Answers of at most ``most`` bytes; that which was not asked for the longest goes first."""
+    """Answers of at most ``maximum`` bytes; that which was not asked for the longest goes first."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._size = most, 0
+    def __init__(self, maximum: int) -> None:
+        self._most, self._size = maximum, 0
         self._kept: OrderedDict[Hashable, Computed] = OrderedDict()
 
     def __contains__(self, key: Hashable) -> bool:
@@ -169,9 +169,9 @@ class _Cache:
 
     def get(self, key: Hashable) -> Computed | None:
         """The answer if it is kept."""
-        if found := self._kept.get(key):
+        if answer := self._kept.get(key):
             self._kept.move_to_end(key)
-        return found
+        return answer
 
     def keep(self, key: Hashable, answer: Computed) -> None:
         """Keep an answer that was not kept."""
@@ -207,7 +207,7 @@ class ComputationQueue:
 
     ``seconds`` are the processor time of a job, for what a refusal says, and how long a request
     waits for its job to begin. It then waits for ``stay`` more, by default as long as a job can
-    last. At most ``most`` requests wait of those without a token, half of them for what reads
+    last. At most ``maximum`` requests wait of those without a token, half of them for what reads
     nothing; half as many of holders of tokens, and a quarter to publish. ``observe`` is called with
     the lane of each request and what became of it.
     """
@@ -216,7 +216,7 @@ class ComputationQueue:
         self,
         ask: Ask,
         seconds: float,
-        most: int,
+        maximum: int,
         *,
         reserved: Ask | None = None,
         stay: float | None = None,
@@ -226,7 +226,7 @@ class ComputationQueue:
         self._processes: list[tuple[Ask, Sequence[Lane]]] = [(ask, _OF_ALL)]
         if reserved is not None:
             self._processes.append((reserved, _OF_HOLDERS))
-        self._seconds, self._most = seconds, most
+        self._seconds, self._most = seconds, maximum
         self._stay = generous(seconds) if stay is None else stay
         self._observe, self._turns = observe, turns or Turns()
         self._news = Condition()
@@ -253,9 +253,9 @@ class ComputationQueue:
         """
         lane = _lane(reads, asker)
         with self._news:
-            if found := self._kept[reads].get(key):
+            if computed := self._kept[reads].get(key):
                 self._observe(lane, "cached")
-                return found
+                return computed
             if self._slow.get(key, 0.0) > monotonic():
                 self._observe(lane, "refused")
                 raise self._too_long(job)
@@ -263,7 +263,7 @@ class ComputationQueue:
         if gone is not None:
             gone.then(partial(self._abandon, waiting))
         try:
-            found = self._result(waiting)
+            computed = self._result(waiting)
         except Busy:
             self._observe(lane, "refused")
             raise
@@ -271,7 +271,7 @@ class ComputationQueue:
             self._observe(lane, "failed")
             raise
         self._observe(lane, "computed")
-        return found
+        return computed
 
     def soon(
         self,
@@ -305,8 +305,8 @@ class ComputationQueue:
     def lengths(self) -> dict[str, int]:
         """How many requests wait now, by lane."""
         with self._news:
-            every = [work.lane for work in self._works.values() for _ in work.waiting]
-            return {lane: every.count(lane) for lane in _OF_ALL}
+            lanes = [work.lane for work in self._works.values() for _ in work.waiting]
+            return {lane: lanes.count(lane) for lane in _OF_ALL}
 
     # --- waiting ------------------------------------------------------------------------------
 
@@ -333,26 +333,34 @@ class ComputationQueue:
 
     def _make_room(self, coming: _Waiting) -> None:
         """Give up another request for one for which there is no room, or raise Busy."""
-        most = max(min(1, self._most), self._most // _PARTS[coming.room])
-        every = [each for work in self._works.values() for each in work.waiting]
-        same = [each for each in every if each.room == coming.room]
+        maximum = max(min(1, self._most), self._most // _PARTS[coming.room])
+        requests = [each for work in self._works.values() for each in work.waiting]
+        rivals = [each for each in requests if each.room == coming.room]
         if coming.work.reads == "nothing":
-            self._fit(coming, [one for one in same if one.work.reads == "nothing"], -(-most // 2))
-        self._fit(coming, same, most)
+            experiments = [each for each in rivals if each.work.reads == "nothing"]
+            self._fit(coming, experiments, -(-maximum // 2))
+        self._fit(coming, rivals, maximum)
 
-    def _fit(self, coming: _Waiting, there: Sequence[_Waiting], most: int) -> None:
-        """Make one place among ``most``. Raises Busy."""
-        counts = Counter(each.asker for each in there)
+    def _fit(self, coming: _Waiting, rivals: Sequence[_Waiting], maximum: int) -> None:
+        """Make one place among ``maximum``. Raises Busy."""
+        counts = Counter(waiting.asker for waiting in rivals)
         own = counts[coming.asker] + 1
-        if coming.asker.name and own > max(1, most // _OF_ONE):
+        if coming.asker.name and own > max(1, maximum // _OF_ONE):
             raise self._busy(coming.asker)
-        if len(there) < most:
+        if len(rivals) < maximum:
             return
-        rest = [each for each in reversed(there) if not each.work.begun]  # the newest first
-        last = max(rest, key=lambda each: self._burden(each, counts[each.asker]), default=None)
-        if last is None or self._burden(last, counts[last.asker]) <= self._burden(coming, own):
+        # The newest first, so that of equal burdens the request that waited least gives way.
+        candidates = [waiting for waiting in reversed(rivals) if not waiting.work.begun]
+        victim = max(
+            candidates,
+            key=lambda waiting: self._burden(waiting, counts[waiting.asker]),
+            default=None,
+        )
+        if victim is None or self._burden(victim, counts[victim.asker]) <= self._burden(
+            coming, own
+        ):
             raise self._busy(coming.asker)
-        self._give_up(last)
+        self._give_up(victim)
 
     def _burden(self, waiting: _Waiting, count: int) -> tuple[bool, int, float]:
         """What a request's asker is to others, who has ``count`` of them here."""
@@ -427,8 +435,8 @@ class ComputationQueue:
             self._turns.add(payer, took)
             self._takes += _WEIGHT * (took - self._takes)
             with self._news:
-                for each in work.waiting:
-                    each.over.set()
+                for waiting in work.waiting:
+                    waiting.over.set()
 
     def _turn(self, work: _Work) -> tuple[bool, float]:
         """The least comes first."""
@@ -439,11 +447,11 @@ class ComputationQueue:
 
     def _do(self, ask: Ask, work: _Work) -> None:
         try:
-            found = _decode(ask(msgspec.msgpack.encode(work.job)))
-            if isinstance(found, Computed):
-                work.answer = found
+            outcome = _decode(ask(msgspec.msgpack.encode(work.job)))
+            if isinstance(outcome, Computed):
+                work.answer = outcome
             else:
-                work.failure = partial(_raised, found)
+                work.failure = partial(_raised, outcome)
         except TookTooLong:
             work.failure = partial(self._too_long, work.job)
             self._remember_slow(work.key)

@@ -100,12 +100,12 @@ def costly(
             settle_level()
             if settle is not None:
                 settle(name)
-            asked = tuple(sorted(request.args.items(multi=True)))
-            key = (request.endpoint, name, *part.values(), *versions, asked)
-            really = of_closed(name, reads)
+            query = tuple(sorted(request.args.items(multi=True)))
+            key = (request.endpoint, name, *part.values(), *versions, query)
+            charged = of_closed(name, reads)
             if not FINE.isdisjoint(request.args):
-                really = _OF_HUNDREDS.get(really, really)
-            return _response(_computed_for(queue, key, _job(), really))
+                charged = _OF_HUNDREDS.get(charged, charged)
+            return _response(_computed_for(queue, key, _job(), charged))
 
         return answered
 
@@ -140,9 +140,9 @@ def part(key: Hashable, target: str, reads: Reads) -> bytes | None:
     if queue is None:
         return None
     job = msgspec.structs.replace(_job(), target=target)
-    found = _computed_for(queue, key, job, reads)
-    packed = ("content-encoding", _GZIP) in [(name.lower(), is_) for name, is_ in found.headers]
-    return gzip.decompress(found.body) if packed else found.body
+    computed = _computed_for(queue, key, job, reads)
+    packed = ("content-encoding", _GZIP) in [(name.lower(), is_) for name, is_ in computed.headers]
+    return gzip.decompress(computed.body) if packed else computed.body
 
 
 def made_apart(key: str, name: str, ending: str) -> bool:
@@ -179,9 +179,9 @@ def computed_before(
     target = f"{request.path}?{urlencode(list(request.args.items()))}"
     job = Job(target, "", request_facts.request_id(request.environ))
     with let_others_read(request.environ):
-        found = queue.soon((*about, age), job, "tallies", _PATIENCE_SECONDS, current_asker())
-    found = found or queue.kept((*about, age - 1))
-    return meanwhile() if found is None else _response(found)
+        computed = queue.soon((*about, age), job, "tallies", _PATIENCE_SECONDS, current_asker())
+    computed = computed or queue.kept((*about, age - 1))
+    return meanwhile() if computed is None else _response(computed)
 
 
 def _made(app: Flask, name: str, ending: str) -> Computed | RefusedJob:
@@ -203,8 +203,8 @@ def answerer(app: Flask) -> Answerer:
         job = msgspec.msgpack.decode(question, type=Job)
         if job.file:
             return msgspec.msgpack.encode(_made(app, *job.file))
-        found = _compiled(job.definition) if job.definition else _computed(app, job)
-        return msgspec.msgpack.encode(found)
+        outcome = _compiled(job.definition) if job.definition else _computed(app, job)
+        return msgspec.msgpack.encode(outcome)
 
     return answer
 
@@ -220,11 +220,11 @@ def compiled(text: bytes) -> Survey:
         return _compile(text)
     key = ("definition", hashlib.sha256(text).digest())
     job = Job("", "", request_facts.request_id(request.environ), text, _FEWER)
-    found = _computed_for(queue, key, job, "definition").body
-    if found.startswith(_PROBLEMS):
-        problems = msgspec.json.decode(found.removeprefix(_PROBLEMS), type=list[tuple[str, str]])
+    answer = _computed_for(queue, key, job, "definition").body
+    if answer.startswith(_PROBLEMS):
+        problems = msgspec.json.decode(answer.removeprefix(_PROBLEMS), type=list[tuple[str, str]])
         raise BadSurvey([Problem(*each) for each in problems])
-    return read_survey(found)
+    return read_survey(answer)
 
 
 def _compiled(text: bytes) -> Computed | RefusedJob:
@@ -253,7 +253,7 @@ def _computed_for(queue: ComputationQueue, key: Hashable, job: Job, reads: Reads
 
 def _asked(_: str) -> tuple[Hashable, ...]:
     """The version of the survey in the query, if there is one."""
-    return tuple(visible_survey(one).version for one in request.args.getlist("survey")[:1])
+    return tuple(visible_survey(name).version for name in request.args.getlist("survey")[:1])
 
 
 def _job() -> Job:

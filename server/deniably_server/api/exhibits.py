@@ -205,7 +205,7 @@ def _add_pages(blueprint: Blueprint, kind: Kind[Any]) -> None:
         shown, exhibit = _figure_of(kind, name)
         data = _query(kind, name, kind.query)
         query = _query(kind, name, kind.figure)
-        there = data if exhibit.anchor else query
+        page_query = data if exhibit.anchor else query
         return figure_page(
             shown.surveys,
             paper(exhibit),
@@ -213,7 +213,7 @@ def _add_pages(blueprint: Blueprint, kind: Kind[Any]) -> None:
             address=f"{api % name}.svg{query}",
             about=exhibit.about,
             csv=f"{api % name}.csv{data}" if "csv" in kind.about else "",
-            back=(f"{page % name}{there}{exhibit.anchor and f'#{exhibit.anchor}'}", kind.back),
+            back=(f"{page % name}{page_query}{exhibit.anchor and f'#{exhibit.anchor}'}", kind.back),
         )
 
     def or_choose(view: View) -> View:
@@ -258,10 +258,10 @@ def _figure_of(kind: Kind[Any], name: str) -> tuple[Shown, Exhibit]:
     """What the request asks for, and the exhibit that a figure is of: the only one, or that of the
     question which the request names. Raises BadParameter."""
     shown = kind.show(name, kind.read(name))
-    named = {exhibit.anchor: exhibit for exhibit in shown.exhibits}
+    by_anchor = {exhibit.anchor: exhibit for exhibit in shown.exhibits}
     several = "question!" in kind.figure and "question!" not in kind.query
-    wanted = request.args.get("question", "") if several else shown.exhibits[0].anchor
-    if wanted not in named:
-        names = ", ".join(named) or "there is none"
+    anchor = request.args.get("question", "") if several else shown.exhibits[0].anchor
+    if anchor not in by_anchor:
+        names = ", ".join(by_anchor) or "there is none"
         raise BadParameter(f"“question” names a question that all waves ask alike: {names}")
-    return shown, named[wanted]
+    return shown, by_anchor[anchor]

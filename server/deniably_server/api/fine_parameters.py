@@ -54,13 +54,13 @@ COMPARED: QueryParameters = {
 
 def confidence() -> float:
     """The query's confidence level for intervals, 0.5 to 0.999. Raises BadParameter."""
-    wanted = request.args.get("confidence", str(CONFIDENCE))
-    if not (_CONFIDENCE.fullmatch(wanted) and float(wanted) >= LEAST_CONFIDENCE):
+    text = request.args.get("confidence", str(CONFIDENCE))
+    if not (_CONFIDENCE.fullmatch(text) and float(text) >= LEAST_CONFIDENCE):
         raise BadParameter(
             f"“confidence” is a number from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE} with up to"
             " three decimals: 0.9 asks for 90 % intervals"
         )
-    return float(wanted)
+    return float(text)
 
 
 def settle_level() -> None:
@@ -117,5 +117,5 @@ def _number(text: str) -> float:
 def _write(name: str, text: str | None) -> None:
     """Let the request have this value of a parameter, or none."""
     others = {key: value for key, value in request.args.items() if key != name}
-    own = others if text is None else {**others, name: text}
-    request.args = ImmutableMultiDict(own)  # pyright: ignore[reportAttributeAccessIssue]
+    arguments = others if text is None else {**others, name: text}
+    request.args = ImmutableMultiDict(arguments)  # pyright: ignore[reportAttributeAccessIssue]

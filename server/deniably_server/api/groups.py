@@ -28,20 +28,20 @@ _MOST_GROUPS = 12
 _LIBRARY = "sklearn"
 
 
-def _show(name: str, found: GroupsResult) -> Shown:
-    among = respondents(name)
-    survey, state = among.survey, among.found.state
-    (shown,) = current_results(name, only=found["question"]).questions
-    assert isinstance(shown, PointResult)
+def _show(name: str, groups: GroupsResult) -> Shown:
+    sample = respondents(name)
+    survey, state = sample.survey, sample.visible.state
+    (point_result,) = current_results(name, only=groups["question"]).questions
+    assert isinstance(point_result, PointResult)
     closed = current_store().closing_day(survey.name)
-    part = f" of {stratum_text(among.strata)}" if among.strata else ""
+    part = f" of {stratum_text(sample.strata)}" if sample.strata else ""
     return Shown(
-        exhibits=[group_exhibit.exhibit(found, shown, survey, state, closed)],
-        heading=titled(survey.title, among.strata),
+        exhibits=[group_exhibit.exhibit(groups, point_result, survey, state, closed)],
+        heading=titled(survey.title, sample.strata),
         chip=state,
-        who=f"{people(found['n'])}{part}",
+        who=f"{people(groups['n'])}{part}",
         home="All results",
-        subgroups=subgroup_links(among, "question", "count"),
+        subgroups=subgroup_links(sample, "question", "count"),
         surveys=[name],
     )
 
@@ -61,12 +61,12 @@ def group_links(survey: Survey) -> list[tuple[str, str]]:
 
 def _current(name: str) -> GroupsResult:
     """The document that the request asks for. Raises BadParameter, NotFound or Hidden."""
-    among = respondents(name)
-    survey = among.survey
-    wanted = request.args.get("question", "")
-    question = next((q for q in survey.questions if q.name == wanted), None)
+    sample = respondents(name)
+    survey = sample.survey
+    name_asked = request.args.get("question", "")
+    question = next((q for q in survey.questions if q.name == name_asked), None)
     if not isinstance(question, Point):
-        points = [one.name for one in survey.questions if isinstance(one, Point)]
+        points = [point.name for point in survey.questions if isinstance(point, Point)]
         if not points:
             raise BadParameter("this survey asks for no place on a map, so there are no groups")
         raise BadParameter(
@@ -77,15 +77,15 @@ def _current(name: str) -> GroupsResult:
     if not count.isdecimal() or not 1 <= int(count[:9]) <= _MOST_GROUPS:
         raise BadParameter(f"“count” is the number of groups, from 1 to {_MOST_GROUPS}")
     try:
-        key = ("groups", name, query_of(among.strata), question.name, int(count))
-        tally = among.tallies()[question.name]
-        found = once(key, lambda: clusters(question, tally, int(count)))
+        key = ("groups", name, query_of(sample.strata), question.name, int(count))
+        tally = sample.tallies()[question.name]
+        groups = once(key, lambda: clusters(question, tally, int(count)))
     except ImportError:
         raise NotFound(
             "groups need scikit-learn on the server; ask its operator to install Deniably's extra"
             " clusters"
         ) from None
-    return groups_result(name, question, found, among.strata)
+    return groups_result(name, question, groups, sample.strata)
 
 
 GROUPS: Kind[GroupsResult] = Kind(

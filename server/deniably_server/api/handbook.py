@@ -50,14 +50,14 @@ def texts() -> dict[str, str]:
 
 
 def _texts(folder: Traversable, before: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    pages: list[tuple[str, str]] = []
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
-            found += _texts(entry, f"{before}{entry.name}/")
+            pages += _texts(entry, f"{before}{entry.name}/")
         elif entry.name.endswith(_END):
             name = before + entry.name.removesuffix(_END)
-            found.append((name, entry.read_text(encoding="utf-8")))
-    return found
+            pages.append((name, entry.read_text(encoding="utf-8")))
+    return pages
 
 
 @cache

@@ -84,13 +84,13 @@ def home() -> ResponseReturnValue:
 
 
 def _page(tiles: Sequence[Tile], pages: paging.Pages) -> str:
-    found = [tile.finding for tile in tiles if tile.finding]
+    findings = [tile.finding for tile in tiles if tile.finding]
     about = "One finding of each survey"
     return render_template(
         "home.html",
         open=[tile for tile in tiles if tile.card.state == "open"],
         closed=[tile for tile in tiles if tile.card.state != "open" and not tile.finding],
-        findings=cards.glance(found, CONFIDENCE, about=about, heading="Survey"),
+        findings=cards.glance(findings, CONFIDENCE, about=about, heading="Survey"),
         pages=pages,
         picture=thirty_people.picture(ENGLISH, moves=False),
     )
@@ -112,9 +112,9 @@ def _tile(card: ListedSurvey) -> Tile:
 
 
 def _rates(survey: Survey) -> GuessingRates:
-    found = guessing(survey)
-    one, every = map(rate_text, (found.highest, found.everything))
-    return GuessingRates(one, every, found.waves is not None, found.often)
+    rates = guessing(survey)
+    highest, everything = map(rate_text, (rates.highest, rates.everything))
+    return GuessingRates(highest, everything, rates.waves is not None, rates.often)
 
 
 def _finding(survey: Survey) -> cards.Card:

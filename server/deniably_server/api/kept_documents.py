@@ -26,10 +26,10 @@ def keeps_documents() -> bool:
 
 def once(key: Hashable, compute: Callable[[], _Found]) -> _Found:
     """What ``compute`` returns, or returned before under this key where documents are kept."""
-    kept: dict[Hashable, Any] | None = current_app.extensions.get(_KEY)
-    if kept is None:
+    documents: dict[Hashable, Any] | None = current_app.extensions.get(_KEY)
+    if documents is None:
         return compute()
-    if key not in kept:
-        kept[key] = compute()
-    found: _Found = kept[key]
-    return found
+    if key not in documents:
+        documents[key] = compute()
+    document: _Found = documents[key]
+    return document

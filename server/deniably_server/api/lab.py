@@ -48,11 +48,11 @@ _KEPT = "public, max-age=60"
 def _inputs() -> QueryParameters:
     helps: dict[str, dict[str, None]] = {}
     for entry in entries().values():
-        for name, one in entry.inputs.items():
-            helps.setdefault(name, {})[one.help] = None
+        for name, declared in entry.inputs.items():
+            helps.setdefault(name, {})[declared.help] = None
     return {
-        name: {"type": "string", "maxLength": LONGEST, "description": " Or: ".join(found)}
-        for name, found in sorted(helps.items())
+        name: {"type": "string", "maxLength": LONGEST, "description": " Or: ".join(texts)}
+        for name, texts in sorted(helps.items())
     }
 
 
@@ -123,8 +123,8 @@ class RequestedExperiment:
         changed = {
             name: text_of(value) for name, value in self.values.items() if value != usual[name]
         }
-        found = urlencode({**case, **changed, **other})
-        return f"?{found}" if found else ""
+        query = urlencode({**case, **changed, **other})
+        return f"?{query}" if query else ""
 
     def made(self) -> Experiment:
         """The experiment. Raises BadParameter where its inputs do not go together."""
@@ -225,16 +225,18 @@ def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str 
     return None
 
 
-def rows_of(survey: Survey, name: str, number: int, given: Mapping[str, str]) -> Sequence[DrawnRow]:
+def rows_of(
+    survey: Survey, name: str, number: int, inputs: Mapping[str, str]
+) -> Sequence[DrawnRow]:
     """The rows of the experiment ``name`` on a survey's case, counted from 1, with these inputs:
     what ``survey_as_json`` answers."""
-    query = {"experiment": name, "case": number, **given}
+    query = {"experiment": name, "case": number, **inputs}
     target = f"/api/surveys/{survey.name}/lab?{urlencode(query)}"
     body = part(("lab.rows", survey.digest, target), target, "nothing")
     if body is not None:
         return _rows(body).rows
     case = [*entries()[name].cases(survey)][number - 1]
-    return entries()[name].run(case, **given).rows
+    return entries()[name].run(case, **inputs).rows
 
 
 # --- what is asked for --------------------------------------------------------------------------
@@ -261,7 +263,7 @@ def _asked(entry: Entry, survey: Survey | None) -> RequestedExperiment:
         return RequestedExperiment(entry, entry.read(_given(entry)), None, _beside(entry))
     cases = tuple(entry.cases(survey))
     if not cases:
-        names = ", ".join(one.name for one, _ in _applying(survey)) or "there is none"
+        names = ", ".join(applying.name for applying, _ in _applying(survey)) or "there is none"
         raise BadParameter(f"“experiment” names one that applies to this survey: {names}")
     number = _number("case", len(cases))
     case = cases[number - 1]
@@ -292,27 +294,27 @@ def _applying(survey: Survey) -> Iterator[tuple[Entry, tuple[Case, ...]]]:
 
 def _given(entry: Entry, case: Case | None = None) -> dict[str, Any]:
     """The inputs of the query, read. Raises BadParameter for one that is not left or is wrong."""
-    found, left = dict[str, Any](), entry.left(case)
+    inputs, open_inputs = dict[str, Any](), entry.left(case)
     for name, text in request.args.items():
         if name not in INPUTS:
             continue
-        if name not in left:
-            listed = ", ".join(left) or "none"
+        if name not in open_inputs:
+            listed = ", ".join(open_inputs) or "none"
             raise BadParameter(f"“{name}” is no input of this experiment; it has {listed}")
         try:
             if len(text) > LONGEST:
                 raise ValueError
-            found[name] = left[name].read(name, text)
+            inputs[name] = open_inputs[name].read(name, text)
         except ValueError:  # what was given is not repeated: a link must not speak on this page
-            raise BadParameter(f"“{name}” is {left[name].allowed}") from None
-    return found
+            raise BadParameter(f"“{name}” is {open_inputs[name].allowed}") from None
+    return inputs
 
 
-def _number(name: str, most: int) -> int:
-    """A whole number of the query from 1 to ``most``; 1 where it is not there."""
+def _number(name: str, maximum: int) -> int:
+    """A whole number of the query from 1 to ``maximum``; 1 where it is not there."""
     text = request.args.get(name, "1")
-    if text not in map(str, range(1, most + 1)):
-        raise BadParameter(f"“{name}” is a whole number from 1 to {most}")
+    if text not in map(str, range(1, maximum + 1)):
+        raise BadParameter(f"“{name}” is a whole number from 1 to {maximum}")
     return int(text)
 
 
@@ -326,10 +328,10 @@ def _answered(
 ) -> Response:
     """The answer, computed in its turn. Wrong inputs are refused before, as far as they are known
     to be without the questions of the survey."""
-    given = tuple(sorted((name, text_of(value)) for name, value in _given(entry).items()))
+    inputs = tuple(sorted((name, text_of(value)) for name, value in _given(entry).items()))
     args = tuple(request.args.get(name) for name in ("case", "picture"))
     about = survey.digest if survey else _register(entry)
-    key = (entry.name, about, given, args)
+    key = (entry.name, about, inputs, args)
     return make_response(experiment(key, lambda: form(_asked(entry, survey))))
 
 
@@ -338,17 +340,17 @@ def _fresh(response: Response) -> Response:
     return response
 
 
-def _page(asked: RequestedExperiment) -> str:
-    made, values, names = asked.made(), asked.values, list(entries())
-    later = names[names.index(asked.entry.name) + 1 :]
+def _page(requested: RequestedExperiment) -> str:
+    result, values, names = requested.made(), requested.values, list(entries())
+    following = names[names.index(requested.entry.name) + 1 :]
     return render_template(
         "lab_experiment.html",
-        asked=asked,
-        fields=fields(asked.entry.left(asked.case), values),
-        article=fragment(made, note=_linked),
+        asked=requested,
+        fields=fields(requested.entry.left(requested.case), values),
+        article=fragment(result, note=_linked),
         again={"seed": (values["seed"] + 1) % 2**32} if "seed" in values else None,
-        pictures=len(made.pictures),
-        later=entries()[later[0]] if later and not asked.survey else None,
+        pictures=len(result.pictures),
+        later=entries()[following[0]] if following and not requested.survey else None,
     )
 
 
@@ -357,7 +359,7 @@ def _linked(note: str) -> Html:
     names = "|".join(map(re.escape, entries()))
     texts = re.split(rf"\bSee ({names})\.", note)
     return Html.joined(
-        "", (_link(one) if place % 2 else Html.text(one) for place, one in enumerate(texts))
+        "", (_link(piece) if place % 2 else Html.text(piece) for place, piece in enumerate(texts))
     )
 
 
@@ -372,25 +374,27 @@ def _chooser(survey: Survey) -> str:
     return render_template("lab_survey.html", survey=survey, applying=list(_applying(survey)))
 
 
-def _json(asked: RequestedExperiment) -> Response:
-    return Response(asked.made().to_json(), mimetype=JSON)
+def _json(requested: RequestedExperiment) -> Response:
+    return Response(requested.made().to_json(), mimetype=JSON)
 
 
-def _csv(asked: RequestedExperiment) -> Response:
-    return _file(asked, asked.made().to_csv(), CSV, "attachment", "")
+def _csv(requested: RequestedExperiment) -> Response:
+    return _file(requested, requested.made().to_csv(), CSV, "attachment", "")
 
 
-def _svg(asked: RequestedExperiment) -> Response:
-    pictures = asked.made().pictures
+def _svg(requested: RequestedExperiment) -> Response:
+    pictures = requested.made().pictures
     number = _number("picture", len(pictures))
-    last = f"-{number}" if number > 1 else ""
-    return _file(asked, pictures[number - 1].svg(), SVG, "inline", last)
+    suffix = f"-{number}" if number > 1 else ""
+    return _file(requested, pictures[number - 1].svg(), SVG, "inline", suffix)
 
 
-def _file(asked: RequestedExperiment, text: str, kind: str, how: str, last: str) -> Response:
+def _file(
+    requested: RequestedExperiment, text: str, kind: str, disposition: str, suffix: str
+) -> Response:
     response = Response(text, mimetype=kind)
-    about = f"{asked.survey.name}-" if asked.survey else ""
+    about = f"{requested.survey.name}-" if requested.survey else ""
     end = "svg" if kind == SVG else "csv"
-    name = f"{about}{asked.entry.name}{last}.{end}"
-    response.headers["Content-Disposition"] = f'{how}; filename="{name}"'
+    name = f"{about}{requested.entry.name}{suffix}.{end}"
+    response.headers["Content-Disposition"] = f'{disposition}; filename="{name}"'
     return response

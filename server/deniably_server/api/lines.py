@@ -102,21 +102,21 @@ def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
     Raises NotStored. Reports committed by then stay, and count once if they are sent again.
     """
     reader = _Reader(store, survey)
-    found = Outcomes()
+    outcomes = Outcomes()
     begun: list[_Part] = []
     for chunk in _chunks(body):
         with _TURN:
-            part = reader.read(chunk, found)
+            part = reader.read(chunk, outcomes)
         while begun:
-            _settle(found, begun.pop())  # written while this one was read
+            _settle(outcomes, begun.pop())  # written while this one was read
         if part.waiting:
             store.begin(part.batch)
             begun.append(part)
-        if found.ended:
+        if outcomes.ended:
             break
     for part in begun:
-        _settle(found, part)
-    return found
+        _settle(outcomes, part)
+    return outcomes
 
 
 @dataclass
@@ -127,10 +127,10 @@ class _Part:
     waiting: Sequence[int]
 
 
-def _settle(found: Outcomes, part: _Part) -> None:
+def _settle(outcomes: Outcomes, part: _Part) -> None:
     codes = map(_CODES.__getitem__, part.batch.wait())
     for index, code in zip(part.waiting, codes, strict=True):
-        found.codes[index] = code
+        outcomes.codes[index] = code
 
 
 class _Reader:
@@ -148,13 +148,13 @@ class _Reader:
         self._plain = not (survey.invited or survey.strata)
         self._apart = re.compile(line_pattern(survey.digest, names, some=not survey.complete)).split
 
-    def read(self, chunk: bytes, found: Outcomes) -> _Part:
-        """The reports in these lines. Other lines are noted in ``found``; the codes of reports are
-        set later by ``_settle``. Stops when ``found`` has ended."""
+    def read(self, chunk: bytes, outcomes: Outcomes) -> _Part:
+        """Returns the reports in these lines. Other lines are noted in ``outcomes``; the codes of
+        reports are set later by ``_settle``. Stops when ``outcomes`` has ended."""
         batch = BatchWrite(self._survey)
-        start = len(found.codes)
+        start = len(outcomes.codes)
         if self._plain and self._all_plain(batch, chunk):
-            found.codes += bytes(len(batch))
+            outcomes.codes += bytes(len(batch))
             return _Part(batch, range(start, start + len(batch)))
         waiting: list[int] = []
         for index, line in enumerate(_lines(chunk), start):
@@ -163,12 +163,12 @@ class _Reader:
                 if self._one(batch, line):
                     waiting.append(index)
                 else:
-                    found.empty += 1
+                    outcomes.empty += 1
             except (BadReport, Refusal) as error:
                 code = _REFUSED
-                found.refusals.append({"line": index + 1, **members(error)})
-            found.codes.append(code)
-            if found.ended:
+                outcomes.refusals.append({"line": index + 1, **members(error)})
+            outcomes.codes.append(code)
+            if outcomes.ended:
                 break
         return _Part(batch, waiting)
 
@@ -199,8 +199,8 @@ class _Reader:
 
     def _are_enough(self, texts: Sequence[str | None]) -> bool:
         """Whether a report may have so many values; None stands for a question without one."""
-        found = len(texts) - texts.count(None)
-        return self._survey.least_asked <= found <= self._survey.asked
+        count = len(texts) - texts.count(None)
+        return self._survey.least_asked <= count <= self._survey.asked
 
     def _one(self, batch: BatchWrite, line: bytes) -> bool:
         """Add the report of a line to the batch; False if the line is empty."""

@@ -72,18 +72,18 @@ def make(name: str, ending: str) -> KeptFile:
 def sorted_reports(store: Store, places: Layout) -> Iterator[Rows]:
     """The stored reports of a survey, packed and sorted by content, in blocks."""
     survey = places.survey
-    every = store.values_and_strata(survey.name, *range(len(survey.questions)))
-    blocks = (WireBlock(some, strata if places.stratified else None) for some, strata in every)
+    stored = store.values_and_strata(survey.name, *range(len(survey.questions)))
+    blocks = (WireBlock(values, strata if places.stratified else None) for values, strata in stored)
     return sorted_blocks(map(places.pack, blocks), places.width)
 
 
 def _files() -> KeptFiles:
-    found = cast("KeptFiles | None", current_app.extensions.get(_KEY))
-    if found is None:
+    cache = cast("KeptFiles | None", current_app.extensions.get(_KEY))
+    if cache is None:
         try:
             folder = Path(mkdtemp(prefix="deniably-files-"))
         except OSError as error:
             raise Unavailable(_FULL) from error
         weakref.finalize(current_app._get_current_object(), rmtree, folder, ignore_errors=True)  # type: ignore[attr-defined]
-        found = current_app.extensions[_KEY] = KeptFiles(folder)
-    return found
+        cache = current_app.extensions[_KEY] = KeptFiles(folder)
+    return cache

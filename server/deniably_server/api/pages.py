@@ -110,9 +110,9 @@ class _Form:
     survey: Survey = field(compare=False, repr=False)
 
 
-def _form(asked: _Form) -> str:
+def _form(key: _Form) -> str:
     """The form's HTML."""
-    survey, words, stratum = asked.survey, Words(asked.language), dict(asked.stratum)
+    survey, words, stratum = key.survey, Words(key.language), dict(key.stratum)
     fields = any(question.type in _FIELDS for question in survey.questions)
     return render_template(
         "form.html",
@@ -161,17 +161,17 @@ def dashboard(name: str) -> str:
         results = current_results(name, smooth=smooth, confidence=at)
     except Hidden as hidden:
         return hidden_page(name, hidden)
-    found = cards.cards(results)
-    among, level = respondents(name), given_query("confidence")
+    shown_cards = cards.cards(results)
+    sample, level = respondents(name), given_query("confidence")
     crossed = crosstab_links(survey, results.state)
-    keys = comparable_keys(among.found, among.strata)
+    keys = comparable_keys(sample.visible, sample.strata)
     return render_template(
         "dashboard.html",
-        cards=found,
+        cards=shown_cards,
         counts_alone=_counts_alone(survey, results),
-        glance=cards.glance(found, results.confidence),
-        precision=cards.precision(results, found),
-        funnel=None if _offline() else _funnel(survey, found),
+        glance=cards.glance(shown_cards, results.confidence),
+        precision=cards.precision(results, shown_cards),
+        funnel=None if _offline() else _funnel(survey, shown_cards),
         missing="" if _offline() else missing_people(name),
         pairs=_below(survey, crossed[1:], "confidence"),
         links=[
@@ -189,8 +189,8 @@ def dashboard(name: str) -> str:
         smooth=smooth,
         query=query_of_view(survey, "smooth", "confidence"),
         same_part=query_of_view(survey, "confidence"),
-        compared={one.name for one in survey.questions if has_figures(one)},
-        subgroups=subgroup_links(among, "smooth", "confidence"),
+        compared={question.name for question in survey.questions if has_figures(question)},
+        subgroups=subgroup_links(sample, "smooth", "confidence"),
         data_note=_data_note(survey, results.state),
         paper=publication_of(results),
         paper_files=FILES,
@@ -223,18 +223,21 @@ def _offline() -> bool:
     return cast(bool, current_app.config["OFFLINE"])
 
 
-def _funnel(survey: Survey, found: Sequence[cards.Card]) -> str | None:
+def _funnel(survey: Survey, shown_cards: Sequence[cards.Card]) -> str | None:
     """The page that shows why shares are as uncertain as they are, of the least precise."""
-    halves = [(card.half, card.question) for card in found if card.half is not None]
-    halves.sort(key=lambda one: -one[0])
+    halves = [(card.half, card.question) for card in shown_cards if card.half is not None]
+    halves.sort(key=lambda half_and_question: -half_and_question[0])
     return funnel_address(survey, ((question.label, question.n) for _, question in halves))
 
 
 def _counts_alone(survey: Survey, results: SurveyResult) -> dict[str, str]:
     """For each question, what its published counts give away to people who see nothing else."""
     of = {question.name: question for question in survey.questions}
-    found = {one.name: counts_alone(survey, of[one.name], one.n) for one in results.questions}
-    return {name: one.sentence for name, one in found.items() if one is not None}
+    released = {
+        release.name: counts_alone(survey, of[release.name], release.n)
+        for release in results.questions
+    }
+    return {name: release.sentence for name, release in released.items() if release is not None}
 
 
 @pages.get("/measures")
@@ -271,7 +274,7 @@ def span(interval: list[float]) -> str:
 @pages.app_template_filter("unbroken")
 def unbroken(sentence: str) -> str:
     """A sentence whose intervals in brackets stay on one line."""
-    return _BRACKETS.sub(lambda found: found[0].replace(" ", "\u00a0"), sentence)
+    return _BRACKETS.sub(lambda match: match[0].replace(" ", "\u00a0"), sentence)
 
 
 @pages.app_template_filter("combined")
@@ -319,5 +322,7 @@ def _hidden_choice(survey: Survey) -> str | None:
     """The label of the answer to a question that is not shown; None without such questions."""
     for question in survey.questions:
         if show_if(question) and isinstance(question, Conditional):
-            return next(one.label for one in question.choices if one.name == NOT_APPLICABLE)
+            return next(
+                choice.label for choice in question.choices if choice.name == NOT_APPLICABLE
+            )
     return None

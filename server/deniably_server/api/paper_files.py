@@ -54,7 +54,7 @@ def figure_page(
     and the name of the page that it belongs to.
     """
     store = current_store()
-    private = any(store.survey(one).results.to == "analysts" for one in surveys)
+    private = any(store.survey(survey).results.to == "analysts" for survey in surveys)
     return render_template(
         "paper.html",
         paper=paper,

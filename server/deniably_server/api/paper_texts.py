@@ -24,9 +24,9 @@ blueprint = Blueprint("paper_texts", __name__)
 FILES: dict[str, Callable[[Publication], str]] = {
     "METHODS.md": Publication.methods_file,
     "CHECKLIST.md": Publication.checklist_file,
-    "CITATION.cff": lambda one: one.cite("cff"),
-    "references.bib": lambda one: one.bibliography,
-    "references.ris": lambda one: one.records,
+    "CITATION.cff": lambda publication: publication.cite("cff"),
+    "references.bib": lambda publication: publication.bibliography,
+    "references.ris": lambda publication: publication.records,
 }
 """By the names that they have in an exported folder, too."""
 
@@ -48,17 +48,17 @@ def paper_text(name: str, file: str) -> Response:
     return response
 
 
-def publication_of(found: SurveyResult) -> Publication:
+def publication_of(results: SurveyResult) -> Publication:
     """The results of a survey of this server, ready to be written up.
 
     They have an address if the operator named this server once (``hosts``): a name that anybody may
     send as Host gets into no citation.
     """
-    store, survey = current_store(), found.survey
+    store, survey = current_store(), results.survey
     author = store.author(survey)
     names = host_names(cast(str, current_app.config["HOSTS"]))
     return Publication(
-        found,
+        results,
         store.survey(survey),
         published=store.publication_day(survey),
         closed=store.closing_day(survey),

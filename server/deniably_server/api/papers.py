@@ -32,13 +32,13 @@ def _of_a_question(view: View) -> View:
     anything is computed. Raises NotFound."""
 
     @wraps(view)
-    def found(name: str, question: str) -> ResponseReturnValue:
-        asked = [one.name for one in visible_survey(name).survey.questions]
-        if question not in asked:
-            raise NotFound(f"the survey has no such question; it asks: {', '.join(asked)}")
+    def checked(name: str, question: str) -> ResponseReturnValue:
+        names = [one.name for one in visible_survey(name).survey.questions]
+        if question not in names:
+            raise NotFound(f"the survey has no such question; it asks: {', '.join(names)}")
         return view(name, question=question)
 
-    return found
+    return checked
 
 
 @blueprint.get("/api/surveys/<name>/figures/<question>.svg")

@@ -61,14 +61,14 @@ def _keys(operation: Operation) -> list[str]:
 def _unknown(name: str, known: list[str]) -> str:
     # Only text that looks like a name is repeated in the refusal.
     plain = name.isascii() and name.isidentifier() and len(name) <= _LONGEST
-    shown = f"“{name}”" if plain else "what stands behind the question mark"
+    quoted = f"“{name}”" if plain else "what stands behind the question mark"
     if not known:
-        return f"{shown} is no parameter here: this address has none"
+        return f"{quoted} is no parameter here: this address has none"
     near = get_close_matches(name[:_LONGEST].casefold(), known, n=1, cutoff=0.5)
-    meant = f"; did you mean “{near[0]}”?" if near else "."
-    return f"{shown} is no parameter of this address{meant} It has {_listed(known)}"
+    suggestion = f"; did you mean “{near[0]}”?" if near else "."
+    return f"{quoted} is no parameter of this address{suggestion} It has {_listed(known)}"
 
 
 def _listed(names: list[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else f"{last} alone"
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else f"{last} alone"

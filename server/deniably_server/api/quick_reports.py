@@ -118,8 +118,8 @@ class _TakenReport(NamedTuple):
         request = draw_id()
         took = milliseconds(perf_counter() - self.began)
         answered = AnsweredRequest("POST", ROUTE, status, took, request)
-        for tell in self.tell:
-            tell(answered)
+        for observe in self.tell:
+            observe(answered)
         return WholeAnswer(status, b"%b%b\r\n" % (_FIELDS, request.encode()), body)
 
 

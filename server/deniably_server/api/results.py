@@ -44,8 +44,8 @@ def as_json(name: str) -> Response:
 @costly("tallies")
 def as_csv(name: str) -> Response:
     """The estimates for a spreadsheet, with a row for each choice."""
-    found = current_results(name, smooth=wants_smooth(), confidence=confidence())
-    return as_attachment(spreadsheet(found), name)
+    results = current_results(name, smooth=wants_smooth(), confidence=confidence())
+    return as_attachment(spreadsheet(results), name)
 
 
 def shown_results(name: str) -> SurveyResult:
@@ -64,10 +64,10 @@ def as_attachment(text: str, name: str) -> Response:
 
 def wants_smooth() -> bool:
     """The query's ``smooth``: whether to smooth distributions. Raises BadParameter."""
-    wanted = request.args.get("smooth", "0")
-    if wanted not in ("0", "1"):
+    text = request.args.get("smooth", "0")
+    if text not in ("0", "1"):
         raise BadParameter("“smooth” is 0 or 1: ?smooth=1 smooths the distributions that are shown")
-    return wanted == "1"
+    return text == "1"
 
 
 def given_query(*names: str) -> str:
@@ -87,29 +87,29 @@ def current_results(
     They are those of the subgroup that the query names, if it names one. Raises as ``respondents``
     does.
     """
-    among = respondents(name)
-    found, invited = among.found, among.found.invited
-    if among.numbers is not None and invited is not None:
-        invited = current_store().issued(name, among.numbers)
+    sample = respondents(name)
+    visible, invited = sample.visible, sample.visible.invited
+    if sample.numbers is not None and invited is not None:
+        invited = current_store().issued(name, sample.numbers)
 
     def compute(only: str | None) -> SurveyResult:
         return result(
-            found.survey,
-            found.state,
-            among.tallies(),
+            visible.survey,
+            visible.state,
+            sample.tallies(),
             smooth=smooth,
             confidence=confidence,
             invited=invited,
             only=only,
-            strata=among.strata,
-            subgroups=None if among.strata else shown_parts(found),
-            together=among.together(only),
-            reports=among.reports(),
+            strata=sample.strata,
+            subgroups=None if sample.strata else shown_parts(visible),
+            together=sample.together(only),
+            reports=sample.reports(),
         )
 
     if not keeps_documents():
         return compute(only)
-    key = ("results", name, query_of(among.strata), smooth, confidence)
+    key = ("results", name, query_of(sample.strata), smooth, confidence)
     whole = once(key, lambda: compute(None))
-    chosen = [one for one in whole.questions if only in (None, one.name)]
+    chosen = [question for question in whole.questions if only in (None, question.name)]
     return msgspec.structs.replace(whole, questions=chosen)

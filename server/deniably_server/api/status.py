@@ -115,13 +115,13 @@ def _subgroups(survey: Survey) -> list[SubgroupStatus] | None:
     if not strata:
         return None
     counts = store.counts_by_stratum(survey.name)
-    found: list[SubgroupStatus] = []
-    for one in shown_subgroups(strata, counts, survey.results.minimum):
-        numbers = members(strata, one)
+    subgroups: list[SubgroupStatus] = []
+    for subgroup in shown_subgroups(strata, counts, survey.results.minimum):
+        numbers = members(strata, subgroup)
         reports = store.reports(survey.name, numbers)
         invited = store.issued(survey.name, numbers) if survey.invited is True else None
-        found.append({"strata": one, "reports": reports, "invited": invited})
-    return found
+        subgroups.append({"strata": subgroup, "reports": reports, "invited": invited})
+    return subgroups
 
 
 def _open(reports: int, survey: Survey) -> list[str]:
