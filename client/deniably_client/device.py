@@ -51,7 +51,6 @@ from deniably.trust.listing import LARGEST_LISTING
 from deniably.trust.signing import fingerprint
 from deniably.wording.explain import odds_text
 from deniably.wording.words import ENGLISH, Words
-from deniably_client.body import DEFINITION, PROBLEM, REGISTER, BoundedRetry, body, seconds_in
 from deniably_client.errors import (
     AlreadyAnswered,
     AskedToWait,
@@ -61,6 +60,14 @@ from deniably_client.errors import (
     Rejected,
     SurveyClosed,
     Unreachable,
+)
+from deniably_client.response_body import (
+    DEFINITION,
+    PROBLEM,
+    REGISTER,
+    BoundedRetry,
+    body,
+    seconds_in,
 )
 from deniably_client.storage import Storage, Transient
 

@@ -17,9 +17,9 @@ from deniably.trust.heads import differences, head_of, published_name
 from deniably.trust.listing import LARGEST_LISTING, read_listing
 from deniably.trust.register import Register, differ, read_register, signature_of
 from deniably.trust.signing import fingerprint, verify
-from deniably_client.body import REGISTER, body
 from deniably_client.device import session
 from deniably_client.errors import Unreachable
+from deniably_client.response_body import REGISTER, body
 
 _PAGE = re.compile(r"/(s|surveys|api/surveys)/[a-z0-9-]+/?$|/register/?$|/$")
 _TIMEOUT = 30  # seconds a request

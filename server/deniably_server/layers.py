@@ -2,7 +2,7 @@
 
 A request passes them from the outermost to the innermost, and its answer passes them back. The view
 then asks ``guard.auth`` whether the token allows the request, and ``api.visibility`` whether the
-results may be seen. A view that computes waits for its turn in ``api.costly``.
+results may be seen. A view that computes waits for its turn in ``api.cached_views``.
 
 Usual reports take a shorter way, see ``server_layers``: ``api.quick_reports`` does what these
 layers do for a report, and leaves the others to them.

@@ -32,8 +32,8 @@ import click
 from flask import Flask
 from uvicorn import Config, Server
 
+from deniably_server.api.cached_views import answerer, use_file_queue, use_queue
 from deniably_server.api.computation_queue import ComputationQueue
-from deniably_server.api.costly import answerer, use_file_queue, use_queue
 from deniably_server.app import create_app
 from deniably_server.layers import server_layers
 from deniably_server.order_eraser import erase_order_after_closings

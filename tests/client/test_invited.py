@@ -21,9 +21,9 @@ from deniably.device.ledger import Limits
 from deniably.trust.blind_rsa import new_key
 from deniably.trust.codes import code_in_groups, read_code
 from deniably_client import Device, terminal
-from deniably_client.body import seconds_in
 from deniably_client.device import session
 from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed
+from deniably_client.response_body import seconds_in
 from deniably_client.storage import Storage
 from deniably_server.storage.store import Store
 from support.intercepting_proxy import Entries, intercepting_proxy

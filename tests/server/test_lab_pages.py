@@ -21,8 +21,8 @@ from deniably.authoring.compiling import compile_survey
 from deniably.lab.catalogue import Case, entries
 from deniably.lab.experiment import Experiment, fragment
 from deniably.lab.inputs import OneOf
+from deniably_server.api.cached_views import answerer, use_queue
 from deniably_server.api.computation_queue import ComputationQueue, Job
-from deniably_server.api.costly import answerer, use_queue
 from deniably_server.api.lab import INPUTS
 from deniably_server.app import create_app
 from deniably_server.web.lab_form import fields

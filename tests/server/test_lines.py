@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from deniably.survey.report import LARGEST_BODY, Report
 from deniably.survey.survey import Survey
 from deniably_server.api import lines
-from deniably_server.api.lines import take_lines
+from deniably_server.api.report_lines import take_lines
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing import commit
 from support.cases import for_each

@@ -10,8 +10,8 @@ from typing import Any, TypedDict
 
 from flask import Blueprint, Response, request
 
-from deniably_server.api.lines import NDJSON, take_lines
 from deniably_server.api.metrics import current_metrics
+from deniably_server.api.report_lines import NDJSON, take_lines
 from deniably_server.errors import UnsupportedMediaType
 from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.auth import require

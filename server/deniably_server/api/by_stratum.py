@@ -22,9 +22,9 @@ from deniably.survey.readable import listed_label
 from deniably.survey.strata import Stratum, query_of, stratum_text
 from deniably.survey.survey import Survey
 from deniably_server.api.comparisons import asked_question
+from deniably_server.api.document_cache import cached_document
 from deniably_server.api.exhibits import Kind, Lead, Shown, Ways, blueprint_of
 from deniably_server.api.fine_parameters import LEVEL, confidence
-from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
     same_in_form,
@@ -166,7 +166,7 @@ def _current(name: str) -> ByStratumResult:
         )
 
     try:
-        return once(("strata", name, query_of(fixed), question.name, by, level), compute)
+        return cached_document(("strata", name, query_of(fixed), question.name, by, level), compute)
     except Incomparable as error:
         raise BadParameter(str(error)) from None
 

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, render_template
 
 from deniably.results.pairs import ChecksResult, checkable, checks_result
 from deniably_server.api.analysts import or_ask_for_a_token
-from deniably_server.api.costly import costly
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.subgroups import respondents
 from deniably_server.api.visibility import RESULTS
 from deniably_server.guard.app_state import current_store
@@ -20,7 +20,7 @@ blueprint = Blueprint("checks", __name__)
 
 @blueprint.get("/api/surveys/<name>/checks")
 @Operation({200: {JSON: ChecksResult}}, RESULTS)
-@costly("reports")
+@cached_view("reports")
 def checks_as_json(name: str) -> Response:
     """The pairs of choices whose joint frequency chance does not explain."""
     return json_answer(current_checks(name))
@@ -29,7 +29,7 @@ def checks_as_json(name: str) -> Response:
 @blueprint.get("/surveys/<name>/checks")
 @Operation(PAGE, RESULTS)
 @or_ask_for_a_token
-@costly("reports")
+@cached_view("reports")
 def checks_page(name: str) -> str:
     """The checks as a page."""
     title = current_store().survey(name).title

@@ -26,10 +26,10 @@ from typing import Literal
 import msgspec
 
 from deniably_server import errors
+from deniably_server.deferred import ClientGone
 from deniably_server.errors import Busy, Refusal, TooMuch, Unavailable, Uncomputed
 from deniably_server.guard.asker import ANYBODY, Asker
 from deniably_server.guard.turns import Turns
-from deniably_server.later import ClientGone
 from deniably_server.web.worker_process import (
     MEMORY,
     Starved,
@@ -42,7 +42,7 @@ Reads = Literal[
     "tallies", "variants", "reports", "report variants", "nothing", "definition", "file"
 ]
 """What a computation reads: tallies, or every report, in both cases also for an answer that is one
-of hundreds (see ``costly``); nothing of anybody, for the lab; or an author's definition. Or it
+of hundreds (see ``cached_view``); nothing of anybody, for the lab; or an author's definition. Or it
 makes a file of every report, which is kept elsewhere."""
 Lane = Literal["publishing", "holders", "results", "variants", "reports", "lab", "files"]
 Outcome = Literal["computed", "cached", "failed", "refused"]

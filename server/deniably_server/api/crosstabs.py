@@ -27,9 +27,9 @@ from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
 from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
+from deniably_server.api.document_cache import cached_document
 from deniably_server.api.exhibits import Kind, Shown, Ways, blueprint_of
 from deniably_server.api.fine_parameters import LEVEL, confidence
-from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
     Respondents,
@@ -129,7 +129,7 @@ def _current(name: str) -> CrosstabResult:
         return crosstab_result(survey, chosen, reports, level, sample.strata)
 
     try:
-        return once(("crosstab", name, query_of(sample.strata), *chosen, level), compute)
+        return cached_document(("crosstab", name, query_of(sample.strata), *chosen, level), compute)
     except Incomparable as error:
         raise NotFound(str(error)) from None
 

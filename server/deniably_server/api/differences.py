@@ -22,8 +22,8 @@ from deniably.results.comparison import (
 from deniably.survey.readable import listed_label, short_label
 from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.comparisons import asked_question, comparable, side
-from deniably_server.api.costly import costly
 from deniably_server.api.exhibits import Kind, Shown, blueprint_of
 from deniably_server.api.fine_parameters import COMPARED, LEVEL, confidence, settle_number
 from deniably_server.api.paper_files import WIDTH
@@ -80,7 +80,7 @@ def _settle_numbers(name: str) -> None:
     },
     strata=True,
 )
-@costly("tallies", settle=_settle_numbers)
+@cached_view("tallies", settle=_settle_numbers)
 def difference(name: str) -> Response:
     """One hypothesis test. For many at once see ``differences``."""
     parameters = {key: request.args[key] for key in _KINDS if key in request.args}

@@ -18,8 +18,8 @@ from deniably.exhibits import table
 from deniably.exhibits.exhibit import Exhibit
 from deniably.exhibits.paper import paper
 from deniably_server.api.analysts import or_ask_for_a_token
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.computation_queue import Reads
-from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.paper_files import figure_file, figure_page, wanted_width
 from deniably_server.api.results import as_attachment, given_query
@@ -128,7 +128,7 @@ class Kind(Generic[_Document]):
     choose_again: Callable[[str, str], ResponseReturnValue] | None = None
     """The same where what was chosen is refused, with the reason."""
     others: Callable[[str], tuple[Hashable, ...]] | None = None
-    """What the answer depends on in other surveys, as for ``costly``."""
+    """What the answer depends on in other surveys, as for ``cached_view``."""
     choices: str = ""
     """What the link to that page says."""
     back: str
@@ -144,17 +144,17 @@ def blueprint_of(kind: Kind[Any], name: str) -> Blueprint:
 
 
 def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def as_json(name: str) -> Response:
         return json_answer(kind.read(name))
 
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def as_csv(name: str) -> Response:
         shown = kind.show(name, kind.read(name))
         file = shown.file or shown.exhibits[0].file
         return as_attachment(table.csv(*shown.exhibits), file)
 
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def as_svg(name: str) -> Response:
         width = wanted_width()
         kind.check()
@@ -176,7 +176,7 @@ def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
 def _add_pages(blueprint: Blueprint, kind: Kind[Any]) -> None:
     api, page = f"/api/surveys/%s/{kind.name}", f"/surveys/%s/{kind.name}"
 
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def drawn(name: str) -> ResponseReturnValue:
         kind.check()
         try:
@@ -199,7 +199,7 @@ def _add_pages(blueprint: Blueprint, kind: Kind[Any]) -> None:
             same_part=_query(kind, name, {"confidence": {}}),
         )
 
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def figure(name: str) -> str:
         kind.check()
         shown, exhibit = _figure_of(kind, name)

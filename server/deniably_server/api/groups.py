@@ -14,8 +14,8 @@ from deniably.results.groups import GroupsResult, groups_result
 from deniably.survey.questions import Point
 from deniably.survey.strata import query_of, stratum_text, titled
 from deniably.survey.survey import Survey
+from deniably_server.api.document_cache import cached_document
 from deniably_server.api.exhibits import Kind, Shown, blueprint_of
-from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.results import current_results
 from deniably_server.api.subgroups import respondents, subgroup_links
@@ -79,7 +79,7 @@ def _current(name: str) -> GroupsResult:
     try:
         key = ("groups", name, query_of(sample.strata), question.name, int(count))
         tally = sample.tallies()[question.name]
-        groups = once(key, lambda: clusters(question, tally, int(count)))
+        groups = cached_document(key, lambda: clusters(question, tally, int(count)))
     except ImportError:
         raise NotFound(
             "groups need scikit-learn on the server; ask its operator to install Deniably's extra"

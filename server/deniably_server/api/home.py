@@ -16,7 +16,7 @@ from deniably.results.result import CONFIDENCE
 from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey
 from deniably.wording.words import ENGLISH
-from deniably_server.api.costly import computed_before
+from deniably_server.api.cached_views import computed_before
 from deniably_server.api.visibility import withheld
 from deniably_server.guard.app_state import current_store
 from deniably_server.storage.tables.register import ListedSurvey

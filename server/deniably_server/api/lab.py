@@ -22,7 +22,7 @@ from deniably.lab.experiment import Experiment, fragment, text_of
 from deniably.lab.picture import DrawnRow
 from deniably.survey.readable import cut
 from deniably.survey.survey import Survey
-from deniably_server.api.costly import experiment, part
+from deniably_server.api.cached_views import cached_experiment, cached_part
 from deniably_server.errors import BadParameter, NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.body import JSON
@@ -186,7 +186,7 @@ def survey_page(name: str) -> ResponseReturnValue:
         return _answered(_chosen(), _page, survey)
     if request.args:
         raise BadParameter("“experiment” names the experiment that the inputs are for")
-    return experiment((survey.digest,), lambda: _chooser(survey))
+    return cached_experiment((survey.digest,), lambda: _chooser(survey))
 
 
 @blueprint.get("/api/surveys/<name>/lab")
@@ -232,7 +232,7 @@ def rows_of(
     what ``survey_as_json`` answers."""
     query = {"experiment": name, "case": number, **inputs}
     target = f"/api/surveys/{survey.name}/lab?{urlencode(query)}"
-    body = part(("lab.rows", survey.digest, target), target, "nothing")
+    body = cached_part(("lab.rows", survey.digest, target), target, "nothing")
     if body is not None:
         return _rows(body).rows
     case = [*entries()[name].cases(survey)][number - 1]
@@ -332,7 +332,7 @@ def _answered(
     args = tuple(request.args.get(name) for name in ("case", "picture"))
     about = survey.digest if survey else _register(entry)
     key = (entry.name, about, inputs, args)
-    return make_response(experiment(key, lambda: form(_asked(entry, survey))))
+    return make_response(cached_experiment(key, lambda: form(_asked(entry, survey))))
 
 
 def _fresh(response: Response) -> Response:

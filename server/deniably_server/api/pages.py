@@ -35,7 +35,7 @@ from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably.workbench.columns import note
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.by_stratum import comparable_keys, strata_links
-from deniably_server.api.costly import costly
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.crosstabs import crosstab_links
 from deniably_server.api.differences import difference_links
 from deniably_server.api.fine_parameters import confidence
@@ -153,7 +153,7 @@ _kept_form = lru_cache(maxsize=256)(_form)
 @pages.get("/surveys/<name>")
 @Operation(PAGE, ("not-found", "too-much", "busy", *TOKEN), query=SHOWN, strata=True)
 @or_ask_for_a_token
-@costly("tallies")
+@cached_view("tallies")
 def dashboard(name: str) -> str:
     """The dashboard: the results, or why they are not shown yet."""
     survey, smooth, at = current_store().survey(name), wants_smooth(), confidence()

@@ -10,7 +10,7 @@ from flask import Blueprint, Response, current_app
 from deniably.results.document import SurveyResult
 from deniably.results.writing.publication import Publication
 from deniably.trust.signing import fingerprint
-from deniably_server.api.costly import costly
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.results import current_results
 from deniably_server.api.visibility import RESULTS
@@ -33,7 +33,7 @@ FILES: dict[str, Callable[[Publication], str]] = {
 
 @blueprint.get("/api/surveys/<name>/paper/<file>")
 @Operation({200: {TEXT: None}}, RESULTS, query=LEVEL, headers=("Content-Disposition",), strata=True)
-@costly("tallies")
+@cached_view("tallies")
 def paper_text(name: str, file: str) -> Response:
     """A text for a paper: METHODS.md, CHECKLIST.md, CITATION.cff, references.bib or .ris.
 

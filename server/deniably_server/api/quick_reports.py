@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deniably_server.api.report_fast_path import END, ROUTE, START, mark_refused
 from deniably_server.api.reports import BegunReport, begin_report
+from deniably_server.deferred import DeferredAnswer, EncodedAnswer, Refused
 from deniably_server.guard.headers import NO_STORE, SECURITY_HEADERS
 from deniably_server.guard.host_names import is_served
 from deniably_server.guard.limits import ServerLimits
-from deniably_server.later import Awaited, Refused, WholeAnswer
 from deniably_server.storage.store import Store
 from deniably_server.watching.request_facts import (
     HEADER,
@@ -59,7 +59,7 @@ class QuickReports:
 
     def __call__(
         self, scope: HTTPScope, body: bytes, notify: Callable[[], object]
-    ) -> Awaited | None:
+    ) -> DeferredAnswer | None:
         """Begin to store the report that a request sends; None if it is no usual one.
 
         ``notify`` is called when the answer may be ready.
@@ -109,7 +109,7 @@ class _TakenReport(NamedTuple):
         """Whether it is on the disk, or could not be stored."""
         return self.begun.write.is_settled()
 
-    def answer(self) -> WholeAnswer | Refused:
+    def answer(self) -> EncodedAnswer | Refused:
         """The receipt, which is logged and counted; or what a refusal needs."""
         try:
             status, body = self.begun.answer()
@@ -120,7 +120,7 @@ class _TakenReport(NamedTuple):
         answered = AnsweredRequest("POST", ROUTE, status, took, request)
         for observe in self.tell:
             observe(answered)
-        return WholeAnswer(status, b"%b%b\r\n" % (_FIELDS, request.encode()), body)
+        return EncodedAnswer(status, b"%b%b\r\n" % (_FIELDS, request.encode()), body)
 
 
 class _RefusedReport(NamedTuple):

@@ -16,9 +16,9 @@ from werkzeug.http import parse_range_header
 from deniably.workbench.columns import note
 from deniably.workbench.fetching import COUNT
 from deniably.workbench.files.needed import NoExport, library
-from deniably_server.api.costly import made_apart
-from deniably_server.api.lines import NDJSON
+from deniably_server.api.cached_views import made_apart
 from deniably_server.api.made_report_files import find, key_of, make
+from deniably_server.api.report_lines import NDJSON
 from deniably_server.api.visibility import RESULTS, given_out_survey, layout_given_out
 from deniably_server.errors import Busy, NotFound
 from deniably_server.guard.app_state import current_store

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, request
 
 from deniably.survey.report import Report, read_report
 from deniably_server.api.admission import HEADER, admit
-from deniably_server.api.lines import NDJSON
+from deniably_server.api.report_lines import NDJSON
 from deniably_server.errors import Closed, Conflict, NotFound, UnsupportedMediaType, WrongDigest
 from deniably_server.guard.app_state import current_store
 from deniably_server.storage.store import Store

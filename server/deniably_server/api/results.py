@@ -11,9 +11,9 @@ from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.strata import query_of
-from deniably_server.api.costly import costly, of_closed, part
+from deniably_server.api.cached_views import cached_part, cached_view, of_closed
+from deniably_server.api.document_cache import cached_document, caches_documents
 from deniably_server.api.fine_parameters import LEVEL, confidence
-from deniably_server.api.kept_documents import keeps_documents, once
 from deniably_server.api.subgroups import respondents, shown_parts
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter
@@ -30,7 +30,7 @@ SHOWN: QueryParameters = {"smooth": {"enum": ["0", "1"]}, **LEVEL}
 
 @blueprint.get("/api/surveys/<name>/results")
 @Operation({200: {JSON: SurveyResult}}, RESULTS, query=SHOWN, strata=True)
-@costly("tallies")
+@cached_view("tallies")
 def as_json(name: str) -> Response:
     """The estimates of a survey, with their confidence intervals and sentences.
 
@@ -41,7 +41,7 @@ def as_json(name: str) -> Response:
 
 @blueprint.get("/api/surveys/<name>/results.csv")
 @Operation({200: {CSV: None}}, RESULTS, query=SHOWN, headers=("Content-Disposition",), strata=True)
-@costly("tallies")
+@cached_view("tallies")
 def as_csv(name: str) -> Response:
     """The estimates for a spreadsheet, with a row for each choice."""
     results = current_results(name, smooth=wants_smooth(), confidence=confidence())
@@ -51,7 +51,7 @@ def as_csv(name: str) -> Response:
 def shown_results(name: str) -> SurveyResult:
     """What ``as_json`` answers now without parameters. Raises as ``visible_survey`` does."""
     key = ("results.as_json", name, visible_survey(name).version, ())
-    body = part(key, f"/api/surveys/{name}/results", of_closed(name, "tallies"))
+    body = cached_part(key, f"/api/surveys/{name}/results", of_closed(name, "tallies"))
     return current_results(name) if body is None else _decode(body)
 
 
@@ -107,9 +107,9 @@ def current_results(
             reports=sample.reports(),
         )
 
-    if not keeps_documents():
+    if not caches_documents():
         return compute(only)
     key = ("results", name, query_of(sample.strata), smooth, confidence)
-    whole = once(key, lambda: compute(None))
+    whole = cached_document(key, lambda: compute(None))
     chosen = [question for question in whole.questions if only in (None, question.name)]
     return msgspec.structs.replace(whole, questions=chosen)

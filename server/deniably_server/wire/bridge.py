@@ -22,7 +22,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
-from deniably_server.later import GONE, Awaited, ClientGone, WholeAnswer
+from deniably_server.deferred import GONE, ClientGone, DeferredAnswer, EncodedAnswer
 from deniably_server.web.body import READ_AT_MOST
 from deniably_server.web.file_part import FilePart
 from deniably_server.web.problems import error_location
@@ -68,7 +68,7 @@ class Bridge:
         app: WSGIApplication,
         threads: int,
         streamed: Callable[[str, str], bool],
-        quick: Callable[[HTTPScope, bytes, Callable[[], None]], Awaited | None],
+        quick: Callable[[HTTPScope, bytes, Callable[[], None]], DeferredAnswer | None],
     ) -> None:
         self._app, self._streamed, self._quick = app, streamed, quick
         self._waiting = Waiting()
@@ -105,7 +105,7 @@ class Bridge:
             if (awaited := self._quick(scope, sent, self._waiting.notify)) is not None:
                 await self._waiting.until(awaited.is_ready)
                 quick = awaited.answer()
-                if isinstance(quick, WholeAnswer):
+                if isinstance(quick, EncodedAnswer):
                     await scope.get("state", {})[WHOLE](quick)
                     return
                 marks = quick.marks

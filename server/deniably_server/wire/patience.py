@@ -27,14 +27,14 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from deniably_server.later import WholeAnswer
+from deniably_server.deferred import EncodedAnswer
 
 if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
 WHOLE = "deniably.whole"
-"""Of the state in a request's scope: sends a ``WholeAnswer``."""
+"""Of the state in a request's scope: sends a ``EncodedAnswer``."""
 BYTES = 10_000
 LARGEST_HEAD = 1 << 16
 """Bytes of a request's address and header fields; a browser's have less than 2 KB."""
@@ -283,7 +283,7 @@ class MeasuredConnection(HttpToolsProtocol):
         super().on_response_complete()
 
 
-async def _send_whole(cycle: RequestResponseCycle, answer: WholeAnswer) -> None:
+async def _send_whole(cycle: RequestResponseCycle, answer: EncodedAnswer) -> None:
     """Send an answer to a POST in one piece.
 
     uvicorn searches every field of an answer for forbidden characters, and sends head and body

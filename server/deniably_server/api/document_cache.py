@@ -1,6 +1,6 @@
 """Documents that several views show, worked out once: for pages that are all written at once.
 
-A server has no use for it: its answers are cached whole (``costly``), and its tallies change.
+A server has no use for it: its answers are cached whole (``cached_view``), and its tallies change.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ _KEY = "deniably_documents"
 _Found = TypeVar("_Found")
 
 
-def keep_documents(app: Flask) -> None:
+def cache_documents(app: Flask) -> None:
     """Let the views of ``app`` keep their documents for as long as it is there."""
     app.extensions[_KEY] = {}
 
 
-def keeps_documents() -> bool:
+def caches_documents() -> bool:
     """Whether the current application keeps documents."""
     return _KEY in current_app.extensions
 
 
-def once(key: Hashable, compute: Callable[[], _Found]) -> _Found:
+def cached_document(key: Hashable, compute: Callable[[], _Found]) -> _Found:
     """What ``compute`` returns, or returned before under this key where documents are kept."""
     documents: dict[Hashable, Any] | None = current_app.extensions.get(_KEY)
     if documents is None:

@@ -33,10 +33,10 @@ from deniably_server.api.computation_queue import (
 )
 from deniably_server.api.fine_parameters import FINE, settle_level
 from deniably_server.api.visibility import visible_survey
+from deniably_server.deferred import GONE
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
 from deniably_server.guard.app_state import current_asker, current_store
 from deniably_server.guard.read_limit import let_others_read
-from deniably_server.later import GONE
 from deniably_server.watching import request_facts
 from deniably_server.web.problems import refuse
 from deniably_server.web.worker_process import Answerer
@@ -64,7 +64,7 @@ _SMALLER = "ask for fewer people or numbers"
 
 
 def use_queue(app: Flask, queue: ComputationQueue) -> None:
-    """Let the costly views of ``app`` use this queue. Without one they compute in the request."""
+    """Let the cached views of ``app`` use this queue. Without one they compute in the request."""
     app.extensions[_KEY] = queue
 
 
@@ -73,7 +73,7 @@ def use_file_queue(app: Flask, queue: ComputationQueue) -> None:
     app.extensions[_FILES] = queue
 
 
-def costly(
+def cached_view(
     reads: Reads,
     others: Callable[[str], tuple[Hashable, ...]] | None = None,
     settle: Callable[[str], None] | None = None,
@@ -120,7 +120,9 @@ def of_closed(name: str, reads: Reads) -> Reads:
     return "reports" if any(map(show_if, store.survey(name).questions)) else reads
 
 
-def experiment(key: Hashable, view: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:
+def cached_experiment(
+    key: Hashable, view: Callable[[], ResponseReturnValue]
+) -> ResponseReturnValue:
     """The answer of a view that reads no data; equal keys have equal answers."""
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
@@ -129,7 +131,7 @@ def experiment(key: Hashable, view: Callable[[], ResponseReturnValue]) -> Respon
     return _response(_computed_for(queue, (request.endpoint, key), job, "nothing"))
 
 
-def part(key: Hashable, target: str, reads: Reads) -> bytes | None:
+def cached_part(key: Hashable, target: str, reads: Reads) -> bytes | None:
     """What the view at ``target`` answers, for a page that shows it among other things; None where
     there is no queue.
 

@@ -26,7 +26,7 @@ from deniably.core.errors import NoResults
 from deniably.core.languages.html import Html
 from deniably.workbench.engines.tallying import TalliedSet
 from deniably.workbench.files.whole import whole_folder
-from deniably_server.api.kept_documents import keep_documents
+from deniably_server.api.document_cache import cache_documents
 from deniably_server.app import create_app
 from deniably_server.offline.tally_store import TallyStore
 from deniably_server.storage.store import Store
@@ -58,7 +58,7 @@ def write_pages(
     analyst, secret = make("analyst", found.survey.name)
     store = cast(Store, TallyStore(found, analyst))
     app = create_app({"OFFLINE": True}, store=store)
-    keep_documents(app)
+    cache_documents(app)
     site = _Site(app, found.survey.name, f"Bearer {secret}", f"{confidence:g}")
     answer = site.answer(f"{site.api}/results")
     if answer.status_code != 200:

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import NamedTuple, Protocol
 
 
-class WholeAnswer(NamedTuple):
+class EncodedAnswer(NamedTuple):
     """An answer whose header fields are bytes already, as HTTP/1.1 sends them, each with its line
     end. Content-Length, the date and what concerns the connection are not among them."""
 
@@ -26,14 +26,14 @@ class Refused(NamedTuple):
     marks: dict[str, object]
 
 
-class Awaited(Protocol):
+class DeferredAnswer(Protocol):
     """A request whose answer waits for the disk."""
 
     def is_ready(self) -> bool:
         """Whether ``answer`` can be called."""
         ...
 
-    def answer(self) -> WholeAnswer | Refused:
+    def answer(self) -> EncodedAnswer | Refused:
         """The answer. To be called once."""
         ...
 
