@@ -73,9 +73,9 @@ def _spent(error: BudgetSpent, words: Words) -> str:
     before, more = (
         percent(loss, error.limit, of_delta=error.of_delta) for loss in (error.spent, error.asked)
     )
-    said = [words(_SPENT[cast(Scope, error.scope)], before=before, more=more)]
+    sentences = [words(_SPENT[cast(Scope, error.scope)], before=before, more=more)]
     if error.of_delta:
-        said.append(words("script.chance_spent"))
+        sentences.append(words("script.chance_spent"))
     if error.until:
-        said.append(words("script.back", day=words.day(error.until)))
-    return " ".join(said)
+        sentences.append(words("script.back", day=words.day(error.until)))
+    return " ".join(sentences)

@@ -29,11 +29,11 @@ _SOME = 60
 """Seconds to wait after a 429 without a usable Retry-After."""
 
 
-def body(response: requests.Response, most: int) -> bytes:
-    """Read the body of a streamed response. Raises Refused once it exceeds ``most`` bytes, and
+def body(response: requests.Response, maximum: int) -> bytes:
+    """Read the body of a streamed response. Raises Refused once it exceeds ``maximum`` bytes, and
     requests' errors, such as ReadTimeout where it takes too long."""
     try:
-        return read_answer(response, most)
+        return read_answer(response, maximum)
     except BadInput as error:
         raise Refused(str(error.strerror)) from None
 

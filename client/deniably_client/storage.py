@@ -181,8 +181,8 @@ class Storage:
 
 
 def _row(connection: sqlite3.Connection) -> tuple[bytes, bytes] | None:
-    named = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'memory'"
-    if connection.execute(named).fetchone() is None:
+    has_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'memory'"
+    if connection.execute(has_table).fetchone() is None:
         return None
     row: tuple[bytes, bytes] | None = connection.execute(
         "SELECT nonce, sealed FROM memory"

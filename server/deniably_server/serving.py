@@ -147,8 +147,10 @@ class _Processes:
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
         self._begun: dict[ForkProcess, float] = {}
-        wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        self._stops = {each for each in wanted if signal.getsignal(each) is not signal.SIG_IGN}
+        stop_signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        self._stops = {
+            each for each in stop_signals if signal.getsignal(each) is not signal.SIG_IGN
+        }
 
     def keep(self, count: int) -> None:
         """Keep ``count`` processes running until a signal to stop.
@@ -162,8 +164,8 @@ class _Processes:
             for _ in range(count):
                 self._begin(first=True)
             while signal.sigwait(awaited) is signal.SIGCHLD:
-                for each in [each for each in self._begun if not each.is_alive()]:
-                    if monotonic() - self._begun.pop(each) < _SOON:
+                for process in [process for process in self._begun if not process.is_alive()]:
+                    if monotonic() - self._begun.pop(process) < _SOON:
                         raise SystemExit(1)
                     self._begin()
         finally:
@@ -178,19 +180,19 @@ class _Processes:
     def _be(self) -> None:
         """Do the work, in the forked process."""
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the parent gets it and stops this process
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, signal.SIG_DFL)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {*self._stops, signal.SIGCHLD})
         self._work()
 
     def _end(self) -> None:
         until = monotonic() + _PATIENCE + _LEAVE
-        for each in self._begun:
-            each.terminate()
-        for each in self._begun:
-            each.join(max(0, until - monotonic()))
-            each.kill()
-            each.join()
+        for process in self._begun:
+            process.terminate()
+        for process in self._begun:
+            process.join(max(0, until - monotonic()))
+            process.kill()
+            process.join()
 
 
 def _follow_parent() -> None:
@@ -248,8 +250,8 @@ def _work(
         if not server.started:
             raise SystemExit(0)
 
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
     server.run([*held])
 
 
@@ -285,12 +287,12 @@ class _Stopping(Server):
 def _most_connections() -> int:
     """The limit on connections: ``_CONNECTIONS``, or fewer where the system allows fewer files."""
     files, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _CONNECTIONS + _FILES
-    if files < wanted:
-        more = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    needed = _CONNECTIONS + _FILES
+    if files < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         with suppress(OSError):  # a sandbox may forbid it
-            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
-            files = more
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            files = soft
     return min(_CONNECTIONS, max(files - _FILES, files // 2))
 
 

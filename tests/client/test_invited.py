@@ -223,7 +223,7 @@ def test_a_register_that_shows_somebody_another_key_is_another_register(
         proxy.register(other_key)
         marked = Device(f"{proxy.url}/s/w")
         assert marked.survey == honest.survey
-        assert marked._met[1].seal != honest._met[1].seal
+        assert marked._verified[1].seal != honest._verified[1].seal
         memory = Storage()
         proxy.honest()
         assert Device(f"{proxy.url}/s/w", memory=memory).survey

@@ -134,8 +134,8 @@ def _publish(folder: Path, url: str, token: str) -> str:
     key = folder / "author.key"  # an author of this demonstration, who is deleted with it
     key.touch(0o600)
     key.write_bytes(new_key().text)
-    told = _deniably("publish", str(path), "--server", url, "--key", str(key), token=token)
-    click.echo(told.rstrip())
+    output = _deniably("publish", str(path), "--server", url, "--key", str(key), token=token)
+    click.echo(output.rstrip())
     return "marriage"
 
 
@@ -159,8 +159,8 @@ def _answers(url: str, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _free_port(wanted: int) -> int:
-    for port in (wanted, 0):
+def _free_port(preferred: int) -> int:
+    for port in (preferred, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

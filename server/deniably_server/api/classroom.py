@@ -174,7 +174,7 @@ def _shown(
         return _Shown(why, results.n)
     result = next(candidate for candidate in results.questions if candidate.name == question.name)
     seen = classroom.seen(target, result)
-    finding, interval = _said(target, seen, words)
+    finding, interval = _in_words(target, seen, words)
     return _Shown(why, results.n, seen, finding, interval)
 
 
@@ -188,7 +188,7 @@ def _why(survey: Survey, words: Words, state: State) -> str:
     return words(key, count=rules.minimum, first=rules.first_shown)
 
 
-def _said(target: GuessTarget, seen: SeenEstimate, words: Words) -> tuple[str, str]:
+def _in_words(target: GuessTarget, seen: SeenEstimate, words: Words) -> tuple[str, str]:
     """The estimate in words, and its interval."""
     reading = seen.row.reading
     low, high = (written(end, words) for end in reading.bare.split(" to "))

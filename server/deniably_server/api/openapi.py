@@ -86,7 +86,7 @@ def described(app: Flask) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": schemas.found | problems.found,
+            "schemas": schemas.components | problems.components,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "headers": {name: _header(text) for name, text in _HEADERS.items()},
             "responses": elsewhere,
@@ -231,7 +231,7 @@ class _Problems:
     def __init__(self) -> None:
         text = {"type": "string"}
         wrong = {"required": ["path", "why"], "properties": {"path": text, "why": text}}
-        self.found: dict[str, dict[str, Any]] = {
+        self.components: dict[str, dict[str, Any]] = {
             "Problem": _problem(KINDS.values()),
             "ProblemError": {"type": "object"} | wrong,
         }
@@ -241,7 +241,7 @@ class _Problems:
         listed = sorted(kinds, key=lambda kind: kind.name)
         parts = [kind.name.title().replace("-", "") for kind in listed]
         name = "Or".join(parts) + "Problem"
-        self.found[name] = _problem(listed)
+        self.components[name] = _problem(listed)
         return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -289,7 +289,7 @@ class _Schemas:
             schema_hook=lambda _: {"title": "Anything"},
             ref_template="#/components/schemas/{name}",
         )
-        self.found = _without_false(components)
+        self.components = _without_false(components)
         self._shown = {repr(type_): schema for type_, schema in zip(types, references, strict=True)}
 
     def content(self, type_: Any) -> dict[str, Any]:

@@ -46,16 +46,16 @@ _FIELDS = (
 
 class QuickReports:
     """Takes usual reports. ``names`` are the server's host names, if it answers to these alone, and
-    each of ``tell`` is called with every answer."""
+    each of the ``observers`` is called with every answer."""
 
     def __init__(
         self,
         store: Store,
         limits: ServerLimits,
         names: frozenset[str],
-        tell: Sequence[Callable[[AnsweredRequest], None]],
+        observers: Sequence[Callable[[AnsweredRequest], None]],
     ) -> None:
-        self._store, self._limits, self._names, self._tell = store, limits, names, tell
+        self._store, self._limits, self._names, self._observers = store, limits, names, observers
 
     def __call__(
         self, scope: HTTPScope, body: bytes, notify: Callable[[], object]
@@ -87,7 +87,7 @@ class QuickReports:
             begun = begin_report(self._store, name, body, "", notify)
         except Exception as error:  # refusals and faults are all answered as problems
             return _RefusedReport(error, began)
-        return _TakenReport(begun, began, self._tell)
+        return _TakenReport(begun, began, self._observers)
 
     def _survey(self, scope: HTTPScope) -> str | None:
         """The name of the survey whose report the request sends, where taking it reads nothing."""
@@ -103,7 +103,7 @@ class _TakenReport(NamedTuple):
 
     begun: BegunReport
     began: float
-    tell: Sequence[Callable[[AnsweredRequest], None]]
+    observers: Sequence[Callable[[AnsweredRequest], None]]
 
     def is_ready(self) -> bool:
         """Whether it is on the disk, or could not be stored."""
@@ -118,7 +118,7 @@ class _TakenReport(NamedTuple):
         request = draw_id()
         took = milliseconds(perf_counter() - self.began)
         answered = AnsweredRequest("POST", ROUTE, status, took, request)
-        for observe in self.tell:
+        for observe in self.observers:
             observe(answered)
         return EncodedAnswer(status, b"%b%b\r\n" % (_FIELDS, request.encode()), body)
 

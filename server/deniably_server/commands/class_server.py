@@ -26,9 +26,9 @@ def class_token(database: str) -> str:
     """Returns a new author's token, for today and tomorrow."""
     from deniably_server.storage.tables.tokens import make
 
-    made, text = make("author", days=1, note=_NOTE)
+    token, text = make("author", days=1, note=_NOTE)
     with closing(open_store(database)) as store:
-        store.add_token(made)
+        store.add_token(token)
     return text
 
 

@@ -206,7 +206,7 @@ def tally(
         raise click.UsageError(
             "--merge adds tally files up, and takes no --add, --design or --pair"
         )
-    files = [one for one in reports if isinstance(one, Path)]
+    files = [place for place in reports if isinstance(place, Path)]
     if merge and len(files) < len(reports):
         raise click.UsageError("--merge adds tally files of this machine: copy them here first")
     try:
@@ -227,11 +227,11 @@ def _count(
     from deniably.workbench.files.parts import together
 
     parts = together([parts_of for _, parts_of in sets])
-    before, known = None, list[tuple[str, list[str]]]()
+    before, counted_before = None, list[tuple[str, list[str]]]()
     if add:
-        before, known = _read_tally(add), [(str(add), read_digests(add))]
+        before, counted_before = _read_tally(add), [(str(add), read_digests(add))]
         pairs = pairs or [*before.pairs]
-    digests = check_disjoint([*known, *((name, digests_of(each)) for name, each in sets)])
+    digests = check_disjoint([*counted_before, *((name, digests_of(part)) for name, part in sets)])
     with open_engine() as engine:
         tallied = tally_set(parts, engine, pairs)
     _write(to, before + tallied if before else tallied, digests)

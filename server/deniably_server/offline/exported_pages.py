@@ -47,7 +47,10 @@ _LEVEL = "confidence"
 
 
 def write_pages(
-    to: Path, found: TalliedSet, confidence: float, done: Callable[[int], None] = lambda count: None
+    to: Path,
+    tallied: TalliedSet,
+    confidence: float,
+    done: Callable[[int], None] = lambda count: None,
 ) -> int:
     """Writes the pages into the new folder ``to``; returns how many files there are.
 
@@ -55,14 +58,14 @@ def write_pages(
     NoResults, with the reason, where they hide all results; NoExport, and leaves nothing behind,
     where the folder is there already or the disk refuses.
     """
-    analyst, secret = make("analyst", found.survey.name)
-    store = cast(Store, TallyStore(found, analyst))
+    analyst, secret = make("analyst", tallied.survey.name)
+    store = cast(Store, TallyStore(tallied, analyst))
     app = create_app({"OFFLINE": True}, store=store)
     cache_documents(app)
-    site = _Site(app, found.survey.name, f"Bearer {secret}", f"{confidence:g}")
+    site = _Site(app, tallied.survey.name, f"Bearer {secret}", f"{confidence:g}")
     answer = site.answer(f"{site.api}/results")
     if answer.status_code != 200:
-        raise NoResults(f"{found.survey.name}: {answer.get_json()['detail']}")
+        raise NoResults(f"{tallied.survey.name}: {answer.get_json()['detail']}")
     with whole_folder(to) as folder:
         site.file_of(site.pages)
         count = 0
@@ -118,10 +121,10 @@ class _Site:
 
     def file_of(self, target: str) -> str:
         """The file of an address, which waits to be written from now on."""
-        path, query = self._asked(target)
+        path, query = self._split(target)
         target = f"{path}?{urlencode(query)}" if query else path
         if target not in self.files:
-            name, number = self._named(path, query), 1
+            name, number = self._file_name(path, query), 1
             stem, dot, end = name.rpartition(".")
             while name.casefold() in self._taken:
                 number += 1
@@ -134,29 +137,29 @@ class _Site:
     def _linked(self, page: str, file: str) -> str:
         """A page with links to files, from where it is itself."""
 
-        def link(found: re.Match[str]) -> str:
-            target, hash_, part = unescape(found[2]).partition("#")
+        def link(match: re.Match[str]) -> str:
+            target, hash_, part = unescape(match[2]).partition("#")
             if not target.startswith("/"):
-                return found[0]
-            there = relpath(self.file_of(target), posixpath.dirname(file) or ".")
-            return f' {found[1]}="{Html.text(there + hash_ + part).source}"'
+                return match[0]
+            relative = relpath(self.file_of(target), posixpath.dirname(file) or ".")
+            return f' {match[1]}="{Html.text(relative + hash_ + part).source}"'
 
         return _LINK.sub(link, page).replace(_MODULE, _PLAIN)
 
-    def _asked(self, target: str) -> tuple[str, list[tuple[str, str]]]:
+    def _split(self, target: str) -> tuple[str, list[tuple[str, str]]]:
         """The path of an address, and its query but for the level, in order."""
         path, _, query = target.partition("?")
-        return path, sorted(one for one in parse_qsl(query) if one[0] != _LEVEL)
+        return path, sorted(parameter for parameter in parse_qsl(query) if parameter[0] != _LEVEL)
 
     def _with_level(self, target: str) -> str:
         """The address with the level, where its view takes one."""
-        path, query = self._asked(target)
+        path, query = self._split(target)
         endpoint, _ = self.app.url_map.bind("").match(path)
         if _LEVEL in (operation_of(self.app.view_functions[endpoint]).query or {}):
             query.append((_LEVEL, self.level))
         return f"{path}?{urlencode(query)}" if query else path
 
-    def _named(self, path: str, query: Sequence[tuple[str, str]]) -> str:
+    def _file_name(self, path: str, query: Sequence[tuple[str, str]]) -> str:
         """The name of a file, with its folder."""
         if path == self.pages and not query:
             return FIRST
@@ -172,7 +175,9 @@ class _Site:
             folder = "figures" if path.endswith(".svg") else "data"
             stem, end = posixpath.splitext(posixpath.basename(path))
             end = end or ".json"
-        given = dict(query)
-        said = [given.pop(key) for key in _VALUE_ALONE if key in given]
-        name = _UNFIT.sub("-", "-".join([stem, *said, *(f"{key}-{given[key]}" for key in given)]))
+        parameters = dict(query)
+        values = [parameters.pop(key) for key in _VALUE_ALONE if key in parameters]
+        name = _UNFIT.sub(
+            "-", "-".join([stem, *values, *(f"{key}-{parameters[key]}" for key in parameters)])
+        )
         return f"{folder}/{name[:_LONGEST]}{end}"

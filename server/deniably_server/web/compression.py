@@ -50,8 +50,8 @@ def compress(response: Response) -> Response:
         return response
     body = response.get_data()
     if _taken() and len(body) >= _LEAST:
-        kept = len(body) <= _KEPT or response.cache_control.immutable
-        response.set_data(_kept(body) if kept else gzip.compress(body, 6))
+        cached = len(body) <= _KEPT or response.cache_control.immutable
+        response.set_data(_kept(body) if cached else gzip.compress(body, 6))
         response.headers["Content-Encoding"] = "gzip"
     return response
 

@@ -25,9 +25,9 @@ def dots(first: int, last: int) -> str:
     for row in range(100 // _ROW):
         start, end = max(first - _ROW * row, 0), min(last - _ROW * row, _ROW)
         if start < end:
-            left, top = PITCH * start + PITCH // 2, PITCH * row + PITCH // 2
+            x, y = PITCH * start + PITCH // 2, PITCH * row + PITCH // 2
             # A little longer than to the last dot, or browsers leave it out.
-            steps.append(f"M{left} {top}h{PITCH * (end - start - 1)}.1")
+            steps.append(f"M{x} {y}h{PITCH * (end - start - 1)}.1")
     return "".join(steps)
 
 

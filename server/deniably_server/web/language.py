@@ -17,16 +17,16 @@ _FOR_INVITED = "invited."
 
 def chosen(survey: Survey) -> Words:
     """The words of the language in the query (``?language=de``), else of the survey's."""
-    wanted = request.args.get("language", "")
-    return Words(wanted if wanted in LANGUAGES else survey.language)
+    code = request.args.get("language", "")
+    return Words(code if code in LANGUAGES else survey.language)
 
 
 def asked_for() -> Words:
     """The words of the language in the query, else of the browser's, for a page that belongs to
     no survey."""
-    wanted = request.args.get("language", "")
+    code = request.args.get("language", "")
     return Words(
-        wanted if wanted in LANGUAGES else request.accept_languages.best_match(LANGUAGES) or "en"
+        code if code in LANGUAGES else request.accept_languages.best_match(LANGUAGES) or "en"
     )
 
 
@@ -55,6 +55,6 @@ def for_scripts(words: Words, *, fields: bool, invited: bool) -> str:
 
     ``fields`` adds those of ticks and numbers, ``invited`` those of invitations.
     """
-    some = [*_FOR_SCRIPTS, *[_FOR_FIELDS] * fields, *[_FOR_INVITED] * invited]
-    texts = words.some(*some)
+    prefixes = [*_FOR_SCRIPTS, *[_FOR_FIELDS] * fields, *[_FOR_INVITED] * invited]
+    texts = words.some(*prefixes)
     return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))

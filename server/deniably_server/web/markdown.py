@@ -60,8 +60,8 @@ def render(text: str, path: str, address: Callable[[str], str | None]) -> Render
         if token.children:
             token.children = _lead(token.children, posixpath.dirname(path), address)
     env: EnvType = {"section": headings[0].text if headings else path, "tables": 0}
-    made = _markdown().renderer.render(tokens, _markdown().options, env)
-    return Rendered(Html.from_library(made), headings)
+    html = _markdown().renderer.render(tokens, _markdown().options, env)
+    return Rendered(Html.from_library(html), headings)
 
 
 def headings(text: str) -> list[Heading]:
@@ -84,7 +84,7 @@ def _markdown() -> MarkdownIt:
 
 def _name_headings(tokens: Sequence[Token]) -> list[Heading]:
     """Give every heading its anchor; a second one of the same text gets ``-1``."""
-    found: list[Heading] = []
+    headings: list[Heading] = []
     used: dict[str, int] = {}
     for token, inline in pairwise(tokens):
         if token.type == "heading_open":
@@ -95,15 +95,15 @@ def _name_headings(tokens: Sequence[Token]) -> list[Heading]:
             anchor = f"{slug}-{count}" if count else slug
             token.attrSet("id", anchor)
             token.meta["text"] = text
-            found.append(Heading(int(token.tag[1:]), text, anchor))
-    return found
+            headings.append(Heading(int(token.tag[1:]), text, anchor))
+    return headings
 
 
 def _lead(
     children: Sequence[Token], folder: str, address: Callable[[str], str | None]
 ) -> list[Token]:
     """The links of a paragraph, made to lead to this server's pages."""
-    found: list[Token] = []
+    linked: list[Token] = []
     outside = ""
     for token in children:
         if token.type == "link_open":
@@ -112,13 +112,13 @@ def _lead(
             if outside:
                 continue
         elif token.type == "link_close" and outside:
-            found.append(Token("text", "", 0, content=" ("))
-            found.append(Token("code_inline", "code", 0, content=outside))
-            found.append(Token("text", "", 0, content=" in the source)"))
+            linked.append(Token("text", "", 0, content=" ("))
+            linked.append(Token("code_inline", "code", 0, content=outside))
+            linked.append(Token("text", "", 0, content=" in the source)"))
             outside = ""
             continue
-        found.append(token)
-    return found
+        linked.append(token)
+    return linked
 
 
 def _point(token: Token, target: str, folder: str, address: Callable[[str], str | None]) -> str:
@@ -127,10 +127,10 @@ def _point(token: Token, target: str, folder: str, address: Callable[[str], str 
         return ""
     path, hash_, anchor = target.partition("#")
     path = posixpath.normpath(posixpath.join(folder, path))
-    here = address(path)
-    if here is None:
+    local = address(path)
+    if local is None:
         return path
-    token.attrSet("href", here + hash_ + anchor)
+    token.attrSet("href", local + hash_ + anchor)
     return ""
 
 

@@ -70,8 +70,8 @@ class Operation:
 
 def operation_of(view: Callable[..., Any]) -> Operation:
     """The declaration of a view. Raises AttributeError if it has none."""
-    found: Operation = getattr(view, _KEY)
-    return found
+    operation: Operation = getattr(view, _KEY)
+    return operation
 
 
 def current_operation() -> Operation | None:

@@ -238,22 +238,25 @@ BY_EXCEPTION: dict[type[Exception], str] = {
 def members(error: Exception) -> dict[str, object]:
     """The members of a problem document for an exception, without ``instance``."""
     kind = kind_of(error)
-    found: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
+    document: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
     match error:
         case BadReport():
             place = {} if error.path == "$" else {"path": one_line(error.path)}
-            return found | {"detail": _sentence(error.why)} | place
+            return document | {"detail": _sentence(error.why)} | place
         case BadSurvey():
             listed = [
                 {"path": one_line(each.path), "why": one_line(each.why)} for each in error.problems
             ]
-            return found | {"detail": "The definition has problems; see errors.", "errors": listed}
+            return document | {
+                "detail": "The definition has problems; see errors.",
+                "errors": listed,
+            }
         case BadInvitation():
-            return found | {"detail": _sentence(str(error))}
+            return document | {"detail": _sentence(str(error))}
         case errors.Refusal():
-            return found | {"detail": _sentence(error.why)}
+            return document | {"detail": _sentence(error.why)}
         case _:
-            return found | {"detail": kind.when}
+            return document | {"detail": kind.when}
 
 
 def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
@@ -363,8 +366,8 @@ def error_location(error: BaseException) -> str:
 
     For logs, because messages may hold data.
     """
-    found = f"{type(error).__name__} at {_place(error.__traceback__)}"
-    return f"{found} from {error_location(error.__cause__)}" if error.__cause__ else found
+    location = f"{type(error).__name__} at {_place(error.__traceback__)}"
+    return f"{location} from {error_location(error.__cause__)}" if error.__cause__ else location
 
 
 def _place(traceback: TracebackType | None) -> str:

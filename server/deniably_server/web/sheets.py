@@ -29,7 +29,7 @@ def without_unused_tokens(sheet: str) -> str:
     Only for a page that has no other sheet, which might use them.
     """
     used = set(_USED.findall(sheet))
-    return _TOKEN.sub(lambda found: found[0] if found[1] in used else "", sheet).replace(";}", "}")
+    return _TOKEN.sub(lambda match: match[0] if match[1] in used else "", sheet).replace(";}", "}")
 
 
 def _compact(text: str) -> str:

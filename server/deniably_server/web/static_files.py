@@ -117,20 +117,22 @@ def _response(name: str) -> Response:
 @cache
 def _files() -> dict[str, File]:
     """The files by room and name. Other paths do not exist, so none leads out of the folder."""
-    found: dict[str, File] = {}
+    by_name: dict[str, File] = {}
     for room in (files("deniably_client") / "web").iterdir():
         for file in room.iterdir() if room.is_dir() else ():
             kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
             if kind is not None:
-                found[f"{room.name}/{file.name}"] = _file(file.read_bytes(), kind)
-    modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
+                by_name[f"{room.name}/{file.name}"] = _file(file.read_bytes(), kind)
+    modules = {
+        name[:-3]: file.body.decode() for name, file in by_name.items() if name[-3:] == ".js"
+    }
     for name, (entries, without) in _BUNDLES.items():
-        found[name] = _file(bundle_modules(modules, entries, without).encode(), _KINDS[".js"])
+        by_name[name] = _file(bundle_modules(modules, entries, without).encode(), _KINDS[".js"])
     for name, parts in SHEETS.items():
-        joined = join_sheets(found[f"style/{part}.css"].body.decode() for part in parts)
+        joined = join_sheets(by_name[f"style/{part}.css"].body.decode() for part in parts)
         sheet = without_unused_tokens(joined) if name == ALONE else joined
-        found[name] = _file(sheet.encode(), _KINDS[".css"])
-    return found | {name: _packed(found[name]) for name in _PACKED}
+        by_name[name] = _file(sheet.encode(), _KINDS[".css"])
+    return by_name | {name: _packed(by_name[name]) for name in _PACKED}
 
 
 def _file(body: bytes, kind: str) -> File:

@@ -119,9 +119,9 @@ class WorkerProcess:
         except (OSError, WorkerFailed) as error:
             self.close()
             raise WorkerFailed from error
-        kind, rest = answer[:1], answer[1:]
+        kind, body = answer[:1], answer[1:]
         if kind == _DONE:
-            return rest
+            return body
         raise _FAILURES.get(kind, WorkerFailed)
 
     def end(self) -> None:
@@ -138,11 +138,11 @@ class WorkerProcess:
             self._line = None
 
     def _start(self) -> None:
-        here, there = socket.socketpair()
+        own_end, child_end = socket.socketpair()
         if not os.fork():
-            _be_forker(there, self._prepare, self._bounds, self._niceness)
-        there.close()
-        self._line = here
+            _be_forker(child_end, self._prepare, self._bounds, self._niceness)
+        child_end.close()
+        self._line = own_end
 
 
 def _be_forker(
@@ -150,8 +150,8 @@ def _be_forker(
 ) -> NoReturn:
     """Fork a worker for each question, until the serving process is gone."""
     with suppress(BaseException):
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)  # it ends with the serving process
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)  # it ends with the serving process
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         with suppress(OSError):  # a sandbox may forbid it
             os.nice(niceness)
@@ -162,19 +162,19 @@ def _be_forker(
                 answer = prepare()
                 gc.collect()
                 gc.freeze()  # keeps memory shared with the workers
-            found, imported = _parted(_worked(line, answer, question, bounds))
-            _send(line, found)
+            message, imported = _parted(_worked(line, answer, question, bounds))
+            _send(line, message)
             _import(imported)
     os._exit(0)
 
 
-def _parted(found: bytes) -> tuple[bytes, list[str]]:
+def _parted(message: bytes) -> tuple[bytes, list[str]]:
     """What a worker found, with its kind, and the names of the modules that it imported."""
-    if not found.startswith(_DONE):
-        return found, []
+    if not message.startswith(_DONE):
+        return message, []
     start = len(_DONE) + _LENGTH.size
-    end = start + _LENGTH.unpack(found[len(_DONE) : start])[0]
-    return _DONE + found[end:], found[start:end].decode().split()
+    end = start + _LENGTH.unpack(message[len(_DONE) : start])[0]
+    return _DONE + message[end:], message[start:end].decode().split()
 
 
 def _import(names: list[str]) -> None:
@@ -188,50 +188,50 @@ def _import(names: list[str]) -> None:
 
 def _worked(line: socket.socket, answer: Answerer, question: bytes, bounds: Bounds) -> bytes:
     """What a new worker found: its kind, what it imported, and its answer."""
-    result, there = os.pipe()
+    read_end, write_end = os.pipe()
     worker = os.fork()
     if not worker:
-        _be_worker(there, answer, question, bounds.processor)
-    os.close(there)
+        _be_worker(write_end, answer, question, bounds.processor)
+    os.close(write_end)
     try:
-        found = _waited_for(result, line, bounds.clock)
+        message = _waited_for(read_end, line, bounds.clock)
     finally:
-        os.close(result)
+        os.close(read_end)
         with suppress(ProcessLookupError):
             os.kill(worker, signal.SIGKILL)
         _, status = os.waitpid(worker, 0)
     ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    return _LONG if found == _BROKEN and ended in _AT_LIMIT else found
+    return _LONG if message == _BROKEN and ended in _AT_LIMIT else message
 
 
-def _waited_for(result: int, line: socket.socket, seconds: float) -> bytes:
+def _waited_for(read_end: int, line: socket.socket, seconds: float) -> bytes:
     until, parts = monotonic() + seconds, list[bytes]()
     while True:
-        left = until - monotonic()
-        ready = select.select([result, line.fileno()], [], [], max(0.0, left))[0]
+        remaining = until - monotonic()
+        ready = select.select([read_end, line.fileno()], [], [], max(0.0, remaining))[0]
         if not ready:
             return _STARVED
         if line.fileno() in ready:  # the serving process is gone: it asks one question at a time
             return _BROKEN
-        if result in ready:
-            part = os.read(result, 1 << 20)
+        if read_end in ready:
+            part = os.read(read_end, 1 << 20)
             if not part:
                 return b"".join(parts) or _BROKEN
             parts.append(part)
 
 
-def _be_worker(there: int, answer: Answerer, question: bytes, seconds: float) -> NoReturn:
+def _be_worker(write_end: int, answer: Answerer, question: bytes, seconds: float) -> NoReturn:
     with suppress(BaseException):
         _limit(seconds)
         before = set(sys.modules)
         try:
             answered = answer(question)
             imported = " ".join(name for name in sys.modules if name not in before).encode()
-            found = b"".join((_DONE, _LENGTH.pack(len(imported)), imported, answered))
+            message = b"".join((_DONE, _LENGTH.pack(len(imported)), imported, answered))
         except MemoryError:
-            found = _LARGE
-        with open(there, "wb") as out:
-            out.write(found)
+            message = _LARGE
+        with open(write_end, "wb") as out:
+            out.write(message)
     os._exit(0)
 
 
@@ -249,11 +249,11 @@ def _limit(seconds: float) -> None:
         score.write("1000")  # if memory is short, this is killed first
 
 
-def _allow(what: int, most: int) -> None:
-    """Limit a resource to ``most``, or to less where the system allows only that."""
-    _, hard = resource.getrlimit(what)
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(what, (most, most))
+def _allow(kind: int, limit: int) -> None:
+    """Limit a resource to ``limit``, or to less where the system allows only that."""
+    _, hard = resource.getrlimit(kind)
+    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(kind, (limit, limit))
 
 
 def _reserved() -> int:
@@ -262,11 +262,11 @@ def _reserved() -> int:
         return int(fields.read().split()[5]) * resource.getpagesize()
 
 
-def _let_go_of_all_but(kept: int) -> None:
+def _let_go_of_all_but(descriptor: int) -> None:
     """Close the inherited sockets and locks; a copy would keep them open."""
-    most = os.sysconf("SC_OPEN_MAX")
-    os.closerange(_FIRST_AFTER_STANDARD_STREAMS, kept)
-    os.closerange(kept + 1, most)
+    maximum = os.sysconf("SC_OPEN_MAX")
+    os.closerange(_FIRST_AFTER_STANDARD_STREAMS, descriptor)
+    os.closerange(descriptor + 1, maximum)
 
 
 def _send(line: socket.socket, message: bytes) -> None:
@@ -280,10 +280,10 @@ def _receive(line: socket.socket) -> bytes | None:
 
 
 def _exactly(line: socket.socket, size: int) -> bytes | None:
-    found = bytearray()
-    while len(found) < size:
-        part = line.recv(min(size - len(found), 1 << 20))
+    received = bytearray()
+    while len(received) < size:
+        part = line.recv(min(size - len(received), 1 << 20))
         if not part:
             return None
-        found += part
-    return bytes(found)
+        received += part
+    return bytes(received)

@@ -100,21 +100,21 @@ class Bridge:
             environ["wsgi.input"] = _Stream(receive, loop)
             answer = await loop.run_in_executor(self._streams, self._run, environ)
         else:
-            sent = await self._read(receive)
-            marks: dict[str, object] | None = None
-            if (awaited := self._quick(scope, sent, self._waiting.notify)) is not None:
+            request_body = await self._read(receive)
+            refusal_marks: dict[str, object] | None = None
+            if (awaited := self._quick(scope, request_body, self._waiting.notify)) is not None:
                 await self._waiting.until(awaited.is_ready)
                 quick = awaited.answer()
                 if isinstance(quick, EncodedAnswer):
                     await scope.get("state", {})[WHOLE](quick)
                     return
-                marks = quick.marks
+                refusal_marks = quick.marks
             environ = _environ(scope)
-            environ["wsgi.input"] = BytesIO(sent)
-            if marks is None:
+            environ["wsgi.input"] = BytesIO(request_body)
+            if refusal_marks is None:
                 answer = await self._run_watched(environ, receive)
             else:
-                answer = self._run(environ | marks)
+                answer = self._run(environ | refusal_marks)
         status, headers, body = answer
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if isinstance(body, FilePart):
@@ -158,16 +158,16 @@ class Bridge:
         message = await receive()  # most bodies are there in one piece
         if message["type"] == "http.request" and not message["more_body"]:
             return message["body"]
-        found = bytearray()
-        more = _take(message, found)
+        received = bytearray()
+        more = _take(message, received)
         del message  # its piece would be held twice while the rest is awaited
-        while more and len(found) <= _SMALL:
-            more = await _read_on(receive, found)
+        while more and len(received) <= _SMALL:
+            more = await _read_on(receive, received)
         if more:
             async with self._large:
-                while more and len(found) < READ_AT_MOST:
-                    more = await _read_on(receive, found)
-        return bytes(found)
+                while more and len(received) < READ_AT_MOST:
+                    more = await _read_on(receive, received)
+        return bytes(received)
 
     async def _run_watched(self, environ: WSGIEnvironment, receive: ASGIReceiveCallable) -> _Answer:
         """Run the application in a thread, and tell it when the client is gone."""
@@ -190,27 +190,27 @@ class _Start:
 
     def __init__(self) -> None:
         self._begun: list[tuple[int, list[tuple[bytes, bytes]]]] = []
-        self._found: list[bytes] = []
+        self._pieces: list[bytes] = []
 
     def __call__(
         self, status: str, headers: list[tuple[str, str]], *exc_info: object
     ) -> Callable[[bytes], object]:
         """Start, or start again after a fault."""
         self._begun.append((int(status[:3]), [_encoded(*header) for header in headers]))
-        return self._found.append
+        return self._pieces.append
 
     def whole(self, body: Iterable[bytes]) -> _Answer:
         """The answer with this body."""
-        begun, found = self._begun, self._found
+        begun, pieces = self._begun, self._pieces
         # Without a length an answer is made as it is sent, and may be longer than memory holds.
-        made = not isinstance(body, list | tuple) and begun and _has_no_length(begun[-1][1])
-        if made or isinstance(body, FilePart):
+        streamed = not isinstance(body, list | tuple) and begun and _has_no_length(begun[-1][1])
+        if streamed or isinstance(body, FilePart):
             return *begun[-1], body
         try:
-            found += body
+            pieces += body
         finally:
             _close(body)
-        return *begun[-1], b"".join(found)
+        return *begun[-1], b"".join(pieces)
 
 
 class Waiting:
@@ -264,19 +264,19 @@ class BrokenOff(Exception):
     """The client disconnected before it had sent the whole body."""
 
 
-async def _read_on(receive: ASGIReceiveCallable, found: bytearray) -> bool:
-    """Append the next part of a body to ``found``; returns whether more follows.
+async def _read_on(receive: ASGIReceiveCallable, received: bytearray) -> bool:
+    """Append the next part of a body to ``received``; returns whether more follows.
 
     Raises BrokenOff.
     """
-    return _take(await receive(), found)
+    return _take(await receive(), received)
 
 
-def _take(message: ASGIReceiveEvent, found: bytearray) -> bool:
-    """Append what arrived to ``found``; returns whether more follows. Raises BrokenOff."""
+def _take(message: ASGIReceiveEvent, received: bytearray) -> bool:
+    """Append what arrived to ``received``; returns whether more follows. Raises BrokenOff."""
     if message["type"] != "http.request":
         raise BrokenOff
-    found += message["body"]
+    received += message["body"]
     return message["more_body"]
 
 
@@ -285,19 +285,19 @@ class _Stream:
 
     def __init__(self, receive: ASGIReceiveCallable, loop: asyncio.AbstractEventLoop) -> None:
         self._receive, self._loop = receive, loop
-        self._found, self._more = bytearray(), True
+        self._received, self._more = bytearray(), True
 
     def read(self, size: int, /) -> bytes:
         """The next ``size`` bytes, or the rest; waits for them."""
-        while self._more and len(self._found) < size:
-            coming = _read_on(self._receive, self._found)
+        while self._more and len(self._received) < size:
+            coming = _read_on(self._receive, self._received)
             try:
                 self._more = asyncio.run_coroutine_threadsafe(coming, self._loop).result()
             except BrokenOff:
                 self._more = False
-        taken = bytes(self._found[:size])
-        del self._found[:size]
-        return taken
+        piece = bytes(self._received[:size])
+        del self._received[:size]
+        return piece
 
 
 def _environ(scope: HTTPScope) -> WSGIEnvironment:

@@ -81,16 +81,16 @@ def own_certificate(address: str, folder: Path) -> OwnCertificate:
     where it cannot be kept there.
     """
     file, name = folder / f"{address}.pem", local_name()
-    if kept := _kept(file, address, name):
-        return OwnCertificate(file, kept)
-    made, text = _make(address, name)
+    if usable := _kept(file, address, name):
+        return OwnCertificate(file, usable)
+    certificate, text = _make(address, name)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=folder, delete=False) as new:  # its mode is 0600
-        new.write(text)
-        new.flush()
-        os.fsync(new.fileno())
-    os.replace(new.name, file)
-    return OwnCertificate(file, made)
+    with NamedTemporaryFile(dir=folder, delete=False) as temporary:  # its mode is 0600
+        temporary.write(text)
+        temporary.flush()
+        os.fsync(temporary.fileno())
+    os.replace(temporary.name, file)
+    return OwnCertificate(file, certificate)
 
 
 def _names(address: str, name: str | None) -> list[x509.GeneralName]:
@@ -104,17 +104,17 @@ def _kept(file: Path, address: str, name: str | None) -> x509.Certificate | None
         if file.stat().st_mode & _OTHERS:
             return None  # somebody else may have read the key
         text = read_file(file, _LARGEST)
-        found, key = x509.load_pem_x509_certificate(text), load_pem_private_key(text, None)
-        names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        certificate, key = x509.load_pem_x509_certificate(text), load_pem_private_key(text, None)
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (OSError, ValueError, TypeError, x509.ExtensionNotFound):
         return None
     now = datetime.now(UTC)
     usable = (
         [*names] == _names(address, name)
-        and key.public_key() == found.public_key()
-        and found.not_valid_before_utc <= now <= found.not_valid_after_utc - _LEFT
+        and key.public_key() == certificate.public_key()
+        and certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc - _LEFT
     )
-    return found if usable else None
+    return certificate if usable else None
 
 
 def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
@@ -128,7 +128,7 @@ def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
         data_encipherment=False, key_agreement=False, key_cert_sign=False, crl_sign=False,
         encipher_only=False, decipher_only=False,
     )  # fmt: skip
-    made = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
@@ -147,5 +147,5 @@ def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
         )
         .sign(key, hashes.SHA256())
     )
-    kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return made, kept + made.public_bytes(Encoding.PEM)
+    private_key = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return certificate, private_key + certificate.public_bytes(Encoding.PEM)

@@ -79,21 +79,21 @@ class HeldConnection(Protocol):
 class Connections:
     """The open connections of a process, from the oldest to the newest."""
 
-    def __init__(self, seconds: float, most: int) -> None:
-        self._seconds, self._most = seconds, most
+    def __init__(self, seconds: float, maximum: int) -> None:
+        self._seconds, self._most = seconds, maximum
         self._open: dict[HeldConnection, None] = {}
         self._looking = False
 
     def __call__(
-        self, config: Config, server_state: ServerState, **more: Any
+        self, config: Config, server_state: ServerState, **options: Any
     ) -> MeasuredConnection:
         """Create a connection; uvicorn calls this as its protocol class."""
-        return MeasuredConnection(self, config, server_state, **more)
+        return MeasuredConnection(self, config, server_state, **options)
 
     def add(self, connection: HeldConnection) -> None:
         """Register an open connection. When all are taken, end the oldest that waits, or this."""
         if len(self._open) >= self._most:
-            slow = next((each for each in self._open if each.waits), None)
+            slow = next((held for held in self._open if held.waits), None)
             (slow or connection).end()
         self._open[connection] = None
         if not self._looking:
@@ -110,8 +110,8 @@ class Connections:
     def _look(self) -> None:
         self._looking = False
         now = asyncio.get_running_loop().time()
-        for each in list(self._open):
-            each.look(now, self._seconds)
+        for connection in list(self._open):
+            connection.look(now, self._seconds)
         if self._open:
             self._look_later()
 
@@ -143,10 +143,10 @@ class MeasuredConnection(HttpToolsProtocol):
     """A connection of uvicorn that measures the progress of its client."""
 
     def __init__(
-        self, connections: Connections, config: Config, server_state: ServerState, **more: Any
+        self, connections: Connections, config: Config, server_state: ServerState, **options: Any
     ) -> None:
-        super().__init__(config, server_state, **more)
-        self._among = connections
+        super().__init__(config, server_state, **options)
+        self._connections = connections
         self._stage = 0  # grows with every header, body and answer
         self._received = 0  # bytes of bodies
         self._head = 0  # bytes of the head that the parser has handed over
@@ -166,18 +166,26 @@ class MeasuredConnection(HttpToolsProtocol):
 
     def end(self) -> None:
         """Close at once, without a response."""
-        self._among.remove(self)
+        self._connections.remove(self)
         self.transport.abort()
 
     def look(self, now: float, seconds: float) -> None:
         """End the connection if its client made too little progress in these ``seconds``."""
-        read, waiting, seen = self._read(), self.waits, self._seen
-        if seen is None or seen.stage != self._stage or self._received - seen.received >= BYTES:
-            self._seen = _Seen(self._stage, self._received, read, 0.0, waiting, now)
+        acknowledged, waiting, before = self._read(), self.waits, self._seen
+        if (
+            before is None
+            or before.stage != self._stage
+            or self._received - before.received >= BYTES
+        ):
+            self._seen = _Seen(self._stage, self._received, acknowledged, 0.0, waiting, now)
             return
-        waited = seen.waited + (now - seen.at if waiting and seen.waiting else 0.0)
-        self._seen = seen._replace(waited=waited, waiting=waiting, at=now)
-        ahead = 0 if self._in_head or self._in_body else min(read - seen.read, _CREDIT) // BYTES
+        waited = before.waited + (now - before.at if waiting and before.waiting else 0.0)
+        self._seen = before._replace(waited=waited, waiting=waiting, at=now)
+        ahead = (
+            0
+            if self._in_head or self._in_body
+            else min(acknowledged - before.read, _CREDIT) // BYTES
+        )
         if waiting and waited > seconds * (1 + ahead):
             self.end()
 
@@ -185,8 +193,8 @@ class MeasuredConnection(HttpToolsProtocol):
         """Bytes that the client's system has acknowledged."""
         line = self.transport.get_extra_info("socket")
         try:
-            found: bytes = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
-            return int(_ACKNOWLEDGED.unpack_from(found, _ACKNOWLEDGED_AT)[0])
+            info: bytes = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+            return int(_ACKNOWLEDGED.unpack_from(info, _ACKNOWLEDGED_AT)[0])
         except OSError:  # it is being closed
             return 0
 
@@ -196,11 +204,11 @@ class MeasuredConnection(HttpToolsProtocol):
         """The connection is open."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(HIGH, LOW)
-        self._among.add(self)
+        self._connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed, by either side."""
-        self._among.remove(self)
+        self._connections.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -309,6 +317,6 @@ async def _send_whole(cycle: RequestResponseCycle, answer: EncodedAnswer) -> Non
     cycle.on_response()
 
 
-def protocol(seconds: float, most: int) -> type[asyncio.Protocol]:
-    """The protocol class for uvicorn: ``seconds`` of patience and at most ``most`` connections."""
-    return cast("type[asyncio.Protocol]", Connections(seconds, most))
+def protocol(seconds: float, maximum: int) -> type[asyncio.Protocol]:
+    """Returns the protocol class for uvicorn: ``seconds`` of patience, at most ``maximum`` open."""
+    return cast("type[asyncio.Protocol]", Connections(seconds, maximum))
