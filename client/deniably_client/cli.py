@@ -41,7 +41,7 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands by who uses them, each with its whole first sentence, which click
+        """Lists the commands by who uses them, each with its whole first sentence, which click
         would cut."""
         installed = _entries()
         listed = {users: names.split() for users, names in _USERS.items()}

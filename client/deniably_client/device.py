@@ -128,7 +128,8 @@ class Receipt:
         return "\n".join(lines)
 
     def localised(self, survey: Survey, words: Words) -> str:
-        """The receipt in the respondent's language, worded and with the figures as in the form."""
+        """Returns the receipt in the respondent's language, worded and with the figures as in the
+        form."""
         from deniably.survey.guessing_rates import guessing, rate_text  # NumPy, for this alone
 
         rates, count = guessing(survey), survey.asked
@@ -189,7 +190,7 @@ class _Session(BoundedSession):
     def merge_environment_settings(
         self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
     ) -> Any:
-        """The settings of one request; no request of a device names proxies of its own."""
+        """Returns the settings of one request; no request of a device names proxies of its own."""
         parts = urlsplit(str(url))
         return self._settings(f"{parts.scheme}://{parts.netloc}", stream, verify, cert)
 
@@ -418,7 +419,8 @@ class Device:
             raise Refused("the server's answer to an invitation cannot be read") from None
 
     def fresh(self, changed: Collection[str] = ()) -> list[Question]:
-        """The questions to ask: those that this device does not remember, or that ``changed``."""
+        """Returns the questions to ask: those that this device does not remember, or that
+        ``changed``."""
         return remembered.fresh_questions(
             self._memory.read(), self.survey, self.questions, changed, self.author
         )
@@ -432,7 +434,8 @@ class Device:
         return [question for question in self.survey.questions if question.name in names]
 
     def cost(self, changed: Collection[str] = ()) -> Cost:
-        """The privacy loss of answering, before any question. Raises BudgetSpent and WavesSent."""
+        """Returns the privacy loss of answering, before any question. Raises BudgetSpent and
+        WavesSent."""
         memory = self._memory.read()
         day, own = _today(), (self.survey.digest, self.author)
         since = remembered.counted_since(memory, self.author, day)

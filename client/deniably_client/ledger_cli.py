@@ -35,7 +35,7 @@ from deniably_client.storage import Storage
 
 
 def with_limits(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the limit options to a command, which gets them as its argument ``limits``."""
+    """Adds the limit options to a command, which gets them as its argument ``limits``."""
 
     @click.option(
         "--limit",
@@ -121,7 +121,8 @@ def _table(memory: Memory, limits: Limits) -> str:
 
 
 def _exactly(ledger: Ledger) -> list[str]:
-    """What all entries keep by exact composition, where that is less than the sum.
+    """Returns lines with the epsilon of all entries by exact composition, where that is less than
+    the sum.
 
     It takes numpy, which few devices have.
     """

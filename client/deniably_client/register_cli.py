@@ -157,5 +157,5 @@ def _save(file: Path, text: bytes) -> None:
 
 
 def _plain(value: object) -> str:
-    """A server's text on one line."""
+    """Returns a server's text on one line."""
     return one_line(str(value))

@@ -35,7 +35,7 @@ _WORKERS = 4
 
 
 def _no_table(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Say where the answers in a table are tried, to who looks for that here."""
+    """Refuses ``--people-from``, and says which command takes a table."""
     if value is not None:
         raise click.UsageError(
             "rehearse makes people up: --people 1000 says how many. What the answers in a table"
@@ -94,13 +94,13 @@ def rehearse(url: str, people: int, yes: bool) -> None:
 
 
 def links_of(url: str, survey: Survey) -> list[str]:
-    """The links of all strata; without strata, ``url``."""
+    """Returns the links of all strata; without strata, only ``url``."""
     address = url.partition("#")[0].partition("?")[0]
     return [f"{address}{query_of(stratum)}" for stratum in survey.every_stratum]
 
 
 def answer_all(links: Sequence[str], people: Iterable[Mapping[str, object]]) -> Iterator[int]:
-    """Let each person answer with a device of their own. Yields 1 for each report sent.
+    """Lets each person answer with a device of their own. Yields 1 for each report sent.
 
     ``people`` are true answers by question name. They open the ``links`` in turn. Raises what
     ``Device.answer`` raises.

@@ -42,7 +42,7 @@ class Transient:
         self._memory = Memory()
 
     def read(self) -> Memory:
-        """The memory as it is."""
+        """Returns the memory as it is."""
         return self._memory
 
     def update(self, change: Change) -> Memory:
@@ -65,7 +65,7 @@ class Storage:
         self._new_key = self.folder / "memory.key.new"
 
     def read(self) -> Memory:
-        """The memory; an empty one where none was stored, and no file is made."""
+        """Returns the memory; an empty one where none was stored, and then no file is made."""
         if not self._file.exists() and not self._key.exists():
             return Memory()
         with self._explained(), self._transaction() as connection:

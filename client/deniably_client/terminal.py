@@ -183,7 +183,7 @@ def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> 
 
 
 def _trusted(device: Device, words: Words) -> Survey | None:
-    """The survey. An author who is new at this server needs the respondent's consent."""
+    """Returns the survey. An author who is new at this server needs the respondent's consent."""
     try:
         return device.survey
     except AuthorChanged as changed:

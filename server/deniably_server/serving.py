@@ -83,7 +83,7 @@ class AddressTaken(Exception):
 
 
 def claim(host: str, port: int) -> socket.socket:
-    """Open a socket that listens on the address; all processes share it.
+    """Opens a socket that listens on the address; all processes share it.
 
     With ``port`` 0 the system picks one, which the socket knows. Raises AddressTaken.
     """
@@ -109,7 +109,7 @@ def claim(host: str, port: int) -> socket.socket:
 def serve(
     config: Mapping[str, object], held: Sequence[socket.socket], tls: SSLContext | None = None
 ) -> None:
-    """Serve until a signal to stop; accepted requests are finished and stored first.
+    """Serves until a signal to stop; accepted requests are finished and stored first.
 
     ``config`` has the settings by their names in capitals. With ``tls``, the sockets speak it to
     others than this machine. Raises SystemExit where processes keep crashing.
@@ -130,7 +130,7 @@ def serve(
 
 
 def _shared(stack: ExitStack, purpose: str, otherwise: str) -> Path | None:
-    """A folder for several processes; None, with a warning, if there is none."""
+    """Returns a folder for several processes; None, with a warning, if there is none."""
     try:
         return stack.enter_context(shared_folder(purpose))
     except OSError as error:
@@ -153,7 +153,7 @@ class _Processes:
         }
 
     def keep(self, count: int) -> None:
-        """Keep ``count`` processes running until a signal to stop.
+        """Keeps ``count`` processes running until a signal to stop.
 
         Raises SystemExit where a replacement dies within ``_SOON`` seconds.
         """
@@ -285,7 +285,8 @@ class _Stopping(Server):
 
 
 def _most_connections() -> int:
-    """The limit on connections: ``_CONNECTIONS``, or fewer where the system allows fewer files."""
+    """Returns the limit on connections: ``_CONNECTIONS``, or fewer where the system allows fewer
+    files."""
     files, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = _CONNECTIONS + _FILES
     if files < needed:
@@ -297,7 +298,7 @@ def _most_connections() -> int:
 
 
 def _application(config: Mapping[str, object], shared: Path | None, files: Path | None) -> Flask:
-    """Create the application of this server process, with its background threads."""
+    """Creates the application of this server process, with its background threads."""
     longest = cast(int, config["LONGEST"])
     prepare = partial(_answers, config, files)
     worker = WorkerProcess(prepare, longest)  # it forks: before threads
@@ -337,7 +338,7 @@ def _answers(config: Mapping[str, object], files: Path | None) -> Answerer:
 
 
 def _log_faults(form: Form, *, by_thread: bool = False) -> None:
-    """Log to stderr. The process that answers does it ``by_thread``: where a pipe is full, or a
+    """Logs to stderr. The process that answers does it ``by_thread``: where a pipe is full, or a
     terminal is stopped, the line of one fault would hold up every answer."""
     logging.raiseExceptions = False  # if the log is not writable, neither is an error about it
     handler: logging.Handler = logging.StreamHandler()

@@ -314,7 +314,7 @@ def test_a_wrong_input_is_refused_in_words_and_not_repeated(
     def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("deniably_server.api.lab.experiment", never)
+    monkeypatch.setattr("deniably_server.api.lab.cached_experiment", never)
     for path in ("/lab/coins", "/api/lab/coins", "/api/lab/coins.csv"):
         problem = refused(client, f"{path}?{query}")
         assert query.partition("=")[2][:40] not in problem["detail"] or len(query) < 12

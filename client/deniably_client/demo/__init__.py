@@ -70,7 +70,7 @@ def demo(port: int, leave: bool) -> None:
 
 
 def respondents() -> list[_Answers]:
-    """The true answers of each of the 6,366 respondents (question name -> choice name)."""
+    """Returns the true answers of each of the 6,366 respondents (question name -> choice name)."""
     people: list[_Answers] = []
     with (HERE / "fair1978.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -103,7 +103,7 @@ def _table(results: dict[str, Any], people: list[_Answers]) -> str:
 
 @contextmanager
 def _server(folder: Path, port: int) -> Generator[tuple[str, str]]:
-    """A running server's address and author token."""
+    """Yields a running server's address and author token."""
     database = str(folder / "demo.db")
     token = _deniably("token", "new", "--database", database).split()[-1]
     port = _free_port(port)

@@ -131,7 +131,7 @@ def first_tokens() -> Response:
 
 
 def secret_answer(value: object, status: int = 200) -> Response:
-    """A JSON response that holds a secret: neither cached nor compressed."""
+    """Returns a JSON response that holds a secret: it is neither cached nor compressed."""
     response = json_answer(value, status)
     response.headers["Cache-Control"] = _KEPT_NOWHERE
     return response

@@ -36,7 +36,8 @@ _START, _END = "/api/surveys/", "/batches"
 
 
 def is_batch(method: str, path: str) -> bool:
-    """Whether a request's body is streamed to its view, because it holds a batch of reports."""
+    """Returns whether a request's body is streamed to its view, because it holds a batch of
+    reports."""
     return method == "POST" and path.startswith(_START) and path.endswith(_END)
 
 

@@ -46,7 +46,8 @@ _PAGE: QueryParameters = {"question": NAMED, "by": _BY, **LEVEL}
 
 
 def comparable_keys(visible: VisibleSurvey, fixed: Stratum) -> dict[str, list[str]]:
-    """The keys of the strata by which a survey can be compared now, with their shown values.
+    """Returns the keys of the strata by which a survey can be compared now, each with its values
+    that have results.
 
     ``fixed`` are values of other keys.
     """
@@ -60,7 +61,8 @@ def comparable_keys(visible: VisibleSurvey, fixed: Stratum) -> dict[str, list[st
 
 
 def strata_links(keys: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Addresses below the dashboard where a question is compared by a key, with their texts."""
+    """Returns links below the dashboard to the comparison by each key, as pairs of address and
+    text."""
     return [
         (f"strata?by={key}", f"Compare by {key}: {', '.join(values)}")
         for key, values in keys.items()
@@ -68,7 +70,7 @@ def strata_links(keys: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 
 
 def _choose(name: str) -> ResponseReturnValue | None:
-    """A page to choose a question and a key, unless the request has chosen them."""
+    """Returns a page to choose a question and a key; None where the request has chosen both."""
     visible = visible_survey(name)
     if not request.args.keys() >= {"question", "by"}:
         return _chooser(visible)
@@ -114,7 +116,7 @@ def _show(name: str, result: ByStratumResult) -> Shown:
 
 
 def _other_keys(keys: Mapping[str, Sequence[str]], survey: Survey) -> list[tuple[str, str]]:
-    """The keys by which the question can be compared, with the addresses of that."""
+    """Returns the keys by which the question can be compared, as pairs of key and address."""
     kept_query = {"question": request.args["question"], **same_in_form(survey)}
     return [(key, f"{request.path}?{urlencode({**kept_query, 'by': key})}") for key in keys]
 
@@ -151,7 +153,7 @@ def _chooser(visible: VisibleSurvey, why: str = "") -> str:
 
 
 def _current(name: str) -> ByStratumResult:
-    """The document that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    """Returns the document that the request asks for. Raises BadParameter, NotFound or Hidden."""
     level, by = confidence(), request.args.get("by", "")
     subgroups = subgroups_by(name, by)
     survey = current_store().survey(name)

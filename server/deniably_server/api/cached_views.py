@@ -64,12 +64,12 @@ _SMALLER = "ask for fewer people or numbers"
 
 
 def use_queue(app: Flask, queue: ComputationQueue) -> None:
-    """Let the cached views of ``app`` use this queue. Without one they compute in the request."""
+    """Lets the cached views of ``app`` use this queue. Without one they compute in the request."""
     app.extensions[_KEY] = queue
 
 
 def use_file_queue(app: Flask, queue: ComputationQueue) -> None:
-    """Let this queue make the files of reports. Without one they are made in the request."""
+    """Lets this queue make the files of reports. Without one they are made in the request."""
     app.extensions[_FILES] = queue
 
 
@@ -78,7 +78,8 @@ def cached_view(
     others: Callable[[str], tuple[Hashable, ...]] | None = None,
     settle: Callable[[str], None] | None = None,
 ) -> Callable[[View], View]:
-    """A decorator for a survey's view that computes from its tallies or from every report.
+    """Decorates a view of a survey that computes from its tallies or from every report: its answers
+    are computed in the queue and cached.
 
     ``others`` gives what of other surveys the answer depends on, by default the version of the one
     in the query; it raises as ``visible_survey`` does. ``settle`` writes the view's own parameters
@@ -113,7 +114,8 @@ def cached_view(
 
 
 def of_closed(name: str, reads: Reads) -> Reads:
-    """What a view of results really reads: of a closed survey with ``show_if``, every report."""
+    """Returns what a view of results reads in fact: of a closed survey with ``show_if`` every
+    report, for the joint counts (``Respondents.together``)."""
     store = current_store()
     if reads != "tallies" or store.state(name) == "open":
         return reads
@@ -123,7 +125,8 @@ def of_closed(name: str, reads: Reads) -> Reads:
 def cached_experiment(
     key: Hashable, view: Callable[[], ResponseReturnValue]
 ) -> ResponseReturnValue:
-    """The answer of a view that reads no data; equal keys have equal answers."""
+    """Returns the answer of a view that reads no data, from the cache or the queue. Equal keys must
+    mean equal answers."""
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
         return view()
@@ -132,11 +135,11 @@ def cached_experiment(
 
 
 def cached_part(key: Hashable, target: str, reads: Reads) -> bytes | None:
-    """What the view at ``target`` answers, for a page that shows it among other things; None where
-    there is no queue.
+    """Returns what the view at ``target`` answers, for a page that shows it among other things;
+    None where there is no queue.
 
-    With the key of that view's own answers it is the very same, computed once. The caller has seen
-    to it that the request may see it.
+    Where ``key`` is that of the view's own answers, both share one cache entry. The caller must
+    have checked that the request may see it.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
@@ -148,7 +151,8 @@ def cached_part(key: Hashable, target: str, reads: Reads) -> bytes | None:
 
 
 def made_apart(key: str, name: str, ending: str) -> bool:
-    """Let the process that makes files make one of a survey's reports; False where there is none.
+    """Makes a file of a survey's reports in the process that makes files; returns False where there
+    is no such process.
 
     Equal keys are of one file. Raises as ``ComputationQueue.answer`` does.
     """
@@ -168,11 +172,12 @@ def computed_before(
     now: Callable[[], ResponseReturnValue],
     meanwhile: Callable[[], ResponseReturnValue],
 ) -> ResponseReturnValue:
-    """A page for everybody that has to come soon: from the cache, at most ten minutes old.
+    """Returns a page that everybody may see and that has to come soon: from the cache, at most ten
+    minutes old.
 
-    ``now`` computes it, in the worker process. ``meanwhile`` gives a page that costs little, for
-    while the computation lasts longer than a reader waits, or fails. ``about`` names all that the
-    page depends on but the reports: its age does not show when one came.
+    ``now`` computes the page, in the worker process. ``meanwhile`` makes a cheap one, for use while
+    the computation lasts longer than a reader waits, or where it fails. ``about`` names all that
+    the page depends on except the reports: so its age does not show when a report came.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
@@ -196,7 +201,8 @@ def _made(app: Flask, name: str, ending: str) -> Computed | RefusedJob:
 
 
 def answerer(app: Flask) -> Answerer:
-    """A function that answers encoded jobs with the views of ``app``, in the worker process.
+    """Returns the function that answers encoded jobs with the views of ``app``, in the worker
+    process.
 
     It raises MemoryError, which the process reports as a job that took too long.
     """
@@ -212,8 +218,8 @@ def answerer(app: Flask) -> Answerer:
 
 
 def compiled(text: bytes) -> Survey:
-    """The published definition of an author's text, compiled in the queue: designs of many means
-    take minutes.
+    """Compiles an author's text in the queue, because designs of many means take minutes; returns
+    the published definition.
 
     Raises BadSurvey, Malformed if the text is neither YAML nor JSON, TooMuch and Busy.
     """
@@ -248,13 +254,15 @@ def _compile(text: bytes) -> Survey:
 
 
 def _computed_for(queue: ComputationQueue, key: Hashable, job: Job, reads: Reads) -> Computed:
-    """The answer to a job, on the account of the request, for as long as its client waits."""
+    """Returns the answer to a job, charged to the request's account, for as long as its client
+    waits."""
     with let_others_read(request.environ):
         return queue.answer(key, job, reads, current_asker(), request.environ.get(GONE))
 
 
 def _asked(_: str) -> tuple[Hashable, ...]:
-    """The version of the survey in the query, if there is one."""
+    """Returns the version of the survey in the query, as a tuple of one; () where the query names
+    none."""
     return tuple(visible_survey(name).version for name in request.args.getlist("survey")[:1])
 
 
@@ -265,7 +273,7 @@ def _job() -> Job:
 
 
 def _computed(app: Flask, job: Job) -> Computed | RefusedJob:
-    """The view's answer. Log and metrics are left to the process that sends it."""
+    """Returns the view's answer. Log and metrics are left to the process that sends it."""
     headers = {"Authorization": job.authorization, "Accept-Encoding": _GZIP}
     with app.test_request_context(job.target, headers=headers):
         request_facts.name_again(request.environ, job.request)
@@ -283,7 +291,7 @@ def _computed(app: Flask, job: Job) -> Computed | RefusedJob:
 
 
 def _response(computed: Computed) -> Response:
-    """The response to a request; decompressed for a client that does not accept gzip."""
+    """Returns the response to a request; decompressed for a client that does not accept gzip."""
     headers = [each for each in computed.headers if each[0].lower() not in _NOT_SENT_ON]
     response = Response(computed.body, headers=headers)
     if response.content_encoding == _GZIP and not request.accept_encodings[_GZIP]:

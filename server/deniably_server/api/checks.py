@@ -37,7 +37,7 @@ def checks_page(name: str) -> str:
 
 
 def current_checks(name: str) -> ChecksResult:
-    """The checks of a survey. Raises NotFound, and Hidden while the results are hidden."""
+    """Computes the checks of a survey. Raises NotFound, and Hidden while the results are hidden."""
     survey = respondents(name).closed().survey
     chosen = [index for index, _, _ in checkable(survey)]
     pair_counts = current_store().distinct_values(name, *([index] for index in chosen))

@@ -138,7 +138,8 @@ def _way(survey: Survey, words: Words) -> _Way:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What the results show: how many reports, or ``why`` not; and the target's estimate."""
+    """What the results show: the number of reports and the target's estimate; or ``why`` they show
+    nothing."""
 
     why: str
     reports: int | None = None
@@ -160,7 +161,7 @@ class _Shown:
 def _shown(
     survey: Survey, question: Question, target: GuessTarget | None, words: Words, state: State
 ) -> _Shown:
-    """Raises TooMuch and Busy, and what a wrong token does."""
+    """Returns what the results show. Raises TooMuch, Busy, and Unauthorised for a wrong token."""
     try:
         results = shown_results(survey.name)
     except Hidden:
@@ -179,7 +180,8 @@ def _shown(
 
 
 def _why(survey: Survey, words: Words, state: State) -> str:
-    """Why nothing is shown yet, or ever. It is the rule alone, and no hint of how many came."""
+    """Says why nothing is shown yet, or ever. It states the rule alone, and gives no hint of how
+    many reports came."""
     if state == "closed":
         key = "class.few"
     else:
@@ -189,7 +191,7 @@ def _why(survey: Survey, words: Words, state: State) -> str:
 
 
 def _in_words(target: GuessTarget, seen: SeenEstimate, words: Words) -> tuple[str, str]:
-    """The estimate in words, and its interval."""
+    """Returns the estimate in words, and its interval."""
     reading = seen.row.reading
     low, high = (written(end, words) for end in reading.bare.split(" to "))
     unit = "\u202f%" if target.label else f" {target.unit}" if target.unit else ""

@@ -27,7 +27,7 @@ _Document = TypeVar("_Document")
 
 
 def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
-    """The kind of exhibit whose views show a comparison."""
+    """Returns the kind of exhibit whose views show a comparison."""
     own: QueryParameters = {
         f"{name}!": {**NAMED, "description": about} for name, about in comparison.asks.items()
     }
@@ -77,7 +77,8 @@ def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
 
 
 def side(sample: Respondents) -> Side:
-    """The question that the request names, of respondents whose results the caller may see."""
+    """Returns the question that the request names with the tallies of ``sample``, as one side of a
+    comparison."""
     question = asked_question(sample.survey)
     return Side(
         sample.survey,
@@ -92,7 +93,8 @@ def side(sample: Respondents) -> Side:
 def asked_question(
     survey: Survey, fits: Callable[[Question], bool] = lambda question: True
 ) -> Question:
-    """The question that the request names. Raises BadParameter, which names those that fit."""
+    """Returns the question that the request names. Raises BadParameter, which lists the questions
+    that fit."""
     name = request.args.get("question", "")
     for question in survey.questions:
         if question.name == name:
@@ -103,7 +105,7 @@ def asked_question(
 
 @contextmanager
 def comparable(hint: Callable[[str], str] = lambda why: why) -> Generator[None]:
-    """Refuse what cannot be compared as BadParameter; ``hint`` adds to the reason."""
+    """Turns Incomparable into BadParameter within the block; ``hint`` adds to the reason."""
     try:
         yield
     except Incomparable as error:

@@ -74,11 +74,11 @@ _WEIGHT = 0.2
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One computation for the worker process: a GET of ``target``, a ``definition`` to compile, or
-    a ``file`` to make of a survey's reports, by the survey's name and the file's ending.
+    """A computation for the worker process: a GET of ``target``, a ``definition`` to compile, or a
+    ``file`` to make of a survey's reports, as the survey's name and the file's ending.
 
-    ``authorization`` is the request's header and ``request`` its id. ``instead`` says what to ask
-    for if this takes too much.
+    ``authorization`` is the request's header and ``request`` its id. ``instead`` is what a refusal
+    suggests to ask for if the computation takes too much.
     """
 
     target: str
@@ -90,26 +90,26 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Computed(msgspec.Struct, frozen=True, tag="computed"):
-    """The answer as it is sent."""
+    """An answer as it is sent: headers and body."""
 
     headers: list[tuple[str, str]]
     body: bytes
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in the cache."""
+        """The bytes that it takes in the cache."""
         return len(self.body) + _FRAME
 
 
 class RefusedJob(msgspec.Struct, frozen=True, tag="refused"):
-    """A refusal: the name of an exception in ``errors``, and its text."""
+    """A refusal: the name of an exception class in ``errors``, and its text."""
 
     kind: str
     why: str
 
 
 def refused(error: Refusal | Unavailable) -> RefusedJob:
-    """An exception in the form in which it passes between processes."""
+    """Returns an exception in the form in which it passes between processes."""
     return RefusedJob(type(error).__name__, error.why if isinstance(error, Refusal) else str(error))
 
 
@@ -122,7 +122,7 @@ _decode = msgspec.msgpack.Decoder(Computed | RefusedJob).decode
 
 
 class _Work:
-    """One computation, in its lane, with the requests that wait for it."""
+    """A computation in its lane, with the requests that wait for it."""
 
     def __init__(self, key: Hashable, job: Job, reads: Reads, lane: Lane) -> None:
         self.key, self.job = key, job
@@ -134,7 +134,7 @@ class _Work:
         self.failure: Callable[[], Exception] | None = None
 
     def result(self) -> Computed:
-        """The answer. Raises the exception of a computation that failed."""
+        """Returns the answer. Raises the exception of a computation that failed."""
         if self.failure is not None:
             raise self.failure()
         assert self.answer is not None
@@ -142,7 +142,8 @@ class _Work:
 
 
 class _Waiting:
-    """One request that waits for a computation, until ``over``: done, or ``given_up`` for it."""
+    """A request that waits for a computation. ``over`` is set once it is done, or once the request
+    has ``given_up``."""
 
     def __init__(self, asker: Asker, work: _Work) -> None:
         self.asker, self.work = asker, work
@@ -151,14 +152,14 @@ class _Waiting:
 
     @property
     def room(self) -> Room:
-        """Whose room it takes."""
+        """The room that the request takes a place in."""
         if self.work.reads == "definition":
             return "publishing"
         return "holders" if self.asker.has_token else "anybody"
 
 
 class _Cache:
-    """Answers of at most ``maximum`` bytes; that which was not asked for the longest goes first."""
+    """A least recently used cache: answers of at most ``maximum`` bytes together."""
 
     def __init__(self, maximum: int) -> None:
         self._most, self._size = maximum, 0
@@ -168,13 +169,13 @@ class _Cache:
         return key in self._kept
 
     def get(self, key: Hashable) -> Computed | None:
-        """The answer if it is kept."""
+        """Returns the cached answer; None where there is none."""
         if answer := self._kept.get(key):
             self._kept.move_to_end(key)
         return answer
 
     def keep(self, key: Hashable, answer: Computed) -> None:
-        """Keep an answer that was not kept."""
+        """Adds an answer that is not in the cache."""
         self._kept[key] = answer
         self._size += answer.size
         while self._size > self._most:
@@ -195,7 +196,7 @@ def _caches() -> dict[Reads, _Cache]:
 
 
 def _unobserved(lane: Lane, outcome: Outcome) -> None:
-    """Tells nobody what became of a request."""
+    """Ignores what became of a request."""
 
 
 Ask = Callable[[bytes], bytes]
@@ -245,8 +246,8 @@ class ComputationQueue:
         asker: Asker = ANYBODY,
         gone: ClientGone | None = None,
     ) -> Computed:
-        """The answer to a job; equal keys have equal answers. Nothing waits for a client that is
-        ``gone``.
+        """Returns the answer to a job; equal keys have equal answers. Stops waiting once the client
+        is ``gone``.
 
         Raises Busy if too many requests wait or this one waited too long, TooMuch if the job takes
         too much, Uncomputed if the worker process failed, and what the job itself raised.
@@ -281,7 +282,7 @@ class ComputationQueue:
         seconds: float,
         asker: Asker = ANYBODY,
     ) -> Computed | None:
-        """The answer if it is there within ``seconds``, else None; never raises.
+        """Returns the answer if it is there within ``seconds``, else None; never raises.
 
         A job that has begun goes on, and its answer is kept for the next request.
         """
@@ -298,12 +299,12 @@ class ComputationQueue:
         return waiting.work.answer
 
     def kept(self, key: Hashable) -> Computed | None:
-        """The result if it was computed before."""
+        """Returns a cached result; None where there is none."""
         with self._news:
             return self._kept["tallies"].get(key)
 
     def lengths(self) -> dict[str, int]:
-        """How many requests wait now, by lane."""
+        """Returns the number of waiting requests of each lane."""
         with self._news:
             lanes = [work.lane for work in self._works.values() for _ in work.waiting]
             return {lane: lanes.count(lane) for lane in _OF_ALL}
@@ -311,7 +312,7 @@ class ComputationQueue:
     # --- waiting ------------------------------------------------------------------------------
 
     def _enter(self, key: Hashable, job: Job, reads: Reads, asker: Asker) -> _Waiting:
-        """Wait for the work with this key, a new one if there is none. Raises Busy."""
+        """Joins the work with this key, or adds it. Raises Busy."""
         lane = _lane(reads, asker)
         work = self._works.get(key) or _Work(key, job, reads, lane)
         waiting = _Waiting(asker, work)
@@ -332,7 +333,8 @@ class ComputationQueue:
         return waiting
 
     def _make_room(self, coming: _Waiting) -> None:
-        """Give up another request for one for which there is no room, or raise Busy."""
+        """Makes room for a request, if need be by giving up another one. Raises Busy where that is
+        not fair."""
         maximum = max(min(1, self._most), self._most // _PARTS[coming.room])
         requests = [each for work in self._works.values() for each in work.waiting]
         rivals = [each for each in requests if each.room == coming.room]
@@ -342,7 +344,8 @@ class ComputationQueue:
         self._fit(coming, rivals, maximum)
 
     def _fit(self, coming: _Waiting, rivals: Sequence[_Waiting], maximum: int) -> None:
-        """Make one place among ``maximum``. Raises Busy."""
+        """Makes one place among ``maximum``: gives up the most burdensome request that has not
+        begun. Raises Busy where that is ``coming`` itself, or its asker waits for too much."""
         counts = Counter(waiting.asker for waiting in rivals)
         own = counts[coming.asker] + 1
         if coming.asker.name and own > max(1, maximum // _OF_ONE):
@@ -363,7 +366,8 @@ class ComputationQueue:
         self._give_up(victim)
 
     def _burden(self, waiting: _Waiting, count: int) -> tuple[bool, int, float]:
-        """What a request's asker is to others, who has ``count`` of them here."""
+        """Returns a sort key: how much a request's asker, who has ``count`` requests here, takes
+        from others."""
         return not waiting.promised, count, self._turns.used(waiting.asker)
 
     def _result(self, waiting: _Waiting) -> Computed:
@@ -406,7 +410,7 @@ class ComputationQueue:
         return Busy("more results are asked for than can be computed", wait)
 
     def _rest(self) -> int:
-        """Seconds until something that has begun may be done."""
+        """Returns the seconds until a computation that has begun may be done."""
         return max(1, round(self._takes))
 
     # --- computing ----------------------------------------------------------------------------
@@ -439,7 +443,7 @@ class ComputationQueue:
                     waiting.over.set()
 
     def _turn(self, work: _Work) -> tuple[bool, float]:
-        """The least comes first."""
+        """Returns a sort key; the work with the least is next."""
         return min(map(self._turn_of, work.waiting))
 
     def _turn_of(self, waiting: _Waiting) -> tuple[bool, float]:

@@ -56,7 +56,7 @@ _MOST_CELLS = 1_000
 
 
 def _choose(name: str) -> ResponseReturnValue | None:
-    """A page to choose two questions, unless the request has chosen them."""
+    """Returns a page to choose two questions; None where the request has chosen them."""
     sample = respondents(name).closed()
     if not request.args.keys() >= {"rows", "columns"}:
         return _chooser(sample)
@@ -93,7 +93,7 @@ def _show(name: str, result: CrosstabResult) -> Shown:
 
 
 def _chooser(sample: Respondents, why: str = "") -> str:
-    """A page with two selects. ``why`` says what is wrong with what was chosen."""
+    """Returns a page with two selects. ``why`` says what is wrong with what was chosen."""
     survey = sample.survey
     questions = [question for question in survey.questions if is_crossable(question)]
     kept_query = same_in_form(survey)
@@ -117,7 +117,8 @@ def _chooser(sample: Respondents, why: str = "") -> str:
 
 
 def _current(name: str) -> CrosstabResult:
-    """The cross-table that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    """Returns the cross-table that the request asks for. Raises BadParameter, NotFound or
+    Hidden."""
     level = confidence()
     sample = respondents(name).closed()
     survey, chosen = sample.survey, _chosen(sample.survey)
@@ -135,7 +136,8 @@ def _current(name: str) -> CrosstabResult:
 
 
 def _of() -> Of | None:
-    """What the request's percentages are of, if it says so. Raises BadParameter."""
+    """Returns what the request's percentages are of; None where it does not say. Raises
+    BadParameter."""
     of = request.args.get("of")
     if of not in (None, *_OF):
         raise BadParameter("“of” is rows, columns or all: what the percentages are of")
@@ -143,7 +145,8 @@ def _of() -> Of | None:
 
 
 def _chosen(survey: Survey) -> list[int]:
-    """The indices of the two questions that the request names. Raises BadParameter or TooMuch."""
+    """Returns the indices of the two questions that the request names. Raises BadParameter or
+    TooMuch."""
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
         raise BadParameter("“rows” and “columns” name the same question; name two")
@@ -160,8 +163,8 @@ def _chosen(survey: Survey) -> list[int]:
 
 
 def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
-    """Addresses below the dashboard with their texts, of the first 15 pairs that can be crossed;
-    none while the survey is open. The first one chooses among all pairs."""
+    """Returns links below the dashboard, as pairs of address and text: first a page to choose two
+    questions, then the first 15 pairs that can be crossed. None while the survey is open."""
     if survey.asked < 2 or state != "closed":
         return []
     pairs = [
@@ -177,7 +180,7 @@ def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
 
 
 def _pairs(survey: Survey) -> Iterator[tuple[Question, Question, str]]:
-    """The pairs of questions that can be crossed, with what to call them."""
+    """Yields the pairs of questions that can be crossed, each with its title."""
     crossable = [question for question in survey.questions if is_crossable(question)]
     for row, column in combinations(crossable, 2):
         counted = current_store().crosses(survey.name, row.name, column.name)

@@ -59,7 +59,7 @@ _APART = ("survey", "by")
 
 
 def _settle_numbers(name: str) -> None:
-    """Write the numbers of the request in one way. Raises BadParameter."""
+    """Writes the numbers of the request in one way. Raises BadParameter."""
     if "share" in request.args:
         settle_number("share", 0, 1)
     if "value" in request.args:
@@ -102,7 +102,7 @@ def difference(name: str) -> Response:
 
 
 def _choose(name: str) -> ResponseReturnValue | None:
-    """A page to choose a question, unless the request has chosen one."""
+    """Returns a page to choose a question; None where the request has chosen one."""
     sample = respondents(name)
     if "question" not in request.args:
         return _chooser(sample)
@@ -157,7 +157,8 @@ def _chooser(sample: Respondents, why: str = "") -> str:
 
 
 def difference_links(survey: Survey) -> list[tuple[str, str]]:
-    """The address below the dashboard where a question is chosen, with its text."""
+    """Returns the link below the dashboard to a page that chooses a question, as a pair of address
+    and text; nothing where no question has pairs of choices."""
     if any(map(has_pairs, survey.questions)):
         return [("differences", "Which answers of a question differ?")]
     return []
@@ -184,7 +185,7 @@ def _compared(side: Side, choice: str | None, kind: str, value: str, *others: Si
 
 
 def _two(name: str, by: str) -> list[Respondents]:
-    """The two subgroups that a key of the strata has. Raises BadParameter for more."""
+    """Returns the two subgroups that a key of the strata has. Raises BadParameter for more."""
     subgroups = subgroups_by(name, by)
     if len(subgroups) > FEWEST:
         raise BadParameter(
@@ -195,7 +196,7 @@ def _two(name: str, by: str) -> list[Respondents]:
 
 
 def _beside(sample: Respondents, other: str) -> Respondents:
-    """Those of the same subgroup in another survey."""
+    """Returns the same subgroup in another survey. Raises BadParameter and Hidden."""
     if other == sample.survey.name:
         raise BadParameter("“survey” names another survey, of other people or another wave")
     try:
@@ -205,7 +206,7 @@ def _beside(sample: Respondents, other: str) -> Respondents:
 
 
 def _with_ways(why: str) -> str:
-    """Why two figures are not compared; where it was a mean, what can be asked."""
+    """Returns why two figures are not compared; where one was a mean, with what can be asked."""
     return f"{why}; {_HOW}" if why == NOT_OF_MEANS else why
 
 

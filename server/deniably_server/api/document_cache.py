@@ -15,17 +15,18 @@ _Found = TypeVar("_Found")
 
 
 def cache_documents(app: Flask) -> None:
-    """Let the views of ``app`` keep their documents for as long as it is there."""
+    """Lets the views of ``app`` cache their documents for as long as it exists."""
     app.extensions[_KEY] = {}
 
 
 def caches_documents() -> bool:
-    """Whether the current application keeps documents."""
+    """Returns whether the current application caches documents."""
     return _KEY in current_app.extensions
 
 
 def cached_document(key: Hashable, compute: Callable[[], _Found]) -> _Found:
-    """What ``compute`` returns, or returned before under this key where documents are kept."""
+    """Returns the document of ``key``: from the cache if the application has one, else what
+    ``compute`` returns."""
     documents: dict[Hashable, Any] | None = current_app.extensions.get(_KEY)
     if documents is None:
         return compute()

@@ -62,7 +62,7 @@ class Lead:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What a request asks for: the exhibits of one document, and what their page has besides."""
+    """What a request asks for: the exhibits of one document, and the rest of their page."""
 
     exhibits: Sequence[Exhibit]
     heading: str
@@ -90,7 +90,7 @@ class Shown:
 
     @property
     def leading(self) -> Lead:
-        """What the page says before its cards."""
+        """The statement that the page makes before its cards."""
         if self.lead is not None:
             return self.lead
         (exhibit,) = self.exhibits
@@ -136,7 +136,7 @@ class Kind(Generic[_Document]):
 
 
 def blueprint_of(kind: Kind[Any], name: str) -> Blueprint:
-    """The views of a kind, as the blueprint ``name``."""
+    """Returns the views of a kind, as the blueprint ``name``."""
     blueprint = Blueprint(name, __name__)
     _add_files(blueprint, kind)
     _add_pages(blueprint, kind)
@@ -247,7 +247,7 @@ def _add(
 
 
 def _query(kind: Kind[Any], name: str, parameters: QueryParameters) -> str:
-    """The request's values of these parameters, and of the strata, as a query for links."""
+    """Returns the request's values of these parameters and of the strata, as a query for links."""
     names = [key.removesuffix("!") for key in parameters]
     if not kind.strata:
         return given_query(*names)
@@ -255,8 +255,8 @@ def _query(kind: Kind[Any], name: str, parameters: QueryParameters) -> str:
 
 
 def _figure_of(kind: Kind[Any], name: str) -> tuple[Shown, Exhibit]:
-    """What the request asks for, and the exhibit that a figure is of: the only one, or that of the
-    question which the request names. Raises BadParameter."""
+    """Returns what the request asks for, and the exhibit that its figure is of: the only one, or
+    that of the question that the request names. Raises BadParameter."""
     shown = kind.show(name, kind.read(name))
     by_anchor = {exhibit.anchor: exhibit for exhibit in shown.exhibits}
     several = "question!" in kind.figure and "question!" not in kind.query

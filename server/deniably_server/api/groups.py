@@ -47,8 +47,8 @@ def _show(name: str, groups: GroupsResult) -> Shown:
 
 
 def group_links(survey: Survey) -> list[tuple[str, str]]:
-    """Addresses below the dashboard with their texts: 2 to 5 groups for each point question; none
-    on a server without the library that finds them."""
+    """Returns links below the dashboard, as pairs of address and text: to 2 to 5 groups of each
+    point question. None on a server without the library that finds them."""
     if find_spec(_LIBRARY) is None:
         return []
     return [
@@ -60,7 +60,7 @@ def group_links(survey: Survey) -> list[tuple[str, str]]:
 
 
 def _current(name: str) -> GroupsResult:
-    """The document that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    """Returns the document that the request asks for. Raises BadParameter, NotFound or Hidden."""
     sample = respondents(name)
     survey = sample.survey
     name_asked = request.args.get("question", "")

@@ -45,7 +45,7 @@ def inner_page(folder: str, name: str) -> Response:
 
 @cache
 def texts() -> dict[str, str]:
-    """The Markdown of every page, by its name: its path without ``.md``."""
+    """Returns the Markdown of every page, by its name: its path without ``.md``."""
     return dict(_texts(files("deniably_server") / "handbook", ""))
 
 
@@ -66,7 +66,7 @@ def _rendered(name: str) -> Rendered:
 
 
 def _address(path: str) -> str | None:
-    """The address of the page at ``path``; None where no page is there."""
+    """Returns the address of the page at ``path``; None where no page is there."""
     name = path.removeprefix(f"{_FOLDER}/").removesuffix(_END)
     if f"{_FOLDER}/{name}{_END}" != path or name not in texts():
         return None

@@ -118,13 +118,13 @@ def _rates(survey: Survey) -> GuessingRates:
 
 
 def _finding(survey: Survey) -> cards.Card:
-    """The finding of the first card of results that everybody may see."""
+    """Returns the finding of the first card of results that everybody may see."""
     tallies = current_store().shown_tally(survey.name)
     return glance.finding(survey, tallies, address=f"/surveys/{survey.name}")
 
 
 def _beginning(text: str) -> str:
-    """A text's first characters, cut at a word."""
+    """Returns a text's first characters, cut at a word."""
     line = " ".join(text.split())
     if len(line) <= _INTRO:
         return line

@@ -103,7 +103,8 @@ class RequestedExperiment:
 
     @property
     def case(self) -> Case | None:
-        """The question of the survey, or what is lent to an experiment by itself."""
+        """The question of the survey, or what is lent to an experiment by itself; None without
+        either."""
         return self.cases[self.number - 1] if self.cases else None
 
     @property
@@ -113,11 +114,12 @@ class RequestedExperiment:
 
     @property
     def data(self) -> str:
-        """The address of the same as JSON, without a query."""
+        """The address of the JSON, without a query."""
         return f"/api{self.page}"
 
     def query(self, **other: object) -> str:
-        """What names the survey's case, and the inputs that are not as they come, with others."""
+        """Returns the query of a link to this experiment: the survey's case, the inputs that are
+        not the defaults, and ``other``."""
         case = {"experiment": self.entry.name, "case": self.number} if self.survey else {}
         usual = self.entry.read({}, self.case)
         changed = {
@@ -127,7 +129,7 @@ class RequestedExperiment:
         return f"?{query}" if query else ""
 
     def made(self) -> Experiment:
-        """The experiment. Raises BadParameter where its inputs do not go together."""
+        """Runs the experiment. Raises BadParameter where its inputs do not go together."""
         try:
             return self.entry.run(self.case, **self.values)
         except ValueError as error:
@@ -213,9 +215,9 @@ def survey_as_svg(name: str) -> Response:
 
 
 def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str | None:
-    """The page that shows how uncertain a question is with its own number of people, with a quarter
-    and with four times as many: the first of ``questions``, labels with people, whose funnel can be
-    shown; None without one."""
+    """Returns the address of the page that shows how uncertain a question is with its own number of
+    people, a quarter of them and four times as many. It is of the first of ``questions``, pairs of
+    label and people, whose funnel can be shown; None without one."""
     labels = [case.about for case in entries()[_FUNNEL].cases(survey)]
     for label, people in questions:
         if label in labels and 2 <= people <= _MOST_PEOPLE:
@@ -228,8 +230,8 @@ def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str 
 def rows_of(
     survey: Survey, name: str, number: int, inputs: Mapping[str, str]
 ) -> Sequence[DrawnRow]:
-    """The rows of the experiment ``name`` on a survey's case, counted from 1, with these inputs:
-    what ``survey_as_json`` answers."""
+    """Returns the rows of the experiment ``name`` on a survey's case, counted from 1, with these
+    inputs: those that ``survey_as_json`` answers."""
     query = {"experiment": name, "case": number, **inputs}
     target = f"/api/surveys/{survey.name}/lab?{urlencode(query)}"
     body = cached_part(("lab.rows", survey.digest, target), target, "nothing")
@@ -258,7 +260,7 @@ def _chosen() -> Entry:
 
 
 def _asked(entry: Entry, survey: Survey | None) -> RequestedExperiment:
-    """The experiment with what the query gives, on the survey's case that it names."""
+    """Returns the experiment with the inputs of the query, on the survey's case that it names."""
     if survey is None:
         return RequestedExperiment(entry, entry.read(_given(entry)), None, _beside(entry))
     cases = tuple(entry.cases(survey))
@@ -271,13 +273,15 @@ def _asked(entry: Entry, survey: Survey | None) -> RequestedExperiment:
 
 
 def _beside(entry: Entry) -> tuple[Case, ...]:
-    """The surveys that were published here last, where the epsilons of others are shown."""
+    """Returns the surveys that were published here last, for an experiment that shows epsilons of
+    others."""
     register = _register(entry)
     return (Case("", {"register": register}),) if register else ()
 
 
 def _register(entry: Entry) -> tuple[tuple[str, float], ...]:
-    """The titles and epsilons of surveys: what all answers of a person to one of them tell."""
+    """Returns the titles and epsilons of surveys: the loss of all answers of a person to one of
+    them."""
     if entry.name != _BESIDE_OTHERS:
         return ()
     return tuple(
@@ -293,7 +297,8 @@ def _applying(survey: Survey) -> Iterator[tuple[Entry, tuple[Case, ...]]]:
 
 
 def _given(entry: Entry, case: Case | None = None) -> dict[str, Any]:
-    """The inputs of the query, read. Raises BadParameter for one that is not left or is wrong."""
+    """Returns the inputs in the query, parsed. Raises BadParameter for one that the experiment
+    lacks, or that is wrong."""
     inputs, open_inputs = dict[str, Any](), entry.left(case)
     for name, text in request.args.items():
         if name not in INPUTS:
@@ -326,8 +331,8 @@ def _answered(
     form: Callable[[RequestedExperiment], ResponseReturnValue],
     survey: Survey | None = None,
 ) -> Response:
-    """The answer, computed in its turn. Wrong inputs are refused before, as far as they are known
-    to be without the questions of the survey."""
+    """Returns the answer, computed in its turn. Wrong inputs are refused before, as far as that
+    takes no question of the survey."""
     inputs = tuple(sorted((name, text_of(value)) for name, value in _given(entry).items()))
     args = tuple(request.args.get(name) for name in ("case", "picture"))
     about = survey.digest if survey else _register(entry)

@@ -61,7 +61,7 @@ def _text(app: Flask) -> tuple[bytes, str]:
 
 
 def described(app: Flask) -> dict[str, Any]:
-    """The OpenAPI document of an application.
+    """Returns the OpenAPI document of an application.
 
     Raises AttributeError for a view without a declaration.
     """
@@ -237,7 +237,7 @@ class _Problems:
         }
 
     def schema(self, kinds: Sequence[Kind]) -> dict[str, str]:
-        """A reference to the schema of these kinds."""
+        """Returns a reference to the schema of these kinds."""
         listed = sorted(kinds, key=lambda kind: kind.name)
         parts = [kind.name.title().replace("-", "") for kind in listed]
         name = "Or".join(parts) + "Problem"
@@ -293,7 +293,7 @@ class _Schemas:
         self._shown = {repr(type_): schema for type_, schema in zip(types, references, strict=True)}
 
     def content(self, type_: Any) -> dict[str, Any]:
-        """The OpenAPI content of a body of this type; None means text."""
+        """Returns the OpenAPI content of a body of this type; None means text."""
         return {"schema": {"type": "string"} if type_ is None else self._shown[repr(type_)]}
 
 

@@ -102,7 +102,7 @@ def form(name: str) -> ResponseReturnValue:
 
 @dataclass(frozen=True)
 class _Form:
-    """What a form depends on; equal ones have the same text."""
+    """All that a form depends on; equal ones have the same text."""
 
     digest: str
     language: str
@@ -111,7 +111,7 @@ class _Form:
 
 
 def _form(key: _Form) -> str:
-    """The form's HTML."""
+    """Returns the form's HTML."""
     survey, words, stratum = key.survey, Words(key.language), dict(key.stratum)
     fields = any(question.type in _FIELDS for question in survey.questions)
     return render_template(
@@ -199,14 +199,16 @@ def dashboard(name: str) -> str:
 
 
 def _data_note(survey: Survey, state: str) -> str:
-    """Whether the reports that are given out have columns for strata; empty without either."""
+    """Returns whether the reports that are given out have columns for strata; empty without
+    either."""
     if state != "closed" or survey.results.reports_to == "never" or _offline():
         return ""
     return note(layout_given_out(current_store(), survey)) if survey.strata else ""
 
 
 def _below(survey: Survey, links: Iterable[tuple[str, str]], *names: str) -> list[tuple[str, str]]:
-    """Links below the dashboard that keep the subgroup and these parameters of the request."""
+    """Returns links below the dashboard that keep the subgroup and these parameters of the
+    request."""
     query = query_of_view(survey, *names)
     return [
         (f"{address}{query.replace('?', '&') if '?' in address else query}", text)
@@ -215,7 +217,7 @@ def _below(survey: Survey, links: Iterable[tuple[str, str]], *names: str) -> lis
 
 
 def _waves(survey: Survey) -> list[tuple[str, str]]:
-    """Links to the other waves, where there is a server that has them."""
+    """Returns links to the other waves, where there is a server that has them."""
     return [] if _offline() else wave_links(survey)
 
 
@@ -224,14 +226,16 @@ def _offline() -> bool:
 
 
 def _funnel(survey: Survey, shown_cards: Sequence[cards.Card]) -> str | None:
-    """The page that shows why shares are as uncertain as they are, of the least precise."""
+    """Returns the address of the page that shows why shares are uncertain, for the least precise
+    question."""
     halves = [(card.half, card.question) for card in shown_cards if card.half is not None]
     halves.sort(key=lambda half_and_question: -half_and_question[0])
     return funnel_address(survey, ((question.label, question.n) for _, question in halves))
 
 
 def _counts_alone(survey: Survey, results: SurveyResult) -> dict[str, str]:
-    """For each question, what its published counts give away to people who see nothing else."""
+    """Returns for each question what its published counts give away to people who see nothing
+    else."""
     of = {question.name: question for question in survey.questions}
     released = {
         release.name: counts_alone(survey, of[release.name], release.n)
@@ -249,43 +253,43 @@ def measures() -> str:
 
 @pages.app_context_processor
 def default_words() -> dict[str, Words]:
-    """English words, for the pages of authors and analysts."""
+    """Returns English words, for the pages of authors and analysts."""
     return {"words": ENGLISH}
 
 
 @pages.app_template_filter("percent")
 def percent(share: float) -> str:
-    """A share as a percentage with a decimal: 0.3217 becomes 32.2 %."""
+    """Returns a share as a percentage with a decimal: 0.3217 becomes 32.2 %."""
     return digits.with_unit(points(share), "%")
 
 
 @pages.app_template_filter("points")
 def points(share: float) -> str:
-    """A share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
+    """Returns a share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
     return digits.number(100 * share, 1)
 
 
 @pages.app_template_filter("span")
 def span(interval: list[float]) -> str:
-    """An interval of shares as numbers of a hundred."""
+    """Returns an interval of shares as two numbers of a hundred: 32.2 to 35.0."""
     return " to ".join(map(points, interval))
 
 
 @pages.app_template_filter("unbroken")
 def unbroken(sentence: str) -> str:
-    """A sentence whose intervals in brackets stay on one line."""
+    """Returns a sentence whose intervals in brackets stay on one line."""
     return _BRACKETS.sub(lambda match: match[0].replace(" ", "\u00a0"), sentence)
 
 
 @pages.app_template_filter("combined")
 def combined(names: list[str]) -> str:
-    """A combination of answers or an area, with true minus signs."""
+    """Returns the name of a combination of answers or of an area, with true minus signs."""
     return ", ".join(map(places.span, names))
 
 
 @pages.app_template_filter("adjusted")
 def adjusted(share: float, interval: list[float]) -> str:
-    """An adjusted share; what may be nobody's reads "below" the end of its interval."""
+    """Returns an adjusted share. One that may be nobody's reads "below" the end of its interval."""
     if points(interval[0]) == points(0):
         return f"below {points(max(interval[1], 0.001))}"
     return points(share)
@@ -293,7 +297,7 @@ def adjusted(share: float, interval: list[float]) -> str:
 
 @pages.app_template_filter("numbers")
 def numbers(values: list[float], mean: MeanResult) -> str:
-    """One or two numbers with a decimal more than the mean itself is printed with."""
+    """Returns one or two numbers with a decimal more than the mean itself is printed with."""
     decimals = digits.places(mean.interval) + 1
     return " to ".join(digits.number(value, decimals) for value in values)
 
@@ -306,12 +310,13 @@ pages.add_app_template_filter(stratum_text, "stratum")
 
 @pages.app_template_filter("number")
 def number(value: float, error: float) -> str:
-    """A number as text, with the decimals that its standard error supports."""
+    """Returns a number as text, with the decimals that its standard error supports."""
     return digits.number(value, digits.places((-error, error)))
 
 
 def _keyboard(grid: Range) -> str:
-    """The ``inputmode`` for the numbers of a range; numeric keyboards may lack a minus sign."""
+    """Returns the ``inputmode`` for the numbers of a range; numeric keyboards may lack a minus
+    sign."""
     if exact(grid.minimum) < 0:
         return "text"
     ends = (exact(grid.minimum), exact(grid.step))
@@ -319,7 +324,8 @@ def _keyboard(grid: Range) -> str:
 
 
 def _hidden_choice(survey: Survey) -> str | None:
-    """The label of the answer to a question that is not shown; None without such questions."""
+    """Returns the label of the answer to a question that is not shown; None without such
+    questions."""
     for question in survey.questions:
         if show_if(question) and isinstance(question, Conditional):
             return next(

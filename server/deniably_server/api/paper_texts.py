@@ -49,10 +49,10 @@ def paper_text(name: str, file: str) -> Response:
 
 
 def publication_of(results: SurveyResult) -> Publication:
-    """The results of a survey of this server, ready to be written up.
+    """Returns the results of a survey of this server, ready to be written up.
 
-    They have an address if the operator named this server once (``hosts``): a name that anybody may
-    send as Host gets into no citation.
+    They have an address only if the operator named this server once (``hosts``): anybody can send
+    any name as Host, and it must not get into a citation.
     """
     store, survey = current_store(), results.survey
     author = store.author(survey)

@@ -28,8 +28,8 @@ blueprint = Blueprint("papers", __name__)
 
 
 def _of_a_question(view: View) -> View:
-    """Refuses a survey whose results are hidden and a question that it does not ask, before
-    anything is computed. Raises NotFound."""
+    """Decorates a view of one question: refuses a survey whose results are hidden, and a question
+    that it does not ask, before anything is computed. Raises NotFound."""
 
     @wraps(view)
     def checked(name: str, question: str) -> ResponseReturnValue:

@@ -21,7 +21,7 @@ _LONGEST = 32
 
 
 def refuse_unknown(app: Flask) -> None:
-    """Let ``app`` refuse a GET with an unknown or repeated parameter (BadParameter)."""
+    """Lets ``app`` refuse a GET with an unknown or repeated parameter (BadParameter)."""
 
     @app.before_request
     def _() -> None:  # pyright: ignore[reportUnusedFunction]
@@ -32,7 +32,7 @@ def refuse_unknown(app: Flask) -> None:
 
 
 def _check(operation: Operation) -> None:
-    """Remove ignored parameters from the request. Raises BadParameter for other unknown ones.
+    """Removes ignored parameters from the request. Raises BadParameter for other unknown ones.
 
     Pages ignore what networks append to links, so that a shared link to a survey works.
     """
@@ -48,7 +48,7 @@ def _check(operation: Operation) -> None:
 
 
 def _keys(operation: Operation) -> list[str]:
-    """The keys of the survey's strata, where they are parameters."""
+    """Returns the keys of the survey's strata, where they are parameters."""
     if not operation.strata:
         return []
     try:

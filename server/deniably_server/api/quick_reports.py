@@ -45,8 +45,8 @@ _FIELDS = (
 
 
 class QuickReports:
-    """Takes usual reports. ``names`` are the server's host names, if it answers to these alone, and
-    each of the ``observers`` is called with every answer."""
+    """Takes usual reports. ``names`` are the server's host names, empty if it answers to any. Each
+    of the ``observers`` is called with every answer."""
 
     def __init__(
         self,
@@ -60,7 +60,8 @@ class QuickReports:
     def __call__(
         self, scope: HTTPScope, body: bytes, notify: Callable[[], object]
     ) -> DeferredAnswer | None:
-        """Begin to store the report that a request sends; None if it is no usual one.
+        """Begins to store the report that a request sends; returns None if the request has not the
+        usual form.
 
         ``notify`` is called when the answer may be ready.
         """
@@ -90,7 +91,8 @@ class QuickReports:
         return _TakenReport(begun, began, self._observers)
 
     def _survey(self, scope: HTTPScope) -> str | None:
-        """The name of the survey whose report the request sends, where taking it reads nothing."""
+        """Returns the name of the survey whose report the request sends; None where taking it would
+        read the database."""
         path = scope["raw_path"]
         if scope["method"] != "POST" or not (path.startswith(_START) and path.endswith(_END)):
             return None
@@ -106,11 +108,11 @@ class _TakenReport(NamedTuple):
     observers: Sequence[Callable[[AnsweredRequest], None]]
 
     def is_ready(self) -> bool:
-        """Whether it is on the disk, or could not be stored."""
+        """Returns whether the report is on the disk, or could not be stored."""
         return self.begun.write.is_settled()
 
     def answer(self) -> EncodedAnswer | Refused:
-        """The receipt, which is logged and counted; or what a refusal needs."""
+        """Returns the receipt, after it is logged and counted; or what a refusal needs."""
         try:
             status, body = self.begun.answer()
         except Exception as error:  # see above
@@ -130,11 +132,11 @@ class _RefusedReport(NamedTuple):
     began: float
 
     def is_ready(self) -> bool:
-        """It waits for nothing."""
+        """Returns True: a refusal waits for nothing."""
         return True
 
     def answer(self) -> Refused:
-        """What its refusal needs."""
+        """Returns the marks by which ``report_fast_path`` makes the refusal."""
         marks: dict[str, object] = {}
         begin_at(marks, self.began)
         mark_refused(marks, self.error)

@@ -116,7 +116,7 @@ def _after() -> int:
 
 
 def _number(text: str) -> int | None:
-    """A number of entries in a text; None where it is none."""
+    """Returns the number of entries in a text; None where it is no such number."""
     fits = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
     return int(text) if fits else None
 

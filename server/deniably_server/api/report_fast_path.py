@@ -64,7 +64,7 @@ class ReportFastPath:
 
 
 def mark_refused(environ: WSGIEnvironment, error: Exception) -> None:
-    """Let the fast path refuse a report with ``error``, which was counted and checked before."""
+    """Lets the fast path refuse a report with ``error``, which was counted and checked before."""
     environ[_REFUSAL] = error
 
 

@@ -94,14 +94,15 @@ def _file(name: str, ending: str, kind: str) -> Response:
 
 
 def _without_length(kind: str) -> Response:
-    """The header of a file that is not made."""
+    """Returns the headers of a file that is not made, without a length."""
     response = Response(mimetype=kind)
     response.automatically_set_content_length = False
     return response
 
 
 def _response(kept_file: KeptFile, kind: str) -> Response | None:
-    """The file, or what of it the request asks for; None if it has just given way to another.
+    """Returns the file, or the range of it that the request asks for; None if the file was just
+    removed for another.
 
     A range that is no single one of the file is ignored, as is that of a HEAD (RFC 9110, 14.2).
     """
@@ -131,7 +132,8 @@ def _response(kept_file: KeptFile, kind: str) -> Response | None:
 
 
 def _one_part(size: int) -> str:
-    """The request's range as Werkzeug reads it; empty unless it is a single one of the file."""
+    """Returns the request's range as Werkzeug reads it; empty unless it is a single one of the
+    file."""
     range_header = request.headers.get("Range", "")
     if _NOTHING.fullmatch(range_header):
         range_header = f"bytes={size}-"  # which begins after the end: there is no such part either

@@ -49,21 +49,22 @@ def as_csv(name: str) -> Response:
 
 
 def shown_results(name: str) -> SurveyResult:
-    """What ``as_json`` answers now without parameters. Raises as ``visible_survey`` does."""
+    """Returns what ``as_json`` answers now without parameters. Raises as ``visible_survey``
+    does."""
     key = ("results.as_json", name, visible_survey(name).version, ())
     body = cached_part(key, f"/api/surveys/{name}/results", of_closed(name, "tallies"))
     return current_results(name) if body is None else _decode(body)
 
 
 def as_attachment(text: str, name: str) -> Response:
-    """CSV that a browser saves as a file of this name."""
+    """Returns CSV that a browser saves as a file of this name."""
     response = Response(text, mimetype=CSV)
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 
 
 def wants_smooth() -> bool:
-    """The query's ``smooth``: whether to smooth distributions. Raises BadParameter."""
+    """Returns whether the query asks to smooth distributions (``smooth``). Raises BadParameter."""
     text = request.args.get("smooth", "0")
     if text not in ("0", "1"):
         raise BadParameter("“smooth” is 0 or 1: ?smooth=1 smooths the distributions that are shown")
@@ -71,7 +72,8 @@ def wants_smooth() -> bool:
 
 
 def given_query(*names: str) -> str:
-    """The request's values of these parameters as a query, for links to other forms of an answer.
+    """Returns the request's values of these parameters as a query, for links to the same answer in
+    other formats.
 
     It begins with ``?``, or is empty without parameters.
     """
@@ -82,7 +84,7 @@ def given_query(*names: str) -> str:
 def current_results(
     name: str, *, smooth: bool = False, confidence: float = CONFIDENCE, only: str | None = None
 ) -> SurveyResult:
-    """The results of a survey as of now, or of the question ``only``.
+    """Returns the results of a survey as of now, or of its question ``only``.
 
     They are those of the subgroup that the query names, if it names one. Raises as ``respondents``
     does.

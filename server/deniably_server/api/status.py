@@ -75,8 +75,8 @@ def page(name: str) -> str:
 
 
 def _status(name: str) -> StatusResult:
-    """Raises NotFound, and Unauthorised or Forbidden unless its owner, a token for it or an
-    operator asks."""
+    """Returns the status. Raises NotFound, and Unauthorised or Forbidden unless its owner, a token
+    for it or an operator asks."""
     token, store = require("author", name, or_role="operator"), current_store()
     survey, state = store.survey(name), store.state(name)
     require_owner_or_scope(survey, token)
@@ -110,7 +110,8 @@ _HIDDEN = (
 
 
 def _subgroups(survey: Survey) -> list[SubgroupStatus] | None:
-    """Counts of the subgroups that have results: of others they would say what results hide."""
+    """Returns the counts of the subgroups that have results. Counts of the others would show what
+    results hide."""
     store, strata = current_store(), survey.strata
     if not strata:
         return None

@@ -31,10 +31,11 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Respondents:
-    """Those of a survey whose reports a view may use.
+    """The respondents whose reports a view may use, after disclosure control: all of a survey, or a
+    subgroup.
 
-    ``strata`` are the values that their subgroup fixes, empty for everybody, and ``numbers`` those
-    of its strata, None for everybody.
+    ``strata`` are the values that define the subgroup, empty for all respondents. ``numbers`` are
+    the numbers of its strata, None for all respondents.
     """
 
     visible: VisibleSurvey
@@ -47,17 +48,18 @@ class Respondents:
         return self.visible.survey
 
     def tallies(self) -> dict[str, Tally]:
-        """The tally of every question."""
+        """Returns the tally of every question, by its name."""
         return current_store().shown_tally(self.survey.name, self.numbers)
 
     def reports(self) -> int:
-        """The number of reports behind ``tallies``, whole ones and parts."""
+        """Returns the number of reports behind ``tallies``, whole ones and parts."""
         return current_store().shown_reports(self.survey.name, self.numbers)
 
     def together(self, only: str | None = None) -> dict[str, FollowUpCounts]:
-        """The joint counts of questions with ``show_if``, of a closed survey; see ``joint_counts``.
+        """Returns the joint counts of questions with ``show_if`` in a closed survey, by question
+        name; see ``joint_counts``.
 
-        None are known of an open survey, whose results change by batches of all.
+        An open survey has none, because its results change by batches of all questions.
         """
         if self.visible.state == "open":
             return {}
@@ -72,11 +74,13 @@ class Respondents:
         return joint_counts(survey, reports_to, only)
 
     def followed(self, question: str) -> FollowUpReports | None:
-        """The reports to a question with ``show_if``, for shares of those who were asked."""
+        """Returns the reports to a question with ``show_if``, for shares of the people who were
+        asked it; None for other questions."""
         return followed(self.survey, question, self.together(question))
 
     def closed(self) -> Respondents:
-        """They, of a closed survey: for analyses of whole reports. Raises Hidden.
+        """Returns these respondents if the survey is closed: whole reports may then be analysed.
+        Raises Hidden.
 
         An open survey shows its results by batches, and whole reports would show those that came
         since the last batch.
@@ -87,7 +91,7 @@ class Respondents:
 
 
 def respondents(name: str) -> Respondents:
-    """Those of the survey ``name`` that the query asks for.
+    """Returns the respondents of the survey ``name`` that the query asks for: all, or a subgroup.
 
     Raises as ``visible_survey`` does, BadParameter, and Hidden for a subgroup without results.
     """
@@ -96,12 +100,12 @@ def respondents(name: str) -> Respondents:
 
 
 def everybody(visible: VisibleSurvey) -> Respondents:
-    """All who answered."""
+    """Returns all respondents of a survey."""
     return _within(visible, {})
 
 
 def respondents_beside(sample: Respondents, other: str) -> Respondents:
-    """Those of the same subgroup in another survey. Raises as ``respondents`` does."""
+    """Returns the same subgroup in another survey. Raises as ``respondents`` does."""
     visible = visible_survey(other)
     if missing := [key for key in sample.strata if key not in (visible.survey.strata or {})]:
         raise BadParameter(f"the survey {other} has no strata “{missing[0]}” to compare with")
@@ -109,7 +113,7 @@ def respondents_beside(sample: Respondents, other: str) -> Respondents:
 
 
 def subgroups_by(name: str, by: str) -> dict[str, Respondents]:
-    """The subgroups of the values of a key that have results, by value.
+    """Returns the subgroups that have results, one for each value of the key ``by``, by that value.
 
     Values of other keys in the query are fixed in all of them. Raises as ``visible_survey`` does,
     BadParameter, and Hidden where fewer than two subgroups have results.
@@ -140,7 +144,8 @@ def subgroups_by(name: str, by: str) -> dict[str, Respondents]:
 
 
 def wanted_subgroup(survey: Survey) -> dict[str, str]:
-    """The values of strata in the query; empty for all respondents. Raises BadParameter."""
+    """Returns the values of strata in the query, by key; empty for all respondents. Raises
+    BadParameter."""
     subgroup: dict[str, str] = {}
     for key, values in sorted((survey.strata or {}).items()):
         if key in request.args:
@@ -151,7 +156,8 @@ def wanted_subgroup(survey: Survey) -> dict[str, str]:
 
 
 def shown_parts(visible: VisibleSurvey) -> list[dict[str, str]] | None:
-    """The subgroups of a closed survey that have results; None if it is open or has no strata."""
+    """Returns the subgroups of a closed survey that have results; None if it is open or has no
+    strata."""
     survey = visible.survey
     if not survey.strata or visible.state == "open":
         return None
@@ -160,7 +166,7 @@ def shown_parts(visible: VisibleSurvey) -> list[dict[str, str]] | None:
 
 
 def check_asked_together(sample: Respondents, chosen: Sequence[int]) -> None:
-    """Raise Hidden where too few were asked all of some questions.
+    """Raises Hidden where too few people were asked all of some questions.
 
     In a survey that asks each person only some questions, a subgroup with enough reports to each
     may have few to both. What could be worked out from such counts is hidden by the same rule.
@@ -179,7 +185,7 @@ def check_asked_together(sample: Respondents, chosen: Sequence[int]) -> None:
 
 
 def query_of_view(survey: Survey, *names: str) -> str:
-    """The request's values of these parameters and of the strata, as a query for links.
+    """Returns the request's values of these parameters and of the strata, as a query for links.
 
     It begins with ``?``, or is empty without parameters.
     """
@@ -189,7 +195,8 @@ def query_of_view(survey: Survey, *names: str) -> str:
 
 
 def same_in_form(survey: Survey) -> dict[str, str]:
-    """The confidence and the strata of the request, for hidden fields of a form."""
+    """Returns the confidence and the strata of the request by their names, for hidden fields of a
+    form."""
     parameters = ("confidence", *sorted(survey.strata or ()))
     return {name: request.args[name] for name in parameters if name in request.args}
 
@@ -218,7 +225,8 @@ class SubgroupLinks:
 
 
 def subgroup_links(sample: Respondents, *names: str) -> SubgroupLinks | None:
-    """The links of the current page; they keep these parameters. None without strata."""
+    """Returns the links of the current page to each subgroup, which keep these parameters; None
+    without strata."""
     survey = sample.survey
     if not survey.strata:
         return None
@@ -258,9 +266,10 @@ def subgroup_links(sample: Respondents, *names: str) -> SubgroupLinks | None:
 
 
 def _within(visible: VisibleSurvey, strata: dict[str, str]) -> Respondents:
-    """The respondents of a subgroup whose results may be shown. Raises Hidden.
+    """Returns the respondents of a subgroup whose results may be shown. Raises Hidden.
 
-    The results of an open survey change by batches of all. Of a subgroup, a batch has fewer.
+    The results of an open survey change by batches of all. A batch of a subgroup would have fewer
+    reports.
     """
     if not strata:
         return Respondents(visible, {}, None)
@@ -272,7 +281,8 @@ def _within(visible: VisibleSurvey, strata: dict[str, str]) -> Respondents:
 
 
 def _why(strata: Stratum, few: str) -> str:
-    """Why a subgroup is hidden; it does not say which of the reasons it is, which would tell."""
+    """Says why a subgroup is hidden, without saying which of the two reasons it is: that would give
+    its size away."""
     return (
         f"the results of {stratum_text(strata)} stay hidden: it has fewer than {few}, or"
         " with it a part that has fewer could be worked out"

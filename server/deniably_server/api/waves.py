@@ -30,7 +30,8 @@ _QUESTION: QueryParameters = {"question!": NAMED}
 
 
 def _others(name: str) -> tuple[Hashable, ...]:
-    """What the answer depends on: all waves, and the versions of those that the caller may see."""
+    """Returns what the answer depends on: all waves, and the versions of those that the caller may
+    see."""
     versions = (visible_survey(wave).version for wave in _shown(name))
     return *current_store().waves(name), *versions
 
@@ -76,12 +77,13 @@ def _show(name: str, result: WavesResult) -> Shown:
 
 
 def wave_links(survey: Survey) -> list[tuple[str, str]]:
-    """The address below the dashboard of the waves of a survey's panel, with its text."""
+    """Returns the link below the dashboard to the waves of a survey's panel, as a pair of address
+    and text; nothing for a survey of no panel."""
     return [("waves", "All waves side by side")] if isinstance(survey.waves, Waves) else []
 
 
 def _current(name: str) -> WavesResult:
-    """The document that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    """Returns the document that the request asks for. Raises BadParameter, NotFound or Hidden."""
     level, store = confidence(), current_store()
     if not isinstance(visible_survey(name).survey.waves, Waves):
         raise NotFound(f"{name} is no wave of a panel")
@@ -104,7 +106,8 @@ def _current(name: str) -> WavesResult:
 
 
 def _shown(name: str) -> list[str]:
-    """The waves whose results the caller may see, in the order of publication."""
+    """Returns the names of the waves whose results the caller may see, in the order of
+    publication."""
     return [wave for wave in current_store().waves(name) if _may_see(wave)]
 
 

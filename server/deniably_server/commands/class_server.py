@@ -39,7 +39,7 @@ class ClassServer:
         self._process, self.address = process, address
 
     def keep(self, close: Callable[[], None]) -> None:
-        """Wait until the server ends. At the first line that is typed, ``close``.
+        """Waits until the server ends. At the first line that is typed, calls ``close``.
 
         Raises ClickException where it ends with an error.
         """
@@ -56,7 +56,7 @@ class ClassServer:
 
 @contextmanager
 def class_server(public: str, database: str, port: int) -> Generator[ClassServer]:
-    """Start ``deniably serve --public``; it ends when the block does, or by Ctrl+C.
+    """Starts ``deniably serve --public``; it ends when the block does, or by Ctrl+C.
 
     Raises ClickException where it does not start, after it has said why.
     """
@@ -76,7 +76,8 @@ def class_server(public: str, database: str, port: int) -> Generator[ClassServer
 
 
 def _address(process: subprocess.Popen[str]) -> str:
-    """What the server says first; the rest is passed on."""
+    """Returns the address in the server's first line, and passes its other lines on. Raises
+    ClickException where it did not start."""
     assert process.stdout
     first = process.stdout.readline()
     click.echo(first, nl=False)

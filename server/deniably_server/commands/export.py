@@ -116,7 +116,7 @@ def _fetched(
 def _from_database(
     address: str, name: str, show_read: Callable[[int, int], None]
 ) -> tuple[ReportSet, Provenance]:
-    """The reports in a database, under the same rules as a server's."""
+    """Returns the reports in a database, under the same rules as a server's."""
     from contextlib import closing
 
     from deniably.trust.register import read_register
@@ -145,7 +145,7 @@ def _from_database(
 
 @contextmanager
 def _bar() -> Generator[Callable[[int, int], None]]:
-    """A function that shows on a terminal how many reports have come, and of how many."""
+    """Yields a function that shows on a terminal how many reports have come, and of how many."""
     with ExitStack() as stack:
         bars: list[Any] = []
 

@@ -158,7 +158,7 @@ def in_class(
 
 
 def _number(text: str) -> object:
-    """A number as a survey's file has it: fractions are texts there."""
+    """Returns a number as a survey's file has it: fractions are texts there."""
     try:
         return int(text)
     except ValueError:
@@ -169,7 +169,8 @@ def _number(text: str) -> object:
 
 
 def _say_how_precise(text: str, people: int, *, to_stderr: bool) -> None:
-    """Before anything is published; ``to_stderr`` where standard output has the file.
+    """Prints the precision before anything is published; ``to_stderr`` where standard output has
+    the file.
 
     Raises ClickException where it is no valid survey.
     """
@@ -187,7 +188,7 @@ def _say_how_precise(text: str, people: int, *, to_stderr: bool) -> None:
 
 
 def _check_where(context: click.Context, public: str | None) -> None:
-    """Raises UsageError where options say two servers, or the database of none."""
+    """Raises UsageError where options name two servers, or the database of none."""
 
     def is_given(name: str) -> bool:
         return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -199,7 +200,7 @@ def _check_where(context: click.Context, public: str | None) -> None:
 
 
 def _close(context: click.Context, name: str, server: str, token: str, path: Path | None) -> None:
-    """Close the survey as its author; what keeps it open is said."""
+    """Closes the survey as its author; prints what keeps it open."""
     try:
         context.invoke(close, name=name, server=server, token=token, path=path, yes=False)
     except click.ClickException as error:

@@ -89,7 +89,7 @@ class _Listening:
 def _listening(
     context: click.Context, options: dict[str, str | int], stack: ExitStack
 ) -> _Listening:
-    """Raises UsageError and ClickException."""
+    """Opens the sockets. Raises UsageError and ClickException."""
     from deniably_server.guard.public_address import LOOPBACK, NoPublicAddress, public_address
 
     def opened(host: str, port: int) -> socket:
@@ -120,7 +120,7 @@ def _listening(
 def _behind(
     public: PublicAddress, held: socket, context: click.Context, options: dict[str, str | int]
 ) -> _Listening:
-    """Behind something that has the address, and a certificate for it."""
+    """Listens behind something that has the public address and a certificate for it."""
     listening = _Listening([held])
     listening.lines.append(
         f"Phones reach it at {public.url(listening.port)}, through what you run in front of port"
@@ -140,7 +140,7 @@ def _itself(
     public: PublicAddress, held: list[socket], certificate: OwnCertificate,
     options: dict[str, str | int],
 ) -> _Listening:  # fmt: skip
-    """At an address of this machine, with its own certificate."""
+    """Listens at an address of this machine, with its own certificate."""
     from deniably_server.wire.certificate import local_name
 
     listening = _Listening(held, certificate=certificate)
@@ -186,7 +186,7 @@ def _certificate(address: str) -> OwnCertificate:
 
 
 def _hold_standard_streams() -> None:
-    """Open closed standard streams on /dev/null.
+    """Opens closed standard streams on /dev/null.
 
     Otherwise the next file or connection would get the number of a closed stream, and output meant
     for that stream would go there.

@@ -92,26 +92,27 @@ class _Site:
 
     @property
     def pages(self) -> str:
-        """The address of the dashboard, with which those of all pages of results begin."""
+        """The address of the dashboard, which is the prefix of every page of results."""
         return f"/surveys/{self.survey}"
 
     @property
     def api(self) -> str:
-        """That with which the addresses of all files of results begin."""
+        """The prefix of the addresses of all files of results."""
         return f"/api/surveys/{self.survey}"
 
     @cached_property
     def client(self) -> FlaskClient:
-        """Whoever asks the views."""
+        """The client that asks the views."""
         return self.app.test_client()
 
     def answer(self, target: str) -> TestResponse:
-        """What a view answers."""
+        """Returns what the view at an address answers."""
         headers = {"Authorization": self.authorization, "Accept": HTML}
         return self.client.get(self._with_level(target), headers=headers)
 
     def content(self, target: str) -> bytes:
-        """The content of a file, with relative links."""
+        """Returns the content of a file, with relative links. Raises NoResults where the view
+        refuses."""
         answer = self.answer(target)
         if answer.mimetype == HTML:
             return self._linked(answer.get_data(as_text=True), self.files[target]).encode()
@@ -120,7 +121,7 @@ class _Site:
         return answer.get_data()
 
     def file_of(self, target: str) -> str:
-        """The file of an address, which waits to be written from now on."""
+        """Returns the path of the file for an address, which is queued to be written."""
         path, query = self._split(target)
         target = f"{path}?{urlencode(query)}" if query else path
         if target not in self.files:
@@ -135,7 +136,7 @@ class _Site:
         return self.files[target]
 
     def _linked(self, page: str, file: str) -> str:
-        """A page with links to files, from where it is itself."""
+        """Returns a page whose links lead to files, relative to its own."""
 
         def link(match: re.Match[str]) -> str:
             target, hash_, part = unescape(match[2]).partition("#")
@@ -147,12 +148,12 @@ class _Site:
         return _LINK.sub(link, page).replace(_MODULE, _PLAIN)
 
     def _split(self, target: str) -> tuple[str, list[tuple[str, str]]]:
-        """The path of an address, and its query but for the level, in order."""
+        """Returns the path of an address, and its query in order and without the level."""
         path, _, query = target.partition("?")
         return path, sorted(parameter for parameter in parse_qsl(query) if parameter[0] != _LEVEL)
 
     def _with_level(self, target: str) -> str:
-        """The address with the level, where its view takes one."""
+        """Returns the address with the level, where its view takes one."""
         path, query = self._split(target)
         endpoint, _ = self.app.url_map.bind("").match(path)
         if _LEVEL in (operation_of(self.app.view_functions[endpoint]).query or {}):
@@ -160,7 +161,7 @@ class _Site:
         return f"{path}?{urlencode(query)}" if query else path
 
     def _file_name(self, path: str, query: Sequence[tuple[str, str]]) -> str:
-        """The name of a file, with its folder."""
+        """Returns the path of the file for an address, in its folder."""
         if path == self.pages and not query:
             return FIRST
         if path.startswith("/web/"):

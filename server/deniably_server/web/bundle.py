@@ -92,7 +92,7 @@ class _Module:
 def bundle_modules(
     texts: Mapping[str, str], entries: Sequence[str], without: Sequence[str] = ()
 ) -> str:
-    """The source of one module that runs the ``entries`` in turn.
+    """Returns the source of one module that runs the ``entries`` in turn.
 
     ``texts`` maps room and name, without ``.js``, to a source; names are unique across rooms. An
     import of a module in ``without`` gives an empty object.
@@ -131,12 +131,12 @@ class _Bundle:
         self.exported: dict[tuple[str, str], str] = {}
 
     def run(self, entry: str) -> None:
-        """Add an entry, after the modules that it imports and that are not there yet."""
+        """Adds an entry, after the modules that it imports and that are not there yet."""
         module = self._ready(entry)
         self.pieces.append(f"{{\n{self._taken(module)}{module.text}}}\n")
 
     def later(self, path: str) -> str:
-        """A module as a function that runs once."""
+        """Returns a module as a function that runs once."""
         return f"let {_name(path)} = once({self._function(path)});\n"
 
     def _ready(self, path: str) -> _Module:
@@ -170,7 +170,8 @@ class _Bundle:
         self.pieces.append(f"let{{{names}}}=({run})();\n" if exported else f"({run})();\n")
 
     def _free(self, name: str, origin: tuple[str, str] | None) -> bool:
-        """Whether a name can stand in the scope for this: it is a plain one and not taken."""
+        """Returns whether a name can stand in the scope for ``origin``: it is an identifier and not
+        taken."""
         plain = name.isidentifier() or name.startswith("$")
         return plain and name not in RESERVED and self.names.get(name, origin) == origin
 
@@ -180,7 +181,8 @@ class _Bundle:
         return f"()=>{{{self._taken(module)}{module.text}return{{{returned}}};\n}}"
 
     def _taken(self, module: _Module) -> str:
-        """The lines that give a module the names that it imports and the scope does not have."""
+        """Returns the lines that give a module the names that it imports and the scope does not
+        have."""
         lines: dict[str, list[str]] = {}
         for source, name, local in module.imports:
             in_scope = self.exported.get((source, name))
@@ -195,7 +197,7 @@ class _Bundle:
 
 
 def _module(path: str, text: str) -> _Module:
-    """A module's parts. Raises ValueError for a form of import or export that is not supported."""
+    """Parses a module. Raises ValueError for a form of import or export that is not supported."""
     text = _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
     if long := _LONG.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {long[0]}")
@@ -224,13 +226,14 @@ def _module(path: str, text: str) -> _Module:
 
 
 def _apart(path: str, match: re.Match[str]) -> str:
-    """A late import of a module that stays a file of its own, with an address from the bundle's."""
+    """Returns a late import of a module that stays a file of its own, with its address relative to
+    the bundle."""
     target = _there(path, match[1])
     return f'{_FETCH}"../{target}.js")' if target in APART else match[0]
 
 
 def _pairs(default: str, names: str) -> list[tuple[str, str]]:
-    """The names that an import takes, each as the export's and as the one here."""
+    """Returns the names that an import takes, each as a pair: the export's, and the local one."""
     if default:
         return [("default", default)]
     each = [name.split(" as ") for name in names.replace("\n", " ").split(",") if name.strip()]
@@ -242,25 +245,27 @@ def _there(path: str, source: str) -> str:
 
 
 def without_spaces(text: str) -> str:
-    """Lines of code without the spaces beside signs that are in no text and no pattern."""
+    """Returns lines of code without the spaces beside signs, except in strings and regular
+    expressions."""
     return _in_code(lambda code: _SPACE.sub("", code), text)
 
 
 def without_const(text: str) -> str:
-    """Lines of code that say ``let`` for ``const``, which means the same where nothing assigns to
-    it. Two words for it would cost a form 250 bytes more."""
+    """Returns lines of code with ``let`` for ``const``. Both mean the same where nothing assigns to
+    the name, and two words would make a form 250 bytes larger."""
     return _in_code(lambda code: _CONST.sub("let", code), text)
 
 
 def _in_code(change: Callable[[str], str], text: str) -> str:
-    """The text with a change to what is in no text and no pattern."""
+    """Returns the text with a change to what is in no string and no regular expression."""
     parts = _KEPT.split(text)
     parts[::2] = [change(part) for part in parts[::2]]
     return "".join(parts)
 
 
 def without_breaks(text: str) -> str:
-    """Lines of code, joined where the line break has no meaning and no comment may end there."""
+    """Returns lines of code, joined where the line break has no meaning and no comment may end
+    there."""
     lines = text.split("\n")
     breaks = [
         ""

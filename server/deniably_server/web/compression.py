@@ -34,7 +34,7 @@ are whatever their size: they never change."""
 
 
 def compress(response: Response) -> Response:
-    """Compress a response if that helps; for Flask's ``after_request``.
+    """Compresses a response if that helps; for Flask's ``after_request``.
 
     HEAD has the headers of GET. An ETag becomes weak, because the bytes differ by encoding and the
     text does not. If-None-Match compares weakly anyway (RFC 9110, 13.1.2).
@@ -57,7 +57,7 @@ def compress(response: Response) -> Response:
 
 
 def prefers_brotli() -> bool:
-    """Whether the client takes Brotli, and likes gzip no better."""
+    """Returns whether the client accepts Brotli and does not prefer gzip."""
     accepted = request.accept_encodings
     return accepted["br"] > 0 and accepted["br"] >= accepted["gzip"]
 

@@ -41,7 +41,7 @@ class KeptFiles:
         self._folder, self._most = folder, maximum
 
     def find(self, key: str) -> KeptFile | None:
-        """The file of this key, a short name without points, if it is there."""
+        """Returns the file of ``key``, a short name without points; None where there is none."""
         for path in self._folder.glob(f"{key}.*"):
             if path.suffix != _PART:
                 with suppress(OSError):
@@ -50,7 +50,8 @@ class KeptFiles:
         return None
 
     def make(self, key: str, pieces: Iterable[bytes]) -> KeptFile:
-        """Write a file, unless it is there. Raises OSError where the disk has too little room."""
+        """Writes a file, unless it is there; returns it. Raises OSError where the disk has too
+        little room."""
         if kept := self.find(key):
             return kept
         self._forget_abandoned()
@@ -72,7 +73,7 @@ class KeptFiles:
         return new
 
     def _fitting(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """The pieces, as far as there is room."""
+        """Yields the pieces as long as there is room. Raises OSError where there is none."""
         written = looked = 0
         for piece in pieces:
             written += len(piece)
@@ -97,7 +98,7 @@ class KeptFiles:
             room += size
 
     def _forget_abandoned(self) -> None:
-        """Remove what processes that were killed left half written."""
+        """Removes the half-written files of processes that were killed."""
         for path in self._folder.glob(f"*{_PART}"):
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:

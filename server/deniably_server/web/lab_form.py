@@ -43,7 +43,7 @@ class Field:
 
 
 def fields(inputs: Mapping[str, ExperimentInput], values: Mapping[str, Any]) -> list[Field]:
-    """The fields of these inputs with their values, which were read."""
+    """Returns the fields of these inputs, with their parsed values."""
     return [_field(name, declared, values[name]) for name, declared in inputs.items()]
 
 
@@ -60,8 +60,8 @@ def _field(name: str, declared: ExperimentInput, value: Any) -> Field:
 
 
 def shown(declared: ExperimentInput, value: Any) -> str:
-    """A value as its field has it: whole per cents of an input that has them, else a decimal where
-    that is exact."""
+    """Returns a value as its field shows it: a whole percentage for an input in per cent, else a
+    decimal where that is exact."""
     if not isinstance(declared, Real):
         return text_of(value)
     if declared.percent and (100 * Fraction(value)).denominator == 1:
@@ -70,7 +70,8 @@ def shown(declared: ExperimentInput, value: Any) -> str:
 
 
 def _stops(declared: ExperimentInput) -> list[str]:
-    """Values over the range of an input, ascending; none of one that is no single number."""
+    """Returns ascending values over the range of an input; none for one that is no single
+    number."""
     if declared is SEED or not isinstance(declared, Real | Whole | Level):
         return []
     low, high = Fraction(declared.minimum), Fraction(declared.maximum)
@@ -92,7 +93,7 @@ def _stops(declared: ExperimentInput) -> list[str]:
 
 
 def _by_factors(declared: ExperimentInput, low: float, high: float) -> list[str]:
-    """Two digits each, with the ends as they are."""
+    """Returns stops at equal factors, with two digits each, and the ends exactly."""
     begin, end = log10(low), log10(high)
     rounded = [
         float(f"{10 ** (begin + (end - begin) * k / _STOPS):.2g}") for k in range(_STOPS + 1)

@@ -48,7 +48,7 @@ class Rendered:
 
 
 def render(text: str, path: str, address: Callable[[str], str | None]) -> Rendered:
-    """Render ``text``, which lies at ``path`` in the source.
+    """Renders ``text``, which lies at ``path`` in the source.
 
     ``address`` maps the path of another page to its address on this server, or None where this
     server does not have it: such a link becomes its text and the path.
@@ -65,7 +65,7 @@ def render(text: str, path: str, address: Callable[[str], str | None]) -> Render
 
 
 def headings(text: str) -> list[Heading]:
-    """The headings of a page, with their anchors."""
+    """Returns the headings of a page, with their anchors."""
     return _name_headings(_markdown().parse(text))
 
 
@@ -83,7 +83,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _name_headings(tokens: Sequence[Token]) -> list[Heading]:
-    """Give every heading its anchor; a second one of the same text gets ``-1``."""
+    """Gives every heading its anchor; a second heading of the same text gets ``-1``."""
     headings: list[Heading] = []
     used: dict[str, int] = {}
     for token, inline in pairwise(tokens):
@@ -102,7 +102,7 @@ def _name_headings(tokens: Sequence[Token]) -> list[Heading]:
 def _lead(
     children: Sequence[Token], folder: str, address: Callable[[str], str | None]
 ) -> list[Token]:
-    """The links of a paragraph, made to lead to this server's pages."""
+    """Returns the tokens of a paragraph with links that lead to this server's pages."""
     linked: list[Token] = []
     outside = ""
     for token in children:
@@ -122,7 +122,8 @@ def _lead(
 
 
 def _point(token: Token, target: str, folder: str, address: Callable[[str], str | None]) -> str:
-    """Let a link lead to its page here; the path of one that this server does not have."""
+    """Makes a link lead to its page on this server; returns the path of a page that this server
+    does not have, else an empty text."""
     if _SCHEME.match(target) or target.startswith("#"):
         return ""
     path, hash_, anchor = target.partition("#")

@@ -19,12 +19,12 @@ _AFTER = re.compile(r"([:(]) ")
 
 
 def join_sheets(texts: Iterable[str]) -> str:
-    """One stylesheet that means what ``texts`` mean, one after the other."""
+    """Returns one stylesheet that means the same as ``texts``, one after the other."""
     return "\n".join(map(_compact, texts)) + "\n"
 
 
 def without_unused_tokens(sheet: str) -> str:
-    """A joined sheet without the custom properties that its rules do not use.
+    """Returns a joined sheet without the custom properties that its rules do not use.
 
     Only for a page that has no other sheet, which might use them.
     """

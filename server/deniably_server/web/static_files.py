@@ -93,13 +93,14 @@ def built(build: str, room: str, name: str) -> Response:
 
 @web.app_template_global("web")
 def address(name: str) -> str:
-    """The address of a file of this build."""
+    """Returns the address of a file of this build."""
     assert name in _files(), name
     return f"/web/{BUILD}/{name}"
 
 
 def text_of(name: str) -> str:
-    """A file as text, for a page that has to stand alone."""
+    """Returns a file as text, for a page that has to stand alone. Raises KeyError where there is
+    none."""
     return _files()[name].body.decode()
 
 
@@ -116,7 +117,8 @@ def _response(name: str) -> Response:
 
 @cache
 def _files() -> dict[str, File]:
-    """The files by room and name. Other paths do not exist, so none leads out of the folder."""
+    """Returns the files by room and name. Other paths do not exist, so none leads out of the
+    folder."""
     by_name: dict[str, File] = {}
     for room in (files("deniably_client") / "web").iterdir():
         for file in room.iterdir() if room.is_dir() else ():

@@ -34,7 +34,8 @@ _WAITS = 6
 
 @dataclass(frozen=True)
 class Undoing:
-    """How the true number is worked out: ``(sent - chance) * each = found``, all exact."""
+    """The steps by which the true number is worked out: ``(sent - chance) * each = found``, all
+    exact."""
 
     sent: int
     chance: Decimal
@@ -44,7 +45,7 @@ class Undoing:
 
 
 def undoing() -> Undoing:
-    """The sum for the people of the picture, by the unbiased estimator (Warner 1965)."""
+    """Returns the sum for the people of the picture, by the unbiased estimator (Warner 1965)."""
     p, q = MECHANISM.law.p, MECHANISM.law.q
     chance = PEOPLE * q
     rest, factor = len(SENT) - chance, 1 / (p - q)
@@ -52,7 +53,7 @@ def undoing() -> Undoing:
 
 
 def example_numbers() -> dict[str, int]:
-    """The numbers for the texts ``how.*``: of people, of answers that pass, and of yes."""
+    """Returns the numbers for the texts ``how.*``: of people, of answers that pass, and of yes."""
     passed = MECHANISM.law.p
     return {
         "all": PEOPLE,
@@ -67,7 +68,8 @@ def example_numbers() -> dict[str, int]:
 
 
 def picture(words: Words, *, moves: bool) -> Html:
-    """The picture as SVG, with a text that is read out in its place; one for each page.
+    """Returns the picture as SVG, with a text for screen readers. A page may have only one, because
+    of its ids.
 
     Without ``moves`` it leaves out what falls, and is still everywhere.
     """
@@ -95,7 +97,8 @@ def _threads(kind: Html, people: Iterable[int]) -> Html:
 
 
 def _row(yes: Set[int], y: int) -> Html:
-    """30 dots: filled for yes, hollow for no. Each is a line without length, with round ends."""
+    """Returns 30 dots: filled for yes, hollow for no. Each is a line without length, with round
+    ends."""
     filled, hollow = (
         Html.joined("", (Html.filled("M{x} {y}h.1", x=_x(person), y=y) for person in sorted(group)))
         for group in (yes, _EVERYBODY - yes)

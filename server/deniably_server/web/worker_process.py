@@ -75,7 +75,7 @@ class Bounds(NamedTuple):
 
 
 def generous(processor: float) -> float:
-    """Seconds by the clock for so many seconds of processor time."""
+    """Returns the limit by the clock, in seconds, for a limit of processor time."""
     return max(_FEWEST_BY_CLOCK, _GENEROUS * processor)
 
 
@@ -102,7 +102,7 @@ class WorkerProcess:
         self._start()
 
     def ask(self, question: bytes) -> bytes:
-        """The answer to a question.
+        """Returns the worker's answer to a question.
 
         Raises TookTooLong, TookTooMuchMemory, Starved or WorkerFailed.
         """
@@ -125,14 +125,14 @@ class WorkerProcess:
         raise _FAILURES.get(kind, WorkerFailed)
 
     def end(self) -> None:
-        """End the processes for good, from any thread. Every ``ask`` raises WorkerFailed then."""
+        """Ends the processes for good, from any thread. Every ``ask`` then raises WorkerFailed."""
         self._ended = True
         if (line := self._line) is not None:
             with suppress(OSError):  # it was just closed
                 line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End the processes. The next ``ask`` starts new ones."""
+        """Ends the processes. The next ``ask`` starts new ones."""
         if self._line is not None:
             self._line.close()
             self._line = None
@@ -148,7 +148,7 @@ class WorkerProcess:
 def _be_forker(
     line: socket.socket, prepare: Callable[[], Answerer], bounds: Bounds, niceness: int
 ) -> NoReturn:
-    """Fork a worker for each question, until the serving process is gone."""
+    """Forks a worker for each question, until the serving process is gone."""
     with suppress(BaseException):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)  # it ends with the serving process
@@ -169,7 +169,8 @@ def _be_forker(
 
 
 def _parted(message: bytes) -> tuple[bytes, list[str]]:
-    """What a worker found, with its kind, and the names of the modules that it imported."""
+    """Splits a worker's message into the answer with its kind, and the names of the modules that
+    the worker imported."""
     if not message.startswith(_DONE):
         return message, []
     start = len(_DONE) + _LENGTH.size
@@ -187,7 +188,7 @@ def _import(names: list[str]) -> None:
 
 
 def _worked(line: socket.socket, answer: Answerer, question: bytes, bounds: Bounds) -> bytes:
-    """What a new worker found: its kind, what it imported, and its answer."""
+    """Returns the message of a new worker: its kind, what it imported, and its answer."""
     read_end, write_end = os.pipe()
     worker = os.fork()
     if not worker:
@@ -236,7 +237,7 @@ def _be_worker(write_end: int, answer: Answerer, question: bytes, seconds: float
 
 
 def _limit(seconds: float) -> None:
-    """Limit processor time and memory even if the forking process is gone.
+    """Limits processor time and memory, even if the forking process is gone.
 
     The timer counts the processor time of all threads, and parts of seconds; its signal ends the
     process. The system's own limit, in whole seconds, is for code that takes the signal.
@@ -250,7 +251,7 @@ def _limit(seconds: float) -> None:
 
 
 def _allow(kind: int, limit: int) -> None:
-    """Limit a resource to ``limit``, or to less where the system allows only that."""
+    """Limits a resource to ``limit``, or to less where the system allows only that."""
     _, hard = resource.getrlimit(kind)
     limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (limit, limit))
@@ -263,7 +264,7 @@ def _reserved() -> int:
 
 
 def _let_go_of_all_but(descriptor: int) -> None:
-    """Close the inherited sockets and locks; a copy would keep them open."""
+    """Closes the inherited sockets and locks; a copy would keep them open."""
     maximum = os.sysconf("SC_OPEN_MAX")
     os.closerange(_FIRST_AFTER_STANDARD_STREAMS, descriptor)
     os.closerange(descriptor + 1, maximum)
@@ -274,7 +275,7 @@ def _send(line: socket.socket, message: bytes) -> None:
 
 
 def _receive(line: socket.socket) -> bytes | None:
-    """The next message; None if the other side is gone."""
+    """Returns the next message; None if the other side is gone."""
     head = _exactly(line, _LENGTH.size)
     return None if head is None else _exactly(line, _LENGTH.unpack(head)[0])
 

@@ -80,7 +80,7 @@ class Bridge:
     async def __call__(
         self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable
     ) -> None:
-        """Serve one request."""
+        """Serves one request."""
         if scope["type"] != "http":
             return
         try:
@@ -136,7 +136,7 @@ class Bridge:
         receive: ASGIReceiveCallable,
         send: ASGISendCallable,
     ) -> None:
-        """Send a body as it is made, or read from a file, until the client disconnects.
+        """Sends a body as it is made, or read from a file, until the client disconnects.
 
         A thread is taken for each piece, and not while the client reads it. A fault on the way ends
         the connection, so the client sees that the answer is cut off.
@@ -154,7 +154,7 @@ class Bridge:
             await loop.run_in_executor(threads, _close, body)
 
     async def _read(self, receive: ASGIReceiveCallable) -> bytes:
-        """The body, cut where its length is clearly too long. Raises BrokenOff."""
+        """Returns the body, cut where it is clearly too long. Raises BrokenOff."""
         message = await receive()  # most bodies are there in one piece
         if message["type"] == "http.request" and not message["more_body"]:
             return message["body"]
@@ -170,7 +170,7 @@ class Bridge:
         return bytes(received)
 
     async def _run_watched(self, environ: WSGIEnvironment, receive: ASGIReceiveCallable) -> _Answer:
-        """Run the application in a thread, and tell it when the client is gone."""
+        """Runs the application in a thread; sets ``ClientGone`` once the client disconnects."""
         environ[GONE] = client = ClientGone()
         watch = asyncio.create_task(_watch(receive, client))
         try:
@@ -180,13 +180,13 @@ class Bridge:
             watch.cancel()
 
     def _run(self, environ: WSGIEnvironment) -> _Answer:
-        """Run the application in this thread; returns its whole answer."""
+        """Runs the application in this thread; returns its whole answer."""
         start = _Start()
         return start.whole(self._app(environ, start))
 
 
 class _Start:
-    """What an application is given to start its response with."""
+    """The ``start_response`` of WSGI, which collects what the application writes."""
 
     def __init__(self) -> None:
         self._begun: list[tuple[int, list[tuple[bytes, bytes]]]] = []
@@ -195,12 +195,12 @@ class _Start:
     def __call__(
         self, status: str, headers: list[tuple[str, str]], *exc_info: object
     ) -> Callable[[bytes], object]:
-        """Start, or start again after a fault."""
+        """Starts the response, or starts it again after a fault; returns ``write``."""
         self._begun.append((int(status[:3]), [_encoded(*header) for header in headers]))
         return self._pieces.append
 
     def whole(self, body: Iterable[bytes]) -> _Answer:
-        """The answer with this body."""
+        """Returns the answer with this body."""
         begun, pieces = self._begun, self._pieces
         # Without a length an answer is made as it is sent, and may be longer than memory holds.
         streamed = not isinstance(body, list | tuple) and begun and _has_no_length(begun[-1][1])
@@ -221,7 +221,7 @@ class Waiting:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def until(self, is_ready: Callable[[], bool]) -> None:
-        """Wait until an answer is ready."""
+        """Waits until an answer is ready."""
         self._loop = asyncio.get_running_loop()  # before the question, so that no call is lost
         if not is_ready():
             future = self._loop.create_future()
@@ -229,7 +229,7 @@ class Waiting:
             await future
 
     def notify(self) -> None:
-        """Some answers may be ready. Any thread may call this, once for many."""
+        """Looks again which answers are ready. Any thread may call this, once for many answers."""
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended, and nobody waits
                 self._loop.call_soon_threadsafe(self._look)
@@ -248,13 +248,13 @@ def _has_no_length(headers: list[tuple[bytes, bytes]]) -> bool:
 
 
 def _close(body: Iterable[bytes]) -> None:
-    """Tell the application that its answer is no longer needed."""
+    """Tells the application that its answer is no longer needed."""
     if close := getattr(body, "close", None):
         close()
 
 
 async def _watch(receive: ASGIReceiveCallable, client: ClientGone) -> None:
-    """Wait until a client disconnects whose request was read."""
+    """Waits until a client disconnects whose request was read."""
     while (await receive())["type"] == "http.request":
         pass
     client.set()
@@ -265,7 +265,7 @@ class BrokenOff(Exception):
 
 
 async def _read_on(receive: ASGIReceiveCallable, received: bytearray) -> bool:
-    """Append the next part of a body to ``received``; returns whether more follows.
+    """Appends the next part of a body to ``received``; returns whether more follows.
 
     Raises BrokenOff.
     """
@@ -273,7 +273,8 @@ async def _read_on(receive: ASGIReceiveCallable, received: bytearray) -> bool:
 
 
 def _take(message: ASGIReceiveEvent, received: bytearray) -> bool:
-    """Append what arrived to ``received``; returns whether more follows. Raises BrokenOff."""
+    """Appends a message's part of the body to ``received``; returns whether more follows. Raises
+    BrokenOff."""
     if message["type"] != "http.request":
         raise BrokenOff
     received += message["body"]
@@ -288,7 +289,7 @@ class _Stream:
         self._received, self._more = bytearray(), True
 
     def read(self, size: int, /) -> bytes:
-        """The next ``size`` bytes, or the rest; waits for them."""
+        """Returns the next ``size`` bytes, or what is left; waits for them."""
         while self._more and len(self._received) < size:
             coming = _read_on(self._receive, self._received)
             try:
@@ -301,7 +302,7 @@ class _Stream:
 
 
 def _environ(scope: HTTPScope) -> WSGIEnvironment:
-    """The WSGI environment (PEP 3333) of a request, without its body."""
+    """Returns the WSGI environment (PEP 3333) of a request, without its body."""
     server, client = scope["server"] or ("", None), scope["client"] or ("", 0)
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope["method"],
@@ -329,13 +330,14 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
 
 @lru_cache(256)
 def _encoded(name: str, value: str) -> tuple[bytes, bytes]:
-    """A header of an answer; most answers have the same."""
+    """Returns a header of an answer as bytes; cached, because most answers have the same
+    headers."""
     return name.encode("latin-1"), value.encode("latin-1")
 
 
 @lru_cache(256)
 def _key(name: bytes) -> str:
-    """The WSGI key of a header; empty for a name with an underscore.
+    """Returns the WSGI key of a header; empty for a name with an underscore.
 
     In WSGI, X-Forwarded_For would look like X-Forwarded-For, which only a proxy may set.
     """

@@ -53,11 +53,12 @@ class OwnCertificate:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 as browsers show it."""
+        """The SHA-256 fingerprint, as browsers show it."""
         return self.certificate.fingerprint(hashes.SHA256()).hex(" ").upper()
 
     def context(self) -> SSLContext:
-        """The settings of TLS. No session tickets: with them a visit can be linked to the next."""
+        """Returns the settings of TLS. They allow no session tickets, by which one visit could be
+        linked to the next."""
         context = SSLContext(PROTOCOL_TLS_SERVER)
         context.minimum_version = TLSVersion.TLSv1_2
         context.options |= OP_NO_TICKET
@@ -68,14 +69,15 @@ class OwnCertificate:
 
 
 def local_name() -> str | None:
-    """This machine's name in its own network by multicast DNS (RFC 6762), such as laptop.local;
-    None where its host name is no such name."""
+    """Returns this machine's name in its own network by multicast DNS (RFC 6762), such as
+    laptop.local; None where its host name is no such name."""
     label = socket.gethostname().partition(".")[0].lower()
     return f"{label}.local" if _LABEL.fullmatch(label) and label != "localhost" else None
 
 
 def own_certificate(address: str, folder: Path) -> OwnCertificate:
-    """The certificate for a number such as 192.168.1.7 and for the machine's ``local_name``.
+    """Returns the certificate for an address such as 192.168.1.7 and for the machine's
+    ``local_name``.
 
     The one in ``folder`` is used again, unless it ends soon or is for other names. Raises OSError
     where it cannot be kept there.
@@ -94,12 +96,12 @@ def own_certificate(address: str, folder: Path) -> OwnCertificate:
 
 
 def _names(address: str, name: str | None) -> list[x509.GeneralName]:
-    """All that the certificate is for."""
+    """Returns all names that the certificate is for."""
     return [x509.IPAddress(ip_address(address)), *([x509.DNSName(name)] if name else [])]
 
 
 def _kept(file: Path, address: str, name: str | None) -> x509.Certificate | None:
-    """The certificate in the file, if it can still be used."""
+    """Returns the certificate in the file, if it can still be used."""
     try:
         if file.stat().st_mode & _OTHERS:
             return None  # somebody else may have read the key
@@ -118,7 +120,7 @@ def _kept(file: Path, address: str, name: str | None) -> x509.Certificate | None
 
 
 def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
-    """A new certificate, and it with its key as PEM (RFC 5280, 7468)."""
+    """Returns a new certificate, and it with its key as PEM (RFC 5280, 7468)."""
     key = ec.generate_private_key(ec.SECP256R1())
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Deniably")])

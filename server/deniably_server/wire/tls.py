@@ -38,17 +38,17 @@ class Handshake(asyncio.Protocol):
         self._early, self._ended, self._lost, self._done = b"", False, False, False
 
     def end(self) -> None:
-        """Close at once."""
+        """Closes the connection at once."""
         self._connections.remove(self)
         self._transport.abort()
 
     def look(self, now: float, seconds: float) -> None:
-        """Nothing: the handshake has a time of its own, the same seconds."""
+        """Does nothing: the handshake has its own limit, of the same seconds."""
 
     # --- called by asyncio --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is open."""
+        """Begins the handshake; on a loopback address, goes on without TLS."""
         self._transport = cast(asyncio.Transport, transport)
         if ip_address(transport.get_extra_info("sockname")[0]).is_loopback:
             self._transport.set_protocol(self._then)
@@ -60,15 +60,16 @@ class Handshake(asyncio.Protocol):
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """The first bytes of a request, which may come together with the end of the handshake."""
+        """Keeps the first bytes of a request, which may come together with the end of the
+        handshake."""
         self._early += data
 
     def eof_received(self) -> None:
-        """The client sends no more, as early as that."""
+        """Notes that the client sends no more, already before the handshake is over."""
         self._ended = True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed, by either side."""
+        """Forgets the connection, which either side has closed."""
         self._lost = True
         self._connections.remove(self)
         if self._done:
@@ -104,7 +105,7 @@ class TlsConnections:
         self._connections, self._context, self._seconds = connections, context, seconds
 
     def __call__(self, config: Config, server_state: ServerState, **options: Any) -> Handshake:
-        """Create a connection."""
+        """Creates a connection, which begins with a handshake."""
         then = self._connections(config, server_state, **options)
         return Handshake(self._connections, then, self._context, self._seconds)
 
@@ -112,6 +113,7 @@ class TlsConnections:
 def secured(
     connections: type[asyncio.Protocol], context: SSLContext, seconds: float
 ) -> type[asyncio.Protocol]:
-    """The protocol class of ``patience.protocol`` over TLS, with ``seconds`` for a handshake."""
+    """Returns the protocol class of ``patience.protocol`` over TLS, with ``seconds`` for a
+    handshake."""
     tls_connections = TlsConnections(cast(Connections, connections), context, seconds)
     return cast("type[asyncio.Protocol]", tls_connections)
