@@ -580,7 +580,7 @@ class Device:
         try:
             with self.session.request(
                 method, url, data=payload, headers=headers, timeout=self.timeout,
-                allow_redirects=False, stream=True,
+                allow_redirects=False, stream=True,  # a redirect could lead to another server
             ) as response:  # fmt: skip
                 return _answer(response, maximum, version)
         except requests.RequestException as error:

@@ -102,12 +102,13 @@ class Storage:
     @contextmanager
     def _transaction(self) -> Generator[sqlite3.Connection]:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # sqlite3 would create the file with the umask's mode, which others may read.
         os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
         opened = sqlite3.connect(self._file, timeout=_WAIT, isolation_level=None)
         with closing(opened) as connection:
-            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA secure_delete = ON")  # overwrites what is deleted
             connection.execute("PRAGMA synchronous = EXTRA")  # also syncs the folder
-            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("BEGIN IMMEDIATE")  # takes the lock before the memory is read
             yield connection
             connection.execute("COMMIT")
 

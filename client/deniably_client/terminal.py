@@ -420,4 +420,4 @@ def _list(labels: Sequence[str]) -> None:
 def _wipe() -> None:
     """Clear the answers from the screen and the terminal's scrollback."""
     if sys.stdout.isatty():
-        click.echo("\x1b[H\x1b[2J\x1b[3J", nl=False)
+        click.echo("\x1b[H\x1b[2J\x1b[3J", nl=False)  # home, clear the screen, clear the scrollback

@@ -60,7 +60,7 @@ class ClientGone:
             if not self._gone:
                 self._calls.append(call)
                 return
-        call()
+        call()  # outside the lock, as a call takes locks of its own
 
     def set(self) -> None:
         """Notes that the client is gone. Call it once."""

@@ -94,6 +94,7 @@ def claim(host: str, port: int) -> socket.socket:
         with ExitStack() as stack:
             held = stack.enter_context(socket.socket(family, kind, number))
             held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Linux gives the size to every connection that this socket accepts.
             held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD)
             held.bind(address)
             held.listen(_BACKLOG)

@@ -261,7 +261,9 @@ class ComputationQueue:
                 self._observe(lane, "refused")
                 raise self._too_long(job)
             waiting = self._enter(key, job, reads, asker)
-        if gone is not None:
+        if (
+            gone is not None
+        ):  # the client may be gone already, and this gives the request up at once
             gone.then(partial(self._abandon, waiting))
         try:
             computed = self._result(waiting)
@@ -436,7 +438,7 @@ class ComputationQueue:
             begun = monotonic()
             self._do(ask, work)
             took = monotonic() - begun
-            self._turns.add(payer, took)
+            self._turns.add(payer, took)  # before those who wait wake up and ask again
             self._takes += _WEIGHT * (took - self._takes)
             with self._news:
                 for waiting in work.waiting:
@@ -470,7 +472,7 @@ class ComputationQueue:
             )
         except Exception:  # the other process failed; this thread goes on
             work.failure = partial(Uncomputed, "the process that computed is gone")
-        with self._news:
+        with self._news:  # in one step: an equal request finds either the work or its answer
             del self._works[work.key]
             if work.answer is not None:
                 self._kept[work.reads].keep(work.key, work.answer)

@@ -239,7 +239,7 @@ def _add(
     blueprint: Blueprint, kind: Kind[Any], form: str, view: View, operation: Operation
 ) -> None:
     """Add a view in one form, with its declaration and its docstring."""
-    view.__doc__ = kind.about[form]
+    view.__doc__ = kind.about[form]  # where OpenAPI takes the description from
     name = kind.endpoints.get(form, f"{kind.name}_{_NAMES[form]}")
     prefix = "" if form in ("page", "figure") else "/api"
     rule = f"{prefix}/surveys/<name>/{kind.name}{_ENDINGS[form]}"

@@ -86,6 +86,7 @@ def _files() -> KeptFiles:
             folder = Path(mkdtemp(prefix="deniably-files-"))
         except OSError as error:
             raise Unavailable(_FULL) from error
+        # The application itself, because its proxy is never collected.
         weakref.finalize(current_app._get_current_object(), rmtree, folder, ignore_errors=True)  # type: ignore[attr-defined]
         cache = current_app.extensions[_KEY] = KeptFiles(folder)
     return cache

@@ -73,7 +73,7 @@ def _file(name: str, ending: str, kind: str) -> Response:
     survey, store = given_out_survey(name), current_store()
     places = layout_given_out(store, survey)
     key = key_of(places, ending)
-    for _ in range(2):
+    for _ in range(2):  # another process may remove the file between find and open
         kept_file = find(key)
         if kept_file is None and request.method != "HEAD":
             if not made_apart(key, name, ending):

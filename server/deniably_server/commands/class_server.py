@@ -61,7 +61,7 @@ def class_server(public: str, database: str, port: int) -> Generator[ClassServer
     Raises ClickException where it does not start, after it has said why.
     """
     call = ["serve", f"--public={public}", "--database", database, "--port", str(port)]
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _leave)  # as an exception, so that the block ends the server
     with subprocess.Popen(
         [sys.executable, "-m", "deniably_client", *call, "--log", "off"],
         env=os.environ | {"PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL,

@@ -127,7 +127,7 @@ class _Site:
         if target not in self.files:
             name, number = self._file_name(path, query), 1
             stem, dot, end = name.rpartition(".")
-            while name.casefold() in self._taken:
+            while name.casefold() in self._taken:  # Windows and macOS ignore case in file names
                 number += 1
                 name = f"{stem}_{number}{dot}{end}"
             self._taken.add(name.casefold())

@@ -84,6 +84,7 @@ class KeptFiles:
             yield piece
 
     def _make_room(self, newest: Path) -> None:
+        # A file that starts with "lock" is the folder's own, see ``watching.shared_folder``.
         others = list[tuple[float, int, Path]]()
         for path in self._folder.iterdir():
             with suppress(OSError):  # another process removed it

@@ -86,7 +86,7 @@ def built(build: str, room: str, name: str) -> Response:
         raise NotFound("there is no such build")
     response = _response(f"{room}/{name}")
     response.headers["Cache-Control"] = _FOREVER
-    if name == "sw.js":
+    if name == "sw.js":  # without this header a worker serves only addresses below its own folder
         response.headers["Service-Worker-Allowed"] = "/s/"
     return response
 

@@ -141,7 +141,7 @@ class WorkerProcess:
         own_end, child_end = socket.socketpair()
         if not os.fork():
             _be_forker(child_end, self._prepare, self._bounds, self._niceness)
-        child_end.close()
+        child_end.close()  # else the line would stay open when the forker ends
         self._line = own_end
 
 
@@ -165,7 +165,7 @@ def _be_forker(
             message, imported = _parted(_worked(line, answer, question, bounds))
             _send(line, message)
             _import(imported)
-    os._exit(0)
+    os._exit(0)  # no cleanup: locks and buffers are copies of the serving process's
 
 
 def _parted(message: bytes) -> tuple[bytes, list[str]]:
@@ -193,7 +193,7 @@ def _worked(line: socket.socket, answer: Answerer, question: bytes, bounds: Boun
     worker = os.fork()
     if not worker:
         _be_worker(write_end, answer, question, bounds.processor)
-    os.close(write_end)
+    os.close(write_end)  # else the pipe would not end with the worker
     try:
         message = _waited_for(read_end, line, bounds.clock)
     finally:

@@ -114,6 +114,7 @@ class Bridge:
             if refusal_marks is None:
                 answer = await self._run_watched(environ, receive)
             else:
+                # In the loop's thread: the fast path refuses what is marked at once, without I/O.
                 answer = self._run(environ | refusal_marks)
         status, headers, body = answer
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -124,7 +125,7 @@ class Bridge:
             pieces = partial(next, iter(body), b"")
             await self._send_pieces(pieces, body, self._streams, receive, send)
             return
-        for at in range(0, len(body) or 1, _PIECE):
+        for at in range(0, len(body) or 1, _PIECE):  # an empty body needs a message, too
             piece, more = body[at : at + _PIECE], at + _PIECE < len(body)
             await send({"type": "http.response.body", "body": piece, "more_body": more})
 

@@ -91,7 +91,7 @@ def own_certificate(address: str, folder: Path) -> OwnCertificate:
         temporary.write(text)
         temporary.flush()
         os.fsync(temporary.fileno())
-    os.replace(temporary.name, file)
+    os.replace(temporary.name, file)  # another process reads the old file or the new one
     return OwnCertificate(file, certificate)
 
 

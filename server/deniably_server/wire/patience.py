@@ -218,6 +218,7 @@ class MeasuredConnection(HttpToolsProtocol):
             return
         if self._in_body:
             self._received += len(data)
+        # httptools hands over whole fields only: what it holds back is counted here.
         before = self._stage, self._head
         super().data_received(data)
         grew = self._in_head and before == (self._stage, self._head)
@@ -303,6 +304,7 @@ async def _send_whole(cycle: RequestResponseCycle, answer: EncodedAnswer) -> Non
         await cycle.flow.drain()
     if cycle.disconnected:
         return
+    # The state in which uvicorn's own ``send`` leaves a cycle: keep-alive and shutdown read it.
     cycle.response_started = cycle.response_complete = True
     cycle.waiting_for_100_continue = False
     cycle.message_event.set()
