@@ -46,10 +46,10 @@ _PAGE: QueryParameters = {"question": NAMED, "by": _BY, **LEVEL}
 
 
 def comparable_keys(visible: VisibleSurvey, fixed: Stratum) -> dict[str, list[str]]:
-    """Returns the keys of the strata by which a survey can be compared now, each with its values
-    that have results.
+    """Returns the keys of the strata by which a survey can be compared now, each with those of its
+    values that have results.
 
-    ``fixed`` are values of other keys.
+    ``fixed`` are the strata that the view keeps fixed; their keys are left out.
     """
     shown_subgroups = shown_parts(visible) or []
     shown_values = {
@@ -61,8 +61,8 @@ def comparable_keys(visible: VisibleSurvey, fixed: Stratum) -> dict[str, list[st
 
 
 def strata_links(keys: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Returns links below the dashboard to the comparison by each key, as pairs of address and
-    text."""
+    """Returns a link for each key to the page that compares a question by it: pairs of an address,
+    relative to the dashboard, and a text."""
     return [
         (f"strata?by={key}", f"Compare by {key}: {', '.join(values)}")
         for key, values in keys.items()

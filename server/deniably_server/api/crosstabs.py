@@ -163,8 +163,9 @@ def _chosen(survey: Survey) -> list[int]:
 
 
 def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
-    """Returns links below the dashboard, as pairs of address and text: first a page to choose two
-    questions, then the first 15 pairs that can be crossed. None while the survey is open."""
+    """Returns links as pairs of an address, relative to the dashboard, and a text: to a page that
+    chooses two questions, then to the first 15 pairs that can be crossed. None while the survey is
+    open."""
     if survey.asked < 2 or state != "closed":
         return []
     pairs = [

@@ -157,8 +157,8 @@ def _chooser(sample: Respondents, why: str = "") -> str:
 
 
 def difference_links(survey: Survey) -> list[tuple[str, str]]:
-    """Returns the link below the dashboard to a page that chooses a question, as a pair of address
-    and text; nothing where no question has pairs of choices."""
+    """Returns the link to a page that chooses a question, as a pair of an address, relative to the
+    dashboard, and a text; nothing where no question has pairs of choices."""
     if any(map(has_pairs, survey.questions)):
         return [("differences", "Which answers of a question differ?")]
     return []

@@ -47,8 +47,8 @@ def _show(name: str, groups: GroupsResult) -> Shown:
 
 
 def group_links(survey: Survey) -> list[tuple[str, str]]:
-    """Returns links below the dashboard, as pairs of address and text: to 2 to 5 groups of each
-    point question. None on a server without the library that finds them."""
+    """Returns links to 2 to 5 groups of each point question, as pairs of an address, relative to
+    the dashboard, and a text. None on a server without the library that finds them."""
     if find_spec(_LIBRARY) is None:
         return []
     return [

@@ -92,8 +92,8 @@ _rows = msgspec.json.Decoder(_RowsAlone).decode
 
 @dataclass(frozen=True)
 class RequestedExperiment:
-    """An experiment with all inputs that a request asks for; on a ``case`` of a survey, the
-    ``number``-th of ``cases``, or by itself, with what ``cases`` lends to it."""
+    """An experiment with all inputs of a request. It is on a survey's case, number ``number`` of
+    ``cases``; without a ``survey``, ``cases`` has at most one, which lends it values."""
 
     entry: Entry
     values: dict[str, Any]

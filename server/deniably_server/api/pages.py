@@ -207,7 +207,7 @@ def _data_note(survey: Survey, state: str) -> str:
 
 
 def _below(survey: Survey, links: Iterable[tuple[str, str]], *names: str) -> list[tuple[str, str]]:
-    """Returns links below the dashboard that keep the subgroup and these parameters of the
+    """Returns links relative to the dashboard that keep the subgroup and these parameters of the
     request."""
     query = query_of_view(survey, *names)
     return [
@@ -289,7 +289,8 @@ def combined(names: list[str]) -> str:
 
 @pages.app_template_filter("adjusted")
 def adjusted(share: float, interval: list[float]) -> str:
-    """Returns an adjusted share. One that may be nobody's reads "below" the end of its interval."""
+    """Returns an adjusted share as text. Where its interval begins at 0, the text is "below" and
+    the interval's end."""
     if points(interval[0]) == points(0):
         return f"below {points(max(interval[1], 0.001))}"
     return points(share)

@@ -77,8 +77,8 @@ def _show(name: str, result: WavesResult) -> Shown:
 
 
 def wave_links(survey: Survey) -> list[tuple[str, str]]:
-    """Returns the link below the dashboard to the waves of a survey's panel, as a pair of address
-    and text; nothing for a survey of no panel."""
+    """Returns the link to the waves of a survey's panel, as a pair of an address, relative to the
+    dashboard, and a text; nothing for a survey without waves."""
     return [("waves", "All waves side by side")] if isinstance(survey.waves, Waves) else []
 
 
