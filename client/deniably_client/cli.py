@@ -33,34 +33,34 @@ class _Commands(click.Group):
         return sorted(_entries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = _entries().get(cmd_name)
-        if not found:
+        entry = _entries().get(cmd_name)
+        if not entry:
             return None
-        command = found.load()
+        command = entry.load()
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands by who uses them, each with its whole first sentence, which click
+        """Lists the commands by who uses them, each with its whole first sentence, which click
         would cut."""
         installed = _entries()
         listed = {users: names.split() for users, names in _USERS.items()}
-        known = {name for names in listed.values() for name in names}
-        listed["Others"] = sorted(installed.keys() - known)
+        assigned = {name for names in listed.values() for name in names}
+        listed["Others"] = sorted(installed.keys() - assigned)
         width = max(map(len, installed), default=0)
         for users, names in listed.items():
-            found = [(name, self.get_command(ctx, name)) for name in names if name in installed]
-            if found:
+            commands = [(name, self.get_command(ctx, name)) for name in names if name in installed]
+            if commands:
                 with formatter.section(users):
                     formatter.write_dl([
-                        (name.ljust(width), each.get_short_help_str(_WHOLE))
-                        for name, each in found if each
+                        (name.ljust(width), command.get_short_help_str(_WHOLE))
+                        for name, command in commands if command
                     ])  # fmt: skip
 
 
 @cache  # to look through what is installed takes longer than most commands
 def _entries() -> Mapping[str, EntryPoint]:
-    return {each.name: each for each in entry_points(group="deniably.commands")}
+    return {entry.name: entry for entry in entry_points(group="deniably.commands")}
 
 
 @click.group(cls=_Commands)

@@ -51,7 +51,6 @@ from deniably.trust.listing import LARGEST_LISTING
 from deniably.trust.signing import fingerprint
 from deniably.wording.explain import odds_text
 from deniably.wording.words import ENGLISH, Words
-from deniably_client.body import DEFINITION, PROBLEM, REGISTER, BoundedRetry, body, seconds_in
 from deniably_client.errors import (
     AlreadyAnswered,
     AskedToWait,
@@ -61,6 +60,14 @@ from deniably_client.errors import (
     Rejected,
     SurveyClosed,
     Unreachable,
+)
+from deniably_client.response_body import (
+    DEFINITION,
+    PROBLEM,
+    REGISTER,
+    BoundedRetry,
+    body,
+    seconds_in,
 )
 from deniably_client.storage import Storage, Transient
 
@@ -121,7 +128,8 @@ class Receipt:
         return "\n".join(lines)
 
     def localised(self, survey: Survey, words: Words) -> str:
-        """The receipt in the respondent's language, worded and with the figures as in the form."""
+        """Returns the receipt in the respondent's language, worded and with the figures as in the
+        form."""
         from deniably.survey.guessing_rates import guessing, rate_text  # NumPy, for this alone
 
         rates, count = guessing(survey), survey.asked
@@ -137,11 +145,11 @@ class Receipt:
             *((words("receipt.question", name=name), right[name]) for name in self.losses),
         ]
         if count > 1:
-            together = words("receipt.right", rate=rate_text(rates.together))
-            facts.append((words("receipt.all", count=count), together))
+            for_all = words("receipt.right", rate=rate_text(rates.together))
+            facts.append((words("receipt.all", count=count), for_all))
         if rates.waves is not None:
-            ever = words("receipt.right", rate=rate_text(rates.waves))
-            facts.append((words("receipt.waves"), ever))
+            for_waves = words("receipt.right", rate=rate_text(rates.waves))
+            facts.append((words("receipt.waves"), for_waves))
         if self.recognised:
             matched = words("receipt.matched", count=self.recognised)
             facts.append((words("receipt.recognised"), matched))
@@ -149,8 +157,8 @@ class Receipt:
             group = stratum_text(self.stratum, words("fields.comma"))
             facts.append((words("strata.receipt"), group))
         facts.append((words("receipt.digest"), self.digest))
-        told = [words("script.pair", name=name, text=text) for name, text in facts]
-        return "\n".join([words("receipt.again"), *told] if self.again else told)
+        lines = [words("script.pair", name=name, text=text) for name, text in facts]
+        return "\n".join([words("receipt.again"), *lines] if self.again else lines)
 
 
 @dataclass(frozen=True)
@@ -175,16 +183,16 @@ class _Session(BoundedSession):
     """
 
     @cached_property
-    def _found(self) -> Callable[..., Any]:
-        asked = super().merge_environment_settings
-        return cache(lambda *given: asked(given[0], {}, *given[1:]))
+    def _settings(self) -> Callable[..., Any]:
+        look_up = super().merge_environment_settings
+        return cache(lambda *key: look_up(key[0], {}, *key[1:]))
 
     def merge_environment_settings(
         self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
     ) -> Any:
-        """The settings of one request; no request of a device names proxies of its own."""
+        """Returns the settings of one request; no request of a device names proxies of its own."""
         parts = urlsplit(str(url))
-        return self._found(f"{parts.scheme}://{parts.netloc}", stream, verify, cert)
+        return self._settings(f"{parts.scheme}://{parts.netloc}", stream, verify, cert)
 
 
 _read_survey = lru_cache(maxsize=4)(read_survey)
@@ -198,11 +206,11 @@ def session(retries: int = RETRIES) -> requests.Session:
     faults, 429 and 5xx are retried with the same bytes after growing, jittered waits. Give one
     session to many devices to share connections.
     """
-    made = _Session()
-    made.auth = _nobody
-    made.headers.clear()
-    made.headers.update({"User-Agent": "deniably", "Accept": "application/json"})
-    made.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    new_session = _Session()
+    new_session.auth = _nobody
+    new_session.headers.clear()
+    new_session.headers.update({"User-Agent": "deniably", "Accept": "application/json"})
+    new_session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     policy = BoundedRetry(
         total=retries,
         allowed_methods=None,
@@ -212,8 +220,8 @@ def session(retries: int = RETRIES) -> requests.Session:
         raise_on_status=False,
     )
     for scheme in ("http://", "https://"):
-        made.mount(scheme, BoundedAdapter(max_retries=policy))
-    return made
+        new_session.mount(scheme, BoundedAdapter(max_retries=policy))
+    return new_session
 
 
 @dataclass
@@ -257,45 +265,45 @@ class Device:
         Raises Refused with the reason, AuthorChanged where only the author differs from those
         known at this server, Rejected and Unreachable.
         """
-        return self._met[0]
+        return self._verified[0]
 
     @property
     def author(self) -> str:
         """The author's public key. Raises what ``survey`` raises."""
-        return self._met[1].author
+        return self._verified[1].author
 
     @cached_property
-    def _met(self) -> tuple[Survey, VerifiedSurvey]:
+    def _verified(self) -> tuple[Survey, VerifiedSurvey]:
         survey = self._fetch()
         while True:
-            before = self._seen
+            before = self._checkpoint
             try:
-                return survey, self._meet(survey)
+                return survey, self._verify(survey)
             except Refused:
-                if self._seen == before:
+                if self._checkpoint == before:
                     raise
                 # Another process stored a longer register meanwhile: fetch again.
 
     @property
-    def _seen(self) -> RegisterCheckpoint | None:
+    def _checkpoint(self) -> RegisterCheckpoint | None:
         return self._memory.read().registers.get(self._origin)
 
-    def _meet(self, survey: Survey) -> VerifiedSurvey:
+    def _verify(self, survey: Survey) -> VerifiedSurvey:
         address = f"{self._base}/register/{self._name}"
         listing = self._request("GET", address, LARGEST_LISTING).body
         path = what_more(self._memory.read(), self._origin, listing)
-        more = {path: self._request("GET", f"{self._base}{path}", REGISTER).body} if path else {}
-        met: list[VerifiedSurvey] = []
+        further = {path: self._request("GET", f"{self._base}{path}", REGISTER).body} if path else {}
+        verified: list[VerifiedSurvey] = []
 
         def meet(memory: Memory) -> Memory:
-            after, found = verify_listing(
-                memory, self._origin, survey, listing, self.fingerprint, more
+            after, listed = verify_listing(
+                memory, self._origin, survey, listing, self.fingerprint, further
             )
-            met.append(found)
+            verified.append(listed)
             return after
 
         self._memory.update(meet)
-        return met[-1]
+        return verified[-1]
 
     def _fetch(self) -> Survey:
         response = self._request("GET", self._api, DEFINITION)
@@ -380,7 +388,7 @@ class Device:
         """
         if not self.needs_invitation:
             return
-        version, key = self.survey.digest, self._met[1].invitations or ""
+        version, key = self.survey.digest, self._verified[1].invitations or ""
         before = self._memory.read().trade(version)
         text = invitation or self.invitation or (before.code if before else None)
         if text is None:
@@ -403,15 +411,16 @@ class Device:
     def _signed(self, code: str, blinded: str) -> str:
         """Fetch the blind signature, over a connection that the report will not use."""
         body = json.dumps({"invitation": code, "blinded": blinded}).encode()
-        address, alone = f"{self._api}/tickets", {"Connection": "close"}
-        answer = self._request("POST", address, PROBLEM, body, headers=alone)
+        address, own_connection = f"{self._api}/tickets", {"Connection": "close"}
+        answer = self._request("POST", address, PROBLEM, body, headers=own_connection)
         try:
             return str(json.loads(answer.body)["signature"])
         except (ValueError, KeyError, TypeError, RecursionError):
             raise Refused("the server's answer to an invitation cannot be read") from None
 
     def fresh(self, changed: Collection[str] = ()) -> list[Question]:
-        """The questions to ask: those that this device does not remember, or that ``changed``."""
+        """Returns the questions to ask: those that this device does not remember, or that
+        ``changed``."""
         return remembered.fresh_questions(
             self._memory.read(), self.survey, self.questions, changed, self.author
         )
@@ -425,12 +434,15 @@ class Device:
         return [question for question in self.survey.questions if question.name in names]
 
     def cost(self, changed: Collection[str] = ()) -> Cost:
-        """The privacy loss of answering, before any question. Raises BudgetSpent and WavesSent."""
+        """Returns the privacy loss of answering, before any question. Raises BudgetSpent and
+        WavesSent."""
         memory = self._memory.read()
-        day, whose = _today(), (self.survey.digest, self.author)
+        day, own = _today(), (self.survey.digest, self.author)
         since = remembered.counted_since(memory, self.author, day)
-        counted = counted_entries(memory.ledger, *whose, since)
-        before: dict[Scope, Loss] = {scope: total_loss(each) for scope, each in counted.items()}
+        counted = counted_entries(memory.ledger, *own, since)
+        before: dict[Scope, Loss] = {
+            scope: total_loss(entries_of_scope) for scope, entries_of_scope in counted.items()
+        }
         leaving: dict[Scope, Leaving | None] = {
             scope: first_to_leave(counted[scope]) for scope in ENDING_SCOPES
         }
@@ -440,7 +452,7 @@ class Device:
         dated = remembered.charge_day(memory, self.author, day)
         entries = remembered.charges(self.survey, fresh, self.author, dated)
         ledger = charge(memory.ledger, entries, self.limits, since)
-        return Cost(before, spent(ledger, *whose, since), total_loss(ledger), leaving)
+        return Cost(before, spent(ledger, *own, since), total_loss(ledger), leaving)
 
     def answer(
         self,
@@ -467,9 +479,10 @@ class Device:
         raise. Raises TypeError for answers that are not one mapping.
         """
         if answers is None or named:
-            some = next(iter(named), self.survey.questions[0].name)
+            example = next(iter(named), self.survey.questions[0].name)
             raise TypeError(
-                f'answers are one mapping, with the names of questions: answer({{"{some}": ...}})'
+                "answers are one mapping, with the names of questions:"
+                f' answer({{"{example}": ...}})'
             )
         if self.memory is None and not changed and self.kept is not None:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
@@ -486,14 +499,14 @@ class Device:
                 drawn=drawn, changed=changed, strata=stratum,
             )  # fmt: skip
 
-        both: list[Memory] = []
+        memories: list[Memory] = []
 
         def kept(memory: Memory) -> Memory:
-            both[:] = [memory, change(memory)]
-            return both[1]
+            memories[:] = [memory, change(memory)]
+            return memories[1]
 
         self._memory.update(kept)  # no network request while it is locked
-        before, after = (memory.report(survey.digest) for memory in both)
+        before, after = (memory.report(survey.digest) for memory in memories)
         return self._send(again=before == after)
 
     def resend(self) -> Receipt:
@@ -520,7 +533,7 @@ class Device:
             for question in survey.questions
             if question.name in report.values
         }
-        author, seal = fingerprint(self.author), self._met[1].seal
+        author, seal = fingerprint(self.author), self._verified[1].seal
         return Receipt(
             survey.name, survey.digest, author, seal, losses, survey.total, report.receipt, again,
             survey.history if survey.waves else None, survey.recognised_of_100, report.stratum,
@@ -541,7 +554,7 @@ class Device:
         Without a network the check is skipped.
         """
         try:
-            response = self._request("GET", self._api, DEFINITION, known=self.survey.digest)
+            response = self._request("GET", self._api, DEFINITION, version=self.survey.digest)
         except Unreachable:
             return
         if response.status != NOT_MODIFIED and response.body != self.survey.canonical:
@@ -553,23 +566,23 @@ class Device:
         self,
         method: str,
         url: str,
-        most: int,
-        sent: bytes | None = None,
-        known: str | None = None,
+        maximum: int,
+        payload: bytes | None = None,
+        version: str | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> _Answer:
-        """Read at most ``most`` bytes; ``known`` is a version that need not be sent again."""
+        """Read at most ``maximum`` bytes; ``version`` is one that need not be sent again."""
         headers = dict(headers)
-        if sent is not None:
+        if payload is not None:
             headers["Content-Type"] = "application/json"
-        if known is not None:
-            headers["If-None-Match"] = f'"{known}"'
+        if version is not None:
+            headers["If-None-Match"] = f'"{version}"'
         try:
             with self.session.request(
-                method, url, data=sent, headers=headers, timeout=self.timeout,
-                allow_redirects=False, stream=True,
+                method, url, data=payload, headers=headers, timeout=self.timeout,
+                allow_redirects=False, stream=True,  # a redirect could lead to another server
             ) as response:  # fmt: skip
-                return _answer(response, most, known)
+                return _answer(response, maximum, version)
         except requests.RequestException as error:
             raise Unreachable(f"{_host(url)} gave no answer ({type(error).__name__})") from None
 
@@ -581,11 +594,11 @@ class _Answer:
     body: bytes
 
 
-def _answer(response: requests.Response, most: int, known: str | None) -> _Answer:
+def _answer(response: requests.Response, maximum: int, version: str | None) -> _Answer:
     """Check a response. Raises Unreachable, Rejected, and Refused where it is too long."""
     status = response.status_code
-    if status in (200, 201) or (known and status == NOT_MODIFIED):
-        return _Answer(status, response.headers, body(response, most))
+    if status in (200, 201) or (version and status == NOT_MODIFIED):
+        return _Answer(status, response.headers, body(response, maximum))
     if status == TOO_MANY:
         raise AskedToWait(_host(response.url), seconds_in(response.headers.get("Retry-After")))
     if status >= 500:
@@ -604,10 +617,10 @@ def _today() -> str:
 
 def _refusal(response: requests.Response) -> Rejected:
     try:
-        said: Any = json.loads(body(response, PROBLEM))
+        document: Any = json.loads(body(response, PROBLEM))
     except (Refused, ValueError, RecursionError):  # too long, or no JSON
-        said = None
-    problem = cast(dict[str, object], said) if isinstance(said, dict) else {}
+        document = None
+    problem = cast(dict[str, object], document) if isinstance(document, dict) else {}
     kind = _REJECTIONS.get(str(problem.get("type")), Rejected)
     return kind(response.status_code, problem)
 
@@ -622,19 +635,19 @@ _REJECTIONS: dict[str, type[Rejected]] = {
 def _address(url: str) -> tuple[str, str, str]:
     """Split a URL into the server's address, its origin, and the survey's name."""
     parts = urlsplit(url)
-    found = re.fullmatch(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)/?", parts.path)
-    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.netloc) or not found:
+    match = re.fullmatch(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)/?", parts.path)
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.netloc) or not match:
         raise ValueError("a survey's address looks like https://example.org/s/name")
-    base = urlunsplit((parts.scheme, parts.netloc, found[1], "", ""))
-    return base, _origin(parts), found[2]
+    base = urlunsplit((parts.scheme, parts.netloc, match[1], "", ""))
+    return base, _origin(parts), match[2]
 
 
 def _origin(parts: SplitResult) -> str:
     """The origin as browsers write it: lower case, without the default port."""
     host = parts.hostname or ""
-    shown = f"[{host}]" if ":" in host else host
+    shown_host = f"[{host}]" if ":" in host else host
     usual = parts.port in (None, _PORTS[parts.scheme])
-    return f"{parts.scheme}://{shown}" + ("" if usual else f":{parts.port}")
+    return f"{parts.scheme}://{shown_host}" + ("" if usual else f":{parts.port}")
 
 
 def _host(url: str) -> str:

@@ -48,8 +48,8 @@ class Rejected(DeniablyError):
     def __init__(self, status: int, problem: Mapping[str, object]) -> None:
         self.status = status
         self.problem = dict(problem)
-        said = problem.get("detail") or problem.get("title") or "the server gave no reason"
-        self.sentence = one_line(str(said))
+        reason = problem.get("detail") or problem.get("title") or "the server gave no reason"
+        self.sentence = one_line(str(reason))
         super().__init__(f"the server refused (status {status}): {self.sentence}")
 
 

@@ -35,7 +35,7 @@ from deniably_client.storage import Storage
 
 
 def with_limits(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the limit options to a command, which gets them as its argument ``limits``."""
+    """Adds the limit options to a command, which gets them as its argument ``limits``."""
 
     @click.option(
         "--limit",
@@ -115,13 +115,14 @@ def _table(memory: Memory, limits: Limits) -> str:
     if not memory.ledger:
         return "Nothing was given away by this device, as far as it remembers."
     rows: list[tuple[str, ...]] = [("day", "survey", "question", "author", "given away")]
-    rows += [_row(each) for each in memory.ledger]
-    totals = [_line(each) for each in _totals(memory, limits)]
+    rows += [_row(entry) for entry in memory.ledger]
+    totals = [_line(total) for total in _totals(memory, limits)]
     return "\n".join([*aligned(rows, texts=len(rows[0])), "", *totals, *_exactly(memory.ledger)])
 
 
 def _exactly(ledger: Ledger) -> list[str]:
-    """What all entries keep by exact composition, where that is less than the sum.
+    """Returns lines with the epsilon of all entries by exact composition, where that is less than
+    the sum.
 
     It takes numpy, which few devices have.
     """
@@ -130,18 +131,18 @@ def _exactly(ledger: Ledger) -> list[str]:
     from deniably.design.exact_totals import DELTA, exact_epsilon, rounded_up
 
     total = total_loss(ledger)
-    found = rounded_up(exact_epsilon(each.loss for each in ledger))
-    if float(found) >= float(total.epsilon_text()):
+    exact = rounded_up(exact_epsilon(entry.loss for entry in ledger))
+    if float(exact) >= float(total.epsilon_text()):
         return []
     return [
         "",
-        f"These are sums, which the limits count. Exactly, all together has epsilon {found},"
+        f"These are sums, which the limits count. Exactly, all together has epsilon {exact},"
         f" but for a chance of {float(DELTA + total.delta):g} (Kairouz, Oh and Viswanath 2015).",
     ]
 
 
-def _row(each: LedgerEntry) -> tuple[str, ...]:
-    return (each.day, each.survey, each.question, _author(each.author), _at_most(each.loss))
+def _row(entry: LedgerEntry) -> tuple[str, ...]:
+    return (entry.day, entry.survey, entry.question, _author(entry.author), _at_most(entry.loss))
 
 
 def _at_most(loss: Loss) -> str:
@@ -176,8 +177,8 @@ def _totals(memory: Memory, limits: Limits) -> list[_Total]:
         leaving = first_to_leave(counted) if scope in ENDING_SCOPES else None
         return _Total(scope, name, loss, share(loss, scope, limits), ever, leaving)
 
-    versions = {each.version: each.survey for each in ledger}
-    authors = dict.fromkeys(each.author for each in ledger)
+    versions = {entry.version: entry.survey for entry in ledger}
+    authors = dict.fromkeys(entry.author for entry in ledger)
     return [
         *(total("survey", name, version=version) for version, name in versions.items()),
         *(total("author", author, author=author) for author in authors),
@@ -214,4 +215,4 @@ def _plain(memory: Memory, limits: Limits) -> dict[str, object]:
         )
         for total in _totals(memory, limits)
     ]
-    return {"entries": [msgspec.to_builtins(each) for each in memory.ledger], "totals": totals}
+    return {"entries": [msgspec.to_builtins(entry) for entry in memory.ledger], "totals": totals}

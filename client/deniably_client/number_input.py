@@ -11,7 +11,7 @@ class AmbiguousNumber(Exception):
     """The text could be two numbers, such as 1,000: one, or a thousand."""
 
 
-def parse_number(written: str, words: Words) -> str:
+def parse_number(typed: str, words: Words) -> str:
     """Return the number with a decimal point, or the text unchanged where it is no number.
 
     A single comma counts as a decimal point. Spaces between thousands are removed.
@@ -22,7 +22,7 @@ def parse_number(written: str, words: Words) -> str:
     >>> parse_number("1 234,5", Words("de"))
     '1234.5'
     """
-    text = written.strip().replace("\u2212", "-")
+    text = typed.strip().replace("\u2212", "-")
     text = re.sub(r"(?<=\d)[\s'’](?=\d{3}(?!\d))", "", text)
     group = "[.,]" if words("number.group") == "." else ","
     if re.fullmatch(rf"-?\d{{1,3}}(({group}\d{{3}})+|[.,]\d{{3}}([.,]\d+)+)", text, re.ASCII):

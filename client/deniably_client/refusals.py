@@ -48,7 +48,7 @@ _SAID: dict[type[DeniablyError], str] = {
 
 
 def refusal_text(error: DeniablyError, words: Words) -> str:
-    """The sentences for an error. Rare errors have only their own English text."""
+    """Returns the sentences for an error. Rare errors have only their own English text."""
     for kind, key in _SAID.items():
         if isinstance(error, kind):
             return words(key)
@@ -69,13 +69,13 @@ def refusal_text(error: DeniablyError, words: Words) -> str:
 
 
 def _spent(error: BudgetSpent, words: Words) -> str:
-    """Which limit was hit, how much of it is spent, and what this would add, in percent."""
+    """Says which limit was hit, how much of it is spent, and what this would add, in percent."""
     before, more = (
         percent(loss, error.limit, of_delta=error.of_delta) for loss in (error.spent, error.asked)
     )
-    said = [words(_SPENT[cast(Scope, error.scope)], before=before, more=more)]
+    sentences = [words(_SPENT[cast(Scope, error.scope)], before=before, more=more)]
     if error.of_delta:
-        said.append(words("script.chance_spent"))
+        sentences.append(words("script.chance_spent"))
     if error.until:
-        said.append(words("script.back", day=words.day(error.until)))
-    return " ".join(said)
+        sentences.append(words("script.back", day=words.day(error.until)))
+    return " ".join(sentences)

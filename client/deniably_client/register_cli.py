@@ -17,9 +17,9 @@ from deniably.trust.heads import differences, head_of, published_name
 from deniably.trust.listing import LARGEST_LISTING, read_listing
 from deniably.trust.register import Register, differ, read_register, signature_of
 from deniably.trust.signing import fingerprint, verify
-from deniably_client.body import REGISTER, body
 from deniably_client.device import session
 from deniably_client.errors import Unreachable
+from deniably_client.response_body import REGISTER, body
 
 _PAGE = re.compile(r"/(s|surveys|api/surveys)/[a-z0-9-]+/?$|/register/?$|/$")
 _TIMEOUT = 30  # seconds a request
@@ -45,14 +45,14 @@ def register(address: str, compare: str | None, save: Path | None) -> None:
     has to show this person a different register: compare the seal, or copies, with others.
     """
     text = _text(address)
-    found = _verified(text)
-    for line in _lines(found):
+    copy = _verified(text)
+    for line in _lines(copy):
         click.echo(line)
-    click.echo(f"\nentries: {len(found.entries)}, all verified; the seal is\n{head_of(found).seal}")
+    click.echo(f"\nentries: {len(copy.entries)}, all verified; the seal is\n{head_of(copy).seal}")
     if _is_url(address):
-        click.echo(_signed(address, found))
+        click.echo(_signed(address, copy))
     if compare is not None:
-        click.echo(f"\n{_verdict(found, _verified(_text(compare)))}")
+        click.echo(f"\n{_verdict(copy, _verified(_text(compare)))}")
     if save is not None:
         _save(save, text)
 
@@ -71,13 +71,13 @@ def _is_url(source: str) -> bool:
     return source.startswith(("http://", "https://"))
 
 
-def _fetched(url: str, most: int) -> bytes:
+def _fetched(url: str, maximum: int) -> bytes:
     try:
         with session(retries=1).get(
             url, timeout=_TIMEOUT, allow_redirects=False, stream=True
         ) as response:
             if response.status_code == 200:
-                return body(response, most)
+                return body(response, maximum)
     except requests.RequestException as error:
         raise Unreachable(f"{url} gave no answer ({type(error).__name__})") from None
     raise Unreachable(f"{url} is no register (status {response.status_code})")
@@ -107,23 +107,23 @@ def _signed(address: str, whole: Register) -> str:
 
 
 def _verified(text: bytes) -> Register:
-    found = read_register(text)
-    for entry in found.entries:
+    copy = read_register(text)
+    for entry in copy.entries:
         if entry.get("event") == "published":
             try:
                 verify(str(entry.get("digest")), signature_of(entry))
             except BadSignature as error:
                 raise BadRegister(f"entry {entry['number']}: {error}") from None
-    return found
+    return copy
 
 
-def _lines(found: Register) -> Iterator[str]:
+def _lines(copy: Register) -> Iterator[str]:
     closed = {
         str(entry.get("survey")): str(entry.get("day"))
-        for entry in found.entries
+        for entry in copy.entries
         if entry.get("event") == "closed"
     }
-    for entry in found.entries:
+    for entry in copy.entries:
         if entry.get("event") == "published":
             name = str(entry.get("survey"))
             until = _plain(closed.get(name, "now"))
@@ -133,15 +133,15 @@ def _lines(found: Register) -> Iterator[str]:
             yield f"  version  {_plain(entry.get('digest'))}"
 
 
-def _verdict(here: Register, there: Register) -> str:
+def _verdict(own: Register, other: Register) -> str:
     """Compare two copies; returns a sentence. Raises Refused where they contradict each other."""
-    number = differ(here, there)
+    number = differ(own, other)
     if number is not None:
         raise Refused(
             f"the two copies differ from entry {number} on: the server shows different people"
             " different surveys, or a copy was changed. Do not answer before that is explained"
         )
-    ahead = len(here.entries) - len(there.entries)
+    ahead = len(own.entries) - len(other.entries)
     if ahead == 0:
         return "The other copy is the same."
     which, count = ("other", ahead) if ahead > 0 else ("first", -ahead)
@@ -157,5 +157,5 @@ def _save(file: Path, text: bytes) -> None:
 
 
 def _plain(value: object) -> str:
-    """A server's text on one line."""
+    """Returns a server's text on one line."""
     return one_line(str(value))

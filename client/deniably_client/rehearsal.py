@@ -35,7 +35,7 @@ _WORKERS = 4
 
 
 def _no_table(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Say where the answers in a table are tried, to who looks for that here."""
+    """Refuses ``--people-from``, and says which command takes a table."""
     if value is not None:
         raise click.UsageError(
             "rehearse makes people up: --people 1000 says how many. What the answers in a table"
@@ -94,13 +94,13 @@ def rehearse(url: str, people: int, yes: bool) -> None:
 
 
 def links_of(url: str, survey: Survey) -> list[str]:
-    """The links of all strata; without strata, ``url``."""
+    """Returns the links of all strata; without strata, only ``url``."""
     address = url.partition("#")[0].partition("?")[0]
-    return [f"{address}{query_of(one)}" for one in survey.every_stratum]
+    return [f"{address}{query_of(stratum)}" for stratum in survey.every_stratum]
 
 
 def answer_all(links: Sequence[str], people: Iterable[Mapping[str, object]]) -> Iterator[int]:
-    """Let each person answer with a device of their own. Yields 1 for each report sent.
+    """Lets each person answer with a device of their own. Yields 1 for each report sent.
 
     ``people`` are true answers by question name. They open the ``links`` in turn. Raises what
     ``Device.answer`` raises.
@@ -122,42 +122,46 @@ def answer_all(links: Sequence[str], people: Iterable[Mapping[str, object]]) -> 
 
 def _truth(survey: Survey, crowd: Sequence[Answers]) -> Iterator[str]:
     for question in survey.questions:
-        given = [person[question.name] for person in crowd if question.name in person]
-        shown = "" if len(given) == len(crowd) else f"  (shown to {len(given):,} of them)"
+        answers = [person[question.name] for person in crowd if question.name in person]
+        shown = "" if len(answers) == len(crowd) else f"  (shown to {len(answers):,} of them)"
         yield f"\n{one_line(question.label)}{shown}"
         if isinstance(question, Number):
-            yield _line("mean", _mean(given))
+            yield _line("mean", _mean(answers))
         elif isinstance(question, VectorOfNumbers | Point):
             for part in question.parts:
-                yield _line(f"{part.label}: mean", _mean(_part(given, part.name)))
+                yield _line(f"{part.label}: mean", _mean(_part(answers, part.name)))
         elif isinstance(question, Product):
-            for one in question.parts:
-                yield from _shares(one.choices, _part(given, one.name), f"{one.label}: ")
+            for choice_part in question.parts:
+                yield from _shares(
+                    choice_part.choices, _part(answers, choice_part.name), f"{choice_part.label}: "
+                )
         else:
             ((_, choices),) = choices_of(question)
-            yield from _shares(choices, given)
+            yield from _shares(choices, answers)
 
 
-def _part(given: Sequence[object], name: str) -> list[object]:
-    return [one[name] for one in given if isinstance(one, dict)]
+def _part(answers: Sequence[object], name: str) -> list[object]:
+    return [answer[name] for answer in answers if isinstance(answer, dict)]
 
 
-def _shares(choices: Sequence[Choice], given: Sequence[object], before: str = "") -> Iterator[str]:
+def _shares(
+    choices: Sequence[Choice], answers: Sequence[object], before: str = ""
+) -> Iterator[str]:
     for choice in choices:
-        count = sum(one == choice.name or _ticked(choice.name, one) for one in given)
-        yield _line(before + choice.label, f"{count / len(given):.1%}" if given else "nobody")
+        count = sum(answer == choice.name or _ticked(choice.name, answer) for answer in answers)
+        yield _line(before + choice.label, f"{count / len(answers):.1%}" if answers else "nobody")
 
 
-def _line(what: str, figure: str) -> str:
-    return f"  {one_line(what):<40} {figure:>8}"
+def _line(label: str, figure: str) -> str:
+    return f"  {one_line(label):<40} {figure:>8}"
 
 
-def _ticked(name: str, given: object) -> bool:
-    return isinstance(given, list) and name in given
+def _ticked(name: str, answer: object) -> bool:
+    return isinstance(answer, list) and name in answer
 
 
-def _mean(given: Sequence[object]) -> str:
-    numbers = [Fraction(str(one)) for one in given]
+def _mean(answers: Sequence[object]) -> str:
+    numbers = [Fraction(str(answer)) for answer in answers]
     return f"{float(sum(numbers) / len(numbers)):.4g}" if numbers else "nobody"
 
 

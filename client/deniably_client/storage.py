@@ -42,7 +42,7 @@ class Transient:
         self._memory = Memory()
 
     def read(self) -> Memory:
-        """The memory as it is."""
+        """Returns the memory as it is."""
         return self._memory
 
     def update(self, change: Change) -> Memory:
@@ -65,7 +65,7 @@ class Storage:
         self._new_key = self.folder / "memory.key.new"
 
     def read(self) -> Memory:
-        """The memory; an empty one where none was stored, and no file is made."""
+        """Returns the memory; an empty one where none was stored, and then no file is made."""
         if not self._file.exists() and not self._key.exists():
             return Memory()
         with self._explained(), self._transaction() as connection:
@@ -102,12 +102,13 @@ class Storage:
     @contextmanager
     def _transaction(self) -> Generator[sqlite3.Connection]:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # sqlite3 would create the file with the umask's mode, which others may read.
         os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
         opened = sqlite3.connect(self._file, timeout=_WAIT, isolation_level=None)
         with closing(opened) as connection:
-            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA secure_delete = ON")  # overwrites what is deleted
             connection.execute("PRAGMA synchronous = EXTRA")  # also syncs the folder
-            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("BEGIN IMMEDIATE")  # takes the lock before the memory is read
             yield connection
             connection.execute("COMMIT")
 
@@ -181,8 +182,8 @@ class Storage:
 
 
 def _row(connection: sqlite3.Connection) -> tuple[bytes, bytes] | None:
-    named = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'memory'"
-    if connection.execute(named).fetchone() is None:
+    has_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'memory'"
+    if connection.execute(has_table).fetchone() is None:
         return None
     row: tuple[bytes, bytes] | None = connection.execute(
         "SELECT nonce, sealed FROM memory"

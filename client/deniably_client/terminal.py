@@ -183,14 +183,18 @@ def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> 
 
 
 def _trusted(device: Device, words: Words) -> Survey | None:
-    """The survey. An author who is new at this server needs the respondent's consent."""
+    """Returns the survey. An author who is new at this server needs the respondent's consent."""
     try:
         return device.survey
     except AuthorChanged as changed:
         talk = Talk(words)
-        known = talk.words("fields.comma").join(changed.known)
-        now = changed.fingerprint
-        click.echo(talk.words("terminal.author", origin=changed.origin, known=known, now=now))
+        known_authors = talk.words("fields.comma").join(changed.known)
+        fingerprint = changed.fingerprint
+        click.echo(
+            talk.words(
+                "terminal.author", origin=changed.origin, known=known_authors, now=fingerprint
+            )
+        )
         if talk.confirms("terminal.accept"):
             device.fingerprint = changed.fingerprint
             return device.survey
@@ -221,8 +225,10 @@ class Talk:
         if stratum:
             click.echo(f"\n{words('strata.told')} {stratum_text(stratum, words('fields.comma'))}")
         if survey.asked < len(survey.questions):
-            some = words("terminal.some", count=survey.asked, all=len(survey.questions))
-            click.echo(f"\n{some}")
+            part_of_questions = words(
+                "terminal.some", count=survey.asked, all=len(survey.questions)
+            )
+            click.echo(f"\n{part_of_questions}")
 
     def ask_all(self, questions: Sequence[Question]) -> dict[str, object]:
         """Ask the questions whose conditions hold; returns answers by question name."""
@@ -259,17 +265,17 @@ class Talk:
         click.secho(f"\n{survey.title}", bold=True)
         click.echo(f"\n{words('memory.before')} {words('memory.costs')}")
         _list([words("memory.same"), words("memory.changed"), words("memory.leave")])
-        chosen = _prompt(words("memory.choose"), self._one_of(3))
-        if chosen != 2:
-            return [] if chosen == 1 else None
+        choice = _prompt(words("memory.choose"), self._one_of(3))
+        if choice != 2:
+            return [] if choice == 1 else None
         return self._which(known)
 
     def _which(self, known: Sequence[Question]) -> list[str]:
         click.echo(f"\n{self.words('memory.which')}")
-        _list([each.label for each in known])
+        _list([question.label for question in known])
         parse = self._several(len(known), len(known))
-        found = _prompt(self.words("memory.numbers"), parse)
-        return [known[number - 1].name for number in found]
+        numbers = _prompt(self.words("memory.numbers"), parse)
+        return [known[number - 1].name for number in numbers]
 
     def spending(self, cost: Cost, limits: Limits) -> None:
         """Show the spent share of the device's limits, before and after this report."""
@@ -294,10 +300,10 @@ class Talk:
     def confirms(self, question: str) -> bool:
         """Ask for a yes. Enter alone means no."""
         yes, no = self.words("terminal.yes"), self.words("terminal.no")
-        said = click.prompt(
+        reply = click.prompt(
             f"\n{self.words(question)} ({yes}/{no})", default=no, show_default=False
         )
-        return str(said).strip().casefold() in (yes, yes[0], "y", "yes")
+        return str(reply).strip().casefold() in (yes, yes[0], "y", "yes")
 
     def _explain(self, question: Question) -> None:
         click.secho(f"\n{question.label}", bold=True)
@@ -337,11 +343,11 @@ class Talk:
         """Ask for several choices by their numbers; returns their names."""
         words, choices = self.words, offered(question)
         _list([choice.label for choice in choices])
-        some = question.most < len(choices)
-        most = words("terminal.most", count=question.most) if some else words("terminal.all")
+        is_limited = question.most < len(choices)
+        limit = words("terminal.most", count=question.most) if is_limited else words("terminal.all")
         parse = self._several(len(choices), question.most)
-        found = _prompt(words("terminal.ticks", most=most), parse)
-        return [choices[number - 1].name for number in found]
+        numbers = _prompt(words("terminal.ticks", most=limit), parse)
+        return [choices[number - 1].name for number in numbers]
 
     def _one_of(self, count: int) -> Callable[[str], int]:
         """Make a parser for one number from 1 to ``count``."""
@@ -354,19 +360,19 @@ class Talk:
 
         return parse
 
-    def _several(self, count: int, most: int) -> Callable[[str], list[int]]:
-        """Make a parser for up to ``most`` numbers from 1 to ``count``; it sorts them."""
+    def _several(self, count: int, maximum: int) -> Callable[[str], list[int]]:
+        """Make a parser for up to ``maximum`` numbers from 1 to ``count``; it sorts them."""
         words = self.words
 
         def parse(text: str) -> list[int]:
-            written = [_numbered(part) for part in text.replace(",", " ").split()]
-            numbers = {number for number in written if number is not None} - {0}
-            if None in written:
+            typed = [_numbered(part) for part in text.replace(",", " ").split()]
+            numbers = {number for number in typed if number is not None} - {0}
+            if None in typed:
                 raise _Slip(words("terminal.numbers"))
             if not numbers <= set(range(1, count + 1)):
                 raise _Slip(words("terminal.choices", count=count))
-            if len(numbers) > most:
-                raise _Slip(words("question.most", count=most))
+            if len(numbers) > maximum:
+                raise _Slip(words("question.most", count=maximum))
             return sorted(numbers)
 
         return parse
@@ -377,19 +383,19 @@ class Talk:
 
         def parse(text: str) -> str:
             try:
-                given = parse_number(text, self.words)
-                grid.position(given)
+                number = parse_number(text, self.words)
+                grid.position(number)
             except AmbiguousNumber:
                 raise _Slip(self.words("fields.marks")) from None
             except BadAnswer:
                 raise _Slip(self.words("fields.number")) from None
-            return given
+            return number
 
-        given = _prompt(f"{label}{unit}", parse)
-        if (counts := grid.nearest(given)) is not None:
-            told = {"text": self.words.decimal(given), "number": self.words.decimal(counts)}
-            click.echo(self.words("fields.counts", **told))
-        return given
+        number = _prompt(f"{label}{unit}", parse)
+        if (counts := grid.nearest(number)) is not None:
+            texts = {"text": self.words.decimal(number), "number": self.words.decimal(counts)}
+            click.echo(self.words("fields.counts", **texts))
+        return number
 
 
 def _prompt(text: str, parse: Callable[[str], T]) -> T:
@@ -414,4 +420,4 @@ def _list(labels: Sequence[str]) -> None:
 def _wipe() -> None:
     """Clear the answers from the screen and the terminal's scrollback."""
     if sys.stdout.isatty():
-        click.echo("\x1b[H\x1b[2J\x1b[3J", nl=False)
+        click.echo("\x1b[H\x1b[2J\x1b[3J", nl=False)  # home, clear the screen, clear the scrollback

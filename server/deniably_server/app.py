@@ -56,7 +56,7 @@ def create_app(
     store: Store | None = None,
     files: Path | None = None,
 ) -> Flask:
-    """The WSGI application of a server.
+    """Returns the WSGI application of a server.
 
     Values come from ``config``, then the environment, then the defaults in ``settings.SETTINGS``.
     Other keys of ``config`` are Flask's, and ``OFFLINE`` is set for pages that no server will stand
@@ -110,5 +110,6 @@ def create_app(
 
 
 def _shown(value: object) -> object:
-    """What a template puts on a page: of texts, what Html.text would write before Jinja escapes."""
+    """Returns what a template writes for a value: a text is made printable, as Html.text does it,
+    before Jinja escapes it."""
     return printable(value) if type(value) is str else value

@@ -2,7 +2,7 @@
 
 A request passes them from the outermost to the innermost, and its answer passes them back. The view
 then asks ``guard.auth`` whether the token allows the request, and ``api.visibility`` whether the
-results may be seen. A view that computes waits for its turn in ``api.costly``.
+results may be seen. A view that computes waits for its turn in ``api.cached_views``.
 
 Usual reports take a shorter way, see ``server_layers``: ``api.quick_reports`` does what these
 layers do for a report, and leaves the others to them.
@@ -47,7 +47,7 @@ QUICK_REPORTS = "deniably_quick_reports"
 
 
 class LayerContext(NamedTuple):
-    """What the layers need: settings, store, limits, and observers of every answer."""
+    """All that the layers need: settings, store, limits, and observers of every answer."""
 
     settings: Mapping[str, object]
     store: Store
@@ -55,7 +55,7 @@ class LayerContext(NamedTuple):
     observers: tuple[Callable[[AnsweredRequest], None], ...] = ()
 
     def number(self, key: str) -> int:
-        """The integer setting ``key``."""
+        """Returns the integer setting ``key``."""
         return cast(int, self.settings[key])
 
     @property
@@ -91,7 +91,7 @@ class ServerLayers(NamedTuple):
 def server_layers(
     app: Flask, threads: int, seconds: float, connections: int, tls: SSLContext | None = None
 ) -> ServerLayers:
-    """The two outermost layers, which only ``deniably serve`` has.
+    """Returns the two outermost layers, which only ``deniably serve`` has.
 
     The protocol ends connections that send or read too slowly, and holds at most ``connections``.
     ``seconds`` is its patience. It comes first, because a slow sender has no complete request yet.
@@ -192,7 +192,7 @@ FLASK_HOOKS = (
 
 
 def add_layers(app: Flask, context: LayerContext) -> None:
-    """Install every layer in and around ``app``."""
+    """Installs every layer in and around ``app``."""
     for hook in FLASK_HOOKS:
         hook.install(app)
     app.extensions[QUICK_REPORTS] = QuickReports(

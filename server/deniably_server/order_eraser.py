@@ -15,7 +15,7 @@ log = logging.getLogger("deniably")
 
 
 def erase_order_after_closings(store: Store) -> None:
-    """Start a thread that erases the order of closed surveys, and finishes what was left before.
+    """Starts a thread that erases the order of closed surveys, and finishes what was left before.
 
     It tries a failure again after a minute. If the process ends, the next one goes on.
     """

@@ -32,8 +32,8 @@ import click
 from flask import Flask
 from uvicorn import Config, Server
 
+from deniably_server.api.cached_views import answerer, use_file_queue, use_queue
 from deniably_server.api.computation_queue import ComputationQueue
-from deniably_server.api.costly import answerer, use_file_queue, use_queue
 from deniably_server.app import create_app
 from deniably_server.layers import server_layers
 from deniably_server.order_eraser import erase_order_after_closings
@@ -83,7 +83,7 @@ class AddressTaken(Exception):
 
 
 def claim(host: str, port: int) -> socket.socket:
-    """Open a socket that listens on the address; all processes share it.
+    """Opens a socket that listens on the address; all processes share it.
 
     With ``port`` 0 the system picks one, which the socket knows. Raises AddressTaken.
     """
@@ -94,6 +94,7 @@ def claim(host: str, port: int) -> socket.socket:
         with ExitStack() as stack:
             held = stack.enter_context(socket.socket(family, kind, number))
             held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Linux gives the size to every connection that this socket accepts.
             held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD)
             held.bind(address)
             held.listen(_BACKLOG)
@@ -109,7 +110,7 @@ def claim(host: str, port: int) -> socket.socket:
 def serve(
     config: Mapping[str, object], held: Sequence[socket.socket], tls: SSLContext | None = None
 ) -> None:
-    """Serve until a signal to stop; accepted requests are finished and stored first.
+    """Serves until a signal to stop; accepted requests are finished and stored first.
 
     ``config`` has the settings by their names in capitals. With ``tls``, the sockets speak it to
     others than this machine. Raises SystemExit where processes keep crashing.
@@ -130,7 +131,7 @@ def serve(
 
 
 def _shared(stack: ExitStack, purpose: str, otherwise: str) -> Path | None:
-    """A folder for several processes; None, with a warning, if there is none."""
+    """Returns a folder for several processes; None, with a warning, if there is none."""
     try:
         return stack.enter_context(shared_folder(purpose))
     except OSError as error:
@@ -147,11 +148,13 @@ class _Processes:
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
         self._begun: dict[ForkProcess, float] = {}
-        wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        self._stops = {each for each in wanted if signal.getsignal(each) is not signal.SIG_IGN}
+        stop_signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        self._stops = {
+            each for each in stop_signals if signal.getsignal(each) is not signal.SIG_IGN
+        }
 
     def keep(self, count: int) -> None:
-        """Keep ``count`` processes running until a signal to stop.
+        """Keeps ``count`` processes running until a signal to stop.
 
         Raises SystemExit where a replacement dies within ``_SOON`` seconds.
         """
@@ -162,8 +165,8 @@ class _Processes:
             for _ in range(count):
                 self._begin(first=True)
             while signal.sigwait(awaited) is signal.SIGCHLD:
-                for each in [each for each in self._begun if not each.is_alive()]:
-                    if monotonic() - self._begun.pop(each) < _SOON:
+                for process in [process for process in self._begun if not process.is_alive()]:
+                    if monotonic() - self._begun.pop(process) < _SOON:
                         raise SystemExit(1)
                     self._begin()
         finally:
@@ -178,19 +181,19 @@ class _Processes:
     def _be(self) -> None:
         """Do the work, in the forked process."""
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the parent gets it and stops this process
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, signal.SIG_DFL)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {*self._stops, signal.SIGCHLD})
         self._work()
 
     def _end(self) -> None:
         until = monotonic() + _PATIENCE + _LEAVE
-        for each in self._begun:
-            each.terminate()
-        for each in self._begun:
-            each.join(max(0, until - monotonic()))
-            each.kill()
-            each.join()
+        for process in self._begun:
+            process.terminate()
+        for process in self._begun:
+            process.join(max(0, until - monotonic()))
+            process.kill()
+            process.join()
 
 
 def _follow_parent() -> None:
@@ -248,8 +251,8 @@ def _work(
         if not server.started:
             raise SystemExit(0)
 
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
     server.run([*held])
 
 
@@ -283,19 +286,20 @@ class _Stopping(Server):
 
 
 def _most_connections() -> int:
-    """The limit on connections: ``_CONNECTIONS``, or fewer where the system allows fewer files."""
+    """Returns the limit on connections: ``_CONNECTIONS``, or fewer where the system allows fewer
+    files."""
     files, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _CONNECTIONS + _FILES
-    if files < wanted:
-        more = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    needed = _CONNECTIONS + _FILES
+    if files < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         with suppress(OSError):  # a sandbox may forbid it
-            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
-            files = more
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            files = soft
     return min(_CONNECTIONS, max(files - _FILES, files // 2))
 
 
 def _application(config: Mapping[str, object], shared: Path | None, files: Path | None) -> Flask:
-    """Create the application of this server process, with its background threads."""
+    """Creates the application of this server process, with its background threads."""
     longest = cast(int, config["LONGEST"])
     prepare = partial(_answers, config, files)
     worker = WorkerProcess(prepare, longest)  # it forks: before threads
@@ -335,7 +339,7 @@ def _answers(config: Mapping[str, object], files: Path | None) -> Answerer:
 
 
 def _log_faults(form: Form, *, by_thread: bool = False) -> None:
-    """Log to stderr. The process that answers does it ``by_thread``: where a pipe is full, or a
+    """Logs to stderr. The process that answers does it ``by_thread``: where a pipe is full, or a
     terminal is stopped, the line of one fault would hold up every answer."""
     logging.raiseExceptions = False  # if the log is not writable, neither is an error about it
     handler: logging.Handler = logging.StreamHandler()

@@ -118,20 +118,20 @@ SETTINGS = (
 )
 
 
-def configuration(given: Mapping[str, object] | None = None) -> dict[str, object]:
-    """Every setting by its key: from ``given``, else the environment, else the default.
+def configuration(overrides: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Returns every setting by its key: from ``overrides``, else the environment, else the default.
 
-    Other keys of ``given``, such as Flask's TESTING, are passed through. Raises ValueError for a
-    variable that is not a number or not one of the choices.
+    Other keys of ``overrides``, such as Flask's TESTING, are passed through. Raises ValueError for
+    a variable that is not a number or not one of the choices.
     """
-    found = dict(given or {})
+    settings = dict(overrides or {})
     for setting in SETTINGS:
         text = os.environ.get(setting.variable, setting.default)
         try:
-            value = found.setdefault(setting.key, type(setting.default)(text))
+            value = settings.setdefault(setting.key, type(setting.default)(text))
         except ValueError:
             raise ValueError(f"{setting.variable} is {text!r}; use a whole number") from None
         if setting.choices and value not in setting.choices:
             choices = ", ".join(setting.choices)
             raise ValueError(f"{setting.name} is {value!r}; it must be one of {choices}")
-    return found
+    return settings

@@ -30,7 +30,7 @@ from deniably.simulation.bulk import randomise_many
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably.trust.signing import new_key
-from deniably_server.api.lines import take_lines
+from deniably_server.api.report_lines import take_lines
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import report_write
 

@@ -165,7 +165,7 @@ def test_both_clients_read_numbers_alike(script: Callable[[str, str], Any], lang
             assert one == {"ambiguous": True}, text
             continue
         if re.fullmatch(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)", given):
-            assert one == {"given": given}, text
+            assert one == {"number": given}, text
         else:
             assert one == {}, f"{text} is no number"
 

@@ -21,9 +21,9 @@ from deniably.device.ledger import Limits
 from deniably.survey.survey import read_survey
 from deniably.trust.heads import head_of
 from deniably_client import Device
-from deniably_client.body import BoundedRetry
 from deniably_client.device import session
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
+from deniably_client.response_body import BoundedRetry
 from support.every_type import QUESTIONS, somebody, survey_of_everything
 from support.intercepting_proxy import listing_text
 from support.keys import key_of

@@ -21,9 +21,9 @@ from deniably.device.ledger import Limits
 from deniably.trust.blind_rsa import new_key
 from deniably.trust.invitation_codes import code_in_groups, read_code
 from deniably_client import Device, terminal
-from deniably_client.body import seconds_in
 from deniably_client.device import session
 from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed
+from deniably_client.response_body import seconds_in
 from deniably_client.storage import Storage
 from deniably_server.storage.store import Store
 from support.intercepting_proxy import Entries, intercepting_proxy
@@ -223,7 +223,7 @@ def test_a_register_that_shows_somebody_another_key_is_another_register(
         proxy.register(other_key)
         marked = Device(f"{proxy.url}/s/w")
         assert marked.survey == honest.survey
-        assert marked._met[1].seal != honest._met[1].seal
+        assert marked._verified[1].seal != honest._verified[1].seal
         memory = Storage()
         proxy.honest()
         assert Device(f"{proxy.url}/s/w", memory=memory).survey

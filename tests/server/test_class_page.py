@@ -22,8 +22,8 @@ from deniably.lab.catalogue import entries
 from deniably.results.shown import of_choice
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
+from deniably_server.api.cached_views import answerer, use_queue
 from deniably_server.api.computation_queue import ComputationQueue
-from deniably_server.api.costly import answerer, use_queue
 from deniably_server.api.results import shown_results
 from deniably_server.guard.own_address import own_address
 from deniably_server.storage.store import Store

@@ -30,7 +30,7 @@ from deniably.survey.report import read_report
 from deniably.survey.survey import read_survey
 from deniably.trust import blind_rsa, invitation_codes, signing
 from deniably.trust.register import read_register
-from deniably_server.api.lines import Outcomes, _Reader
+from deniably_server.api.report_lines import Outcomes, _Reader
 from deniably_server.storage.tables.tokens import id_in
 from support.material import a_report, register_of, register_text, survey_named
 

@@ -14,8 +14,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from deniably.authoring.compiling import compile_survey
+from deniably_server.api.cached_views import answerer, use_queue
 from deniably_server.api.computation_queue import ComputationQueue, Job
-from deniably_server.api.costly import answerer, use_queue
 from deniably_server.api.fine_parameters import LEVELS, step_between
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store

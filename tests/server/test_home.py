@@ -20,9 +20,9 @@ from deniably.results.drawing import axes, digits, strip
 from deniably.results.result import result
 from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey
-from deniably_server.api import costly
+from deniably_server.api import cached_views
+from deniably_server.api.cached_views import use_queue
 from deniably_server.api.computation_queue import ComputationQueue, Computed, Job
-from deniably_server.api.costly import use_queue
 from deniably_server.storage.store import Store
 from support.every_type import QUESTIONS, somebody, survey_of_everything
 from support.material import a_report, new_token, signed, survey_named
@@ -237,7 +237,7 @@ def test_it_is_computed_once_whatever_comes_in_and_never_waited_for_long(
     app: Flask, client: FlaskClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So its age does not show when a report came; a new survey shows at once."""
-    monkeypatch.setattr(costly, "_PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(cached_views, "_PATIENCE_SECONDS", 0.05)
     process = Process()
     use_queue(app, ComputationQueue(process, 30, 50))
     survey = asked(store, "one", 3)
@@ -246,7 +246,7 @@ def test_it_is_computed_once_whatever_comes_in_and_never_waited_for_long(
     assert "All about one" in first
     assert "Guessed right" not in first
     process.go.set()
-    monkeypatch.setattr(costly, "_PATIENCE_SECONDS", 30)
+    monkeypatch.setattr(cached_views, "_PATIENCE_SECONDS", 30)
     assert client.get("/").text == "all of it"
     store.add(survey, a_report(survey))
     assert client.get("/").text == "all of it"
@@ -264,11 +264,11 @@ def test_what_is_ten_minutes_old_is_shown_while_it_is_computed_again(
     process.go.set()
     use_queue(app, ComputationQueue(process, 30, 50))
     now = [1000.0]
-    monkeypatch.setattr(costly, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cached_views, "monotonic", lambda: now[0])
     assert client.get("/").text == "all of it"
 
     process.go.clear()
-    monkeypatch.setattr(costly, "_PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(cached_views, "_PATIENCE_SECONDS", 0.05)
     now[0] += 600
     assert client.get("/").text == "all of it"
     assert process.asked == 2

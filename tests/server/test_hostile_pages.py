@@ -28,7 +28,7 @@ from deniably.core.coins import Coins
 from deniably.core.steering import one_line
 from deniably.survey.report import Report, randomise_answers
 from deniably.survey.survey import Survey
-from deniably_server.api.kept_documents import keep_documents
+from deniably_server.api.document_cache import cache_documents
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Role
@@ -98,7 +98,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """A server with the hostile ones."""
     folder: Path = tmp_path_factory.mktemp("hostile")
     app = create_app({"DATABASE": str(folder / "deniably.db"), "TESTING": True})
-    keep_documents(app)
+    cache_documents(app)
     store: Store = app.extensions["deniably"]
     random = Random(3)
     coins = Coins(random.randbytes)

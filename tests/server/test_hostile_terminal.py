@@ -19,7 +19,7 @@ from deniably.workbench.engines.tally_file import tally_text
 from deniably.workbench.engines.tallying import tally_set
 from deniably.workbench.files.parquet_parts import open_parts, write_parts
 from deniably.workbench.report_set import of_simulation
-from deniably_server.offline.pages import FIRST
+from deniably_server.offline.exported_pages import FIRST
 from support.commands import call
 from support.hostile_http import fixed, hostile_server
 from support.hostile_texts import BREAKS, TEXTS, written_survey

@@ -21,8 +21,8 @@ from deniably.authoring.compiling import compile_survey
 from deniably.lab.catalogue import Case, entries
 from deniably.lab.experiment import Experiment, fragment
 from deniably.lab.inputs import OneOf
+from deniably_server.api.cached_views import answerer, use_queue
 from deniably_server.api.computation_queue import ComputationQueue, Job
-from deniably_server.api.costly import answerer, use_queue
 from deniably_server.api.lab import INPUTS
 from deniably_server.app import create_app
 from deniably_server.web.lab_form import fields
@@ -314,7 +314,7 @@ def test_a_wrong_input_is_refused_in_words_and_not_repeated(
     def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("deniably_server.api.lab.experiment", never)
+    monkeypatch.setattr("deniably_server.api.lab.cached_experiment", never)
     for path in ("/lab/coins", "/api/lab/coins", "/api/lab/coins.csv"):
         problem = refused(client, f"{path}?{query}")
         assert query.partition("=")[2][:40] not in problem["detail"] or len(query) < 12

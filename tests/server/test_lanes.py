@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from deniably_server.api.computation_queue import ComputationQueue, Computed, Job, Reads
+from deniably_server.deferred import ClientGone
 from deniably_server.errors import Busy, TooMuch
 from deniably_server.guard.asker import Asker
 from deniably_server.guard.limits import RecentUse
 from deniably_server.guard.turns import Turns
-from deniably_server.later import ClientGone
 from deniably_server.watching.metrics import Metrics
 from deniably_server.web.worker_process import Starved, TookTooLong, TookTooMuchMemory
 from support.crowd import until

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deniably_server.api.lines import line_pattern
+from deniably_server.api.report_lines import line_pattern
 from support.material import a_report, survey_named
 
 SURVEY = survey_named()

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from deniably.survey.report import LARGEST_BODY, Report
 from deniably.survey.survey import Survey
-from deniably_server.api import lines
-from deniably_server.api.lines import take_lines
+from deniably_server.api import report_lines
+from deniably_server.api.report_lines import take_lines
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing import commit
 from support.cases import for_each
@@ -142,7 +142,7 @@ def test_a_closed_survey_takes_nothing_new(store: Store) -> None:
 
 def test_what_is_not_for_this_survey_at_all_is_not_read_to_the_end(store: Store) -> None:
     wrong = a_report(SOME).canonical + b"\n"
-    sent = io.BytesIO(wrong * (3 * lines._CHUNK // len(wrong)))
+    sent = io.BytesIO(wrong * (3 * report_lines._CHUNK // len(wrong)))
 
     found = take_lines(store, SURVEY, sent).document
 
@@ -152,7 +152,7 @@ def test_what_is_not_for_this_survey_at_all_is_not_read_to_the_end(store: Store)
 
 def test_a_flood_of_short_lines_ends_soon(store: Store) -> None:
     """What each refusal costs in memory must not be what the sender likes."""
-    flood = io.BytesIO(b"x\n" * (lines._CHUNK // 2))
+    flood = io.BytesIO(b"x\n" * (report_lines._CHUNK // 2))
 
     found = take_lines(store, SURVEY, flood).document
 
@@ -167,7 +167,7 @@ def test_a_flood_of_empty_lines_ends_soon(store: Store, nothing: bytes) -> None:
 
 
 def test_lines_without_end_have_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "_MOST_LINES", 500)
+    monkeypatch.setattr(report_lines, "_MOST_LINES", 500)
     again = b"\n".join([a_report(SURVEY).canonical, b""] * 300)
 
     found = take_lines(store, SURVEY, io.BytesIO(again)).document
@@ -180,11 +180,13 @@ def test_where_the_lines_are_cut_makes_no_difference(size: int, plain: bool) -> 
     """However the bytes arrive, the lines are the same."""
     whole = [b"a" * 100, b"", b"b" * 300, b"c"] + ([] if plain else [b"d" * 2_000])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_CHUNK", size)
-        patch.setattr(lines, "LARGEST_BODY", 256)
-        chunks = lines._chunks(io.BytesIO(b"\n".join(whole)))
+        patch.setattr(report_lines, "_CHUNK", size)
+        patch.setattr(report_lines, "LARGEST_BODY", 256)
+        chunks = report_lines._chunks(io.BytesIO(b"\n".join(whole)))
         found = [
-            line if len(line) <= 256 else None for each in chunks for line in lines._lines(each)
+            line if len(line) <= 256 else None
+            for chunk in chunks
+            for line in report_lines._lines(chunk)
         ]
 
     assert found == [None if len(line) > 256 else line for line in whole]
@@ -246,7 +248,7 @@ def test_a_chunk_with_shorter_lines_is_read_at_once() -> None:
     """A part of the questions costs those who sent all nothing."""
     reports = [a_report(DIVIDED), a_report(DIVIDED), a_report(DIVIDED)]
     del reports[0].values["often"], reports[1].values["stolen"]
-    reader, batch = lines._Reader(cast(Store, None), DIVIDED), commit.BatchWrite(DIVIDED)
+    reader, batch = report_lines._Reader(cast(Store, None), DIVIDED), commit.BatchWrite(DIVIDED)
 
     assert reader._all_plain(batch, body(*reports))
     assert [[text != commit.NULL for text in texts] for texts in batch.values] == [
@@ -258,7 +260,7 @@ def test_a_line_that_is_too_long_is_refused_however_it_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     line = body(a_report(SURVEY))
-    monkeypatch.setattr(lines, "LARGEST_BODY", len(line) - 2)
+    monkeypatch.setattr(report_lines, "LARGEST_BODY", len(line) - 2)
 
     for plain in (True, False):
         rows, _, _, refusals = _read(line, plain=plain)
@@ -269,7 +271,7 @@ def _read(
     chunk: bytes, survey: Survey = SURVEY, *, plain: bool
 ) -> tuple[list[Any], list[int], bytes, list[Any]]:
     """The rows, their lines, the codes of all lines and the refusals."""
-    reader, found = lines._Reader(cast(Store, None), survey), lines.Outcomes()
+    reader, found = report_lines._Reader(cast(Store, None), survey), report_lines.Outcomes()
     reader._plain = plain
     part = reader.read(chunk, found)
     return part.batch.rows, list(part.waiting), bytes(found.codes), found.refusals
@@ -279,7 +281,7 @@ def test_a_failure_in_the_middle_keeps_what_was_committed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reports = [a_report(SURVEY) for _ in range(40)]
-    monkeypatch.setattr(lines, "_CHUNK", 1000)
+    monkeypatch.setattr(report_lines, "_CHUNK", 1000)
     real, calls = commit.add_counts, iter(range(99))
 
     def fail_at_the_third(*arguments: Any) -> None:

@@ -15,8 +15,8 @@ import requests
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably_server.api.cached_views import use_queue
 from deniably_server.api.computation_queue import ComputationQueue
-from deniably_server.api.costly import use_queue
 from deniably_server.errors import Unavailable
 from deniably_server.guard.read_limit import ReadLimit, let_others_read
 from deniably_server.storage import store as module

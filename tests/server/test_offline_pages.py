@@ -22,7 +22,7 @@ from deniably.workbench.engines.tallying import TalliedSet, tally_set
 from deniably.workbench.files.parquet_parts import open_parts, write_parts
 from deniably.workbench.report_set import ReportSet, of_simulation
 from deniably_server.app import create_app
-from deniably_server.offline.pages import write_pages
+from deniably_server.offline.exported_pages import write_pages
 from deniably_server.offline.tally_store import TallyStore
 from deniably_server.storage.store import Store
 from support.commands import call

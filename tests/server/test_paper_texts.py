@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 
 from deniably.results.writing.publication import Publication
 from deniably.trust.signing import fingerprint
-from deniably_server.api.kept_documents import keep_documents
+from deniably_server.api.document_cache import cache_documents
 from deniably_server.api.paper_texts import FILES
 from deniably_server.api.results import current_results
 from deniably_server.app import create_app
@@ -49,7 +49,7 @@ def database(tmp_path: Path, filled: Path) -> Path:
 def reading(filled: Path) -> Iterator[Flask]:
     """For those who only read: the results are worked out once."""
     app = create_app({"DATABASE": str(filled), "TESTING": True})
-    keep_documents(app)
+    cache_documents(app)
     yield app
     app.extensions["deniably"].close()
 

@@ -23,7 +23,7 @@ from deniably.workbench.engines.tallying import tally_set
 from deniably.workbench.files.parquet_parts import open_parts, write_parts
 from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.opening import open as open_study
-from deniably_server.api.lines import NDJSON
+from deniably_server.api.report_lines import NDJSON
 from deniably_server.storage.maintenance.doctor import examine, repair
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite, Outcome

@@ -15,9 +15,9 @@ import pytest
 
 from deniably.survey.report import Report
 from deniably_server.api.quick_reports import QuickReports
+from deniably_server.deferred import EncodedAnswer, Refused
 from deniably_server.errors import TooMany
 from deniably_server.guard.limits import limits_of
-from deniably_server.later import Refused, WholeAnswer
 from deniably_server.storage.store import Store
 from deniably_server.watching.request_facts import AnsweredRequest
 from support.material import PublicServer, Server, a_report, signed, survey_named
@@ -193,7 +193,7 @@ def test_a_report_is_answered_once_it_is_stored_and_then_told(
     assert taken.is_ready()
     assert told == []
     whole = taken.answer()
-    assert isinstance(whole, WholeAnswer)
+    assert isinstance(whole, EncodedAnswer)
     assert (whole.status, report.receipt in whole.body.decode()) == (201, True)
     assert survey_at_hand.reports(SURVEY.name) == 1
     ((method, route, status, _, request),) = told
@@ -230,7 +230,7 @@ def test_any_other_request_passes_the_layers_and_is_not_counted_before(
     taken = quick(scope(), a_report(SURVEY).canonical, nothing)
 
     assert taken is not None
-    assert isinstance(taken.answer(), WholeAnswer)
+    assert isinstance(taken.answer(), EncodedAnswer)
 
 
 def test_a_long_report_passes_the_layers(quick: QuickReports) -> None:

@@ -329,7 +329,7 @@ class Room(NamedTuple):
 
 
 def test_kept_files_take_bounded_room_and_the_oldest_goes_first(tmp_path: Path) -> None:
-    files = KeptFiles(tmp_path, most=25)
+    files = KeptFiles(tmp_path, maximum=25)
     for number, key in enumerate(("a", "b")):
         files.make(key, [bytes(10)])
         os.utime(next(tmp_path.glob(f"{key}.*")), (number, number))

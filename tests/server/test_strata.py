@@ -24,7 +24,7 @@ from deniably.survey.report import Report, randomise_answers
 from deniably.survey.strata import RESERVED
 from deniably.survey.survey import Survey
 from deniably.trust.signing import new_key
-from deniably_server.api.lines import NDJSON
+from deniably_server.api.report_lines import NDJSON
 from deniably_server.commands.invite import invite
 from deniably_server.storage.maintenance.doctor import examine, repair
 from deniably_server.storage.store import Store

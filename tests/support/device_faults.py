@@ -196,7 +196,7 @@ _PLAIN = (
 )
 _POSITION = "  const nearest = Number((2n * n + d) / (2n * d)); // below 0 only the sign matters\n"
 _ID = "  id ??= coins.drawId();\n"
-_TEXT = "  const text = canonicalise({ ...strata, survey: digest, id, values: every });\n"
+_TEXT = "  const text = canonicalise({ ...strata, survey: digest, id, values: reports });\n"
 
 JAVASCRIPT = [
     FaultOfModules("an answer is always in its own report", "twelve", "subset_selection.js", _IN,

@@ -36,7 +36,7 @@ from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.report_set import ReportSet
-from deniably_server.api.kept_documents import keep_documents
+from deniably_server.api.document_cache import cache_documents
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from support.every_type import QUESTIONS, somebody, survey_of_everything
@@ -64,7 +64,7 @@ def shown_of(number: int) -> Shown:
                 if random.random() < 0.9 or len(sets) > 1:
                     store.close_survey(reports.survey.name)
         app = create_app({"DATABASE": address, "TESTING": True})
-        keep_documents(app)  # each document is computed once for all its formats
+        cache_documents(app)  # each document is computed once for all its formats
         with closing(app.extensions["deniably"]) as store:
             shown = dict(_served(app.test_client(), store, sets, random))
     return shown | dict(_of_notebooks(sets, random))

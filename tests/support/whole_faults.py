@@ -111,7 +111,7 @@ KEPT_PY = """
 REPORT_PY = (
     "    report = Report(id or coins.draw_id(), survey.digest, values, strata_of(survey, strata))\n"
 )
-TEXT_JS = "  const text = canonicalise({ ...strata, survey: digest, id, values: every });\n"
+TEXT_JS = "  const text = canonicalise({ ...strata, survey: digest, id, values: reports });\n"
 SENT_JS = TEXT_JS.replace("const", "let")
 DRAW_PY = "    questions = draw_questions(survey, coins) if questions is None else questions\n"
 EACH_PY = "    for question, encoded in zip(questions, inputs, strict=True):\n"
@@ -163,7 +163,7 @@ PLANTED = [
         *before_the_end(
             "    if inputs[0] == inputs[1]:\n"
             "        values[questions[1].name] = values[questions[0].name]",
-            "if (inputs[0] === inputs[1]) every.second = every.first;",
+            "if (inputs[0] === inputs[1]) reports.second = reports.first;",
         ),
     ),
     Planted(
@@ -209,14 +209,14 @@ PLANTED = [
         "a hidden question",
         *before_the_end(
             "    for name in hidden: values[name] = [2]",
-            "for (const one of special.hiddenQuestions({ questions }, answers)) every[one] = [2];",
+            "for (const q of special.hiddenQuestions({ questions }, answers)) reports[q] = [2];",
         ),
     ),
     Planted(
         "what was said before a question was hidden is sent",
         "a hidden question",
         ("report", ("    return earlier in condition.among", "    return True")),
-        ("answers.js", ("choice === given", "choice !== undefined")),
+        ("answers.js", ("choice === answer", "choice !== undefined")),
     ),
     Planted(
         "the order of the keys carries an answer",
@@ -227,7 +227,7 @@ PLANTED = [
             (
                 TEXT_JS,
                 f"{SENT_JS}  if (!inputs[0]) text = JSON.stringify({{ survey: digest, id, values:"
-                " every });\n",
+                " reports });\n",
             ),
         ),
     ),
@@ -262,7 +262,7 @@ PLANTED = [
         "two questions",
         *before_the_end(
             "    if id[5] == '7': values['first'] = [inputs[0]]",
-            "if (id[5] === '7') every.first = [inputs[0]];",
+            "if (id[5] === '7') reports.first = [inputs[0]];",
         ),
     ),
     Planted(

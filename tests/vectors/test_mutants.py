@@ -692,7 +692,7 @@ MUTANTS = (
     Mutant("any memo will do", "memoised.js", "must(known,", "must(true,", "waves", 121),
     Mutant("a memo of any size will do", "memoised.js", "kept.length === 1 &&", "", "waves", 17),
     Mutant(
-        "a memo beyond the last", "memoised.js", "one < sizes(once).memos", "true", "waves", 123
+        "a memo beyond the last", "memoised.js", "place < sizes(once).memos", "true", "waves", 123
     ),
     Mutant(
         "the memo is not given back",
@@ -713,16 +713,16 @@ MUTANTS = (
     Mutant(
         "the memo itself is sent",
         "memoised.js",
-        "return subsetSelection.subset_selection.randomise(fresh(mechanism), one, coins)",
-        "return [one]",
+        "return subsetSelection.subset_selection.randomise(fresh(mechanism), place, coins)",
+        "return [place]",
         "waves",
         1,
     ),
     Mutant(
         "a report from the memo as from an answer",
         "memoised.js",
-        "randomise(fresh(mechanism), one, coins)",
-        "randomise(once, one, coins)",
+        "randomise(fresh(mechanism), place, coins)",
+        "randomise(once, place, coins)",
         "waves",
         43,
     ),
@@ -978,8 +978,8 @@ MUTANTS = (
     ),
     Mutant("what is closed counts", "past.js", 'event === "published" &&', "", LISTED, 7),
     Mutant("any survey will do", "past.js", " && survey === name", "", LISTED, 89),
-    Mutant("two of one name", "past.js", "found.length > 1", "false", LISTED, 56),
-    Mutant("no survey at all", "past.js", "found.length === 0", "false", LISTED, 54),
+    Mutant("two of one name", "past.js", "matches.length > 1", "false", LISTED, 56),
+    Mutant("no survey at all", "past.js", "matches.length === 0", "false", LISTED, 54),
     Mutant(
         "no digest is compared",
         "register.js",

@@ -70,7 +70,7 @@ def demo(port: int, leave: bool) -> None:
 
 
 def respondents() -> list[_Answers]:
-    """The true answers of each of the 6,366 respondents (question name -> choice name)."""
+    """Returns the true answers of each of the 6,366 respondents (question name -> choice name)."""
     people: list[_Answers] = []
     with (HERE / "fair1978.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -103,7 +103,7 @@ def _table(results: dict[str, Any], people: list[_Answers]) -> str:
 
 @contextmanager
 def _server(folder: Path, port: int) -> Generator[tuple[str, str]]:
-    """A running server's address and author token."""
+    """Yields a running server's address and author token."""
     database = str(folder / "demo.db")
     token = _deniably("token", "new", "--database", database).split()[-1]
     port = _free_port(port)
@@ -134,8 +134,8 @@ def _publish(folder: Path, url: str, token: str) -> str:
     key = folder / "author.key"  # an author of this demonstration, who is deleted with it
     key.touch(0o600)
     key.write_bytes(new_key().text)
-    told = _deniably("publish", str(path), "--server", url, "--key", str(key), token=token)
-    click.echo(told.rstrip())
+    output = _deniably("publish", str(path), "--server", url, "--key", str(key), token=token)
+    click.echo(output.rstrip())
     return "marriage"
 
 
@@ -159,8 +159,8 @@ def _answers(url: str, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _free_port(wanted: int) -> int:
-    for port in (wanted, 0):
+def _free_port(preferred: int) -> int:
+    for port in (preferred, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

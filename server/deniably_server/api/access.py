@@ -95,8 +95,8 @@ def revoke(name: str) -> Response:
     """Revoke a token for good."""
     require("operator")
     store = current_store()
-    known = name.isascii() and name.isalnum()  # a database may refuse other characters
-    token = store.token(name) if known and store.revoke_token(name) else None
+    well_formed = name.isascii() and name.isalnum()  # a database may refuse other characters
+    token = store.token(name) if well_formed and store.revoke_token(name) else None
     if token is None:
         raise NotFound("there is no token of this id")
     return json_answer(token.document)
@@ -121,15 +121,17 @@ def first_tokens() -> Response:
     limits = current_limits()
     limits.check_failures(request.environ)
     try:
-        made = use_link(current_store(), secret)
+        tokens_made = use_link(current_store(), secret)
     except Unauthorised:
         limits.count_failure(request.environ)
         raise
-    return secret_answer({token.role: {**token.document, "token": text} for token, text in made})
+    return secret_answer(
+        {token.role: {**token.document, "token": text} for token, text in tokens_made}
+    )
 
 
 def secret_answer(value: object, status: int = 200) -> Response:
-    """A JSON response that holds a secret: neither cached nor compressed."""
+    """Returns a JSON response that holds a secret: it is neither cached nor compressed."""
     response = json_answer(value, status)
     response.headers["Cache-Control"] = _KEPT_NOWHERE
     return response
@@ -140,8 +142,8 @@ def _made(body: bytes) -> tuple[Token, str]:
         f"the body is a role ({', '.join(ROLES)}) and, if you like, the name of a survey,"
         ' days and a note: {"role": "author", "survey": "workplace", "days": 90, "note": "..."}'
     )
-    wanted = decoded(_WANTED, body, form)
+    request_body = decoded(_WANTED, body, form)
     try:
-        return make(wanted.role, wanted.survey, wanted.days, wanted.note)
+        return make(request_body.role, request_body.survey, request_body.days, request_body.note)
     except ValueError as error:
         raise Malformed(str(error)) from None

@@ -12,7 +12,7 @@ HEADER = "Deniably-Ticket"
 
 
 def admit(store: Store, survey: Survey, report: Report, ticket: str) -> None:
-    """Raise Uninvited if the survey is by invitation and ``ticket`` does not fit the report."""
+    """Raises Uninvited if the survey is by invitation and ``ticket`` does not fit the report."""
     if survey.invited and not is_ticket(store.invitation_key(survey.name), report.id, ticket):
         raise Uninvited(
             "this survey is by invitation, and the report comes without the ticket that an"

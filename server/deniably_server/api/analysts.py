@@ -20,7 +20,7 @@ View = Callable[..., "ResponseReturnValue"]
 
 
 def or_ask_for_a_token(view: View) -> View:
-    """A decorator for a page of results: without a token it shows a page that asks for one.
+    """Decorates a page of results: without a token it shows a page that asks for one.
 
     ``analysts.js`` then fetches the same address with the token. A request with a wrong token gets
     the refusal itself.

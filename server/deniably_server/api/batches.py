@@ -10,8 +10,8 @@ from typing import Any, TypedDict
 
 from flask import Blueprint, Response, request
 
-from deniably_server.api.lines import NDJSON, take_lines
 from deniably_server.api.metrics import current_metrics
+from deniably_server.api.report_lines import NDJSON, take_lines
 from deniably_server.errors import UnsupportedMediaType
 from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.auth import require
@@ -36,7 +36,8 @@ _START, _END = "/api/surveys/", "/batches"
 
 
 def is_batch(method: str, path: str) -> bool:
-    """Whether a request's body is streamed to its view, because it holds a batch of reports."""
+    """Returns whether a request's body is streamed to its view, because it holds a batch of
+    reports."""
     return method == "POST" and path.startswith(_START) and path.endswith(_END)
 
 
@@ -61,5 +62,5 @@ def add(name: str) -> Response:
     body = limits.metered(environ["wsgi.input"], limits.admit(environ))
     outcomes = take_lines(current_store(), survey, body)
     current_metrics().lines(outcomes.counts)
-    found = outcomes.document
-    return json_answer(found | {"ended": True} if body.cut else found)
+    document = outcomes.document
+    return json_answer(document | {"ended": True} if body.cut else document)

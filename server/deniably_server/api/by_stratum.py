@@ -22,9 +22,9 @@ from deniably.survey.readable import listed_label
 from deniably.survey.strata import Stratum, query_of, stratum_text
 from deniably.survey.survey import Survey
 from deniably_server.api.comparisons import asked_question
+from deniably_server.api.document_cache import cached_document
 from deniably_server.api.exhibits import Kind, Lead, Shown, Ways, blueprint_of
 from deniably_server.api.fine_parameters import LEVEL, confidence
-from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
     same_in_form,
@@ -45,22 +45,24 @@ _ASKED: QueryParameters = {"question!": NAMED, "by!": _BY, **LEVEL}
 _PAGE: QueryParameters = {"question": NAMED, "by": _BY, **LEVEL}
 
 
-def comparable_keys(found: VisibleSurvey, fixed: Stratum) -> dict[str, list[str]]:
-    """The keys of the strata by which a survey can be compared now, with their shown values.
+def comparable_keys(visible: VisibleSurvey, fixed: Stratum) -> dict[str, list[str]]:
+    """Returns the keys of the strata by which a survey can be compared now, each with those of its
+    values that have results.
 
-    ``fixed`` are values of other keys.
+    ``fixed`` are the strata that the view keeps fixed; their keys are left out.
     """
-    shown = shown_parts(found) or []
-    every = {
-        key: [value for value in values if {**fixed, key: value} in shown]
-        for key, values in sorted((found.survey.strata or {}).items())
+    shown_subgroups = shown_parts(visible) or []
+    shown_values = {
+        key: [value for value in values if {**fixed, key: value} in shown_subgroups]
+        for key, values in sorted((visible.survey.strata or {}).items())
         if key not in fixed
     }
-    return {key: values for key, values in every.items() if len(values) >= FEWEST}
+    return {key: values for key, values in shown_values.items() if len(values) >= FEWEST}
 
 
 def strata_links(keys: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Addresses below the dashboard where a question is compared by a key, with their texts."""
+    """Returns a link for each key to the page that compares a question by it: pairs of an address,
+    relative to the dashboard, and a text."""
     return [
         (f"strata?by={key}", f"Compare by {key}: {', '.join(values)}")
         for key, values in keys.items()
@@ -68,15 +70,15 @@ def strata_links(keys: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 
 
 def _choose(name: str) -> ResponseReturnValue | None:
-    """A page to choose a question and a key, unless the request has chosen them."""
-    found = visible_survey(name)
+    """Returns a page to choose a question and a key; None where the request has chosen both."""
+    visible = visible_survey(name)
     if not request.args.keys() >= {"question", "by"}:
-        return _chooser(found)
+        return _chooser(visible)
     try:
-        asked_question(found.survey, has_figures)
+        asked_question(visible.survey, has_figures)
         subgroups_by(name, request.args["by"])
     except BadParameter as error:
-        return _chooser(found, str(error)), 400
+        return _chooser(visible, str(error)), 400
     return None
 
 
@@ -84,15 +86,15 @@ def _choose_again(name: str, why: str) -> ResponseReturnValue:
     return _chooser(visible_survey(name), why), 400
 
 
-def _show(name: str, found: ByStratumResult) -> Shown:
-    here = visible_survey(name)
-    survey, strata, by = here.survey, found["strata"], found["by"]
-    keys = _other_keys(comparable_keys(here, wanted_subgroup(survey)), survey)
+def _show(name: str, result: ByStratumResult) -> Shown:
+    visible = visible_survey(name)
+    survey, strata, by = visible.survey, result["strata"], result["by"]
+    keys = _other_keys(comparable_keys(visible, wanted_subgroup(survey)), survey)
     exhibit = stratum_exhibit.exhibit(
-        found, survey, closed=current_store().closing_day(survey.name)
+        result, survey, closed=current_store().closing_day(survey.name)
     )
     hidden = (
-        f"Not compared: {', '.join(found['hidden'])}. A subgroup is hidden if it has fewer than"
+        f"Not compared: {', '.join(result['hidden'])}. A subgroup is hidden if it has fewer than"
         f" {counted(survey.results.minimum, 'report')}, or if showing it would let readers work"
         " out a part with fewer."
     )
@@ -101,27 +103,33 @@ def _show(name: str, found: ByStratumResult) -> Shown:
         exhibits=[exhibit],
         heading=exhibit.heading,
         chip="closed",
-        who=" · ".join(f"{one['value']}: {people(one['n'])}" for one in found["subgroups"]),
-        home=found["title"],
+        who=" · ".join(
+            f"{subgroup['value']}: {people(subgroup['n'])}" for subgroup in result["subgroups"]
+        ),
+        home=result["title"],
         lede=f"Within {stratum_text(strata)} alone." if strata else "",
-        small=hidden if found["hidden"] else "",
+        small=hidden if result["hidden"] else "",
         ways=Ways("Compare by", ways) if len(ways) > 1 else None,
-        lead=Lead(exhibit.finding, small=stated(stratum_exhibit.adjusted(found, "page"))),
+        lead=Lead(exhibit.finding, small=stated(stratum_exhibit.adjusted(result, "page"))),
         surveys=[name],
     )
 
 
 def _other_keys(keys: Mapping[str, Sequence[str]], survey: Survey) -> list[tuple[str, str]]:
-    """The keys by which the question can be compared, with the addresses of that."""
-    same = {"question": request.args["question"], **same_in_form(survey)}
-    return [(key, f"{request.path}?{urlencode({**same, 'by': key})}") for key in keys]
+    """Returns the keys by which the question can be compared, as pairs of key and address."""
+    kept_query = {"question": request.args["question"], **same_in_form(survey)}
+    return [(key, f"{request.path}?{urlencode({**kept_query, 'by': key})}") for key in keys]
 
 
-def _chooser(found: VisibleSurvey, why: str = "") -> str:
-    survey = found.survey
-    fixed, same = wanted_subgroup(survey), same_in_form(survey)
-    questions = [(one.name, listed_label(one)) for one in survey.questions if has_figures(one)]
-    keys = comparable_keys(found, fixed)
+def _chooser(visible: VisibleSurvey, why: str = "") -> str:
+    survey = visible.survey
+    fixed, kept_query = wanted_subgroup(survey), same_in_form(survey)
+    questions = [
+        (question.name, listed_label(question))
+        for question in survey.questions
+        if has_figures(question)
+    ]
+    keys = comparable_keys(visible, fixed)
     return render_template(
         "strata_chooser.html",
         survey=survey,
@@ -129,7 +137,7 @@ def _chooser(found: VisibleSurvey, why: str = "") -> str:
         keys=keys,
         links=[
             (
-                f"{request.path}?{urlencode({'question': name, 'by': key, **same})}",
+                f"{request.path}?{urlencode({'question': name, 'by': key, **kept_query})}",
                 f"{label} by {key}",
             )
             for key in keys
@@ -138,29 +146,29 @@ def _chooser(found: VisibleSurvey, why: str = "") -> str:
         ],
         given=request.args,
         fixed=fixed,
-        same=same,
-        open=found.state == "open",
+        same=kept_query,
+        open=visible.state == "open",
         why=why and f"{why[:1].upper()}{why[1:]}.",
     )
 
 
 def _current(name: str) -> ByStratumResult:
-    """The document that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    """Returns the document that the request asks for. Raises BadParameter, NotFound or Hidden."""
     level, by = confidence(), request.args.get("by", "")
-    shown = subgroups_by(name, by)
+    subgroups = subgroups_by(name, by)
     survey = current_store().survey(name)
     question = asked_question(survey, has_figures)
     fixed = wanted_subgroup(survey)
 
     def compute() -> ByStratumResult:
-        tallies = {value: among.tallies() for value, among in shown.items()}
-        together = {value: among.together(question.name) for value, among in shown.items()}
+        tallies = {value: sample.tallies() for value, sample in subgroups.items()}
+        joint = {value: sample.together(question.name) for value, sample in subgroups.items()}
         return by_stratum(
-            survey, question, by, tallies, strata=fixed, confidence=level, together=together
+            survey, question, by, tallies, strata=fixed, confidence=level, together=joint
         )
 
     try:
-        return once(("strata", name, query_of(fixed), question.name, by, level), compute)
+        return cached_document(("strata", name, query_of(fixed), question.name, by, level), compute)
     except Incomparable as error:
         raise BadParameter(str(error)) from None
 

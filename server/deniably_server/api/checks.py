@@ -7,7 +7,7 @@ from flask import Blueprint, Response, render_template
 
 from deniably.results.pairs import ChecksResult, checkable, checks_result
 from deniably_server.api.analysts import or_ask_for_a_token
-from deniably_server.api.costly import costly
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.subgroups import respondents
 from deniably_server.api.visibility import RESULTS
 from deniably_server.guard.app_state import current_store
@@ -20,7 +20,7 @@ blueprint = Blueprint("checks", __name__)
 
 @blueprint.get("/api/surveys/<name>/checks")
 @Operation({200: {JSON: ChecksResult}}, RESULTS)
-@costly("reports")
+@cached_view("reports")
 def checks_as_json(name: str) -> Response:
     """The pairs of choices whose joint frequency chance does not explain."""
     return json_answer(current_checks(name))
@@ -29,7 +29,7 @@ def checks_as_json(name: str) -> Response:
 @blueprint.get("/surveys/<name>/checks")
 @Operation(PAGE, RESULTS)
 @or_ask_for_a_token
-@costly("reports")
+@cached_view("reports")
 def checks_page(name: str) -> str:
     """The checks as a page."""
     title = current_store().survey(name).title
@@ -37,8 +37,8 @@ def checks_page(name: str) -> str:
 
 
 def current_checks(name: str) -> ChecksResult:
-    """The checks of a survey. Raises NotFound, and Hidden while the results are hidden."""
+    """Computes the checks of a survey. Raises NotFound, and Hidden while the results are hidden."""
     survey = respondents(name).closed().survey
     chosen = [index for index, _, _ in checkable(survey)]
-    every = current_store().distinct_values(name, *([index] for index in chosen))
-    return checks_result(survey, every if chosen else ())
+    pair_counts = current_store().distinct_values(name, *([index] for index in chosen))
+    return checks_result(survey, pair_counts if chosen else ())

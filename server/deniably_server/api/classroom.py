@@ -59,9 +59,9 @@ def page(name: str) -> str:
     store = current_store()
     survey, words, people = store.survey(name), language.chosen(store.survey(name)), _people()
     question, state = _question(survey), store.state(name)
-    found = classroom.target(survey, question)
-    shown = _shown(survey, question, found, words, state)
-    rows: Sequence[DrawnRow] = _rows(survey, found, people, shown.seen) if found else ()
+    target = classroom.target(survey, question)
+    shown = _shown(survey, question, target, words, state)
+    rows: Sequence[DrawnRow] = _rows(survey, target, people, shown.seen) if target else ()
     return render_template(
         "class.html",
         survey=survey,
@@ -75,9 +75,9 @@ def page(name: str) -> str:
         way=_way(survey, words),
         promise=first_page(survey, words).promise,
         shown=shown,
-        target=found,
-        precise=_precise(survey, question, found, people, words) if found else [],
-        picture=_picture(found, rows, shown.seen, words) if found else None,
+        target=target,
+        precise=_precise(survey, question, target, people, words) if target else [],
+        picture=_picture(target, rows, shown.seen, words) if target else None,
         tree=classroom.place(survey, question, classroom.TREE),
     )
 
@@ -87,19 +87,19 @@ def page(name: str) -> str:
 
 def _people() -> int:
     """The query's ``people``. Raises BadParameter."""
-    wanted = request.args.get("people", str(_USUAL))
-    if wanted not in map(str, range(_FEWEST, _MOST + 1)):
+    text = request.args.get("people", str(_USUAL))
+    if text not in map(str, range(_FEWEST, _MOST + 1)):
         raise BadParameter(f"“people” is a whole number from {_FEWEST} to {_MOST:,}")
-    return int(wanted)
+    return int(text)
 
 
 def _question(survey: Survey) -> Question:
     """The query's ``question``. Raises BadParameter."""
-    named = {question.name: question for question in survey.questions}
+    questions = {question.name: question for question in survey.questions}
     name = request.args.get("question", survey.questions[0].name)
-    if name not in named:
-        raise BadParameter(f"“question” is one of {', '.join(named)}")
-    return named[name]
+    if name not in questions:
+        raise BadParameter(f"“question” is one of {', '.join(questions)}")
+    return questions[name]
 
 
 # --- how to take part ---------------------------------------------------------------------------
@@ -138,7 +138,8 @@ def _way(survey: Survey, words: Words) -> _Way:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What the results show: how many reports, or ``why`` not; and the target's estimate."""
+    """What the results show: the number of reports and the target's estimate; or ``why`` they show
+    nothing."""
 
     why: str
     reports: int | None = None
@@ -158,9 +159,9 @@ class _Shown:
 
 
 def _shown(
-    survey: Survey, question: Question, found: GuessTarget | None, words: Words, state: State
+    survey: Survey, question: Question, target: GuessTarget | None, words: Words, state: State
 ) -> _Shown:
-    """Raises TooMuch and Busy, and what a wrong token does."""
+    """Returns what the results show. Raises TooMuch, Busy, and Unauthorised for a wrong token."""
     try:
         results = shown_results(survey.name)
     except Hidden:
@@ -170,16 +171,17 @@ def _shown(
             raise
         return _Shown(words("class.analysts"))
     why = words("class.steps", count=survey.results.minimum) if results.state == "open" else ""
-    if found is None:
+    if target is None:
         return _Shown(why, results.n)
-    result = next(one for one in results.questions if one.name == question.name)
-    seen = classroom.seen(found, result)
-    finding, interval = _said(found, seen, words)
+    result = next(candidate for candidate in results.questions if candidate.name == question.name)
+    seen = classroom.seen(target, result)
+    finding, interval = _in_words(target, seen, words)
     return _Shown(why, results.n, seen, finding, interval)
 
 
 def _why(survey: Survey, words: Words, state: State) -> str:
-    """Why nothing is shown yet, or ever. It is the rule alone, and no hint of how many came."""
+    """Says why nothing is shown yet, or ever. It states the rule alone, and gives no hint of how
+    many reports came."""
     if state == "closed":
         key = "class.few"
     else:
@@ -188,16 +190,16 @@ def _why(survey: Survey, words: Words, state: State) -> str:
     return words(key, count=rules.minimum, first=rules.first_shown)
 
 
-def _said(found: GuessTarget, seen: SeenEstimate, words: Words) -> tuple[str, str]:
-    """The estimate in words, and its interval."""
+def _in_words(target: GuessTarget, seen: SeenEstimate, words: Words) -> tuple[str, str]:
+    """Returns the estimate in words, and its interval."""
     reading = seen.row.reading
     low, high = (written(end, words) for end in reading.bare.split(" to "))
-    unit = "\u202f%" if found.label else f" {found.unit}" if found.unit else ""
+    unit = "\u202f%" if target.label else f" {target.unit}" if target.unit else ""
     interval = words("class.interval", low=low, high=f"{high}{unit}")
     if reading.state == "unknown":
         return words("class.unknown", count=seen.n), interval
     key = {"known": "class.about", "below": "class.below", "above": "class.above"}[reading.state]
-    label = found.label or words("class.mean_label")
+    label = target.label or words("class.mean_label")
     return words(key, label=label, value=written(_bare(reading), words)), interval
 
 
@@ -209,20 +211,20 @@ def _bare(reading: Reading) -> str:
 
 
 def _rows(
-    survey: Survey, found: GuessTarget, people: int, seen: SeenEstimate | None
+    survey: Survey, target: GuessTarget, people: int, seen: SeenEstimate | None
 ) -> Sequence[DrawnRow]:
     sizes = ",".join(map(str, classroom.sizes(people, seen)))
-    given: Mapping[str, str] = {"n": sizes, "share": str(classroom.centre(found, seen))}
-    return rows_of(survey, classroom.FUNNEL, found.number, given)
+    inputs: Mapping[str, str] = {"n": sizes, "share": str(classroom.centre(target, seen))}
+    return rows_of(survey, classroom.FUNNEL, target.number, inputs)
 
 
 def _precise(
-    survey: Survey, question: Question, found: GuessTarget, people: int, words: Words
+    survey: Survey, question: Question, target: GuessTarget, people: int, words: Words
 ) -> list[str]:
-    rows = _rows(survey, found, people, None)
-    alone = next(value(row, "margin") for row in rows
+    rows = _rows(survey, target, people, None)
+    margin = next(value(row, "margin") for row in rows
                  if row["what"] == "spread" and row["n"] == people)  # fmt: skip
-    return classroom.precision(survey, question, found, people, words, alone)
+    return classroom.precision(survey, question, target, people, words, margin)
 
 
 @dataclass(frozen=True)
@@ -236,7 +238,7 @@ class _Picture:
 
 
 def _picture(
-    found: GuessTarget, rows: Sequence[DrawnRow], seen: SeenEstimate | None, words: Words
+    target: GuessTarget, rows: Sequence[DrawnRow], seen: SeenEstimate | None, words: Words
 ) -> _Picture:
     # The funnel is drawn about the class's own estimate, once there is one: ``classroom.centre``.
     half = words("class.truth", share="50\u202f%")
@@ -249,11 +251,11 @@ def _picture(
         seen=words("class.this"),
         interval=words("class.bounds"),
         people=words("class.people"),
-        share=words("class.axis" if found.label else "class.axis_mean"),
+        share=words("class.axis" if target.label else "class.axis_mean"),
     )
     # Those that an introduction tells are of no class.
     own = [row for row in rows if row["what"] != "introduction"]
-    drawn = funnel(own, names, classroom.rows_of(found, seen) if seen else (), whole=True)
+    drawn = funnel(own, names, classroom.rows_of(target, seen) if seen else (), whole=True)
     assert isinstance(drawn.drawing, graph.Graph)
     low, high = (graph.height(drawn.drawing, at) for at in (0.0, 1.0))
     return _Picture(drawn, low, high)

@@ -27,43 +27,43 @@ _Document = TypeVar("_Document")
 
 
 def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
-    """The kind of exhibit whose views show a comparison."""
-    named: QueryParameters = {
+    """Returns the kind of exhibit whose views show a comparison."""
+    own: QueryParameters = {
         f"{name}!": {**NAMED, "description": about} for name, about in comparison.asks.items()
     }
-    query: QueryParameters = {"question!": NAMED, **named, **LEVEL}
-    called = comparison.called
+    query: QueryParameters = {"question!": NAMED, **own, **LEVEL}
+    title = comparison.called
 
     def read(name: str) -> _Document:
-        here = side(respondents(name))
+        compared = side(respondents(name))
         if missing := comparison.missing(request.args):
             raise BadParameter(missing)
         with comparable():
-            return comparison.compute(here, request.args, confidence())
+            return comparison.compute(compared, request.args, confidence())
 
     def show(name: str, document: _Document) -> Shown:
-        among, store = respondents(name), current_store()
-        state, closed = among.found.state, store.closing_day(name)
-        exhibit = comparison.exhibit(document, among.survey, state, closed)
-        part = f" of {stratum_text(among.strata)}" if among.strata else ""
+        sample, store = respondents(name), current_store()
+        state, closed = sample.visible.state, store.closing_day(name)
+        exhibit = comparison.exhibit(document, sample.survey, state, closed)
+        part = f" of {stratum_text(sample.strata)}" if sample.strata else ""
         return Shown(
             exhibits=[exhibit],
             heading=exhibit.heading,
             chip=state,
             who=f"{people(exhibit.source.n)}{part}",
-            home=among.survey.title,
-            subgroups=subgroup_links(among, *(key.removesuffix("!") for key in query)),
+            home=sample.survey.title,
+            subgroups=subgroup_links(sample, *(key.removesuffix("!") for key in query)),
             surveys=[name],
         )
 
     return Kind(
         name=comparison.name,
         about={
-            "json": f"{called}.",
-            "csv": f"{called} for a spreadsheet.",
-            "svg": f"{called} as a figure for a paper: a file that needs nothing else.",
-            "page": f"{called} as a page.",
-            "figure": f"{called} as figures in both widths, as files to save, and in words.",
+            "json": f"{title}.",
+            "csv": f"{title} for a spreadsheet.",
+            "svg": f"{title} as a figure for a paper: a file that needs nothing else.",
+            "page": f"{title} as a page.",
+            "figure": f"{title} as figures in both widths, as files to save, and in words.",
         },
         document=comparison.document,
         query=query,
@@ -72,30 +72,32 @@ def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
         figure=query,
         read=read,
         show=show,
-        back=called,
+        back=title,
     )
 
 
-def side(among: Respondents) -> Side:
-    """The question that the request names, of respondents whose results the caller may see."""
-    question = asked_question(among.survey)
+def side(sample: Respondents) -> Side:
+    """Returns the question that the request names with the tallies of ``sample``, as one side of a
+    comparison."""
+    question = asked_question(sample.survey)
     return Side(
-        among.survey,
+        sample.survey,
         question,
-        among.tallies()[question.name],
+        sample.tallies()[question.name],
         request.args.get("part"),
-        among.strata,
-        followed=among.followed(question.name),
+        sample.strata,
+        followed=sample.followed(question.name),
     )
 
 
 def asked_question(
     survey: Survey, fits: Callable[[Question], bool] = lambda question: True
 ) -> Question:
-    """The question that the request names. Raises BadParameter, which names those that fit."""
-    wanted = request.args.get("question", "")
+    """Returns the question that the request names. Raises BadParameter, which lists the questions
+    that fit."""
+    name = request.args.get("question", "")
     for question in survey.questions:
-        if question.name == wanted:
+        if question.name == name:
             return question
     names = ", ".join(question.name for question in survey.questions if fits(question))
     raise BadParameter(f"“question” names one of the questions of {survey.name}: {names}")
@@ -103,7 +105,7 @@ def asked_question(
 
 @contextmanager
 def comparable(hint: Callable[[str], str] = lambda why: why) -> Generator[None]:
-    """Refuse what cannot be compared as BadParameter; ``hint`` adds to the reason."""
+    """Turns Incomparable into BadParameter within the block; ``hint`` adds to the reason."""
     try:
         yield
     except Incomparable as error:

@@ -26,10 +26,10 @@ from typing import Literal
 import msgspec
 
 from deniably_server import errors
+from deniably_server.deferred import ClientGone
 from deniably_server.errors import Busy, Refusal, TooMuch, Unavailable, Uncomputed
 from deniably_server.guard.asker import ANYBODY, Asker
 from deniably_server.guard.turns import Turns
-from deniably_server.later import ClientGone
 from deniably_server.web.worker_process import (
     MEMORY,
     Starved,
@@ -42,7 +42,7 @@ Reads = Literal[
     "tallies", "variants", "reports", "report variants", "nothing", "definition", "file"
 ]
 """What a computation reads: tallies, or every report, in both cases also for an answer that is one
-of hundreds (see ``costly``); nothing of anybody, for the lab; or an author's definition. Or it
+of hundreds (see ``cached_view``); nothing of anybody, for the lab; or an author's definition. Or it
 makes a file of every report, which is kept elsewhere."""
 Lane = Literal["publishing", "holders", "results", "variants", "reports", "lab", "files"]
 Outcome = Literal["computed", "cached", "failed", "refused"]
@@ -74,11 +74,11 @@ _WEIGHT = 0.2
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One computation for the worker process: a GET of ``target``, a ``definition`` to compile, or
-    a ``file`` to make of a survey's reports, by the survey's name and the file's ending.
+    """A computation for the worker process: a GET of ``target``, a ``definition`` to compile, or a
+    ``file`` to make of a survey's reports, as the survey's name and the file's ending.
 
-    ``authorization`` is the request's header and ``request`` its id. ``instead`` says what to ask
-    for if this takes too much.
+    ``authorization`` is the request's header and ``request`` its id. ``instead`` is what a refusal
+    suggests to ask for if the computation takes too much.
     """
 
     target: str
@@ -90,39 +90,39 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Computed(msgspec.Struct, frozen=True, tag="computed"):
-    """The answer as it is sent."""
+    """An answer as it is sent: headers and body."""
 
     headers: list[tuple[str, str]]
     body: bytes
 
     @property
     def size(self) -> int:
-        """Bytes that it takes in the cache."""
+        """The bytes that it takes in the cache."""
         return len(self.body) + _FRAME
 
 
 class RefusedJob(msgspec.Struct, frozen=True, tag="refused"):
-    """A refusal: the name of an exception in ``errors``, and its text."""
+    """A refusal: the name of an exception class in ``errors``, and its text."""
 
     kind: str
     why: str
 
 
 def refused(error: Refusal | Unavailable) -> RefusedJob:
-    """An exception in the form in which it passes between processes."""
+    """Returns an exception in the form in which it passes between processes."""
     return RefusedJob(type(error).__name__, error.why if isinstance(error, Refusal) else str(error))
 
 
 def _raised(refused: RefusedJob) -> Exception:
-    found: Exception = getattr(errors, refused.kind)(refused.why)
-    return found
+    exception: Exception = getattr(errors, refused.kind)(refused.why)
+    return exception
 
 
 _decode = msgspec.msgpack.Decoder(Computed | RefusedJob).decode
 
 
 class _Work:
-    """One computation, in its lane, with the requests that wait for it."""
+    """A computation in its lane, with the requests that wait for it."""
 
     def __init__(self, key: Hashable, job: Job, reads: Reads, lane: Lane) -> None:
         self.key, self.job = key, job
@@ -134,7 +134,7 @@ class _Work:
         self.failure: Callable[[], Exception] | None = None
 
     def result(self) -> Computed:
-        """The answer. Raises the exception of a computation that failed."""
+        """Returns the answer. Raises the exception of a computation that failed."""
         if self.failure is not None:
             raise self.failure()
         assert self.answer is not None
@@ -142,7 +142,8 @@ class _Work:
 
 
 class _Waiting:
-    """One request that waits for a computation, until ``over``: done, or ``given_up`` for it."""
+    """A request that waits for a computation. ``over`` is set once it is done, or once the request
+    has ``given_up``."""
 
     def __init__(self, asker: Asker, work: _Work) -> None:
         self.asker, self.work = asker, work
@@ -151,30 +152,30 @@ class _Waiting:
 
     @property
     def room(self) -> Room:
-        """Whose room it takes."""
+        """The room that the request takes a place in."""
         if self.work.reads == "definition":
             return "publishing"
         return "holders" if self.asker.has_token else "anybody"
 
 
 class _Cache:
-    """Answers of at most ``most`` bytes; that which was not asked for the longest goes first."""
+    """A least recently used cache: answers of at most ``maximum`` bytes together."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._size = most, 0
+    def __init__(self, maximum: int) -> None:
+        self._most, self._size = maximum, 0
         self._kept: OrderedDict[Hashable, Computed] = OrderedDict()
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._kept
 
     def get(self, key: Hashable) -> Computed | None:
-        """The answer if it is kept."""
-        if found := self._kept.get(key):
+        """Returns the cached answer; None where there is none."""
+        if answer := self._kept.get(key):
             self._kept.move_to_end(key)
-        return found
+        return answer
 
     def keep(self, key: Hashable, answer: Computed) -> None:
-        """Keep an answer that was not kept."""
+        """Adds an answer that is not in the cache."""
         self._kept[key] = answer
         self._size += answer.size
         while self._size > self._most:
@@ -195,7 +196,7 @@ def _caches() -> dict[Reads, _Cache]:
 
 
 def _unobserved(lane: Lane, outcome: Outcome) -> None:
-    """Tells nobody what became of a request."""
+    """Ignores what became of a request."""
 
 
 Ask = Callable[[bytes], bytes]
@@ -207,7 +208,7 @@ class ComputationQueue:
 
     ``seconds`` are the processor time of a job, for what a refusal says, and how long a request
     waits for its job to begin. It then waits for ``stay`` more, by default as long as a job can
-    last. At most ``most`` requests wait of those without a token, half of them for what reads
+    last. At most ``maximum`` requests wait of those without a token, half of them for what reads
     nothing; half as many of holders of tokens, and a quarter to publish. ``observe`` is called with
     the lane of each request and what became of it.
     """
@@ -216,7 +217,7 @@ class ComputationQueue:
         self,
         ask: Ask,
         seconds: float,
-        most: int,
+        maximum: int,
         *,
         reserved: Ask | None = None,
         stay: float | None = None,
@@ -226,7 +227,7 @@ class ComputationQueue:
         self._processes: list[tuple[Ask, Sequence[Lane]]] = [(ask, _OF_ALL)]
         if reserved is not None:
             self._processes.append((reserved, _OF_HOLDERS))
-        self._seconds, self._most = seconds, most
+        self._seconds, self._most = seconds, maximum
         self._stay = generous(seconds) if stay is None else stay
         self._observe, self._turns = observe, turns or Turns()
         self._news = Condition()
@@ -245,25 +246,27 @@ class ComputationQueue:
         asker: Asker = ANYBODY,
         gone: ClientGone | None = None,
     ) -> Computed:
-        """The answer to a job; equal keys have equal answers. Nothing waits for a client that is
-        ``gone``.
+        """Returns the answer to a job; equal keys have equal answers. Stops waiting once the client
+        is ``gone``.
 
         Raises Busy if too many requests wait or this one waited too long, TooMuch if the job takes
         too much, Uncomputed if the worker process failed, and what the job itself raised.
         """
         lane = _lane(reads, asker)
         with self._news:
-            if found := self._kept[reads].get(key):
+            if computed := self._kept[reads].get(key):
                 self._observe(lane, "cached")
-                return found
+                return computed
             if self._slow.get(key, 0.0) > monotonic():
                 self._observe(lane, "refused")
                 raise self._too_long(job)
             waiting = self._enter(key, job, reads, asker)
-        if gone is not None:
+        if (
+            gone is not None
+        ):  # the client may be gone already, and this gives the request up at once
             gone.then(partial(self._abandon, waiting))
         try:
-            found = self._result(waiting)
+            computed = self._result(waiting)
         except Busy:
             self._observe(lane, "refused")
             raise
@@ -271,7 +274,7 @@ class ComputationQueue:
             self._observe(lane, "failed")
             raise
         self._observe(lane, "computed")
-        return found
+        return computed
 
     def soon(
         self,
@@ -281,7 +284,7 @@ class ComputationQueue:
         seconds: float,
         asker: Asker = ANYBODY,
     ) -> Computed | None:
-        """The answer if it is there within ``seconds``, else None; never raises.
+        """Returns the answer if it is there within ``seconds``, else None; never raises.
 
         A job that has begun goes on, and its answer is kept for the next request.
         """
@@ -298,20 +301,20 @@ class ComputationQueue:
         return waiting.work.answer
 
     def kept(self, key: Hashable) -> Computed | None:
-        """The result if it was computed before."""
+        """Returns a cached result; None where there is none."""
         with self._news:
             return self._kept["tallies"].get(key)
 
     def lengths(self) -> dict[str, int]:
-        """How many requests wait now, by lane."""
+        """Returns the number of waiting requests of each lane."""
         with self._news:
-            every = [work.lane for work in self._works.values() for _ in work.waiting]
-            return {lane: every.count(lane) for lane in _OF_ALL}
+            lanes = [work.lane for work in self._works.values() for _ in work.waiting]
+            return {lane: lanes.count(lane) for lane in _OF_ALL}
 
     # --- waiting ------------------------------------------------------------------------------
 
     def _enter(self, key: Hashable, job: Job, reads: Reads, asker: Asker) -> _Waiting:
-        """Wait for the work with this key, a new one if there is none. Raises Busy."""
+        """Joins the work with this key, or adds it. Raises Busy."""
         lane = _lane(reads, asker)
         work = self._works.get(key) or _Work(key, job, reads, lane)
         waiting = _Waiting(asker, work)
@@ -332,30 +335,41 @@ class ComputationQueue:
         return waiting
 
     def _make_room(self, coming: _Waiting) -> None:
-        """Give up another request for one for which there is no room, or raise Busy."""
-        most = max(min(1, self._most), self._most // _PARTS[coming.room])
-        every = [each for work in self._works.values() for each in work.waiting]
-        same = [each for each in every if each.room == coming.room]
+        """Makes room for a request, if need be by giving up another one. Raises Busy where that is
+        not fair."""
+        maximum = max(min(1, self._most), self._most // _PARTS[coming.room])
+        requests = [each for work in self._works.values() for each in work.waiting]
+        rivals = [each for each in requests if each.room == coming.room]
         if coming.work.reads == "nothing":
-            self._fit(coming, [one for one in same if one.work.reads == "nothing"], -(-most // 2))
-        self._fit(coming, same, most)
+            experiments = [each for each in rivals if each.work.reads == "nothing"]
+            self._fit(coming, experiments, -(-maximum // 2))
+        self._fit(coming, rivals, maximum)
 
-    def _fit(self, coming: _Waiting, there: Sequence[_Waiting], most: int) -> None:
-        """Make one place among ``most``. Raises Busy."""
-        counts = Counter(each.asker for each in there)
+    def _fit(self, coming: _Waiting, rivals: Sequence[_Waiting], maximum: int) -> None:
+        """Makes one place among ``maximum``: gives up the most burdensome request that has not
+        begun. Raises Busy where that is ``coming`` itself, or its asker waits for too much."""
+        counts = Counter(waiting.asker for waiting in rivals)
         own = counts[coming.asker] + 1
-        if coming.asker.name and own > max(1, most // _OF_ONE):
+        if coming.asker.name and own > max(1, maximum // _OF_ONE):
             raise self._busy(coming.asker)
-        if len(there) < most:
+        if len(rivals) < maximum:
             return
-        rest = [each for each in reversed(there) if not each.work.begun]  # the newest first
-        last = max(rest, key=lambda each: self._burden(each, counts[each.asker]), default=None)
-        if last is None or self._burden(last, counts[last.asker]) <= self._burden(coming, own):
+        # The newest first, so that of equal burdens the request that waited least gives way.
+        candidates = [waiting for waiting in reversed(rivals) if not waiting.work.begun]
+        victim = max(
+            candidates,
+            key=lambda waiting: self._burden(waiting, counts[waiting.asker]),
+            default=None,
+        )
+        if victim is None or self._burden(victim, counts[victim.asker]) <= self._burden(
+            coming, own
+        ):
             raise self._busy(coming.asker)
-        self._give_up(last)
+        self._give_up(victim)
 
     def _burden(self, waiting: _Waiting, count: int) -> tuple[bool, int, float]:
-        """What a request's asker is to others, who has ``count`` of them here."""
+        """Returns a sort key: how much a request's asker, who has ``count`` requests here, takes
+        from others."""
         return not waiting.promised, count, self._turns.used(waiting.asker)
 
     def _result(self, waiting: _Waiting) -> Computed:
@@ -398,7 +412,7 @@ class ComputationQueue:
         return Busy("more results are asked for than can be computed", wait)
 
     def _rest(self) -> int:
-        """Seconds until something that has begun may be done."""
+        """Returns the seconds until a computation that has begun may be done."""
         return max(1, round(self._takes))
 
     # --- computing ----------------------------------------------------------------------------
@@ -424,14 +438,14 @@ class ComputationQueue:
             begun = monotonic()
             self._do(ask, work)
             took = monotonic() - begun
-            self._turns.add(payer, took)
+            self._turns.add(payer, took)  # before those who wait wake up and ask again
             self._takes += _WEIGHT * (took - self._takes)
             with self._news:
-                for each in work.waiting:
-                    each.over.set()
+                for waiting in work.waiting:
+                    waiting.over.set()
 
     def _turn(self, work: _Work) -> tuple[bool, float]:
-        """The least comes first."""
+        """Returns a sort key; the work with the least is next."""
         return min(map(self._turn_of, work.waiting))
 
     def _turn_of(self, waiting: _Waiting) -> tuple[bool, float]:
@@ -439,11 +453,11 @@ class ComputationQueue:
 
     def _do(self, ask: Ask, work: _Work) -> None:
         try:
-            found = _decode(ask(msgspec.msgpack.encode(work.job)))
-            if isinstance(found, Computed):
-                work.answer = found
+            outcome = _decode(ask(msgspec.msgpack.encode(work.job)))
+            if isinstance(outcome, Computed):
+                work.answer = outcome
             else:
-                work.failure = partial(_raised, found)
+                work.failure = partial(_raised, outcome)
         except TookTooLong:
             work.failure = partial(self._too_long, work.job)
             self._remember_slow(work.key)
@@ -458,7 +472,7 @@ class ComputationQueue:
             )
         except Exception:  # the other process failed; this thread goes on
             work.failure = partial(Uncomputed, "the process that computed is gone")
-        with self._news:
+        with self._news:  # in one step: an equal request finds either the work or its answer
             del self._works[work.key]
             if work.answer is not None:
                 self._kept[work.reads].keep(work.key, work.answer)

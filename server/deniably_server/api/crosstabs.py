@@ -27,9 +27,9 @@ from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
 from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
+from deniably_server.api.document_cache import cached_document
 from deniably_server.api.exhibits import Kind, Shown, Ways, blueprint_of
 from deniably_server.api.fine_parameters import LEVEL, confidence
-from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
     Respondents,
@@ -56,50 +56,53 @@ _MOST_CELLS = 1_000
 
 
 def _choose(name: str) -> ResponseReturnValue | None:
-    """A page to choose two questions, unless the request has chosen them."""
-    among = respondents(name).closed()
+    """Returns a page to choose two questions; None where the request has chosen them."""
+    sample = respondents(name).closed()
     if not request.args.keys() >= {"rows", "columns"}:
-        return _chooser(among)
+        return _chooser(sample)
     try:
-        _chosen(among.survey)
+        _chosen(sample.survey)
     except BadParameter as error:
-        return _chooser(among, str(error)), 400
+        return _chooser(sample, str(error)), 400
     except TooMuch as error:
-        return _chooser(among, str(error)), 422
+        return _chooser(sample, str(error)), 422
     return None
 
 
-def _show(name: str, found: CrosstabResult) -> Shown:
-    among = respondents(name)
-    of = _of() or crosstab_exhibit.usual(found)
-    exhibit = crosstab_exhibit.exhibit(found, among.survey, of, current_store().closing_day(name))
-    here = f"{request.path}{query_of_view(among.survey, 'rows', 'columns', 'confidence')}"
-    part = f" of {stratum_text(found['strata'])}" if found["strata"] else ""
+def _show(name: str, result: CrosstabResult) -> Shown:
+    sample = respondents(name)
+    of = _of() or crosstab_exhibit.usual(result)
+    exhibit = crosstab_exhibit.exhibit(result, sample.survey, of, current_store().closing_day(name))
+    address = f"{request.path}{query_of_view(sample.survey, 'rows', 'columns', 'confidence')}"
+    part = f" of {stratum_text(result['strata'])}" if result["strata"] else ""
     return Shown(
         exhibits=[exhibit],
         heading=exhibit.heading,
         chip="closed",
-        who=f"{people(found['n'])}{part}",
-        home=among.survey.title,
+        who=f"{people(result['n'])}{part}",
+        home=sample.survey.title,
         ways=Ways(
             "Percentages of",
-            [(f"% of {way}", f"{here}&of={way}", way == of) for way in _OF],
+            [(f"% of {way}", f"{address}&of={way}", way == of) for way in _OF],
             within=True,
         ),
-        subgroups=subgroup_links(among, "rows", "columns", "of", "confidence"),
+        subgroups=subgroup_links(sample, "rows", "columns", "of", "confidence"),
         surveys=[name],
         settled={"of": of},
     )
 
 
-def _chooser(among: Respondents, why: str = "") -> str:
-    """A page with two selects. ``why`` says what is wrong with what was chosen."""
-    survey = among.survey
+def _chooser(sample: Respondents, why: str = "") -> str:
+    """Returns a page with two selects. ``why`` says what is wrong with what was chosen."""
+    survey = sample.survey
     questions = [question for question in survey.questions if is_crossable(question)]
-    same = same_in_form(survey)
+    kept_query = same_in_form(survey)
     links = [
-        (f"{request.path}?{urlencode({'rows': one.name, 'columns': other.name, **same})}", text)
-        for one, other, text in _pairs(survey)
+        (
+            f"{request.path}?{urlencode({'rows': row.name, 'columns': column.name, **kept_query})}",
+            text,
+        )
+        for row, column, text in _pairs(survey)
     ]
     return render_template(
         "crosstab_chooser.html",
@@ -107,47 +110,50 @@ def _chooser(among: Respondents, why: str = "") -> str:
         links=links,
         questions=[(question.name, listed_label(question)) for question in questions],
         given=request.args,
-        same=same,
-        subgroups=subgroup_links(among, "rows", "columns", "confidence"),
+        same=kept_query,
+        subgroups=subgroup_links(sample, "rows", "columns", "confidence"),
         why=why and f"{why[:1].upper()}{why[1:]}.",
     )
 
 
 def _current(name: str) -> CrosstabResult:
-    """The cross-table that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    """Returns the cross-table that the request asks for. Raises BadParameter, NotFound or
+    Hidden."""
     level = confidence()
-    among = respondents(name).closed()
-    survey, chosen = among.survey, _chosen(among.survey)
-    check_asked_together(among, chosen)
+    sample = respondents(name).closed()
+    survey, chosen = sample.survey, _chosen(sample.survey)
+    check_asked_together(sample, chosen)
 
     def compute() -> CrosstabResult:
-        every = current_store().distinct_values(name, chosen, strata=among.numbers)
-        reports = (some for _, some in every)
-        return crosstab_result(survey, chosen, reports, level, among.strata)
+        pairs = current_store().distinct_values(name, chosen, strata=sample.numbers)
+        reports = (block for _, block in pairs)
+        return crosstab_result(survey, chosen, reports, level, sample.strata)
 
     try:
-        return once(("crosstab", name, query_of(among.strata), *chosen, level), compute)
+        return cached_document(("crosstab", name, query_of(sample.strata), *chosen, level), compute)
     except Incomparable as error:
         raise NotFound(str(error)) from None
 
 
 def _of() -> Of | None:
-    """What the request's percentages are of, if it says so. Raises BadParameter."""
-    wanted = request.args.get("of")
-    if wanted not in (None, *_OF):
+    """Returns what the request's percentages are of; None where it does not say. Raises
+    BadParameter."""
+    of = request.args.get("of")
+    if of not in (None, *_OF):
         raise BadParameter("“of” is rows, columns or all: what the percentages are of")
-    return _OF[wanted] if wanted else None
+    return _OF[of] if of else None
 
 
 def _chosen(survey: Survey) -> list[int]:
-    """The indices of the two questions that the request names. Raises BadParameter or TooMuch."""
+    """Returns the indices of the two questions that the request names. Raises BadParameter or
+    TooMuch."""
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
         raise BadParameter("“rows” and “columns” name the same question; name two")
-    both = [survey.questions[index] for index in chosen]
-    if why := own_filter(*both):
+    questions = [survey.questions[index] for index in chosen]
+    if why := own_filter(*questions):
         raise BadParameter(why)
-    if (cells := cell_count(*both)) > _MOST_CELLS:
+    if (cells := cell_count(*questions)) > _MOST_CELLS:
         raise TooMuch(
             f"a cross-table has at most {_MOST_CELLS:,} cells, and this one would have {cells:,};"
             " choose questions with fewer choices, or take the shares of each question by itself"
@@ -157,13 +163,14 @@ def _chosen(survey: Survey) -> list[int]:
 
 
 def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
-    """Addresses below the dashboard with their texts, of the first 15 pairs that can be crossed;
-    none while the survey is open. The first one chooses among all pairs."""
+    """Returns links as pairs of an address, relative to the dashboard, and a text: to a page that
+    chooses two questions, then to the first 15 pairs that can be crossed. None while the survey is
+    open."""
     if survey.asked < 2 or state != "closed":
         return []
     pairs = [
-        (f"crosstab?rows={one.name}&columns={other.name}", text)
-        for one, other, text in _pairs(survey)
+        (f"crosstab?rows={row.name}&columns={column.name}", text)
+        for row, column, text in _pairs(survey)
     ]
     chooser = (
         [("crosstab", "Choose two questions and see how their answers go together")]
@@ -174,18 +181,18 @@ def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
 
 
 def _pairs(survey: Survey) -> Iterator[tuple[Question, Question, str]]:
-    """The pairs of questions that can be crossed, with what to call them."""
+    """Yields the pairs of questions that can be crossed, each with its title."""
     crossable = [question for question in survey.questions if is_crossable(question)]
-    for one, other in combinations(crossable, 2):
-        counted = current_store().crosses(survey.name, one.name, other.name)
-        if counted and cell_count(one, other) <= _MOST_CELLS and not own_filter(one, other):
-            yield one, other, f"{short_label(one)} × {short_label(other)}"
+    for row, column in combinations(crossable, 2):
+        counted = current_store().crosses(survey.name, row.name, column.name)
+        if counted and cell_count(row, column) <= _MOST_CELLS and not own_filter(row, column):
+            yield row, column, f"{short_label(row)} × {short_label(column)}"
 
 
 def _asked(survey: Survey, key: str) -> int:
-    wanted = request.args.get(key, "")
+    name = request.args.get(key, "")
     for index, question in enumerate(survey.questions):
-        if question.name == wanted and is_crossable(question):
+        if question.name == name and is_crossable(question):
             return index
     names = [question.name for question in survey.questions if is_crossable(question)]
     if len(names) < 2:

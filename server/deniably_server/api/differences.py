@@ -22,8 +22,8 @@ from deniably.results.comparison import (
 from deniably.survey.readable import listed_label, short_label
 from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.comparisons import asked_question, comparable, side
-from deniably_server.api.costly import costly
 from deniably_server.api.exhibits import Kind, Shown, blueprint_of
 from deniably_server.api.fine_parameters import COMPARED, LEVEL, confidence, settle_number
 from deniably_server.api.paper_files import WIDTH
@@ -59,7 +59,7 @@ _APART = ("survey", "by")
 
 
 def _settle_numbers(name: str) -> None:
-    """Write the numbers of the request in one way. Raises BadParameter."""
+    """Writes the numbers of the request in one way. Raises BadParameter."""
     if "share" in request.args:
         settle_number("share", 0, 1)
     if "value" in request.args:
@@ -80,98 +80,103 @@ def _settle_numbers(name: str) -> None:
     },
     strata=True,
 )
-@costly("tallies", settle=_settle_numbers)
+@cached_view("tallies", settle=_settle_numbers)
 def difference(name: str) -> Response:
     """One hypothesis test. For many at once see ``differences``."""
-    given = {key: request.args[key] for key in _KINDS if key in request.args}
-    if len(given) != 1:
+    parameters = {key: request.args[key] for key in _KINDS if key in request.args}
+    if len(parameters) != 1:
         raise BadParameter(f"{_HOW}; exactly one of {', '.join(_KINDS)} is given")
-    ((kind, value),) = given.items()
+    ((kind, value),) = parameters.items()
     choice = request.args.get("choice")
     if kind not in _APART and (choice is None) != (kind == "value"):
         raise BadParameter(_HOW)
-    among, *others = _two(name, value) if kind == "by" else [respondents(name)]
+    sample, *others = _two(name, value) if kind == "by" else [respondents(name)]
     with comparable(_with_ways):
-        here = side(among)
+        compared = side(sample)
         if choice is not None:  # an error on this side comes before those of another survey
-            here.answers(choice)
+            compared.answers(choice)
         if kind == "survey":
-            others = [_beside(among, value)]
-        found = _compared(here, choice, kind, value, *map(side, others))
-        return json_answer(found.result(confidence()))
+            others = [_beside(sample, value)]
+        test = _compared(compared, choice, kind, value, *map(side, others))
+        return json_answer(test.result(confidence()))
 
 
 def _choose(name: str) -> ResponseReturnValue | None:
-    """A page to choose a question, unless the request has chosen one."""
-    among = respondents(name)
+    """Returns a page to choose a question; None where the request has chosen one."""
+    sample = respondents(name)
     if "question" not in request.args:
-        return _chooser(among)
+        return _chooser(sample)
     try:
-        question = asked_question(among.survey)
+        question = asked_question(sample.survey)
     except BadParameter as error:
-        return _chooser(among, f"{str(error)[:1].upper()}{str(error)[1:]}."), 400
+        return _chooser(sample, f"{str(error)[:1].upper()}{str(error)[1:]}."), 400
     if "survey" not in request.args and not has_pairs(question):
         why = f"The answers to “{question.label}” are not compared in pairs."
-        return _chooser(among, why), 400
+        return _chooser(sample, why), 400
     return None
 
 
-def _show(name: str, found: DifferencesResult) -> Shown:
-    among = respondents(name)
-    survey, other = among.survey, found["other"]
+def _show(name: str, result: DifferencesResult) -> Shown:
+    sample = respondents(name)
+    survey, other = sample.survey, result["other"]
     closed = current_store().closing_day(survey.name)
-    exhibit = difference_exhibit.exhibit(found, survey, among.found.state, closed)
-    part = f" of {stratum_text(found['strata'])}" if found["strata"] else ""
+    exhibit = difference_exhibit.exhibit(result, survey, sample.visible.state, closed)
+    part = f" of {stratum_text(result['strata'])}" if result["strata"] else ""
     return Shown(
         exhibits=[exhibit],
         heading=exhibit.heading,
         title=f"Which answers differ? {short_label(asked_question(survey))}",
-        chip=among.found.state,
-        who=f"{people(found['n'])}{part}",
+        chip=sample.visible.state,
+        who=f"{people(result['n'])}{part}",
         home=survey.title,
-        subgroups=subgroup_links(among, "question", "survey", "confidence"),
+        subgroups=subgroup_links(sample, "question", "survey", "confidence"),
         surveys=[name, other or name],
     )
 
 
-def _chooser(among: Respondents, why: str = "") -> str:
-    survey = among.survey
-    questions = [(one.name, listed_label(one)) for one in survey.questions if has_pairs(one)]
-    same = same_in_form(survey)
+def _chooser(sample: Respondents, why: str = "") -> str:
+    survey = sample.survey
+    questions = [
+        (question.name, listed_label(question))
+        for question in survey.questions
+        if has_pairs(question)
+    ]
+    kept_query = same_in_form(survey)
     return render_template(
         "differences_chooser.html",
         survey=survey,
         questions=questions,
         links=[
-            (f"{request.path}?{urlencode({'question': name, **same})}", label)
+            (f"{request.path}?{urlencode({'question': name, **kept_query})}", label)
             for name, label in questions
         ],
-        same=same,
-        subgroups=subgroup_links(among, "confidence"),
+        same=kept_query,
+        subgroups=subgroup_links(sample, "confidence"),
         why=why,
     )
 
 
 def difference_links(survey: Survey) -> list[tuple[str, str]]:
-    """The address below the dashboard where a question is chosen, with its text."""
+    """Returns the link to a page that chooses a question, as a pair of an address, relative to the
+    dashboard, and a text; nothing where no question has pairs of choices."""
     if any(map(has_pairs, survey.questions)):
         return [("differences", "Which answers of a question differ?")]
     return []
 
 
 def _current(name: str) -> DifferencesResult:
-    among, other = respondents(name), request.args.get("survey")
-    here = side(among)
+    sample, other = respondents(name), request.args.get("survey")
+    own = side(sample)
     with comparable(_with_ways):
-        there = side(_beside(among, other)) if here.choices and other is not None else None
-        return comparison.pairs(here, there, confidence())
+        opposite = side(_beside(sample, other)) if own.choices and other is not None else None
+        return comparison.pairs(own, opposite, confidence())
 
 
 def _compared(side: Side, choice: str | None, kind: str, value: str, *others: Side) -> Comparison:
-    for there in others:
+    for opposite in others:
         if choice is None:
-            return comparison.mean_apart(side, there)
-        return comparison.choice_apart(side, there, choice)
+            return comparison.mean_apart(side, opposite)
+        return comparison.choice_apart(side, opposite, choice)
     if choice is None:
         return comparison.mean_and_value(side, value)
     if kind == "share":
@@ -180,28 +185,28 @@ def _compared(side: Side, choice: str | None, kind: str, value: str, *others: Si
 
 
 def _two(name: str, by: str) -> list[Respondents]:
-    """The two subgroups that a key of the strata has. Raises BadParameter for more."""
-    found = subgroups_by(name, by)
-    if len(found) > FEWEST:
+    """Returns the two subgroups that a key of the strata has. Raises BadParameter for more."""
+    subgroups = subgroups_by(name, by)
+    if len(subgroups) > FEWEST:
         raise BadParameter(
-            f"{len(found)} values of {by} have results: /api/surveys/{name}/strata?by={by} compares"
-            " every two of them"
+            f"{len(subgroups)} values of {by} have results: /api/surveys/{name}/strata?by={by}"
+            " compares every two of them"
         )
-    return list(found.values())
+    return list(subgroups.values())
 
 
-def _beside(here: Respondents, other: str) -> Respondents:
-    """Those of the same subgroup in another survey."""
-    if other == here.survey.name:
+def _beside(sample: Respondents, other: str) -> Respondents:
+    """Returns the same subgroup in another survey. Raises BadParameter and Hidden."""
+    if other == sample.survey.name:
         raise BadParameter("“survey” names another survey, of other people or another wave")
     try:
-        return respondents_beside(here, other)
+        return respondents_beside(sample, other)
     except Hidden as hidden:
         raise Hidden(f"of the other survey, {other}, {hidden.why}") from None
 
 
 def _with_ways(why: str) -> str:
-    """Why two figures are not compared; where it was a mean, what can be asked."""
+    """Returns why two figures are not compared; where one was a mean, with what can be asked."""
     return f"{why}; {_HOW}" if why == NOT_OF_MEANS else why
 
 

@@ -18,8 +18,8 @@ from deniably.exhibits import table
 from deniably.exhibits.exhibit import Exhibit
 from deniably.exhibits.paper import paper
 from deniably_server.api.analysts import or_ask_for_a_token
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.computation_queue import Reads
-from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.paper_files import figure_file, figure_page, wanted_width
 from deniably_server.api.results import as_attachment, given_query
@@ -62,7 +62,7 @@ class Lead:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What a request asks for: the exhibits of one document, and what their page has besides."""
+    """What a request asks for: the exhibits of one document, and the rest of their page."""
 
     exhibits: Sequence[Exhibit]
     heading: str
@@ -90,7 +90,7 @@ class Shown:
 
     @property
     def leading(self) -> Lead:
-        """What the page says before its cards."""
+        """The statement that the page makes before its cards."""
         if self.lead is not None:
             return self.lead
         (exhibit,) = self.exhibits
@@ -128,7 +128,7 @@ class Kind(Generic[_Document]):
     choose_again: Callable[[str, str], ResponseReturnValue] | None = None
     """The same where what was chosen is refused, with the reason."""
     others: Callable[[str], tuple[Hashable, ...]] | None = None
-    """What the answer depends on in other surveys, as for ``costly``."""
+    """What the answer depends on in other surveys, as for ``cached_view``."""
     choices: str = ""
     """What the link to that page says."""
     back: str
@@ -136,7 +136,7 @@ class Kind(Generic[_Document]):
 
 
 def blueprint_of(kind: Kind[Any], name: str) -> Blueprint:
-    """The views of a kind, as the blueprint ``name``."""
+    """Returns the views of a kind, as the blueprint ``name``."""
     blueprint = Blueprint(name, __name__)
     _add_files(blueprint, kind)
     _add_pages(blueprint, kind)
@@ -144,17 +144,17 @@ def blueprint_of(kind: Kind[Any], name: str) -> Blueprint:
 
 
 def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def as_json(name: str) -> Response:
         return json_answer(kind.read(name))
 
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def as_csv(name: str) -> Response:
         shown = kind.show(name, kind.read(name))
         file = shown.file or shown.exhibits[0].file
         return as_attachment(table.csv(*shown.exhibits), file)
 
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def as_svg(name: str) -> Response:
         width = wanted_width()
         kind.check()
@@ -176,7 +176,7 @@ def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
 def _add_pages(blueprint: Blueprint, kind: Kind[Any]) -> None:
     api, page = f"/api/surveys/%s/{kind.name}", f"/surveys/%s/{kind.name}"
 
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def drawn(name: str) -> ResponseReturnValue:
         kind.check()
         try:
@@ -199,13 +199,13 @@ def _add_pages(blueprint: Blueprint, kind: Kind[Any]) -> None:
             same_part=_query(kind, name, {"confidence": {}}),
         )
 
-    @costly(kind.reads, kind.others)
+    @cached_view(kind.reads, kind.others)
     def figure(name: str) -> str:
         kind.check()
         shown, exhibit = _figure_of(kind, name)
         data = _query(kind, name, kind.query)
         query = _query(kind, name, kind.figure)
-        there = data if exhibit.anchor else query
+        page_query = data if exhibit.anchor else query
         return figure_page(
             shown.surveys,
             paper(exhibit),
@@ -213,7 +213,7 @@ def _add_pages(blueprint: Blueprint, kind: Kind[Any]) -> None:
             address=f"{api % name}.svg{query}",
             about=exhibit.about,
             csv=f"{api % name}.csv{data}" if "csv" in kind.about else "",
-            back=(f"{page % name}{there}{exhibit.anchor and f'#{exhibit.anchor}'}", kind.back),
+            back=(f"{page % name}{page_query}{exhibit.anchor and f'#{exhibit.anchor}'}", kind.back),
         )
 
     def or_choose(view: View) -> View:
@@ -239,7 +239,7 @@ def _add(
     blueprint: Blueprint, kind: Kind[Any], form: str, view: View, operation: Operation
 ) -> None:
     """Add a view in one form, with its declaration and its docstring."""
-    view.__doc__ = kind.about[form]
+    view.__doc__ = kind.about[form]  # where OpenAPI takes the description from
     name = kind.endpoints.get(form, f"{kind.name}_{_NAMES[form]}")
     prefix = "" if form in ("page", "figure") else "/api"
     rule = f"{prefix}/surveys/<name>/{kind.name}{_ENDINGS[form]}"
@@ -247,7 +247,7 @@ def _add(
 
 
 def _query(kind: Kind[Any], name: str, parameters: QueryParameters) -> str:
-    """The request's values of these parameters, and of the strata, as a query for links."""
+    """Returns the request's values of these parameters and of the strata, as a query for links."""
     names = [key.removesuffix("!") for key in parameters]
     if not kind.strata:
         return given_query(*names)
@@ -255,13 +255,13 @@ def _query(kind: Kind[Any], name: str, parameters: QueryParameters) -> str:
 
 
 def _figure_of(kind: Kind[Any], name: str) -> tuple[Shown, Exhibit]:
-    """What the request asks for, and the exhibit that a figure is of: the only one, or that of the
-    question which the request names. Raises BadParameter."""
+    """Returns what the request asks for, and the exhibit that its figure is of: the only one, or
+    that of the question that the request names. Raises BadParameter."""
     shown = kind.show(name, kind.read(name))
-    named = {exhibit.anchor: exhibit for exhibit in shown.exhibits}
+    by_anchor = {exhibit.anchor: exhibit for exhibit in shown.exhibits}
     several = "question!" in kind.figure and "question!" not in kind.query
-    wanted = request.args.get("question", "") if several else shown.exhibits[0].anchor
-    if wanted not in named:
-        names = ", ".join(named) or "there is none"
+    anchor = request.args.get("question", "") if several else shown.exhibits[0].anchor
+    if anchor not in by_anchor:
+        names = ", ".join(by_anchor) or "there is none"
         raise BadParameter(f"“question” names a question that all waves ask alike: {names}")
-    return shown, named[wanted]
+    return shown, by_anchor[anchor]

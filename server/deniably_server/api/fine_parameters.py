@@ -53,20 +53,22 @@ COMPARED: QueryParameters = {
 
 
 def confidence() -> float:
-    """The query's confidence level for intervals, 0.5 to 0.999. Raises BadParameter."""
-    wanted = request.args.get("confidence", str(CONFIDENCE))
-    if not (_CONFIDENCE.fullmatch(wanted) and float(wanted) >= LEAST_CONFIDENCE):
+    """Returns the query's confidence level for intervals, 0.5 to 0.999. Raises BadParameter."""
+    text = request.args.get("confidence", str(CONFIDENCE))
+    if not (_CONFIDENCE.fullmatch(text) and float(text) >= LEAST_CONFIDENCE):
         raise BadParameter(
             f"“confidence” is a number from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE} with up to"
             " three decimals: 0.9 asks for 90 % intervals"
         )
-    return float(wanted)
+    return float(text)
 
 
 def settle_level() -> None:
-    """Write the request's level in one way, and leave out the usual one, for one cached answer.
+    """Normalises the request's confidence level, so that equal levels share one cached answer;
+    removes the usual one.
 
-    Raises BadParameter for what is none, and for one that needs a token where there is none.
+    Raises BadParameter for a text that is no level, and, without a token, for a level that needs
+    one.
     """
     if "confidence" not in request.args:
         return
@@ -80,10 +82,11 @@ def settle_level() -> None:
 
 
 def settle_number(name: str, low: float, high: float) -> None:
-    """Write in one way the number of the request with which a figure between two ends is compared.
+    """Normalises the parameter ``name``, the number from ``low`` to ``high`` that a figure is
+    compared with.
 
-    Raises BadParameter for what is no number between them, and for one that needs a token where
-    there is none.
+    Raises BadParameter for a text that is no such number, and, without a token, for a number that
+    needs one.
     """
     number = _number(request.args[name])
     if not low <= number <= high:
@@ -100,7 +103,8 @@ def settle_number(name: str, low: float, high: float) -> None:
 
 
 def step_between(low: float, high: float) -> Fraction:
-    """The least step, of 1 or 5 times a power of ten, of which 200 reach from end to end."""
+    """Returns the least step, of 1 or 5 times a power of ten, of which 200 reach from end to
+    end."""
     width = Fraction(str(high)) - Fraction(str(low))  # as they were written
     power = Fraction(10) ** (math.floor(math.log10(width / _MOST_STEPS)) if width else 0)
     steps = (times * power * ten for ten in (1, 10) for times in _STEPS)
@@ -115,7 +119,7 @@ def _number(text: str) -> float:
 
 
 def _write(name: str, text: str | None) -> None:
-    """Let the request have this value of a parameter, or none."""
+    """Sets a parameter of the request, or removes it."""
     others = {key: value for key, value in request.args.items() if key != name}
-    own = others if text is None else {**others, name: text}
-    request.args = ImmutableMultiDict(own)  # pyright: ignore[reportAttributeAccessIssue]
+    arguments = others if text is None else {**others, name: text}
+    request.args = ImmutableMultiDict(arguments)  # pyright: ignore[reportAttributeAccessIssue]

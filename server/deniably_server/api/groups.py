@@ -14,8 +14,8 @@ from deniably.results.groups import GroupsResult, groups_result
 from deniably.survey.questions import Point
 from deniably.survey.strata import query_of, stratum_text, titled
 from deniably.survey.survey import Survey
+from deniably_server.api.document_cache import cached_document
 from deniably_server.api.exhibits import Kind, Shown, blueprint_of
-from deniably_server.api.kept_documents import once
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.results import current_results
 from deniably_server.api.subgroups import respondents, subgroup_links
@@ -28,27 +28,27 @@ _MOST_GROUPS = 12
 _LIBRARY = "sklearn"
 
 
-def _show(name: str, found: GroupsResult) -> Shown:
-    among = respondents(name)
-    survey, state = among.survey, among.found.state
-    (shown,) = current_results(name, only=found["question"]).questions
-    assert isinstance(shown, PointResult)
+def _show(name: str, groups: GroupsResult) -> Shown:
+    sample = respondents(name)
+    survey, state = sample.survey, sample.visible.state
+    (point_result,) = current_results(name, only=groups["question"]).questions
+    assert isinstance(point_result, PointResult)
     closed = current_store().closing_day(survey.name)
-    part = f" of {stratum_text(among.strata)}" if among.strata else ""
+    part = f" of {stratum_text(sample.strata)}" if sample.strata else ""
     return Shown(
-        exhibits=[group_exhibit.exhibit(found, shown, survey, state, closed)],
-        heading=titled(survey.title, among.strata),
+        exhibits=[group_exhibit.exhibit(groups, point_result, survey, state, closed)],
+        heading=titled(survey.title, sample.strata),
         chip=state,
-        who=f"{people(found['n'])}{part}",
+        who=f"{people(groups['n'])}{part}",
         home="All results",
-        subgroups=subgroup_links(among, "question", "count"),
+        subgroups=subgroup_links(sample, "question", "count"),
         surveys=[name],
     )
 
 
 def group_links(survey: Survey) -> list[tuple[str, str]]:
-    """Addresses below the dashboard with their texts: 2 to 5 groups for each point question; none
-    on a server without the library that finds them."""
+    """Returns links to 2 to 5 groups of each point question, as pairs of an address, relative to
+    the dashboard, and a text. None on a server without the library that finds them."""
     if find_spec(_LIBRARY) is None:
         return []
     return [
@@ -60,13 +60,13 @@ def group_links(survey: Survey) -> list[tuple[str, str]]:
 
 
 def _current(name: str) -> GroupsResult:
-    """The document that the request asks for. Raises BadParameter, NotFound or Hidden."""
-    among = respondents(name)
-    survey = among.survey
-    wanted = request.args.get("question", "")
-    question = next((q for q in survey.questions if q.name == wanted), None)
+    """Returns the document that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    sample = respondents(name)
+    survey = sample.survey
+    name_asked = request.args.get("question", "")
+    question = next((q for q in survey.questions if q.name == name_asked), None)
     if not isinstance(question, Point):
-        points = [one.name for one in survey.questions if isinstance(one, Point)]
+        points = [point.name for point in survey.questions if isinstance(point, Point)]
         if not points:
             raise BadParameter("this survey asks for no place on a map, so there are no groups")
         raise BadParameter(
@@ -77,15 +77,15 @@ def _current(name: str) -> GroupsResult:
     if not count.isdecimal() or not 1 <= int(count[:9]) <= _MOST_GROUPS:
         raise BadParameter(f"“count” is the number of groups, from 1 to {_MOST_GROUPS}")
     try:
-        key = ("groups", name, query_of(among.strata), question.name, int(count))
-        tally = among.tallies()[question.name]
-        found = once(key, lambda: clusters(question, tally, int(count)))
+        key = ("groups", name, query_of(sample.strata), question.name, int(count))
+        tally = sample.tallies()[question.name]
+        groups = cached_document(key, lambda: clusters(question, tally, int(count)))
     except ImportError:
         raise NotFound(
             "groups need scikit-learn on the server; ask its operator to install Deniably's extra"
             " clusters"
         ) from None
-    return groups_result(name, question, found, among.strata)
+    return groups_result(name, question, groups, sample.strata)
 
 
 GROUPS: Kind[GroupsResult] = Kind(

@@ -45,19 +45,19 @@ def inner_page(folder: str, name: str) -> Response:
 
 @cache
 def texts() -> dict[str, str]:
-    """The Markdown of every page, by its name: its path without ``.md``."""
+    """Returns the Markdown of every page, by its name: its path without ``.md``."""
     return dict(_texts(files("deniably_server") / "handbook", ""))
 
 
 def _texts(folder: Traversable, before: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    pages: list[tuple[str, str]] = []
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
-            found += _texts(entry, f"{before}{entry.name}/")
+            pages += _texts(entry, f"{before}{entry.name}/")
         elif entry.name.endswith(_END):
             name = before + entry.name.removesuffix(_END)
-            found.append((name, entry.read_text(encoding="utf-8")))
-    return found
+            pages.append((name, entry.read_text(encoding="utf-8")))
+    return pages
 
 
 @cache
@@ -66,7 +66,7 @@ def _rendered(name: str) -> Rendered:
 
 
 def _address(path: str) -> str | None:
-    """The address of the page at ``path``; None where no page is there."""
+    """Returns the address of the page at ``path``; None where no page is there."""
     name = path.removeprefix(f"{_FOLDER}/").removesuffix(_END)
     if f"{_FOLDER}/{name}{_END}" != path or name not in texts():
         return None

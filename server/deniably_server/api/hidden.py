@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def hidden_page(name: str, hidden: Hidden) -> str:
-    """The page that says why a survey's results, or this view of them, are not shown."""
+    """Returns the page that says why a survey's results, or this view of them, are not shown."""
     why = f"{str(hidden)[:1].upper()}{str(hidden)[1:]}."
     survey = current_store().survey(name)
     closed = current_store().state(name) == "closed"
@@ -35,7 +35,8 @@ def _are_shown(name: str) -> bool:
 
 
 def or_say_why_hidden(view: View) -> View:
-    """A decorator for a page of results, in place of the problem document."""
+    """Decorates a page of results: while they are hidden it says why, in place of the problem
+    document."""
 
     @wraps(view)
     def page(name: str) -> ResponseReturnValue:

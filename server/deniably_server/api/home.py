@@ -16,7 +16,7 @@ from deniably.results.result import CONFIDENCE
 from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey
 from deniably.wording.words import ENGLISH
-from deniably_server.api.costly import computed_before
+from deniably_server.api.cached_views import computed_before
 from deniably_server.api.visibility import withheld
 from deniably_server.guard.app_state import current_store
 from deniably_server.storage.tables.register import ListedSurvey
@@ -84,13 +84,13 @@ def home() -> ResponseReturnValue:
 
 
 def _page(tiles: Sequence[Tile], pages: paging.Pages) -> str:
-    found = [tile.finding for tile in tiles if tile.finding]
+    findings = [tile.finding for tile in tiles if tile.finding]
     about = "One finding of each survey"
     return render_template(
         "home.html",
         open=[tile for tile in tiles if tile.card.state == "open"],
         closed=[tile for tile in tiles if tile.card.state != "open" and not tile.finding],
-        findings=cards.glance(found, CONFIDENCE, about=about, heading="Survey"),
+        findings=cards.glance(findings, CONFIDENCE, about=about, heading="Survey"),
         pages=pages,
         picture=thirty_people.picture(ENGLISH, moves=False),
     )
@@ -112,19 +112,19 @@ def _tile(card: ListedSurvey) -> Tile:
 
 
 def _rates(survey: Survey) -> GuessingRates:
-    found = guessing(survey)
-    one, every = map(rate_text, (found.highest, found.everything))
-    return GuessingRates(one, every, found.waves is not None, found.often)
+    rates = guessing(survey)
+    highest, everything = map(rate_text, (rates.highest, rates.everything))
+    return GuessingRates(highest, everything, rates.waves is not None, rates.often)
 
 
 def _finding(survey: Survey) -> cards.Card:
-    """The finding of the first card of results that everybody may see."""
+    """Returns the finding of the first card of results that everybody may see."""
     tallies = current_store().shown_tally(survey.name)
     return glance.finding(survey, tallies, address=f"/surveys/{survey.name}")
 
 
 def _beginning(text: str) -> str:
-    """A text's first characters, cut at a word."""
+    """Returns a text's first characters, cut at a word."""
     line = " ".join(text.split())
     if len(line) <= _INTRO:
         return line

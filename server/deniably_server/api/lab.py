@@ -22,7 +22,7 @@ from deniably.lab.experiment import Experiment, fragment, text_of
 from deniably.lab.picture import DrawnRow
 from deniably.survey.readable import cut
 from deniably.survey.survey import Survey
-from deniably_server.api.costly import experiment, part
+from deniably_server.api.cached_views import cached_experiment, cached_part
 from deniably_server.errors import BadParameter, NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.body import JSON
@@ -48,11 +48,11 @@ _KEPT = "public, max-age=60"
 def _inputs() -> QueryParameters:
     helps: dict[str, dict[str, None]] = {}
     for entry in entries().values():
-        for name, one in entry.inputs.items():
-            helps.setdefault(name, {})[one.help] = None
+        for name, declared in entry.inputs.items():
+            helps.setdefault(name, {})[declared.help] = None
     return {
-        name: {"type": "string", "maxLength": LONGEST, "description": " Or: ".join(found)}
-        for name, found in sorted(helps.items())
+        name: {"type": "string", "maxLength": LONGEST, "description": " Or: ".join(texts)}
+        for name, texts in sorted(helps.items())
     }
 
 
@@ -92,8 +92,8 @@ _rows = msgspec.json.Decoder(_RowsAlone).decode
 
 @dataclass(frozen=True)
 class RequestedExperiment:
-    """An experiment with all inputs that a request asks for; on a ``case`` of a survey, the
-    ``number``-th of ``cases``, or by itself, with what ``cases`` lends to it."""
+    """An experiment with all inputs of a request. It is on a survey's case, number ``number`` of
+    ``cases``; without a ``survey``, ``cases`` has at most one, which lends it values."""
 
     entry: Entry
     values: dict[str, Any]
@@ -103,7 +103,8 @@ class RequestedExperiment:
 
     @property
     def case(self) -> Case | None:
-        """The question of the survey, or what is lent to an experiment by itself."""
+        """The question of the survey, or what is lent to an experiment by itself; None without
+        either."""
         return self.cases[self.number - 1] if self.cases else None
 
     @property
@@ -113,21 +114,22 @@ class RequestedExperiment:
 
     @property
     def data(self) -> str:
-        """The address of the same as JSON, without a query."""
+        """The address of the JSON, without a query."""
         return f"/api{self.page}"
 
     def query(self, **other: object) -> str:
-        """What names the survey's case, and the inputs that are not as they come, with others."""
+        """Returns the query of a link to this experiment: the survey's case, the inputs that are
+        not the defaults, and ``other``."""
         case = {"experiment": self.entry.name, "case": self.number} if self.survey else {}
         usual = self.entry.read({}, self.case)
         changed = {
             name: text_of(value) for name, value in self.values.items() if value != usual[name]
         }
-        found = urlencode({**case, **changed, **other})
-        return f"?{found}" if found else ""
+        query = urlencode({**case, **changed, **other})
+        return f"?{query}" if query else ""
 
     def made(self) -> Experiment:
-        """The experiment. Raises BadParameter where its inputs do not go together."""
+        """Runs the experiment. Raises BadParameter where its inputs do not go together."""
         try:
             return self.entry.run(self.case, **self.values)
         except ValueError as error:
@@ -186,7 +188,7 @@ def survey_page(name: str) -> ResponseReturnValue:
         return _answered(_chosen(), _page, survey)
     if request.args:
         raise BadParameter("“experiment” names the experiment that the inputs are for")
-    return experiment((survey.digest,), lambda: _chooser(survey))
+    return cached_experiment((survey.digest,), lambda: _chooser(survey))
 
 
 @blueprint.get("/api/surveys/<name>/lab")
@@ -213,9 +215,9 @@ def survey_as_svg(name: str) -> Response:
 
 
 def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str | None:
-    """The page that shows how uncertain a question is with its own number of people, with a quarter
-    and with four times as many: the first of ``questions``, labels with people, whose funnel can be
-    shown; None without one."""
+    """Returns the address of the page that shows how uncertain a question is with its own number of
+    people, a quarter of them and four times as many. It is of the first of ``questions``, pairs of
+    label and people, whose funnel can be shown; None without one."""
     labels = [case.about for case in entries()[_FUNNEL].cases(survey)]
     for label, people in questions:
         if label in labels and 2 <= people <= _MOST_PEOPLE:
@@ -225,16 +227,18 @@ def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str 
     return None
 
 
-def rows_of(survey: Survey, name: str, number: int, given: Mapping[str, str]) -> Sequence[DrawnRow]:
-    """The rows of the experiment ``name`` on a survey's case, counted from 1, with these inputs:
-    what ``survey_as_json`` answers."""
-    query = {"experiment": name, "case": number, **given}
+def rows_of(
+    survey: Survey, name: str, number: int, inputs: Mapping[str, str]
+) -> Sequence[DrawnRow]:
+    """Returns the rows of the experiment ``name`` on a survey's case, counted from 1, with these
+    inputs: those that ``survey_as_json`` answers."""
+    query = {"experiment": name, "case": number, **inputs}
     target = f"/api/surveys/{survey.name}/lab?{urlencode(query)}"
-    body = part(("lab.rows", survey.digest, target), target, "nothing")
+    body = cached_part(("lab.rows", survey.digest, target), target, "nothing")
     if body is not None:
         return _rows(body).rows
     case = [*entries()[name].cases(survey)][number - 1]
-    return entries()[name].run(case, **given).rows
+    return entries()[name].run(case, **inputs).rows
 
 
 # --- what is asked for --------------------------------------------------------------------------
@@ -256,12 +260,12 @@ def _chosen() -> Entry:
 
 
 def _asked(entry: Entry, survey: Survey | None) -> RequestedExperiment:
-    """The experiment with what the query gives, on the survey's case that it names."""
+    """Returns the experiment with the inputs of the query, on the survey's case that it names."""
     if survey is None:
         return RequestedExperiment(entry, entry.read(_given(entry)), None, _beside(entry))
     cases = tuple(entry.cases(survey))
     if not cases:
-        names = ", ".join(one.name for one, _ in _applying(survey)) or "there is none"
+        names = ", ".join(applying.name for applying, _ in _applying(survey)) or "there is none"
         raise BadParameter(f"“experiment” names one that applies to this survey: {names}")
     number = _number("case", len(cases))
     case = cases[number - 1]
@@ -269,13 +273,15 @@ def _asked(entry: Entry, survey: Survey | None) -> RequestedExperiment:
 
 
 def _beside(entry: Entry) -> tuple[Case, ...]:
-    """The surveys that were published here last, where the epsilons of others are shown."""
+    """Returns the surveys that were published here last, for an experiment that shows epsilons of
+    others."""
     register = _register(entry)
     return (Case("", {"register": register}),) if register else ()
 
 
 def _register(entry: Entry) -> tuple[tuple[str, float], ...]:
-    """The titles and epsilons of surveys: what all answers of a person to one of them tell."""
+    """Returns the titles and epsilons of surveys: the loss of all answers of a person to one of
+    them."""
     if entry.name != _BESIDE_OTHERS:
         return ()
     return tuple(
@@ -291,28 +297,29 @@ def _applying(survey: Survey) -> Iterator[tuple[Entry, tuple[Case, ...]]]:
 
 
 def _given(entry: Entry, case: Case | None = None) -> dict[str, Any]:
-    """The inputs of the query, read. Raises BadParameter for one that is not left or is wrong."""
-    found, left = dict[str, Any](), entry.left(case)
+    """Returns the inputs in the query, parsed. Raises BadParameter for one that the experiment
+    lacks, or that is wrong."""
+    inputs, open_inputs = dict[str, Any](), entry.left(case)
     for name, text in request.args.items():
         if name not in INPUTS:
             continue
-        if name not in left:
-            listed = ", ".join(left) or "none"
+        if name not in open_inputs:
+            listed = ", ".join(open_inputs) or "none"
             raise BadParameter(f"“{name}” is no input of this experiment; it has {listed}")
         try:
             if len(text) > LONGEST:
                 raise ValueError
-            found[name] = left[name].read(name, text)
+            inputs[name] = open_inputs[name].read(name, text)
         except ValueError:  # what was given is not repeated: a link must not speak on this page
-            raise BadParameter(f"“{name}” is {left[name].allowed}") from None
-    return found
+            raise BadParameter(f"“{name}” is {open_inputs[name].allowed}") from None
+    return inputs
 
 
-def _number(name: str, most: int) -> int:
-    """A whole number of the query from 1 to ``most``; 1 where it is not there."""
+def _number(name: str, maximum: int) -> int:
+    """A whole number of the query from 1 to ``maximum``; 1 where it is not there."""
     text = request.args.get(name, "1")
-    if text not in map(str, range(1, most + 1)):
-        raise BadParameter(f"“{name}” is a whole number from 1 to {most}")
+    if text not in map(str, range(1, maximum + 1)):
+        raise BadParameter(f"“{name}” is a whole number from 1 to {maximum}")
     return int(text)
 
 
@@ -324,13 +331,13 @@ def _answered(
     form: Callable[[RequestedExperiment], ResponseReturnValue],
     survey: Survey | None = None,
 ) -> Response:
-    """The answer, computed in its turn. Wrong inputs are refused before, as far as they are known
-    to be without the questions of the survey."""
-    given = tuple(sorted((name, text_of(value)) for name, value in _given(entry).items()))
+    """Returns the answer, computed in its turn. Wrong inputs are refused before, as far as that
+    takes no question of the survey."""
+    inputs = tuple(sorted((name, text_of(value)) for name, value in _given(entry).items()))
     args = tuple(request.args.get(name) for name in ("case", "picture"))
     about = survey.digest if survey else _register(entry)
-    key = (entry.name, about, given, args)
-    return make_response(experiment(key, lambda: form(_asked(entry, survey))))
+    key = (entry.name, about, inputs, args)
+    return make_response(cached_experiment(key, lambda: form(_asked(entry, survey))))
 
 
 def _fresh(response: Response) -> Response:
@@ -338,17 +345,17 @@ def _fresh(response: Response) -> Response:
     return response
 
 
-def _page(asked: RequestedExperiment) -> str:
-    made, values, names = asked.made(), asked.values, list(entries())
-    later = names[names.index(asked.entry.name) + 1 :]
+def _page(requested: RequestedExperiment) -> str:
+    result, values, names = requested.made(), requested.values, list(entries())
+    following = names[names.index(requested.entry.name) + 1 :]
     return render_template(
         "lab_experiment.html",
-        asked=asked,
-        fields=fields(asked.entry.left(asked.case), values),
-        article=fragment(made, note=_linked),
+        asked=requested,
+        fields=fields(requested.entry.left(requested.case), values),
+        article=fragment(result, note=_linked),
         again={"seed": (values["seed"] + 1) % 2**32} if "seed" in values else None,
-        pictures=len(made.pictures),
-        later=entries()[later[0]] if later and not asked.survey else None,
+        pictures=len(result.pictures),
+        later=entries()[following[0]] if following and not requested.survey else None,
     )
 
 
@@ -357,7 +364,7 @@ def _linked(note: str) -> Html:
     names = "|".join(map(re.escape, entries()))
     texts = re.split(rf"\bSee ({names})\.", note)
     return Html.joined(
-        "", (_link(one) if place % 2 else Html.text(one) for place, one in enumerate(texts))
+        "", (_link(piece) if place % 2 else Html.text(piece) for place, piece in enumerate(texts))
     )
 
 
@@ -372,25 +379,27 @@ def _chooser(survey: Survey) -> str:
     return render_template("lab_survey.html", survey=survey, applying=list(_applying(survey)))
 
 
-def _json(asked: RequestedExperiment) -> Response:
-    return Response(asked.made().to_json(), mimetype=JSON)
+def _json(requested: RequestedExperiment) -> Response:
+    return Response(requested.made().to_json(), mimetype=JSON)
 
 
-def _csv(asked: RequestedExperiment) -> Response:
-    return _file(asked, asked.made().to_csv(), CSV, "attachment", "")
+def _csv(requested: RequestedExperiment) -> Response:
+    return _file(requested, requested.made().to_csv(), CSV, "attachment", "")
 
 
-def _svg(asked: RequestedExperiment) -> Response:
-    pictures = asked.made().pictures
+def _svg(requested: RequestedExperiment) -> Response:
+    pictures = requested.made().pictures
     number = _number("picture", len(pictures))
-    last = f"-{number}" if number > 1 else ""
-    return _file(asked, pictures[number - 1].svg(), SVG, "inline", last)
+    suffix = f"-{number}" if number > 1 else ""
+    return _file(requested, pictures[number - 1].svg(), SVG, "inline", suffix)
 
 
-def _file(asked: RequestedExperiment, text: str, kind: str, how: str, last: str) -> Response:
+def _file(
+    requested: RequestedExperiment, text: str, kind: str, disposition: str, suffix: str
+) -> Response:
     response = Response(text, mimetype=kind)
-    about = f"{asked.survey.name}-" if asked.survey else ""
+    about = f"{requested.survey.name}-" if requested.survey else ""
     end = "svg" if kind == SVG else "csv"
-    name = f"{about}{asked.entry.name}{last}.{end}"
-    response.headers["Content-Disposition"] = f'{how}; filename="{name}"'
+    name = f"{about}{requested.entry.name}{suffix}.{end}"
+    response.headers["Content-Disposition"] = f'{disposition}; filename="{name}"'
     return response

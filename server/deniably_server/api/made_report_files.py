@@ -36,14 +36,14 @@ WRITERS: dict[str, Callable[[Layout, Iterable[Rows]], Iterator[bytes]]] = {
 
 
 def keep_report_files(app: Flask, folder: Path | None) -> None:
-    """Let ``app`` keep report files in a folder, which other processes may use, too. By default it
+    """Lets ``app`` keep report files in a folder, which other processes may use, too. By default it
     is a new one, made when it is needed and kept until the application is gone."""
     if folder is not None:
         app.extensions[_KEY] = KeptFiles(folder)
 
 
 def key_of(places: Layout, ending: str) -> str:
-    """What the bytes of a file depend on, as a short name."""
+    """Returns a short digest of all that the bytes of a file depend on."""
     survey = places.survey
     counts = current_store().shown_counts(survey.name)
     about = f"{survey.name} {survey.digest} {places.stratified} {counts} {ending}"
@@ -51,14 +51,16 @@ def key_of(places: Layout, ending: str) -> str:
 
 
 def find(key: str) -> KeptFile | None:
-    """A file that was made before. Raises Unavailable where there can be no temporary folder."""
+    """Returns a file that was made before; None where there is none. Raises Unavailable where there
+    can be no temporary folder."""
     return _files().find(key)
 
 
 def make(name: str, ending: str) -> KeptFile:
-    """Make the file of a closed survey, unless it is there.
+    """Makes the file of a closed survey, unless it is there; returns it.
 
-    Whether anybody may have it is decided before. Raises Unavailable where the disk is full.
+    The caller has decided whether the request may have it. Raises Unavailable where the disk is
+    full.
     """
     store = current_store()
     places = layout_given_out(store, store.survey(name))
@@ -70,20 +72,21 @@ def make(name: str, ending: str) -> KeptFile:
 
 
 def sorted_reports(store: Store, places: Layout) -> Iterator[Rows]:
-    """The stored reports of a survey, packed and sorted by content, in blocks."""
+    """Yields the stored reports of a survey in blocks, packed and sorted by content."""
     survey = places.survey
-    every = store.values_and_strata(survey.name, *range(len(survey.questions)))
-    blocks = (WireBlock(some, strata if places.stratified else None) for some, strata in every)
+    stored = store.values_and_strata(survey.name, *range(len(survey.questions)))
+    blocks = (WireBlock(values, strata if places.stratified else None) for values, strata in stored)
     return sorted_blocks(map(places.pack, blocks), places.width)
 
 
 def _files() -> KeptFiles:
-    found = cast("KeptFiles | None", current_app.extensions.get(_KEY))
-    if found is None:
+    cache = cast("KeptFiles | None", current_app.extensions.get(_KEY))
+    if cache is None:
         try:
             folder = Path(mkdtemp(prefix="deniably-files-"))
         except OSError as error:
             raise Unavailable(_FULL) from error
+        # The application itself, because its proxy is never collected.
         weakref.finalize(current_app._get_current_object(), rmtree, folder, ignore_errors=True)  # type: ignore[attr-defined]
-        found = current_app.extensions[_KEY] = KeptFiles(folder)
-    return found
+        cache = current_app.extensions[_KEY] = KeptFiles(folder)
+    return cache

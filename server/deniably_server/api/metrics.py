@@ -18,13 +18,13 @@ _KEY = "deniably.metrics"
 
 
 def attach_metrics(app: Flask, metrics: Metrics) -> None:
-    """Keep ``metrics`` with ``app`` and serve them at ``/metrics``."""
+    """Keeps ``metrics`` with ``app`` and serves them at ``/metrics``."""
     app.extensions[_KEY] = metrics
     app.register_blueprint(blueprint)
 
 
 def current_metrics() -> Metrics:
-    """The metrics of the current application."""
+    """Returns the metrics of the current application."""
     return cast(Metrics, current_app.extensions[_KEY])
 
 

@@ -11,10 +11,11 @@ from deniably_server.guard.app_state import current_store
 
 
 def missing_people(name: str) -> str:
-    """A sentence where somebody who answered all surveys of the author may have been refused.
+    """Returns a sentence where somebody who answered all surveys of the author may have been
+    refused; empty where all of them fit the limit.
 
-    Those count that were published up to 364 days before this one, or while it was open. Their
-    epsilons are those of the register, rounded up. Empty where all of them fit.
+    The surveys that count were published up to 364 days before this one, or while it was open.
+    Their epsilons are those of the register, rounded up.
     """
     store = current_store()
     entries = store.published_by(store.author(name))
@@ -45,10 +46,10 @@ def missing_people(name: str) -> str:
 
 
 def _keeps_memos(entry: dict[str, Any]) -> bool:
-    """Whether devices answer from memos, which are paid for once, for all waves."""
+    """Returns whether devices answer from memos, which are paid for once, for all waves."""
     return any(question["mechanism"] == "memoised" for question in entry["questions"])
 
 
 def _epsilon(entry: dict[str, Any]) -> Decimal:
-    """What the survey costs a person who never answered another wave of it."""
+    """Returns what the survey costs a person who never answered another wave of it."""
     return Decimal(entry["history"] if _keeps_memos(entry) else entry["epsilon"])

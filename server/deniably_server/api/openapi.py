@@ -61,7 +61,7 @@ def _text(app: Flask) -> tuple[bytes, str]:
 
 
 def described(app: Flask) -> dict[str, Any]:
-    """The OpenAPI document of an application.
+    """Returns the OpenAPI document of an application.
 
     Raises AttributeError for a view without a declaration.
     """
@@ -71,8 +71,8 @@ def described(app: Flask) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = defaultdict(dict)
     for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
         for method in sorted((rule.methods or set()) - {"OPTIONS"}):
-            found = _operation(rule, method, views[rule.endpoint], schemas, problems)
-            paths[_PART.sub(r"{\1}", rule.rule)][method.lower()] = found
+            operation = _operation(rule, method, views[rule.endpoint], schemas, problems)
+            paths[_PART.sub(r"{\1}", rule.rule)][method.lower()] = operation
     elsewhere = {name: _refusal([KINDS[name]], problems) for name in (*_ELSEWHERE, *_ALWAYS)}
     return {
         "openapi": VERSION,
@@ -86,7 +86,7 @@ def described(app: Flask) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": schemas.found | problems.found,
+            "schemas": schemas.components | problems.components,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "headers": {name: _header(text) for name, text in _HEADERS.items()},
             "responses": elsewhere,
@@ -138,38 +138,38 @@ _STRATA: Mapping[str, object] = {
 def _operation(
     rule: Rule, method: str, view: Callable[..., Any], schemas: _Schemas, problems: _Problems
 ) -> dict[str, Any]:
-    known = operation_of(view)
-    summary, _, more = (inspect.getdoc(view) or "").partition("\n\n")
-    told: dict[str, Any] = {
+    declared = operation_of(view)
+    summary, _, rest = (inspect.getdoc(view) or "").partition("\n\n")
+    operation: dict[str, Any] = {
         "operationId": rule.endpoint + (".head" if method == "HEAD" else ""),
-        "tags": ["pages" if known.is_page else rule.endpoint.partition(".")[0]],
+        "tags": ["pages" if declared.is_page else rule.endpoint.partition(".")[0]],
         "summary": " ".join(summary.split()),
-        "responses": _responses(known, method, schemas, problems),
+        "responses": _responses(declared, method, schemas, problems),
     }
-    if more:
-        told["description"] = " ".join(more.split())
+    if rest:
+        operation["description"] = " ".join(rest.split())
     parameters: list[Mapping[str, object]] = [
         _parameter(name, "path", {"type": "string"}) for name in _PART.findall(rule.rule)
     ]
     parameters += [
         _parameter(key.rstrip("!"), "query", schema, needed=key.endswith("!"))
-        for key, schema in (known.query or {}).items()
+        for key, schema in (declared.query or {}).items()
     ]
-    if known.strata:
+    if declared.strata:
         parameters.append(_STRATA)
-    for names, needed in ((known.required_headers, True), (known.optional_headers, False)):
+    for names, needed in ((declared.required_headers, True), (declared.optional_headers, False)):
         header = {"type": "string"}
         parameters += [_parameter(name, "header", header, needed=needed) for name in names]
     if parameters:
-        told["parameters"] = parameters
-    if known.role is not None:
-        told |= {"security": [{"token": []}], "x-role": known.role}
-    elif "forbidden" in known.problems:
-        told |= {"security": [{}, {"token": []}], "x-role": "analyst"}
-    if known.body is not None:
-        content = {kind: schemas.content(type_) for kind, type_ in known.body.items()}
-        told["requestBody"] = {"required": True, "content": content}
-    return told
+        operation["parameters"] = parameters
+    if declared.role is not None:
+        operation |= {"security": [{"token": []}], "x-role": declared.role}
+    elif "forbidden" in declared.problems:
+        operation |= {"security": [{}, {"token": []}], "x-role": "analyst"}
+    if declared.body is not None:
+        content = {kind: schemas.content(type_) for kind, type_ in declared.body.items()}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
 
 
 def _parameter(
@@ -179,25 +179,25 @@ def _parameter(
 
 
 def _responses(
-    known: Operation, method: str, schemas: _Schemas, problems: _Problems
+    declared: Operation, method: str, schemas: _Schemas, problems: _Problems
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for status, kinds in known.answers.items():
+    responses: dict[str, Any] = {}
+    for status, kinds in declared.answers.items():
         answer: dict[str, Any] = {"description": HTTPStatus(status).phrase}
         if kinds and method != "HEAD":
             answer["content"] = {kind: schemas.content(type_) for kind, type_ in kinds.items()}
-        names = (*known.headers, HEADER)
+        names = (*declared.headers, HEADER)
         answer["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
-        found[str(status)] = answer
+        responses[str(status)] = answer
     by_status: dict[int, list[Kind]] = defaultdict(list)
     reads = _READS if method in ("GET", "HEAD") else ()
-    for name in (*reads, *known.problems, *_ALWAYS):
+    for name in (*reads, *declared.problems, *_ALWAYS):
         by_status[KINDS[name].status].append(KINDS[name])
     for status, kinds_ in sorted(by_status.items()):
-        found[str(status)] = _refusal(
-            kinds_, problems, with_body=method != "HEAD", page=known.is_page
+        responses[str(status)] = _refusal(
+            kinds_, problems, with_body=method != "HEAD", page=declared.is_page
         )
-    return found
+    return responses
 
 
 def _refusal(
@@ -211,15 +211,15 @@ def _refusal(
         names.append("Allow")
     if any(kind.status == 429 for kind in kinds):
         names.append("Retry-After")
-    told: dict[str, Any] = {
+    response: dict[str, Any] = {
         "description": " Or: ".join(kind.when for kind in kinds),
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
     }
     if with_body:
-        told["content"] = {PROBLEM: {"schema": problems.schema(kinds)}}
+        response["content"] = {PROBLEM: {"schema": problems.schema(kinds)}}
         if page:
-            told["content"][HTML] = {"schema": {"type": "string"}}
-    return told
+            response["content"][HTML] = {"schema": {"type": "string"}}
+    return response
 
 
 class _Problems:
@@ -231,17 +231,17 @@ class _Problems:
     def __init__(self) -> None:
         text = {"type": "string"}
         wrong = {"required": ["path", "why"], "properties": {"path": text, "why": text}}
-        self.found: dict[str, dict[str, Any]] = {
+        self.components: dict[str, dict[str, Any]] = {
             "Problem": _problem(KINDS.values()),
             "ProblemError": {"type": "object"} | wrong,
         }
 
     def schema(self, kinds: Sequence[Kind]) -> dict[str, str]:
-        """A reference to the schema of these kinds."""
+        """Returns a reference to the schema of these kinds."""
         listed = sorted(kinds, key=lambda kind: kind.name)
         parts = [kind.name.title().replace("-", "") for kind in listed]
         name = "Or".join(parts) + "Problem"
-        self.found[name] = _problem(listed)
+        self.components[name] = _problem(listed)
         return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -271,29 +271,29 @@ def _header(text: str) -> dict[str, Any]:
 
 def _types(operations: Iterable[Operation]) -> list[Any]:
     """The distinct types of all bodies."""
-    found: dict[str, Any] = {}
-    for known in operations:
-        for kinds in (*known.answers.values(), known.body or {}):
+    distinct: dict[str, Any] = {}
+    for declared in operations:
+        for kinds in (*declared.answers.values(), declared.body or {}):
             for type_ in kinds.values():
                 if type_ is not None:
-                    found[repr(type_)] = type_
-    return list(found.values())
+                    distinct[repr(type_)] = type_
+    return list(distinct.values())
 
 
 class _Schemas:
     """The JSON Schemas that msgspec makes of types."""
 
     def __init__(self, types: Sequence[Any]) -> None:
-        shown, found = msgspec.json.schema_components(
+        references, components = msgspec.json.schema_components(
             types,
             schema_hook=lambda _: {"title": "Anything"},
             ref_template="#/components/schemas/{name}",
         )
-        self.found = _without_false(found)
-        self._shown = {repr(type_): schema for type_, schema in zip(types, shown, strict=True)}
+        self.components = _without_false(components)
+        self._shown = {repr(type_): schema for type_, schema in zip(types, references, strict=True)}
 
     def content(self, type_: Any) -> dict[str, Any]:
-        """The OpenAPI content of a body of this type; None means text."""
+        """Returns the OpenAPI content of a body of this type; None means text."""
         return {"schema": {"type": "string"} if type_ is None else self._shown[repr(type_)]}
 
 
@@ -301,5 +301,5 @@ def _without_false(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A schema whose tuples have no ``items: false``: their ``maxItems`` says it, and generators
     of clients (openapi-python-client) take no schema that is a boolean."""
     text = msgspec.json.encode(schema).replace(b',"items":false', b"")
-    found: dict[str, Any] = msgspec.json.decode(text)
-    return found
+    cleaned: dict[str, Any] = msgspec.json.decode(text)
+    return cleaned

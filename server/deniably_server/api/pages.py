@@ -35,7 +35,7 @@ from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably.workbench.report_columns import note
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.by_stratum import comparable_keys, strata_links
-from deniably_server.api.costly import costly
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.crosstabs import crosstab_links
 from deniably_server.api.differences import difference_links
 from deniably_server.api.fine_parameters import confidence
@@ -102,7 +102,7 @@ def form(name: str) -> ResponseReturnValue:
 
 @dataclass(frozen=True)
 class _Form:
-    """What a form depends on; equal ones have the same text."""
+    """All that a form depends on; equal ones have the same text."""
 
     digest: str
     language: str
@@ -110,9 +110,9 @@ class _Form:
     survey: Survey = field(compare=False, repr=False)
 
 
-def _form(asked: _Form) -> str:
-    """The form's HTML."""
-    survey, words, stratum = asked.survey, Words(asked.language), dict(asked.stratum)
+def _form(key: _Form) -> str:
+    """Returns the form's HTML."""
+    survey, words, stratum = key.survey, Words(key.language), dict(key.stratum)
     fields = any(question.type in _FIELDS for question in survey.questions)
     return render_template(
         "form.html",
@@ -153,7 +153,7 @@ _kept_form = lru_cache(maxsize=256)(_form)
 @pages.get("/surveys/<name>")
 @Operation(PAGE, ("not-found", "too-much", "busy", *TOKEN), query=SHOWN, strata=True)
 @or_ask_for_a_token
-@costly("tallies")
+@cached_view("tallies")
 def dashboard(name: str) -> str:
     """The dashboard: the results, or why they are not shown yet."""
     survey, smooth, at = current_store().survey(name), wants_smooth(), confidence()
@@ -161,17 +161,17 @@ def dashboard(name: str) -> str:
         results = current_results(name, smooth=smooth, confidence=at)
     except Hidden as hidden:
         return hidden_page(name, hidden)
-    found = cards.cards(results)
-    among, level = respondents(name), given_query("confidence")
+    shown_cards = cards.cards(results)
+    sample, level = respondents(name), given_query("confidence")
     crossed = crosstab_links(survey, results.state)
-    keys = comparable_keys(among.found, among.strata)
+    keys = comparable_keys(sample.visible, sample.strata)
     return render_template(
         "dashboard.html",
-        cards=found,
+        cards=shown_cards,
         counts_alone=_counts_alone(survey, results),
-        glance=cards.glance(found, results.confidence),
-        precision=cards.precision(results, found),
-        funnel=None if _offline() else _funnel(survey, found),
+        glance=cards.glance(shown_cards, results.confidence),
+        precision=cards.precision(results, shown_cards),
+        funnel=None if _offline() else _funnel(survey, shown_cards),
         missing="" if _offline() else missing_people(name),
         pairs=_below(survey, crossed[1:], "confidence"),
         links=[
@@ -189,8 +189,8 @@ def dashboard(name: str) -> str:
         smooth=smooth,
         query=query_of_view(survey, "smooth", "confidence"),
         same_part=query_of_view(survey, "confidence"),
-        compared={one.name for one in survey.questions if has_figures(one)},
-        subgroups=subgroup_links(among, "smooth", "confidence"),
+        compared={question.name for question in survey.questions if has_figures(question)},
+        subgroups=subgroup_links(sample, "smooth", "confidence"),
         data_note=_data_note(survey, results.state),
         paper=publication_of(results),
         paper_files=FILES,
@@ -199,14 +199,16 @@ def dashboard(name: str) -> str:
 
 
 def _data_note(survey: Survey, state: str) -> str:
-    """Whether the reports that are given out have columns for strata; empty without either."""
+    """Returns whether the reports that are given out have columns for strata; empty without
+    either."""
     if state != "closed" or survey.results.reports_to == "never" or _offline():
         return ""
     return note(layout_given_out(current_store(), survey)) if survey.strata else ""
 
 
 def _below(survey: Survey, links: Iterable[tuple[str, str]], *names: str) -> list[tuple[str, str]]:
-    """Links below the dashboard that keep the subgroup and these parameters of the request."""
+    """Returns links relative to the dashboard that keep the subgroup and these parameters of the
+    request."""
     query = query_of_view(survey, *names)
     return [
         (f"{address}{query.replace('?', '&') if '?' in address else query}", text)
@@ -215,7 +217,7 @@ def _below(survey: Survey, links: Iterable[tuple[str, str]], *names: str) -> lis
 
 
 def _waves(survey: Survey) -> list[tuple[str, str]]:
-    """Links to the other waves, where there is a server that has them."""
+    """Returns links to the other waves, where there is a server that has them."""
     return [] if _offline() else wave_links(survey)
 
 
@@ -223,18 +225,23 @@ def _offline() -> bool:
     return cast(bool, current_app.config["OFFLINE"])
 
 
-def _funnel(survey: Survey, found: Sequence[cards.Card]) -> str | None:
-    """The page that shows why shares are as uncertain as they are, of the least precise."""
-    halves = [(card.half, card.question) for card in found if card.half is not None]
-    halves.sort(key=lambda one: -one[0])
+def _funnel(survey: Survey, shown_cards: Sequence[cards.Card]) -> str | None:
+    """Returns the address of the page that shows why shares are uncertain, for the least precise
+    question."""
+    halves = [(card.half, card.question) for card in shown_cards if card.half is not None]
+    halves.sort(key=lambda half_and_question: -half_and_question[0])
     return funnel_address(survey, ((question.label, question.n) for _, question in halves))
 
 
 def _counts_alone(survey: Survey, results: SurveyResult) -> dict[str, str]:
-    """For each question, what its published counts give away to people who see nothing else."""
+    """Returns for each question what its published counts give away to people who see nothing
+    else."""
     of = {question.name: question for question in survey.questions}
-    found = {one.name: counts_alone(survey, of[one.name], one.n) for one in results.questions}
-    return {name: one.sentence for name, one in found.items() if one is not None}
+    released = {
+        release.name: counts_alone(survey, of[release.name], release.n)
+        for release in results.questions
+    }
+    return {name: release.sentence for name, release in released.items() if release is not None}
 
 
 @pages.get("/measures")
@@ -246,43 +253,44 @@ def measures() -> str:
 
 @pages.app_context_processor
 def default_words() -> dict[str, Words]:
-    """English words, for the pages of authors and analysts."""
+    """Returns English words, for the pages of authors and analysts."""
     return {"words": ENGLISH}
 
 
 @pages.app_template_filter("percent")
 def percent(share: float) -> str:
-    """A share as a percentage with a decimal: 0.3217 becomes 32.2 %."""
+    """Returns a share as a percentage with a decimal: 0.3217 becomes 32.2 %."""
     return digits.with_unit(points(share), "%")
 
 
 @pages.app_template_filter("points")
 def points(share: float) -> str:
-    """A share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
+    """Returns a share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
     return digits.number(100 * share, 1)
 
 
 @pages.app_template_filter("span")
 def span(interval: list[float]) -> str:
-    """An interval of shares as numbers of a hundred."""
+    """Returns an interval of shares as two numbers of a hundred: 32.2 to 35.0."""
     return " to ".join(map(points, interval))
 
 
 @pages.app_template_filter("unbroken")
 def unbroken(sentence: str) -> str:
-    """A sentence whose intervals in brackets stay on one line."""
-    return _BRACKETS.sub(lambda found: found[0].replace(" ", "\u00a0"), sentence)
+    """Returns a sentence whose intervals in brackets stay on one line."""
+    return _BRACKETS.sub(lambda match: match[0].replace(" ", "\u00a0"), sentence)
 
 
 @pages.app_template_filter("combined")
 def combined(names: list[str]) -> str:
-    """A combination of answers or an area, with true minus signs."""
+    """Returns the name of a combination of answers or of an area, with true minus signs."""
     return ", ".join(map(places.span, names))
 
 
 @pages.app_template_filter("adjusted")
 def adjusted(share: float, interval: list[float]) -> str:
-    """An adjusted share; what may be nobody's reads "below" the end of its interval."""
+    """Returns an adjusted share as text. Where its interval begins at 0, the text is "below" and
+    the interval's end."""
     if points(interval[0]) == points(0):
         return f"below {points(max(interval[1], 0.001))}"
     return points(share)
@@ -290,7 +298,7 @@ def adjusted(share: float, interval: list[float]) -> str:
 
 @pages.app_template_filter("numbers")
 def numbers(values: list[float], mean: MeanResult) -> str:
-    """One or two numbers with a decimal more than the mean itself is printed with."""
+    """Returns one or two numbers with a decimal more than the mean itself is printed with."""
     decimals = digits.places(mean.interval) + 1
     return " to ".join(digits.number(value, decimals) for value in values)
 
@@ -303,12 +311,13 @@ pages.add_app_template_filter(stratum_text, "stratum")
 
 @pages.app_template_filter("number")
 def number(value: float, error: float) -> str:
-    """A number as text, with the decimals that its standard error supports."""
+    """Returns a number as text, with the decimals that its standard error supports."""
     return digits.number(value, digits.places((-error, error)))
 
 
 def _keyboard(grid: Range) -> str:
-    """The ``inputmode`` for the numbers of a range; numeric keyboards may lack a minus sign."""
+    """Returns the ``inputmode`` for the numbers of a range; numeric keyboards may lack a minus
+    sign."""
     if exact(grid.minimum) < 0:
         return "text"
     ends = (exact(grid.minimum), exact(grid.step))
@@ -316,8 +325,11 @@ def _keyboard(grid: Range) -> str:
 
 
 def _hidden_choice(survey: Survey) -> str | None:
-    """The label of the answer to a question that is not shown; None without such questions."""
+    """Returns the label of the answer to a question that is not shown; None without such
+    questions."""
     for question in survey.questions:
         if show_if(question) and isinstance(question, Conditional):
-            return next(one.label for one in question.choices if one.name == NOT_APPLICABLE)
+            return next(
+                choice.label for choice in question.choices if choice.name == NOT_APPLICABLE
+            )
     return None

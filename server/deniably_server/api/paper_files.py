@@ -23,7 +23,7 @@ WIDTH: QueryParameters = {
 
 
 def wanted_width() -> int:
-    """The query's width in millimetres. Raises BadParameter."""
+    """Returns the query's width in millimetres. Raises BadParameter."""
     width = request.args.get("width", str(WIDTHS[0]))
     if width not in map(str, WIDTHS):
         raise BadParameter("“width” is 85 or 180, in millimetres: one column of a journal, or two")
@@ -31,7 +31,8 @@ def wanted_width() -> int:
 
 
 def figure_file(paper: Paper, width: int, file: str) -> Response:
-    """The file, which a browser shows and saves as ``file``, its width and ``.svg``."""
+    """Returns the SVG file. A browser shows it and saves it under the name ``file``, its width and
+    ``.svg``."""
     response = Response(svg(paper, width), mimetype=SVG)
     response.headers["Content-Disposition"] = f'inline; filename="{file}-{width}mm.svg"'
     return response
@@ -47,14 +48,14 @@ def figure_page(
     back: tuple[str, str],
     csv: str = "",
 ) -> str:
-    """The page of a figure of ``surveys`` with both widths, as files to save, and in words.
+    """Returns the page of a figure of ``surveys`` with both widths, as files to save, and in words.
 
-    ``address`` is that of its file, with the query but for the width, ``csv`` that of its numbers
-    where they are a table of their own. ``about`` says what it shows, and ``back`` is the address
-    and the name of the page that it belongs to.
+    ``address`` is the file's address with all of its query except the width; ``csv`` that of its
+    numbers, if they are a table of their own. ``about`` says what the figure shows. ``back`` is the
+    address and the name of the page that it belongs to.
     """
     store = current_store()
-    private = any(store.survey(one).results.to == "analysts" for one in surveys)
+    private = any(store.survey(survey).results.to == "analysts" for survey in surveys)
     return render_template(
         "paper.html",
         paper=paper,

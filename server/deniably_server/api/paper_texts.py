@@ -10,7 +10,7 @@ from flask import Blueprint, Response, current_app
 from deniably.results.document import SurveyResult
 from deniably.results.writing.publication import Publication
 from deniably.trust.signing import fingerprint
-from deniably_server.api.costly import costly
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.results import current_results
 from deniably_server.api.visibility import RESULTS
@@ -24,16 +24,16 @@ blueprint = Blueprint("paper_texts", __name__)
 FILES: dict[str, Callable[[Publication], str]] = {
     "METHODS.md": Publication.methods_file,
     "CHECKLIST.md": Publication.checklist_file,
-    "CITATION.cff": lambda one: one.cite("cff"),
-    "references.bib": lambda one: one.bibliography,
-    "references.ris": lambda one: one.records,
+    "CITATION.cff": lambda publication: publication.cite("cff"),
+    "references.bib": lambda publication: publication.bibliography,
+    "references.ris": lambda publication: publication.records,
 }
 """By the names that they have in an exported folder, too."""
 
 
 @blueprint.get("/api/surveys/<name>/paper/<file>")
 @Operation({200: {TEXT: None}}, RESULTS, query=LEVEL, headers=("Content-Disposition",), strata=True)
-@costly("tallies")
+@cached_view("tallies")
 def paper_text(name: str, file: str) -> Response:
     """A text for a paper: METHODS.md, CHECKLIST.md, CITATION.cff, references.bib or .ris.
 
@@ -48,17 +48,17 @@ def paper_text(name: str, file: str) -> Response:
     return response
 
 
-def publication_of(found: SurveyResult) -> Publication:
-    """The results of a survey of this server, ready to be written up.
+def publication_of(results: SurveyResult) -> Publication:
+    """Returns the results of a survey of this server, ready to be written up.
 
-    They have an address if the operator named this server once (``hosts``): a name that anybody may
-    send as Host gets into no citation.
+    They have an address only if the operator named this server once (``hosts``): anybody can send
+    any name as Host, and it must not get into a citation.
     """
-    store, survey = current_store(), found.survey
+    store, survey = current_store(), results.survey
     author = store.author(survey)
     names = host_names(cast(str, current_app.config["HOSTS"]))
     return Publication(
-        found,
+        results,
         store.survey(survey),
         published=store.publication_day(survey),
         closed=store.closing_day(survey),

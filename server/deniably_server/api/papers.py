@@ -11,7 +11,7 @@ from deniably.exhibits import question_exhibit
 from deniably.exhibits.exhibit import Exhibit
 from deniably.exhibits.paper import paper
 from deniably_server.api.analysts import View, or_ask_for_a_token
-from deniably_server.api.costly import costly
+from deniably_server.api.cached_views import cached_view
 from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import current_results
@@ -28,23 +28,23 @@ blueprint = Blueprint("papers", __name__)
 
 
 def _of_a_question(view: View) -> View:
-    """Refuses a survey whose results are hidden and a question that it does not ask, before
-    anything is computed. Raises NotFound."""
+    """Decorates a view of one question: refuses a survey whose results are hidden, and a question
+    that it does not ask, before anything is computed. Raises NotFound."""
 
     @wraps(view)
-    def found(name: str, question: str) -> ResponseReturnValue:
-        asked = [one.name for one in visible_survey(name).survey.questions]
-        if question not in asked:
-            raise NotFound(f"the survey has no such question; it asks: {', '.join(asked)}")
+    def checked(name: str, question: str) -> ResponseReturnValue:
+        names = [one.name for one in visible_survey(name).survey.questions]
+        if question not in names:
+            raise NotFound(f"the survey has no such question; it asks: {', '.join(names)}")
         return view(name, question=question)
 
-    return found
+    return checked
 
 
 @blueprint.get("/api/surveys/<name>/figures/<question>.svg")
 @Operation({200: {SVG: None}}, RESULTS, query=WIDTH, headers=("Content-Disposition",), strata=True)
 @_of_a_question
-@costly("tallies")
+@cached_view("tallies")
 def as_svg(name: str, question: str) -> Response:
     """A figure for a paper: a file that needs nothing else."""
     width = wanted_width()
@@ -56,7 +56,7 @@ def as_svg(name: str, question: str) -> Response:
 @Operation(PAGE, RESULTS, query=LEVEL, strata=True)
 @or_ask_for_a_token
 @_of_a_question
-@costly("tallies")
+@cached_view("tallies")
 def page(name: str, question: str) -> str:
     """The figure in both widths, as files to save, and in words."""
     exhibit = _exhibit(name, question)

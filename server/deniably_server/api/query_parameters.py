@@ -21,7 +21,7 @@ _LONGEST = 32
 
 
 def refuse_unknown(app: Flask) -> None:
-    """Let ``app`` refuse a GET with an unknown or repeated parameter (BadParameter)."""
+    """Lets ``app`` refuse a GET with an unknown or repeated parameter (BadParameter)."""
 
     @app.before_request
     def _() -> None:  # pyright: ignore[reportUnusedFunction]
@@ -32,7 +32,7 @@ def refuse_unknown(app: Flask) -> None:
 
 
 def _check(operation: Operation) -> None:
-    """Remove ignored parameters from the request. Raises BadParameter for other unknown ones.
+    """Removes ignored parameters from the request. Raises BadParameter for other unknown ones.
 
     Pages ignore what networks append to links, so that a shared link to a survey works.
     """
@@ -48,7 +48,7 @@ def _check(operation: Operation) -> None:
 
 
 def _keys(operation: Operation) -> list[str]:
-    """The keys of the survey's strata, where they are parameters."""
+    """Returns the keys of the survey's strata, where they are parameters."""
     if not operation.strata:
         return []
     try:
@@ -61,14 +61,14 @@ def _keys(operation: Operation) -> list[str]:
 def _unknown(name: str, known: list[str]) -> str:
     # Only text that looks like a name is repeated in the refusal.
     plain = name.isascii() and name.isidentifier() and len(name) <= _LONGEST
-    shown = f"“{name}”" if plain else "what stands behind the question mark"
+    quoted = f"“{name}”" if plain else "what stands behind the question mark"
     if not known:
-        return f"{shown} is no parameter here: this address has none"
+        return f"{quoted} is no parameter here: this address has none"
     near = get_close_matches(name[:_LONGEST].casefold(), known, n=1, cutoff=0.5)
-    meant = f"; did you mean “{near[0]}”?" if near else "."
-    return f"{shown} is no parameter of this address{meant} It has {_listed(known)}"
+    suggestion = f"; did you mean “{near[0]}”?" if near else "."
+    return f"{quoted} is no parameter of this address{suggestion} It has {_listed(known)}"
 
 
 def _listed(names: list[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else f"{last} alone"
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else f"{last} alone"

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deniably_server.api.report_fast_path import END, ROUTE, START, mark_refused
 from deniably_server.api.reports import BegunReport, begin_report
+from deniably_server.deferred import DeferredAnswer, EncodedAnswer, Refused
 from deniably_server.guard.headers import NO_STORE, SECURITY_HEADERS
 from deniably_server.guard.host_names import is_served
 from deniably_server.guard.limits import ServerLimits
-from deniably_server.later import Awaited, Refused, WholeAnswer
 from deniably_server.storage.store import Store
 from deniably_server.watching.request_facts import (
     HEADER,
@@ -45,22 +45,23 @@ _FIELDS = (
 
 
 class QuickReports:
-    """Takes usual reports. ``names`` are the server's host names, if it answers to these alone, and
-    each of ``tell`` is called with every answer."""
+    """Takes usual reports. ``names`` are the server's host names, empty if it answers to any. Each
+    of the ``observers`` is called with every answer."""
 
     def __init__(
         self,
         store: Store,
         limits: ServerLimits,
         names: frozenset[str],
-        tell: Sequence[Callable[[AnsweredRequest], None]],
+        observers: Sequence[Callable[[AnsweredRequest], None]],
     ) -> None:
-        self._store, self._limits, self._names, self._tell = store, limits, names, tell
+        self._store, self._limits, self._names, self._observers = store, limits, names, observers
 
     def __call__(
         self, scope: HTTPScope, body: bytes, notify: Callable[[], object]
-    ) -> Awaited | None:
-        """Begin to store the report that a request sends; None if it is no usual one.
+    ) -> DeferredAnswer | None:
+        """Begins to store the report that a request sends; returns None if the request has not the
+        usual form.
 
         ``notify`` is called when the answer may be ready.
         """
@@ -87,10 +88,11 @@ class QuickReports:
             begun = begin_report(self._store, name, body, "", notify)
         except Exception as error:  # refusals and faults are all answered as problems
             return _RefusedReport(error, began)
-        return _TakenReport(begun, began, self._tell)
+        return _TakenReport(begun, began, self._observers)
 
     def _survey(self, scope: HTTPScope) -> str | None:
-        """The name of the survey whose report the request sends, where taking it reads nothing."""
+        """Returns the name of the survey whose report the request sends; None where taking it would
+        read the database."""
         path = scope["raw_path"]
         if scope["method"] != "POST" or not (path.startswith(_START) and path.endswith(_END)):
             return None
@@ -103,14 +105,14 @@ class _TakenReport(NamedTuple):
 
     begun: BegunReport
     began: float
-    tell: Sequence[Callable[[AnsweredRequest], None]]
+    observers: Sequence[Callable[[AnsweredRequest], None]]
 
     def is_ready(self) -> bool:
-        """Whether it is on the disk, or could not be stored."""
+        """Returns whether the report is on the disk, or could not be stored."""
         return self.begun.write.is_settled()
 
-    def answer(self) -> WholeAnswer | Refused:
-        """The receipt, which is logged and counted; or what a refusal needs."""
+    def answer(self) -> EncodedAnswer | Refused:
+        """Returns the receipt, after it is logged and counted; or what a refusal needs."""
         try:
             status, body = self.begun.answer()
         except Exception as error:  # see above
@@ -118,9 +120,9 @@ class _TakenReport(NamedTuple):
         request = draw_id()
         took = milliseconds(perf_counter() - self.began)
         answered = AnsweredRequest("POST", ROUTE, status, took, request)
-        for tell in self.tell:
-            tell(answered)
-        return WholeAnswer(status, b"%b%b\r\n" % (_FIELDS, request.encode()), body)
+        for observe in self.observers:
+            observe(answered)
+        return EncodedAnswer(status, b"%b%b\r\n" % (_FIELDS, request.encode()), body)
 
 
 class _RefusedReport(NamedTuple):
@@ -130,11 +132,11 @@ class _RefusedReport(NamedTuple):
     began: float
 
     def is_ready(self) -> bool:
-        """It waits for nothing."""
+        """Returns True: a refusal waits for nothing."""
         return True
 
     def answer(self) -> Refused:
-        """What its refusal needs."""
+        """Returns the marks by which ``report_fast_path`` makes the refusal."""
         marks: dict[str, object] = {}
         begin_at(marks, self.began)
         mark_refused(marks, self.error)

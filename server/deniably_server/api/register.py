@@ -102,10 +102,10 @@ def hashes(volume: str) -> Response:
     For devices that saw the register last when one of these entries was the last.
     """
     number = _number(volume)
-    found = [] if number is None else current_store().register_hashes(number)
-    if not found:
+    entry_hashes = [] if number is None else current_store().register_hashes(number)
+    if not entry_hashes:
         raise NotFound("the register has no such entries")
-    return Response(canonical({"hashes": found}), mimetype=JSON)
+    return Response(canonical({"hashes": entry_hashes}), mimetype=JSON)
 
 
 def _after() -> int:
@@ -116,7 +116,7 @@ def _after() -> int:
 
 
 def _number(text: str) -> int | None:
-    """A number of entries in a text; None where it is none."""
+    """Returns the number of entries in a text; None where it is no such number."""
     fits = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
     return int(text) if fits else None
 
@@ -134,9 +134,9 @@ class _Row:
 
 
 def _page(store: Store, page: paging.RequestedPage) -> str:
-    found, head = store.register_page(page.start, paging.SIZE), store.register_head()
-    rows = [_row(store, entry, found.closed) for entry in found.published]
-    pages = page.of(found.surveys)
+    listed, head = store.register_page(page.start, paging.SIZE), store.register_head()
+    rows = [_row(store, entry, listed.closed) for entry in listed.published]
+    pages = page.of(listed.surveys)
     return render_template(
         "register.html", rows=rows, seal=head.seal, count=head.count, pages=pages
     )

@@ -64,7 +64,8 @@ class ReportFastPath:
 
 
 def mark_refused(environ: WSGIEnvironment, error: Exception) -> None:
-    """Let the fast path refuse a report with ``error``, which was counted and checked before."""
+    """Marks a report that the fast path is to refuse with ``error``, without counting and checking
+    it again."""
     environ[_REFUSAL] = error
 
 

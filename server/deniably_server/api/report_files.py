@@ -16,9 +16,9 @@ from werkzeug.http import parse_range_header
 from deniably.workbench.fetching import COUNT
 from deniably.workbench.files.optional_libraries import NoExport, library
 from deniably.workbench.report_columns import note
-from deniably_server.api.costly import made_apart
-from deniably_server.api.lines import NDJSON
+from deniably_server.api.cached_views import made_apart
 from deniably_server.api.made_report_files import find, key_of, make
+from deniably_server.api.report_lines import NDJSON
 from deniably_server.api.visibility import RESULTS, given_out_survey, layout_given_out
 from deniably_server.errors import Busy, NotFound
 from deniably_server.guard.app_state import current_store
@@ -73,49 +73,52 @@ def _file(name: str, ending: str, kind: str) -> Response:
     survey, store = given_out_survey(name), current_store()
     places = layout_given_out(store, survey)
     key = key_of(places, ending)
-    for _ in range(2):
-        kept = find(key)
-        if kept is None and request.method != "HEAD":
+    for _ in range(2):  # another process may remove the file between find and open
+        kept_file = find(key)
+        if kept_file is None and request.method != "HEAD":
             if not made_apart(key, name, ending):
                 make(name, ending)
-            kept = find(key)
+            kept_file = find(key)
         response = _without_length(kind) if request.method == "HEAD" else None
-        if kept is not None:
-            response = _response(kept, kind) or response
+        if kept_file is not None:
+            response = _response(kept_file, kind) or response
         if response is not None:
             file = f"{name}-randomised-reports.{ending}"
             response.headers["Content-Disposition"] = f'attachment; filename="{file}"'
             response.headers[COUNT] = str(store.reports(name))
             response.headers["Accept-Ranges"] = "bytes"
-            if said := note(places):
-                response.headers[STRATA] = said
+            if strata_note := note(places):
+                response.headers[STRATA] = strata_note
             return response
     raise Busy("other reports are being given out", 1)  # it gave way to another file at once
 
 
 def _without_length(kind: str) -> Response:
-    """The header of a file that is not made."""
+    """Returns the headers of a file that is not made, without a length."""
     response = Response(mimetype=kind)
     response.automatically_set_content_length = False
     return response
 
 
-def _response(kept: KeptFile, kind: str) -> Response | None:
-    """The file, or what of it the request asks for; None if it has just given way to another.
+def _response(kept_file: KeptFile, kind: str) -> Response | None:
+    """Returns the file, or the range of it that the request asks for; None if the file was just
+    removed for another.
 
     A range that is no single one of the file is ignored, as is that of a HEAD (RFC 9110, 14.2).
     """
     try:
-        file = os.open(kept.path, os.O_RDONLY)
+        file = os.open(kept_file.path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:
         size = os.fstat(file).st_size
         response = Response(mimetype=kind, direct_passthrough=True)
         response.content_length = size
-        response.set_etag(kept.digest)
-        wanted = _one_part(size)
-        response.make_conditional(request.environ | {"HTTP_RANGE": wanted}, bool(wanted), size)
+        response.set_etag(kept_file.digest)
+        range_header = _one_part(size)
+        response.make_conditional(
+            request.environ | {"HTTP_RANGE": range_header}, bool(range_header), size
+        )
         start, stop = 0, size
         if response.status_code == 206:
             start, stop = response.content_range.start or 0, response.content_range.stop or size
@@ -129,11 +132,12 @@ def _response(kept: KeptFile, kind: str) -> Response | None:
 
 
 def _one_part(size: int) -> str:
-    """The request's range as Werkzeug reads it; empty unless it is a single one of the file."""
-    asked = request.headers.get("Range", "")
-    if _NOTHING.fullmatch(asked):
-        asked = f"bytes={size}-"  # which begins after the end: there is no such part either
-    wanted = parse_range_header(asked)
-    if request.method != "GET" or wanted is None or wanted.units != "bytes":
+    """Returns the request's range as Werkzeug reads it; empty unless it is a single one of the
+    file."""
+    range_header = request.headers.get("Range", "")
+    if _NOTHING.fullmatch(range_header):
+        range_header = f"bytes={size}-"  # which begins after the end: there is no such part either
+    parsed = parse_range_header(range_header)
+    if request.method != "GET" or parsed is None or parsed.units != "bytes":
         return ""
-    return asked if len(wanted.ranges) == 1 and wanted.ranges[0][0] >= -size else ""
+    return range_header if len(parsed.ranges) == 1 and parsed.ranges[0][0] >= -size else ""

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, request
 
 from deniably.survey.report import Report, read_report
 from deniably_server.api.admission import HEADER, admit
-from deniably_server.api.lines import NDJSON
+from deniably_server.api.report_lines import NDJSON
 from deniably_server.errors import Closed, Conflict, NotFound, UnsupportedMediaType, WrongDigest
 from deniably_server.guard.app_state import current_store
 from deniably_server.storage.store import Store
@@ -63,7 +63,7 @@ class BegunReport(NamedTuple):
     write: ReportWrite
 
     def answer(self) -> tuple[int, bytes]:
-        """The answer's status and body, once the report is on disk.
+        """Returns the answer's status and body, once the report is on disk.
 
         The status is 201 for a new report and 200 for one that was stored before. Raises Conflict,
         Closed, NotFound and NotStored.
@@ -90,7 +90,8 @@ def begin_report(
     ticket: str,
     notify: Callable[[], object] | None = None,
 ) -> BegunReport:
-    """Check the report in ``body``, and begin to store it. ``notify`` is called when it is settled.
+    """Checks the report in ``body``, and begins to store it. ``notify`` is called when it is
+    settled.
 
     ``ticket`` is needed for a survey by invitation, and is not stored. Raises BadReport,
     WrongDigest, Uninvited, NotFound and Unavailable.

@@ -11,9 +11,9 @@ from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.spreadsheet import spreadsheet
 from deniably.survey.strata import query_of
-from deniably_server.api.costly import costly, of_closed, part
+from deniably_server.api.cached_views import cached_part, cached_view, of_closed
+from deniably_server.api.document_cache import cached_document, caches_documents
 from deniably_server.api.fine_parameters import LEVEL, confidence
-from deniably_server.api.kept_documents import keeps_documents, once
 from deniably_server.api.subgroups import respondents, shown_parts
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter
@@ -30,7 +30,7 @@ SHOWN: QueryParameters = {"smooth": {"enum": ["0", "1"]}, **LEVEL}
 
 @blueprint.get("/api/surveys/<name>/results")
 @Operation({200: {JSON: SurveyResult}}, RESULTS, query=SHOWN, strata=True)
-@costly("tallies")
+@cached_view("tallies")
 def as_json(name: str) -> Response:
     """The estimates of a survey, with their confidence intervals and sentences.
 
@@ -41,37 +41,39 @@ def as_json(name: str) -> Response:
 
 @blueprint.get("/api/surveys/<name>/results.csv")
 @Operation({200: {CSV: None}}, RESULTS, query=SHOWN, headers=("Content-Disposition",), strata=True)
-@costly("tallies")
+@cached_view("tallies")
 def as_csv(name: str) -> Response:
     """The estimates for a spreadsheet, with a row for each choice."""
-    found = current_results(name, smooth=wants_smooth(), confidence=confidence())
-    return as_attachment(spreadsheet(found), name)
+    results = current_results(name, smooth=wants_smooth(), confidence=confidence())
+    return as_attachment(spreadsheet(results), name)
 
 
 def shown_results(name: str) -> SurveyResult:
-    """What ``as_json`` answers now without parameters. Raises as ``visible_survey`` does."""
+    """Returns what ``as_json`` answers now without parameters. Raises as ``visible_survey``
+    does."""
     key = ("results.as_json", name, visible_survey(name).version, ())
-    body = part(key, f"/api/surveys/{name}/results", of_closed(name, "tallies"))
+    body = cached_part(key, f"/api/surveys/{name}/results", of_closed(name, "tallies"))
     return current_results(name) if body is None else _decode(body)
 
 
 def as_attachment(text: str, name: str) -> Response:
-    """CSV that a browser saves as a file of this name."""
+    """Returns CSV that a browser saves as a file of this name."""
     response = Response(text, mimetype=CSV)
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 
 
 def wants_smooth() -> bool:
-    """The query's ``smooth``: whether to smooth distributions. Raises BadParameter."""
-    wanted = request.args.get("smooth", "0")
-    if wanted not in ("0", "1"):
+    """Returns whether the query asks to smooth distributions (``smooth``). Raises BadParameter."""
+    text = request.args.get("smooth", "0")
+    if text not in ("0", "1"):
         raise BadParameter("“smooth” is 0 or 1: ?smooth=1 smooths the distributions that are shown")
-    return wanted == "1"
+    return text == "1"
 
 
 def given_query(*names: str) -> str:
-    """The request's values of these parameters as a query, for links to other forms of an answer.
+    """Returns the request's values of these parameters as a query, for links to the same answer in
+    other formats.
 
     It begins with ``?``, or is empty without parameters.
     """
@@ -82,34 +84,34 @@ def given_query(*names: str) -> str:
 def current_results(
     name: str, *, smooth: bool = False, confidence: float = CONFIDENCE, only: str | None = None
 ) -> SurveyResult:
-    """The results of a survey as of now, or of the question ``only``.
+    """Returns the results of a survey as of now, or of its question ``only``.
 
     They are those of the subgroup that the query names, if it names one. Raises as ``respondents``
     does.
     """
-    among = respondents(name)
-    found, invited = among.found, among.found.invited
-    if among.numbers is not None and invited is not None:
-        invited = current_store().issued(name, among.numbers)
+    sample = respondents(name)
+    visible, invited = sample.visible, sample.visible.invited
+    if sample.numbers is not None and invited is not None:
+        invited = current_store().issued(name, sample.numbers)
 
     def compute(only: str | None) -> SurveyResult:
         return result(
-            found.survey,
-            found.state,
-            among.tallies(),
+            visible.survey,
+            visible.state,
+            sample.tallies(),
             smooth=smooth,
             confidence=confidence,
             invited=invited,
             only=only,
-            strata=among.strata,
-            subgroups=None if among.strata else shown_parts(found),
-            together=among.together(only),
-            reports=among.reports(),
+            strata=sample.strata,
+            subgroups=None if sample.strata else shown_parts(visible),
+            together=sample.together(only),
+            reports=sample.reports(),
         )
 
-    if not keeps_documents():
+    if not caches_documents():
         return compute(only)
-    key = ("results", name, query_of(among.strata), smooth, confidence)
-    whole = once(key, lambda: compute(None))
-    chosen = [one for one in whole.questions if only in (None, one.name)]
+    key = ("results", name, query_of(sample.strata), smooth, confidence)
+    whole = cached_document(key, lambda: compute(None))
+    chosen = [question for question in whole.questions if only in (None, question.name)]
     return msgspec.structs.replace(whole, questions=chosen)

@@ -75,8 +75,8 @@ def page(name: str) -> str:
 
 
 def _status(name: str) -> StatusResult:
-    """Raises NotFound, and Unauthorised or Forbidden unless its owner, a token for it or an
-    operator asks."""
+    """Returns the status. Raises NotFound, and Unauthorised or Forbidden unless its owner, a token
+    for it or an operator asks."""
     token, store = require("author", name, or_role="operator"), current_store()
     survey, state = store.survey(name), store.state(name)
     require_owner_or_scope(survey, token)
@@ -110,18 +110,19 @@ _HIDDEN = (
 
 
 def _subgroups(survey: Survey) -> list[SubgroupStatus] | None:
-    """Counts of the subgroups that have results: of others they would say what results hide."""
+    """Returns the counts of the subgroups that have results. Counts of the others would show what
+    results hide."""
     store, strata = current_store(), survey.strata
     if not strata:
         return None
     counts = store.counts_by_stratum(survey.name)
-    found: list[SubgroupStatus] = []
-    for one in shown_subgroups(strata, counts, survey.results.minimum):
-        numbers = members(strata, one)
+    subgroups: list[SubgroupStatus] = []
+    for subgroup in shown_subgroups(strata, counts, survey.results.minimum):
+        numbers = members(strata, subgroup)
         reports = store.reports(survey.name, numbers)
         invited = store.issued(survey.name, numbers) if survey.invited is True else None
-        found.append({"strata": one, "reports": reports, "invited": invited})
-    return found
+        subgroups.append({"strata": subgroup, "reports": reports, "invited": invited})
+    return subgroups
 
 
 def _open(reports: int, survey: Survey) -> list[str]:

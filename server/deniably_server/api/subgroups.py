@@ -31,167 +31,174 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Respondents:
-    """Those of a survey whose reports a view may use.
+    """The respondents whose reports a view may use, after disclosure control: all of a survey, or a
+    subgroup.
 
-    ``strata`` are the values that their subgroup fixes, empty for everybody, and ``numbers`` those
-    of its strata, None for everybody.
+    ``strata`` are the values that define the subgroup, empty for all respondents. ``numbers`` are
+    the numbers of its strata, None for all respondents.
     """
 
-    found: VisibleSurvey
+    visible: VisibleSurvey
     strata: dict[str, str]
     numbers: list[int] | None
 
     @property
     def survey(self) -> Survey:
         """The survey that they answered."""
-        return self.found.survey
+        return self.visible.survey
 
     def tallies(self) -> dict[str, Tally]:
-        """The tally of every question."""
+        """Returns the tally of every question, by its name."""
         return current_store().shown_tally(self.survey.name, self.numbers)
 
     def reports(self) -> int:
-        """The number of reports behind ``tallies``, whole ones and parts."""
+        """Returns the number of reports behind ``tallies``, whole ones and parts."""
         return current_store().shown_reports(self.survey.name, self.numbers)
 
     def together(self, only: str | None = None) -> dict[str, FollowUpCounts]:
-        """The joint counts of questions with ``show_if``, of a closed survey; see ``joint_counts``.
+        """Returns the joint counts of questions with ``show_if`` in a closed survey, by question
+        name; see ``joint_counts``.
 
-        None are known of an open survey, whose results change by batches of all.
+        An open survey has none, because its results change by batches of all questions.
         """
-        if self.found.state == "open":
+        if self.visible.state == "open":
             return {}
         survey, store = self.survey, current_store()
 
-        def reports_to(one: int, other: int) -> Pairs | None:
-            names = survey.questions[one].name, survey.questions[other].name
+        def reports_to(first: int, second: int) -> Pairs | None:
+            names = survey.questions[first].name, survey.questions[second].name
             if not store.crosses(survey.name, *names):
                 return None
-            return store.values(survey.name, one, other, strata=self.numbers)
+            return store.values(survey.name, first, second, strata=self.numbers)
 
         return joint_counts(survey, reports_to, only)
 
     def followed(self, question: str) -> FollowUpReports | None:
-        """The reports to a question with ``show_if``, for shares of those who were asked."""
+        """Returns the reports to a question with ``show_if``, for shares of the people who were
+        asked it; None for other questions."""
         return followed(self.survey, question, self.together(question))
 
     def closed(self) -> Respondents:
-        """They, of a closed survey: for analyses of whole reports. Raises Hidden.
+        """Returns these respondents if the survey is closed: whole reports may then be analysed.
+        Raises Hidden.
 
         An open survey shows its results by batches, and whole reports would show those that came
         since the last batch.
         """
-        if self.found.state == "open":
+        if self.visible.state == "open":
             raise Hidden("what goes together in whole reports is shown once the survey is closed")
         return self
 
 
 def respondents(name: str) -> Respondents:
-    """Those of the survey ``name`` that the query asks for.
+    """Returns the respondents of the survey ``name`` that the query asks for: all, or a subgroup.
 
     Raises as ``visible_survey`` does, BadParameter, and Hidden for a subgroup without results.
     """
-    found = visible_survey(name)
-    return _within(found, wanted_subgroup(found.survey))
+    visible = visible_survey(name)
+    return _within(visible, wanted_subgroup(visible.survey))
 
 
-def everybody(found: VisibleSurvey) -> Respondents:
-    """All who answered."""
-    return _within(found, {})
+def everybody(visible: VisibleSurvey) -> Respondents:
+    """Returns all respondents of a survey."""
+    return _within(visible, {})
 
 
-def respondents_beside(here: Respondents, other: str) -> Respondents:
-    """Those of the same subgroup in another survey. Raises as ``respondents`` does."""
-    found = visible_survey(other)
-    if missing := [key for key in here.strata if key not in (found.survey.strata or {})]:
+def respondents_beside(sample: Respondents, other: str) -> Respondents:
+    """Returns the same subgroup in another survey. Raises as ``respondents`` does."""
+    visible = visible_survey(other)
+    if missing := [key for key in sample.strata if key not in (visible.survey.strata or {})]:
         raise BadParameter(f"the survey {other} has no strata “{missing[0]}” to compare with")
-    return _within(found, wanted_subgroup(found.survey))
+    return _within(visible, wanted_subgroup(visible.survey))
 
 
 def subgroups_by(name: str, by: str) -> dict[str, Respondents]:
-    """The subgroups of the values of a key that have results, by value.
+    """Returns the subgroups that have results, one for each value of the key ``by``, by that value.
 
     Values of other keys in the query are fixed in all of them. Raises as ``visible_survey`` does,
     BadParameter, and Hidden where fewer than two subgroups have results.
     """
-    found = visible_survey(name)
-    keys = found.survey.strata or {}
+    visible = visible_survey(name)
+    keys = visible.survey.strata or {}
     if by not in keys:
         has = f"one of the keys of its strata: {', '.join(sorted(keys))}" if keys else ""
         raise BadParameter(f"“by” is {has}" if has else "this survey has no strata to compare by")
-    fixed = wanted_subgroup(found.survey)
+    fixed = wanted_subgroup(visible.survey)
     if by in fixed:
         raise BadParameter(f"all values of {by} are compared, so “{by}” is not given as well")
-    if found.state == "open":
+    if visible.state == "open":
         raise Hidden("subgroups are compared once the survey is closed")
-    shown = [one for one in shown_parts(found) or () if one.keys() == {*fixed, by}]
-    every = {
-        value: _within(found, {**fixed, by: value})
+    shown = [strata for strata in shown_parts(visible) or () if strata.keys() == {*fixed, by}]
+    subgroups = {
+        value: _within(visible, {**fixed, by: value})
         for value in keys[by]
         if {**fixed, by: value} in shown
     }
-    if len(every) < FEWEST:
+    if len(subgroups) < FEWEST:
         raise Hidden(
             f"fewer than two values of {by} have results here that could be compared; others have"
-            f" fewer than {counted(found.survey.results.minimum, 'report')}, or with them a part"
+            f" fewer than {counted(visible.survey.results.minimum, 'report')}, or with them a part"
             " that has fewer could be worked out"
         )
-    return every
+    return subgroups
 
 
 def wanted_subgroup(survey: Survey) -> dict[str, str]:
-    """The values of strata in the query; empty for all respondents. Raises BadParameter."""
-    found: dict[str, str] = {}
+    """Returns the values of strata in the query, by key; empty for all respondents. Raises
+    BadParameter."""
+    subgroup: dict[str, str] = {}
     for key, values in sorted((survey.strata or {}).items()):
         if key in request.args:
             if request.args[key] not in values:
                 raise BadParameter(f"“{key}” is one of {', '.join(values)}")
-            found[key] = request.args[key]
-    return found
+            subgroup[key] = request.args[key]
+    return subgroup
 
 
-def shown_parts(found: VisibleSurvey) -> list[dict[str, str]] | None:
-    """The subgroups of a closed survey that have results; None if it is open or has no strata."""
-    survey = found.survey
-    if not survey.strata or found.state == "open":
+def shown_parts(visible: VisibleSurvey) -> list[dict[str, str]] | None:
+    """Returns the subgroups of a closed survey that have results; None if it is open or has no
+    strata."""
+    survey = visible.survey
+    if not survey.strata or visible.state == "open":
         return None
     counts = current_store().counts_by_stratum(survey.name)
     return shown_subgroups(survey.strata, counts, survey.results.minimum)
 
 
-def check_asked_together(among: Respondents, chosen: Sequence[int]) -> None:
-    """Raise Hidden where too few were asked all of some questions.
+def check_asked_together(sample: Respondents, chosen: Sequence[int]) -> None:
+    """Raises Hidden where too few people were asked all of some questions.
 
     In a survey that asks each person only some questions, a subgroup with enough reports to each
     may have few to both. What could be worked out from such counts is hidden by the same rule.
     """
-    survey = among.survey
+    survey = sample.survey
     if survey.asked == 1 or survey.complete:  # nobody was asked two, or everybody all
         return
-    together = current_store().asked_together(survey.name, *chosen)
+    counts = current_store().asked_together(survey.name, *chosen)
     least = survey.results.minimum
-    if sum(together) < least:
+    if sum(counts) < least:
         raise Hidden(f"fewer than {counted(least, 'respondent')} were asked both questions")
-    shown = shown_subgroups(survey.strata or {}, [[count] for count in together], least)
-    if among.strata and among.strata not in shown:
+    shown = shown_subgroups(survey.strata or {}, [[count] for count in counts], least)
+    if sample.strata and sample.strata not in shown:
         few = counted(least, "respondent asked both", "respondents asked both")
-        raise Hidden(_why(among.strata, few))
+        raise Hidden(_why(sample.strata, few))
 
 
 def query_of_view(survey: Survey, *names: str) -> str:
-    """The request's values of these parameters and of the strata, as a query for links.
+    """Returns the request's values of these parameters and of the strata, as a query for links.
 
     It begins with ``?``, or is empty without parameters.
     """
-    kept = (*names, *sorted(survey.strata or ()))
-    query = urlencode({name: request.args[name] for name in kept if name in request.args})
+    parameters = (*names, *sorted(survey.strata or ()))
+    query = urlencode({name: request.args[name] for name in parameters if name in request.args})
     return f"?{query}" if query else ""
 
 
 def same_in_form(survey: Survey) -> dict[str, str]:
-    """The confidence and the strata of the request, for hidden fields of a form."""
-    kept = ("confidence", *sorted(survey.strata or ()))
-    return {name: request.args[name] for name in kept if name in request.args}
+    """Returns the confidence and the strata of the request by their names, for hidden fields of a
+    form."""
+    parameters = ("confidence", *sorted(survey.strata or ()))
+    return {name: request.args[name] for name in parameters if name in request.args}
 
 
 class SubgroupLink(NamedTuple):
@@ -217,26 +224,39 @@ class SubgroupLinks:
     open: bool
 
 
-def subgroup_links(among: Respondents, *names: str) -> SubgroupLinks | None:
-    """The links of the current page; they keep these parameters. None without strata."""
-    survey = among.survey
+def subgroup_links(sample: Respondents, *names: str) -> SubgroupLinks | None:
+    """Returns the links of the current page to each subgroup, which keep these parameters; None
+    without strata."""
+    survey = sample.survey
     if not survey.strata:
         return None
-    same = {name: request.args[name] for name in names if name in request.args}
+    kept_query = {name: request.args[name] for name in names if name in request.args}
 
     def link(text: str, subgroup: Stratum) -> SubgroupLink:
-        query = urlencode({**same, **dict(sorted(subgroup.items()))})
+        query = urlencode({**kept_query, **dict(sorted(subgroup.items()))})
         address = f"{request.path}?{query}" if query else request.path
-        return SubgroupLink(text, address, subgroup == among.strata)
+        return SubgroupLink(text, address, subgroup == sample.strata)
 
-    shown = shown_parts(among.found)
+    shown = shown_parts(sample.visible)
     return SubgroupLinks(
         link("everybody", {}),
         [
-            (" and ".join(keys), [link(", ".join(one[key] for key in keys), one) for one in some])
-            for keys, some in _by_keys(shown or [])
+            (
+                " and ".join(keys),
+                [
+                    link(", ".join(subgroup_[key] for key in keys), subgroup_)
+                    for subgroup_ in subgroups
+                ],
+            )
+            for keys, subgroups in _by_keys(shown or [])
         ],
-        _named([one for one in every_subgroup(survey.strata) if one not in (shown or [])]),
+        _named(
+            [
+                subgroup_
+                for subgroup_ in every_subgroup(survey.strata)
+                if subgroup_ not in (shown or [])
+            ]
+        ),
         survey.results.minimum,
         shown is None,
     )
@@ -245,22 +265,24 @@ def subgroup_links(among: Respondents, *names: str) -> SubgroupLinks | None:
 # --- below ------------------------------------------------------------------------------------
 
 
-def _within(found: VisibleSurvey, strata: dict[str, str]) -> Respondents:
-    """The respondents of a subgroup whose results may be shown. Raises Hidden.
+def _within(visible: VisibleSurvey, strata: dict[str, str]) -> Respondents:
+    """Returns the respondents of a subgroup whose results may be shown. Raises Hidden.
 
-    The results of an open survey change by batches of all. Of a subgroup, a batch has fewer.
+    The results of an open survey change by batches of all. A batch of a subgroup would have fewer
+    reports.
     """
     if not strata:
-        return Respondents(found, {}, None)
-    if found.state == "open":
+        return Respondents(visible, {}, None)
+    if visible.state == "open":
         raise Hidden("the results of a subgroup are shown once the survey is closed")
-    if strata not in (shown_parts(found) or ()):
-        raise Hidden(_why(strata, counted(found.survey.results.minimum, "report")))
-    return Respondents(found, strata, members(found.survey.strata or {}, strata))
+    if strata not in (shown_parts(visible) or ()):
+        raise Hidden(_why(strata, counted(visible.survey.results.minimum, "report")))
+    return Respondents(visible, strata, members(visible.survey.strata or {}, strata))
 
 
 def _why(strata: Stratum, few: str) -> str:
-    """Why a subgroup is hidden; it does not say which of the reasons it is, which would tell."""
+    """Says why a subgroup is hidden, without saying which of the two reasons it is: that would give
+    its size away."""
     return (
         f"the results of {stratum_text(strata)} stay hidden: it has fewer than {few}, or"
         " with it a part that has fewer could be worked out"
@@ -270,11 +292,13 @@ def _why(strata: Stratum, few: str) -> str:
 def _by_keys(
     subgroups: Sequence[dict[str, str]],
 ) -> Iterator[tuple[list[str], list[dict[str, str]]]]:
-    def keys(one: Mapping[str, str]) -> list[str]:
-        return sorted(one)
+    def keys(subgroup: Mapping[str, str]) -> list[str]:
+        return sorted(subgroup)
 
-    for found, some in groupby(sorted(subgroups, key=lambda one: (len(one), keys(one))), keys):
-        yield found, list(some)
+    for own_keys, alike in groupby(
+        sorted(subgroups, key=lambda subgroup: (len(subgroup), keys(subgroup))), keys
+    ):
+        yield own_keys, list(alike)
 
 
 def _named(hidden: Sequence[Stratum]) -> str:

@@ -13,7 +13,7 @@ from deniably.core.errors import BadSignature
 from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
 from deniably.trust.signing import check_form
-from deniably_server.api.costly import compiled
+from deniably_server.api.cached_views import compiled
 from deniably_server.errors import Closed, Forbidden, TooFew, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require, require_scope

@@ -35,7 +35,7 @@ class VisibleSurvey:
 
 
 def visible_survey(name: str) -> VisibleSurvey:
-    """The survey ``name``, if the caller may see its results.
+    """Returns the survey ``name``, if the caller may see its results.
 
     Raises NotFound, Hidden while the survey's rules hide the results, and Unauthorised or Forbidden
     if they are for analysts and the caller is none. No refusal says how many reports there are.
@@ -86,8 +86,8 @@ def _require_reader(store: Store, survey: Survey) -> None:
 
 
 def withheld(survey: Survey) -> str:
-    """Whom or what the results wait for, in a few words after "results", for lists that everybody
-    sees whatever token they have; empty if everybody may see the results now."""
+    """Returns what the results wait for, in a few words after "results"; empty if everybody may see
+    them now. It is for lists that everybody sees whatever token they have."""
     if survey.results.to == "analysts":
         return "for analysts"
     try:
@@ -98,7 +98,7 @@ def withheld(survey: Survey) -> str:
 
 
 def given_out_survey(name: str) -> Survey:
-    """A closed survey whose reports the caller may have (``ResultsRule.reports``).
+    """Returns a closed survey whose reports the caller may have (``ResultsRule.reports``).
 
     Raises Unauthorised or Forbidden where analysts may and the caller is none, and as
     ``check_given_out`` does.
@@ -112,7 +112,8 @@ def given_out_survey(name: str) -> Survey:
 
 
 def layout_given_out(store: Store, survey: Survey) -> Layout:
-    """How the reports of a closed survey leave: with their strata where each may be seen."""
+    """Returns the layout in which the reports of a closed survey are given out: with their strata,
+    if the results of each stratum may be seen."""
     counts = store.counts_by_stratum(survey.name)
     return layout(
         survey,
@@ -122,7 +123,7 @@ def layout_given_out(store: Store, survey: Survey) -> Layout:
 
 
 def check_given_out(store: Store, survey: Survey) -> None:
-    """Raise Hidden where a survey gives its reports to nobody, is open, or has too few of them."""
+    """Raises Hidden where a survey gives its reports to nobody, is open, or has too few of them."""
     if survey.results.reports_to == "never":
         raise Hidden("the reports are never given out: that is what the respondents were told")
     if store.state(survey.name) == "open":

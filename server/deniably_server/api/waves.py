@@ -30,14 +30,15 @@ _QUESTION: QueryParameters = {"question!": NAMED}
 
 
 def _others(name: str) -> tuple[Hashable, ...]:
-    """What the answer depends on: all waves, and the versions of those that the caller may see."""
-    versions = (visible_survey(one).version for one in _shown(name))
+    """Returns what the answer depends on: all waves, and the versions of those that the caller may
+    see."""
+    versions = (visible_survey(wave).version for wave in _shown(name))
     return *current_store().waves(name), *versions
 
 
-def _show(name: str, found: WavesResult) -> Shown:
-    store, last = current_store(), found["waves"][-1]["survey"]
-    least, hidden = wave_exhibit.visible_change(found), found["hidden"]
+def _show(name: str, result: WavesResult) -> Shown:
+    store, last_wave = current_store(), result["waves"][-1]["survey"]
+    least, hidden = wave_exhibit.visible_change(result), result["hidden"]
     statement = "The bands show what is compatible with the reports."
     if least:
         statement = (
@@ -46,7 +47,7 @@ def _show(name: str, found: WavesResult) -> Shown:
         )
     if hidden:
         statement += f" {hidden} more wave{'s are' if hidden > 1 else ' is'} not shown."
-    kept = (
+    memo_note = (
         "Devices answer each wave from what they keep of the first. People count with their old"
         " answer until they say that it has changed, so real changes look smaller."
     )
@@ -56,15 +57,19 @@ def _show(name: str, found: WavesResult) -> Shown:
             survey=Html.text(wave["survey"]), number=wave["number"],
             people=Html.text(people(wave["n"])),
         )
-        for wave in found["waves"]
+        for wave in result["waves"]
     )  # fmt: skip
     return Shown(
-        exhibits=wave_exhibit.exhibits(found, store.survey(last), store.closing_day(last)),
-        heading=f"All waves, up to “{found['title']}”",
-        title=f"{found['title']}, all waves",
-        chip=f"{len(found['waves'])} waves",
+        exhibits=wave_exhibit.exhibits(
+            result, store.survey(last_wave), store.closing_day(last_wave)
+        ),
+        heading=f"All waves, up to “{result['title']}”",
+        title=f"{result['title']}, all waves",
+        chip=f"{len(result['waves'])} waves",
         who=Html.joined(" · ", waves),
-        lead=Lead("How precise is this?", statement, () if store.survey(name).count else (kept,)),
+        lead=Lead(
+            "How precise is this?", statement, () if store.survey(name).count else (memo_note,)
+        ),
         surveys=_shown(name),
         file=f"{name}-waves",
         nothing="No question was asked alike in all waves.",
@@ -72,36 +77,38 @@ def _show(name: str, found: WavesResult) -> Shown:
 
 
 def wave_links(survey: Survey) -> list[tuple[str, str]]:
-    """The address below the dashboard of the waves of a survey's panel, with its text."""
+    """Returns the link to the waves of a survey's panel, as a pair of an address, relative to the
+    dashboard, and a text; nothing for a survey without waves."""
     return [("waves", "All waves side by side")] if isinstance(survey.waves, Waves) else []
 
 
 def _current(name: str) -> WavesResult:
-    """The document that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    """Returns the document that the request asks for. Raises BadParameter, NotFound or Hidden."""
     level, store = confidence(), current_store()
     if not isinstance(visible_survey(name).survey.waves, Waves):
         raise NotFound(f"{name} is no wave of a panel")
-    every, shown = store.waves(name), _shown(name)
+    names, shown = store.waves(name), _shown(name)
     waves = [
         Wave(
-            every.index(one) + 1,
-            found.survey,
-            found.state,
-            store.shown_tally(one),
-            everybody(found).together(),
+            names.index(name_of_wave) + 1,
+            visible.survey,
+            visible.state,
+            store.shown_tally(name_of_wave),
+            everybody(visible).together(),
         )
-        for one in shown
-        for found in [visible_survey(one)]
+        for name_of_wave in shown
+        for visible in [visible_survey(name_of_wave)]
     ]
     try:
-        return waves_result(name, waves, len(every) - len(waves), level)
+        return waves_result(name, waves, len(names) - len(waves), level)
     except Incomparable as error:
         raise Hidden(str(error)) from None
 
 
 def _shown(name: str) -> list[str]:
-    """The waves whose results the caller may see, in the order of publication."""
-    return [one for one in current_store().waves(name) if _may_see(one)]
+    """Returns the names of the waves whose results the caller may see, in the order of
+    publication."""
+    return [wave for wave in current_store().waves(name) if _may_see(wave)]
 
 
 def _may_see(name: str) -> bool:

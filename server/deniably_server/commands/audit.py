@@ -268,7 +268,7 @@ def _run_again(file: Path) -> None:
 
 
 def show_progress(text: str, stream: TextIO | None = None) -> None:
-    """Show progress on a terminal, on one line that the next call overwrites."""
+    """Shows progress on a terminal, on one line that the next call overwrites."""
     stream = stream or cast("TextIO", sys.stderr)
     if stream.isatty():
         stream.write(f"\r\x1b[K{text}" + (" ..." if text else ""))

@@ -128,7 +128,7 @@ def _not_driven(survey: Survey) -> Iterator[str]:
 
 
 def need_browser() -> None:
-    """Raise ClickException where there is no Playwright or no Chromium, before an audit begins."""
+    """Raises ClickException where there is no Playwright or no Chromium, before an audit begins."""
     with _chromium():
         pass
 
@@ -241,7 +241,7 @@ class _Visits:
         self._alike, self._post = self._baseline()
 
     def visit(self, scenario: Scenario, *, seen_as_driven: bool) -> None:
-        """Let somebody fill the form in. Raises _Fault and _NotReached."""
+        """Fills the form in as a respondent would. Raises _Fault and _NotReached."""
         step = scenario["steps"][0]
         link = f"/s/{self.survey.name}{query_of(step['stratum'] or {})}"
         self.site.asked.clear()

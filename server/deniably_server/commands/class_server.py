@@ -26,9 +26,9 @@ def class_token(database: str) -> str:
     """Returns a new author's token, for today and tomorrow."""
     from deniably_server.storage.tables.tokens import make
 
-    made, text = make("author", days=1, note=_NOTE)
+    token, text = make("author", days=1, note=_NOTE)
     with closing(open_store(database)) as store:
-        store.add_token(made)
+        store.add_token(token)
     return text
 
 
@@ -39,7 +39,7 @@ class ClassServer:
         self._process, self.address = process, address
 
     def keep(self, close: Callable[[], None]) -> None:
-        """Wait until the server ends. At the first line that is typed, ``close``.
+        """Waits until the server ends. At the first line that is typed, calls ``close``.
 
         Raises ClickException where it ends with an error.
         """
@@ -56,12 +56,12 @@ class ClassServer:
 
 @contextmanager
 def class_server(public: str, database: str, port: int) -> Generator[ClassServer]:
-    """Start ``deniably serve --public``; it ends when the block does, or by Ctrl+C.
+    """Starts ``deniably serve --public``; it ends when the block does, or by Ctrl+C.
 
     Raises ClickException where it does not start, after it has said why.
     """
     call = ["serve", f"--public={public}", "--database", database, "--port", str(port)]
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _leave)  # as an exception, so that the block ends the server
     with subprocess.Popen(
         [sys.executable, "-m", "deniably_client", *call, "--log", "off"],
         env=os.environ | {"PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL,
@@ -76,7 +76,8 @@ def class_server(public: str, database: str, port: int) -> Generator[ClassServer
 
 
 def _address(process: subprocess.Popen[str]) -> str:
-    """What the server says first; the rest is passed on."""
+    """Returns the address in the server's first line, and passes its other lines on. Raises
+    ClickException where it did not start."""
     assert process.stdout
     first = process.stdout.readline()
     click.echo(first, nl=False)

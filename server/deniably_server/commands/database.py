@@ -50,7 +50,7 @@ def _type_of(setting: Setting) -> click.IntRange | click.Choice[str] | click.typ
 
 
 def open_store(address: str, *, wait: bool = False) -> Store:
-    """Open the store at an address, which is created if missing.
+    """Opens the store at an address, which is created if missing.
 
     With ``wait``, waits up to a minute for a PostgreSQL that is not up yet. Raises ClickException
     with the reason where the database cannot be used.
@@ -80,7 +80,8 @@ def open_store(address: str, *, wait: bool = False) -> Store:
 
 
 def store_of(address: str) -> Store:
-    """Open an existing store. Raises ClickException for a missing file, as from a misspelt name."""
+    """Opens an existing store. Raises ClickException for a missing file, as from a misspelt
+    name."""
     from deniably_server.storage.engines.database_urls import file_at
 
     file = file_at(address)

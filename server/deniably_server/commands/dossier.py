@@ -71,7 +71,7 @@ def dossier(
 
     show_progress("planning and auditing")
     try:
-        made = make(file, n=n, seed=seed, trials=trials, seconds=seconds, language=language)
+        document = make(file, n=n, seed=seed, trials=trials, seconds=seconds, language=language)
     except BadSurvey as error:
         problems = "\n".join(one_line(str(problem)) for problem in error.problems)
         raise click.ClickException(f"{file} is no valid survey:\n{problems}") from None
@@ -80,10 +80,10 @@ def dossier(
     finally:
         show_progress("")
     if output is None:
-        click.echo(printable(as_text(made.signed, made.summary, made.parts)))
+        click.echo(printable(as_text(document.signed, document.summary, document.parts)))
         return
     try:
-        output.write_text(made.html(text_of("style/dossier-page.css")), encoding="utf-8")
+        output.write_text(document.html(text_of("style/dossier-page.css")), encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"{output}: {error.strerror}") from None
     click.echo(f"wrote {output}", err=True)

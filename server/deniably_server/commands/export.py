@@ -79,44 +79,44 @@ def export(
     def tell(file: str) -> None:
         show_progress(f"writing {file}")
 
-    name, *more = names
-    if more:
+    name, *others = names
+    if others:
         raise click.UsageError(f"name one survey. {_OF_WAVES}")
 
     try:
-        with _bar() as read:
-            found, source = (
-                _from_database(database, name, read)
+        with _bar() as show_read:
+            reports, source = (
+                _from_database(database, name, show_read)
                 if database
-                else _fetched(server, name, token, read)
+                else _fetched(server, name, token, show_read)
             )
-        files = write_folder(to, found, source, formats.replace(" ", "").split(","), tell)
+        files = write_folder(to, reports, source, formats.replace(" ", "").split(","), tell)
     except Refusal as error:
         raise click.ClickException(one_line(error.why)) from None
     except (DeniablyError, ValueError) as error:
         raise click.ClickException(one_line(str(error))) from None
     finally:
         show_progress("")
-    click.echo(f"{len(found):,} randomised reports in {to}: {', '.join(files)}")
-    if said := note(found.layout):
-        click.echo(one_line(said))
+    click.echo(f"{len(reports):,} randomised reports in {to}: {', '.join(files)}")
+    if strata_note := note(reports.layout):
+        click.echo(one_line(strata_note))
 
 
 def _fetched(
-    server: str, name: str, token: str | None, read: Callable[[int, int], None]
+    server: str, name: str, token: str | None, show_read: Callable[[int, int], None]
 ) -> tuple[ReportSet, Provenance]:
     from deniably.results.remote import Remote
     from deniably.workbench.fetching import fetch_reports, fetch_survey
 
     remote = Remote(server, name, token)
     survey, source = fetch_survey(remote)
-    return fetch_reports(remote, survey, read), source
+    return fetch_reports(remote, survey, show_read), source
 
 
 def _from_database(
-    address: str, name: str, read: Callable[[int, int], None]
+    address: str, name: str, show_read: Callable[[int, int], None]
 ) -> tuple[ReportSet, Provenance]:
-    """The reports in a database, under the same rules as a server's."""
+    """Returns the reports in a database, under the same rules as a server's."""
     from contextlib import closing
 
     from deniably.trust.register import read_register
@@ -132,10 +132,10 @@ def _from_database(
 
         def blocks() -> Iterator[WireBlock]:
             done = 0
-            every = store.values_and_strata(name, *range(len(survey.questions)))
-            for values, strata in every:
+            stored = store.values_and_strata(name, *range(len(survey.questions)))
+            for values, strata in stored:
                 done += len(values)
-                read(done, count)
+                show_read(done, count)
                 yield WireBlock(values, strata if places.stratified else None)
 
         texts, head = store.register()
@@ -145,11 +145,11 @@ def _from_database(
 
 @contextmanager
 def _bar() -> Generator[Callable[[int, int], None]]:
-    """A function that shows on a terminal how many reports have come, and of how many."""
+    """Yields a function that shows on a terminal how many reports have come, and of how many."""
     with ExitStack() as stack:
         bars: list[Any] = []
 
-        def read(done: int, of: int) -> None:
+        def show_read(done: int, of: int) -> None:
             if not sys.stderr.isatty():
                 return
             if not bars:
@@ -157,4 +157,4 @@ def _bar() -> Generator[Callable[[int, int], None]]:
                 bars.append(stack.enter_context(bar))
             bars[0].update(done - bars[0].pos)
 
-        yield read
+        yield show_read

@@ -107,17 +107,18 @@ def in_class(
     if coins is not None and odds is not None:
         raise click.UsageError("state the privacy once: --coins or --odds")
     _check_where(context, public)
-    asked: dict[str, object] = {"name": "answer", "label": question}
-    asked |= {"type": "yes_no"} if choices is None else {
-        "type": "select_one", "choices": [one.strip() for one in choices.split(",")]
+    written_question: dict[str, object] = {"name": "answer", "label": question}
+    written_question |= {"type": "yes_no"} if choices is None else {
+        "type": "select_one", "choices": [choice.strip() for choice in choices.split(",")]
     }  # fmt: skip
-    asked |= {"odds": _number(odds)} if odds is not None else {
+    written_question |= {"odds": _number(odds)} if odds is not None else {
         "coins": {"truth": _number(coins or "1/2")}
     }  # fmt: skip
-    most = people if closed else people // 2
-    if minimum is not None and minimum > most:
+    largest_minimum = people if closed else people // 2
+    if minimum is not None and minimum > largest_minimum:
         raise click.UsageError(
-            f"--minimum {minimum} is more than {most}: of {people} people nothing would be shown"
+            f"--minimum {minimum} is more than {largest_minimum}: of {people} people nothing would"
+            " be shown"
             + (" at all" if closed else ", as the newest step is held back; or add --closed")
         )
     document = {
@@ -125,13 +126,13 @@ def in_class(
         "title": title,
         "language": language,
         "results": {
-            "minimum": minimum or max(1, min(most, max(_LEAST_STEP, people // _STEPS))),
+            "minimum": minimum or max(1, min(largest_minimum, max(_LEAST_STEP, people // _STEPS))),
             "while_open": not closed,
         },
-        "questions": [asked],
+        "questions": [written_question],
     }
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-    _say_how_precise(text, people, beside=dry_run or output is not None)
+    _say_how_precise(text, people, to_stderr=dry_run or output is not None)
     if output is not None:
         _write(output, text)
     elif dry_run:
@@ -139,13 +140,13 @@ def in_class(
     elif public:
         token = token or class_token(database)
         with class_server(public, database, port) as running:
-            here = running.address
-            publish_definition(text.encode(), _WHENCE, here, token, path, anyway=anyway)
-            named = str(document["name"])
-            click.echo(_page_of(named, here, people))
+            server_address = running.address
+            publish_definition(text.encode(), _WHENCE, server_address, token, path, anyway=anyway)
+            survey_name = str(document["name"])
+            click.echo(_page_of(survey_name, server_address, people))
             click.echo("\nOpen that page here, on the projector. Press Enter to close the survey,")
             click.echo("which shows all reports, and Ctrl+C to end the server.")
-            running.keep(partial(_close, context, named, here, token, path))
+            running.keep(partial(_close, context, survey_name, server_address, token, path))
     elif not token:
         raise click.UsageError(
             "to publish it takes --token or DENIABLY_TOKEN; --dry-run shows the file without, and"
@@ -157,7 +158,7 @@ def in_class(
 
 
 def _number(text: str) -> object:
-    """A number as a survey's file has it: fractions are texts there."""
+    """Returns a number as a survey's file has it: fractions are texts there."""
     try:
         return int(text)
     except ValueError:
@@ -167,8 +168,9 @@ def _number(text: str) -> object:
             return text
 
 
-def _say_how_precise(text: str, people: int, *, beside: bool) -> None:
-    """Before anything is published; ``beside`` what goes to standard output.
+def _say_how_precise(text: str, people: int, *, to_stderr: bool) -> None:
+    """Prints the precision before anything is published; ``to_stderr`` where standard output has
+    the file.
 
     Raises ClickException where it is no valid survey.
     """
@@ -179,14 +181,14 @@ def _say_how_precise(text: str, people: int, *, beside: bool) -> None:
     with sentences(_WHENCE):
         survey = publish_text(text)
     (question,) = survey.questions
-    if (found := classroom.target(survey, question)) is not None:
-        for sentence in classroom.precision(survey, question, found, people, ENGLISH):
-            click.echo(one_line(sentence), err=beside)
-        click.echo(err=beside)
+    if (target := classroom.target(survey, question)) is not None:
+        for sentence in classroom.precision(survey, question, target, people, ENGLISH):
+            click.echo(one_line(sentence), err=to_stderr)
+        click.echo(err=to_stderr)
 
 
 def _check_where(context: click.Context, public: str | None) -> None:
-    """Raises UsageError where options say two servers, or the database of none."""
+    """Raises UsageError where options name two servers, or the database of none."""
 
     def is_given(name: str) -> bool:
         return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -198,7 +200,7 @@ def _check_where(context: click.Context, public: str | None) -> None:
 
 
 def _close(context: click.Context, name: str, server: str, token: str, path: Path | None) -> None:
-    """Close the survey as its author; what keeps it open is said."""
+    """Closes the survey as its author; prints what keeps it open."""
     try:
         context.invoke(close, name=name, server=server, token=token, path=path, yes=False)
     except click.ClickException as error:
@@ -208,9 +210,9 @@ def _close(context: click.Context, name: str, server: str, token: str, path: Pat
 
 
 def _page_of(name: str, server: str, people: int) -> str:
-    there = f"{base(server)}/surveys/{quote(name, safe='')}"
-    shown = f"{there}/class" + (f"?people={people}" if people != _USUAL else "")
-    return one_line(f"{'class':<10}  {shown}")
+    results_address = f"{base(server)}/surveys/{quote(name, safe='')}"
+    class_address = f"{results_address}/class" + (f"?people={people}" if people != _USUAL else "")
+    return one_line(f"{'class':<10}  {class_address}")
 
 
 def _say_where(name: str, server: str, people: int) -> None:

@@ -103,7 +103,7 @@ def audit_function(
     code: str, answers: str | None, outputs: str | None, claim: Privacy | None, trials: int,
     *, as_json: bool,
 ) -> None:  # fmt: skip
-    """Audit the function, show what was found, and exit with 1 where it contradicts the claim."""
+    """Audits the function, shows the result, and exits with 1 where it contradicts the claim."""
     from deniably.audit.own_code import OTHER_CHANCE, BadCode, audit_code, reports_made
 
     function = find_function(code)

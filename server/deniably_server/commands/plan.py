@@ -323,7 +323,7 @@ def _solve(
 
 
 def read_definition(file: Path) -> Survey:
-    """Read an author's survey or a published definition. Raises ClickException."""
+    """Reads an author's survey or a published definition. Raises ClickException."""
     from deniably.authoring.survey_files import load_survey
     from deniably.core.errors import BadSurvey
 

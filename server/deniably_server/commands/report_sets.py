@@ -38,7 +38,8 @@ class _Place(click.ParamType):  # type: ignore[type-arg]  # generic from click 8
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Place:
-        """The path or the address in a text. Fails for one that names no store, or has a key."""
+        """Returns the path or the address in a text. Fails for one that names no store, or has a
+        key."""
         from deniably.workbench.files.optional_libraries import NoExport
         from deniably.workbench.files.store_addresses import address_of, is_address
 
@@ -93,7 +94,8 @@ def gather(survey: Path, lines: tuple[Path, ...], to: Path, rows: int) -> None:
 
 
 def _packed(survey: Survey, files: tuple[Path, ...]) -> tuple[Layout, Iterator[Rows]]:
-    """The packed reports of all files, and how they are packed: as the first file's first."""
+    """Returns the layout of the first file, in which all are packed, and the packed reports of all
+    files."""
     places = next(_blocks(survey, files[0]))[0]
 
     def all_blocks() -> Iterator[Rows]:
@@ -110,7 +112,7 @@ def _packed(survey: Survey, files: tuple[Path, ...]) -> tuple[Layout, Iterator[R
 
 
 def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
-    """The reports of a file. Raises BadReport, which names the file and the line."""
+    """Yields the reports of a file. Raises BadReport, which names the file and the line."""
     from deniably.core.bounded_files import file_lines
     from deniably.workbench.files.report_lines import packed_lines
 
@@ -206,7 +208,7 @@ def tally(
         raise click.UsageError(
             "--merge adds tally files up, and takes no --add, --design or --pair"
         )
-    files = [one for one in reports if isinstance(one, Path)]
+    files = [place for place in reports if isinstance(place, Path)]
     if merge and len(files) < len(reports):
         raise click.UsageError("--merge adds tally files of this machine: copy them here first")
     try:
@@ -227,11 +229,11 @@ def _count(
     from deniably.workbench.files.parquet_parts import together
 
     parts = together([parts_of for _, parts_of in sets])
-    before, known = None, list[tuple[str, list[str]]]()
+    before, counted_before = None, list[tuple[str, list[str]]]()
     if add:
-        before, known = _read_tally(add), [(str(add), read_digests(add))]
+        before, counted_before = _read_tally(add), [(str(add), read_digests(add))]
         pairs = pairs or [*before.pairs]
-    digests = check_disjoint([*known, *((name, digests_of(each)) for name, each in sets)])
+    digests = check_disjoint([*counted_before, *((name, digests_of(part)) for name, part in sets)])
     with open_engine() as engine:
         tallied = tally_set(parts, engine, pairs)
     _write(to, before + tallied if before else tallied, digests)
@@ -244,7 +246,7 @@ def _count(
 
 
 def _sets(folders: Sequence[Place], design: Path | None) -> list[tuple[str, Parts]]:
-    """The sets in some folders, with their names."""
+    """Returns the sets in some folders, with their names."""
     from deniably.workbench.files.parquet_parts import open_parts, open_table
 
     survey = read_definition(design) if design else None
@@ -265,7 +267,7 @@ def _merge(tallies: Sequence[Path], to: Path) -> None:
 
 
 def _read_tally(file: Path) -> TalliedSet:
-    """The counts in a tally file. Raises NoExport, which names it."""
+    """Returns the counts in a tally file. Raises NoExport, which names it."""
     from deniably.core.bounded_files import read_file
     from deniably.workbench.engines.tally_file import read_tally
     from deniably.workbench.files.optional_libraries import NoExport
@@ -284,7 +286,7 @@ def _write(to: Path, tallied: TalliedSet, digests: Sequence[str]) -> None:
 
 
 def _of_all(tallied: TalliedSet) -> str:
-    """Why strata were not counted by themselves."""
+    """Says why strata were not counted by themselves."""
     keys = ", ".join(sorted(tallied.survey.strata or {}))
     least = counted(tallied.survey.results.minimum, "report")
     return (

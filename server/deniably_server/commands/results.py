@@ -101,7 +101,7 @@ def results(
 def _write_pages(file: Path, to: Path, confidence: float) -> None:
     from deniably.core.bounded_files import read_file
     from deniably.workbench.engines.tally_file import read_tally
-    from deniably_server.offline.pages import FIRST, write_pages
+    from deniably_server.offline.exported_pages import FIRST, write_pages
 
     def tell(count: int) -> None:
         show_progress(f"{count:,} files written")

@@ -52,11 +52,11 @@ def serve(context: click.Context, /, **options: str | int) -> None:
         secret = first_link(store)
         store.close()
         click.echo(f"Deniably listens on {listening.address}")
-        for line in listening.said:
+        for line in listening.lines:
             click.echo(line)
         if secret:
-            named = named_address(str(options["hosts"]), listening.port)
-            own = named if named and not options["public"] else listening.address
+            public_name = named_address(str(options["hosts"]), listening.port)
+            own = public_name if public_name and not options["public"] else listening.address
             link = f"{own}/admin#{secret}"
             click.echo(f"For the first tokens open this once, today or tomorrow: {link}")
         config = {name.upper(): value for name, value in options.items()}
@@ -66,11 +66,11 @@ def serve(context: click.Context, /, **options: str | int) -> None:
 
 @dataclass(frozen=True)
 class _Listening:
-    """Where the server listens, what is ``said`` of that besides the first ``address``, and what
-    the application has to know of it."""
+    """The sockets that the server listens on; the ``lines`` to print besides the first
+    ``address``; and the settings that follow for the application."""
 
     sockets: list[socket]
-    said: list[str] = field(default_factory=list[str])
+    lines: list[str] = field(default_factory=list[str])
     config: dict[str, object] = field(default_factory=dict[str, object])
     certificate: OwnCertificate | None = None
 
@@ -89,7 +89,7 @@ class _Listening:
 def _listening(
     context: click.Context, options: dict[str, str | int], stack: ExitStack
 ) -> _Listening:
-    """Raises UsageError and ClickException."""
+    """Opens the sockets. Raises UsageError and ClickException."""
     from deniably_server.guard.public_address import LOOPBACK, NoPublicAddress, public_address
 
     def opened(host: str, port: int) -> socket:
@@ -120,40 +120,40 @@ def _listening(
 def _behind(
     public: PublicAddress, held: socket, context: click.Context, options: dict[str, str | int]
 ) -> _Listening:
-    """Behind something that has the address, and a certificate for it."""
-    found = _Listening([held])
-    found.said.append(
-        f"Phones reach it at {public.url(found.port)}, through what you run in front of port"
-        f" {found.port}"
+    """Listens behind something that has the public address and a certificate for it."""
+    listening = _Listening([held])
+    listening.lines.append(
+        f"Phones reach it at {public.url(listening.port)}, through what you run in front of port"
+        f" {listening.port}"
     )
-    found.config.update(
-        PUBLIC_URL=public.url(found.port),
+    listening.config.update(
+        PUBLIC_URL=public.url(listening.port),
         OWN_CERTIFICATE=False,
         HOSTS=public.hosts(str(options["hosts"])),
     )
     if context.get_parameter_source("proxies") is ParameterSource.DEFAULT:
-        found.config["PROXIES"] = 1
-    return found
+        listening.config["PROXIES"] = 1
+    return listening
 
 
 def _itself(
     public: PublicAddress, held: list[socket], certificate: OwnCertificate,
     options: dict[str, str | int],
 ) -> _Listening:  # fmt: skip
-    """At an address of this machine, with its own certificate."""
+    """Listens at an address of this machine, with its own certificate."""
     from deniably_server.wire.certificate import local_name
 
-    found = _Listening(held, certificate=certificate)
-    found.said.extend(_said(public, found.port, certificate))
-    found.config.update(
-        PUBLIC_URL=public.url(found.port),
+    listening = _Listening(held, certificate=certificate)
+    listening.lines.extend(_public_lines(public, listening.port, certificate))
+    listening.config.update(
+        PUBLIC_URL=public.url(listening.port),
         OWN_CERTIFICATE=True,
         HOSTS=public.hosts(str(options["hosts"]), local_name()),
     )
-    return found
+    return listening
 
 
-def _said(public: PublicAddress, port: int, certificate: OwnCertificate) -> Iterator[str]:
+def _public_lines(public: PublicAddress, port: int, certificate: OwnCertificate) -> Iterator[str]:
     from deniably_server.guard.machine_addresses import addresses
     from deniably_server.guard.public_address import tunnels
 
@@ -163,8 +163,10 @@ def _said(public: PublicAddress, port: int, certificate: OwnCertificate) -> Iter
         f" {certificate.file}, used again until {certificate.last_day}, SHA-256"
         f" {certificate.fingerprint}"
     )
-    if others := [f"{one} ({name})" for one, name in addresses().items() if one != public.own]:
-        yield f"Other addresses of this machine, for --public=ADDRESS: {', '.join(others)}"
+    if other_addresses := [
+        f"{address} ({name})" for address, name in addresses().items() if address != public.own
+    ]:
+        yield f"Other addresses of this machine, for --public=ADDRESS: {', '.join(other_addresses)}"
     for call in tunnels(port):
         yield f"For phones that do not warn, run {call}, and start this with --public=https://NAME"
 
@@ -184,7 +186,7 @@ def _certificate(address: str) -> OwnCertificate:
 
 
 def _hold_standard_streams() -> None:
-    """Open closed standard streams on /dev/null.
+    """Opens closed standard streams on /dev/null.
 
     Otherwise the next file or connection would get the number of a closed stream, and output meant
     for that stream would go there.

@@ -24,102 +24,106 @@ from deniably_server.storage.tables.tokens import Token
 
 @dataclass(frozen=True, eq=False)
 class TallyStore:
-    """The methods of ``Store`` that views of results call. ``analyst`` is who may see them."""
+    """The methods of ``Store`` that views of results call, answered from ``tallied``. ``analyst``
+    is the token that may see them."""
 
-    found: TalliedSet
+    tallied: TalliedSet
     analyst: Token
     whole_reports: bool = field(default=False, init=False)
 
     def survey(self, name: str) -> Survey:
-        """As of ``Store``."""
-        if name != self.found.survey.name:
-            raise NotFound(f"this tally file is of {self.found.survey.name}")
-        return self.found.survey
+        """Returns the survey, as ``Store`` does. Raises NotFound for another name."""
+        if name != self.tallied.survey.name:
+            raise NotFound(f"this tally file is of {self.tallied.survey.name}")
+        return self.tallied.survey
 
     def state(self, name: str) -> State:
-        """As of ``Store``."""
+        """Returns closed, as ``Store`` does for a closed survey."""
         return "closed"
 
     def publication_day(self, name: str) -> str:
-        """As of ``Store``; nobody signs a tally file, so it is not known."""
+        """Returns an empty text: nobody signs a tally file, so the day is not known."""
         return ""
 
     def closing_day(self, name: str) -> str:
-        """As of ``Store``; it is not known."""
+        """Returns an empty text: the day is not known."""
         return ""
 
     def author(self, name: str) -> str:
-        """As of ``Store``; not known."""
+        """Returns an empty text: the author's key is not known."""
         return ""
 
     def issued(self, name: str, strata: Collection[int] | None = None) -> int | None:
-        """As of ``Store``; how many were invited is not known."""
+        """Returns None: the number of invitations is not known."""
         return None
 
     def token(self, name: str) -> Token | None:
-        """As of ``Store``."""
+        """Returns the analyst's token by its id, as ``Store`` does."""
         return self.analyst if name == self.analyst.id else None
 
     def shown_tally(self, name: str, strata: Collection[int] | None = None) -> dict[str, Tally]:
-        """As of ``Store``."""
-        return self._among(strata).tallies
+        """Returns the tally of every question, as ``Store`` does."""
+        return self._counts(strata).tallies
 
     def shown_reports(self, name: str, strata: Collection[int] | None = None) -> int:
-        """As of ``Store``."""
-        return self._among(strata).n
+        """Returns the number of reports, as ``Store`` does."""
+        return self._counts(strata).n
 
     def counts_by_stratum(self, name: str) -> list[list[int]]:
-        """As of ``Store``; none, where the file has the counts of all strata together."""
-        if not self.found.stratified:
-            return [[0] for _ in self.found.survey.every_stratum]
-        counts = [[one.n for one in part.tallies.values()] for part in self.found.strata]
-        every = self.found.survey.complete
-        return [one[:1] for one in counts] if every else counts
+        """Returns the counts of each stratum, as ``Store`` does; zeros where the file has only the
+        counts of all strata together."""
+        if not self.tallied.stratified:
+            return [[0] for _ in self.tallied.survey.every_stratum]
+        counts = [[tally.n for tally in part.tallies.values()] for part in self.tallied.strata]
+        complete = self.tallied.survey.complete
+        return [tally[:1] for tally in counts] if complete else counts
 
     def shown_counts(self, name: str) -> ShownCounts:
-        """As of ``Store``."""
-        fewest = min(one.n for one in self.found.tallies.values())
-        return ShownCounts(self.found.n, fewest, "0")
+        """Returns the counts that decide whether results are shown, as ``Store`` does."""
+        fewest = min(tally.n for tally in self.tallied.tallies.values())
+        return ShownCounts(self.tallied.n, fewest, "0")
 
-    def crosses(self, name: str, one: str, other: str) -> bool:
-        """As of ``Store``: whether their pairs were counted, and can be crossed."""
-        pairs = self._pairs.get(frozenset((one, other)))
+    def crosses(self, name: str, first: str, second: str) -> bool:
+        """Returns whether the pairs of the two questions were counted, and are few enough to
+        cross."""
+        pairs = self._pairs.get(frozenset((first, second)))
         return pairs is not None and sum(pairs.values()) <= MOST_PAIRS
 
     def asked_together(self, name: str, *questions: int) -> list[int]:
-        """As of ``Store``, of two questions."""
-        strata = [sum(self._both(one, questions).values()) for one in self.found.strata]
-        return strata + [0] * (len(self.found.survey.every_stratum) - len(strata))
+        """Returns the number of reports that answer both of two questions, of each stratum. Raises
+        NotFound."""
+        strata = [sum(self._both(counts, questions).values()) for counts in self.tallied.strata]
+        return strata + [0] * (len(self.tallied.survey.every_stratum) - len(strata))
 
     def values(
         self, name: str, *questions: int, strata: Collection[int] | None = None
     ) -> Iterator[Sequence[Sequence[list[int] | None]]]:
-        """As of ``Store``, of two questions: their pairs, as often as they were counted."""
-        return iter(pair_blocks(self._both(self._among(strata), questions)))
+        """Yields the pairs of two questions, as often as they were counted. Raises NotFound."""
+        return iter(pair_blocks(self._both(self._counts(strata), questions)))
 
     def distinct_values(
         self, name: str, *groups: Sequence[int], strata: Collection[int] | None = None
     ) -> Iterator[tuple[int, Repeated]]:
-        """As of ``Store``, of groups of two questions: their pairs, as often as they were
-        counted."""
+        """Yields the pairs of each group of two questions, with how often they were counted. Raises
+        NotFound."""
         for place, questions in enumerate(groups):
-            for numbers, count in self._both(self._among(strata), questions).items():
-                row = [None if one is None else [one] for one in numbers]
+            for numbers, count in self._both(self._counts(strata), questions).items():
+                row = [None if number is None else [number] for number in numbers]
                 yield place, Repeated([row], [count])
 
     @cached_property
     def _pairs(self) -> dict[frozenset[str], Groups]:
-        return {frozenset(pair): counts for pair, counts in self.found.pairs.items()}
+        return {frozenset(pair): counts for pair, counts in self.tallied.pairs.items()}
 
-    def _among(self, strata: Collection[int] | None) -> Counts:
+    def _counts(self, strata: Collection[int] | None) -> Counts:
         if strata is None:
-            return self.found.whole
-        return reduce(add, (self.found.strata[number] for number in strata))
+            return self.tallied.whole
+        return reduce(add, (self.tallied.strata[number] for number in strata))
 
     def _both(self, counts: Counts, questions: Sequence[int]) -> Groups:
-        """The pairs of two questions. Raises NotFound where they were not counted."""
-        one, other = (self.found.survey.questions[index].name for index in sorted(questions))
-        pairs = counts.both(one, other) if self.crosses("", one, other) else None
+        """Returns the pairs of two questions. Raises NotFound where they were not counted."""
+        first, second = (self.tallied.survey.questions[index].name for index in sorted(questions))
+        pairs = counts.both(first, second) if self.crosses("", first, second) else None
         if pairs is None:
-            raise NotFound(f"there are no pairs of {one} and {other} in this tally file")
+            raise NotFound(f"there are no pairs of {first} and {second} in this tally file")
         return pairs

@@ -554,7 +554,7 @@ class Store:
                     held = 0
             yield from _repeated(counts)
 
-    def crosses(self, name: str, one: str, other: str) -> bool:
+    def crosses(self, name: str, first: str, second: str) -> bool:
         """Returns whether it is known which reports to the two questions came together."""
         return self.whole_reports
 

@@ -9,5 +9,5 @@ encode = msgspec.json.Encoder().encode
 
 
 def json_answer(value: object, status: int = 200, mimetype: str = "application/json") -> Response:
-    """A response with ``value`` as JSON."""
+    """Returns a response with ``value`` as JSON."""
     return Response(encode(value), status, mimetype=mimetype)

@@ -24,12 +24,12 @@ class Body(Protocol):
     """A source of bytes, such as ``wsgi.input``."""
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; empty at the end."""
+        """Returns at most ``size`` bytes; empty at the end."""
         ...
 
 
 def read_body(*kinds: str) -> bytes:
-    """The body of the current request.
+    """Reads the body of the current request; returns its bytes.
 
     Raises UnsupportedMediaType unless its media type is one of ``kinds``, RequestEntityTooLarge
     above 1 MiB, and Malformed if the connection broke off before the end.
@@ -45,7 +45,8 @@ def read_body(*kinds: str) -> bytes:
 
 
 def decoded(decoder: msgspec.json.Decoder[_T], body: bytes, form: str) -> _T:
-    """The value of a JSON body. Raises Malformed with ``form``, which says what is expected."""
+    """Returns the value of a JSON body. Raises Malformed with ``form``, which says what is
+    expected."""
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -92,7 +92,7 @@ class _Module:
 def bundle_modules(
     texts: Mapping[str, str], entries: Sequence[str], without: Sequence[str] = ()
 ) -> str:
-    """The source of one module that runs the ``entries`` in turn.
+    """Returns the source of one module that runs the ``entries`` in turn.
 
     ``texts`` maps room and name, without ``.js``, to a source; names are unique across rooms. An
     import of a module in ``without`` gives an empty object.
@@ -110,13 +110,14 @@ def bundle_modules(
     bundle = _Bundle(modules)
     for path in entries:
         bundle.run(path)
-    later = [bundle.later(path) for path in modules if path not in bundle.done]
-    nothing = [f"let {_name(each)} = once(Object);\n" for each in without]
-    return _HEAD + "".join([*nothing, *later, *bundle.told])
+    later_modules = [bundle.later(path) for path in modules if path not in bundle.done]
+    left_out = [f"let {_name(each)} = once(Object);\n" for each in without]
+    return _HEAD + "".join([*left_out, *later_modules, *bundle.pieces])
 
 
 class _Bundle:
-    """A bundle as it grows: the lines ``told``, the modules ``done``, and the names in their scope.
+    """A bundle as it grows: the ``pieces`` of its text, the modules ``done``, and the names in
+    their scope.
 
     ``names`` maps each name to the module, and the name of the export or of its own, that it stands
     for; ``exported`` each export of a module that has run to its name in the scope.
@@ -124,18 +125,18 @@ class _Bundle:
 
     def __init__(self, modules: Mapping[str, _Module]) -> None:
         self.modules = modules
-        self.told: list[str] = []
+        self.pieces: list[str] = []
         self.done: set[str] = set()
         self.names: dict[str, tuple[str, str]] = {}
         self.exported: dict[tuple[str, str], str] = {}
 
     def run(self, entry: str) -> None:
-        """Add an entry, after the modules that it imports and that are not there yet."""
+        """Adds an entry, after the modules that it imports and that are not there yet."""
         module = self._ready(entry)
-        self.told.append(f"{{\n{self._taken(module)}{module.text}}}\n")
+        self.pieces.append(f"{{\n{self._taken(module)}{module.text}}}\n")
 
     def later(self, path: str) -> str:
-        """A module as a function that runs once."""
+        """Returns a module as a function that runs once."""
         return f"let {_name(path)} = once({self._function(path)});\n"
 
     def _ready(self, path: str) -> _Module:
@@ -148,53 +149,55 @@ class _Bundle:
 
     def _add(self, path: str) -> None:
         module = self._ready(path)
-        wanted = {name: (path, name) for name in module.declared}
-        wanted |= {
-            here: self.names.get(self.exported.get((source, name), ""), (source, name))
-            for source, name, here in module.imports
+        scope_names = {name: (path, name) for name in module.declared}
+        scope_names |= {
+            local: self.names.get(self.exported.get((source, name), ""), (source, name))
+            for source, name, local in module.imports
         }
-        if all(self._free(name, meant) for name, meant in wanted.items()):
-            self.told.append(self._taken(module) + module.text)
-            self.names |= wanted
-            self.exported |= {(path, name): here for name, here in module.exports.items()}
+        if all(self._free(name, origin) for name, origin in scope_names.items()):
+            self.pieces.append(self._taken(module) + module.text)
+            self.names |= scope_names
+            self.exported |= {(path, name): local for name, local in module.exports.items()}
             return
-        given: dict[str, str] = {}
+        exported: dict[str, str] = {}
         for name in module.exports:
-            here = name if self._free(name, None) else f"${basename(path)}_{name}"
-            given[name] = here
-            self.names[here] = (path, module.exports[name])
-            self.exported[path, name] = here
-        names = ",".join(a if a == b else f"{a}:{b}" for a, b in given.items())
+            local = name if self._free(name, None) else f"${basename(path)}_{name}"
+            exported[name] = local
+            self.names[local] = (path, module.exports[name])
+            self.exported[path, name] = local
+        names = ",".join(a if a == b else f"{a}:{b}" for a, b in exported.items())
         run = self._function(path)
-        self.told.append(f"let{{{names}}}=({run})();\n" if given else f"({run})();\n")
+        self.pieces.append(f"let{{{names}}}=({run})();\n" if exported else f"({run})();\n")
 
-    def _free(self, name: str, meant: tuple[str, str] | None) -> bool:
-        """Whether a name can stand in the scope for this: it is a plain one and not taken."""
+    def _free(self, name: str, origin: tuple[str, str] | None) -> bool:
+        """Returns whether a name can stand in the scope for ``origin``: it is an identifier and not
+        taken."""
         plain = name.isidentifier() or name.startswith("$")
-        return plain and name not in RESERVED and self.names.get(name, meant) == meant
+        return plain and name not in RESERVED and self.names.get(name, origin) == origin
 
     def _function(self, path: str) -> str:
         module = self.modules[path]
-        given = ",".join(a if a == b else f"{a}:{b}" for a, b in module.exports.items())
-        return f"()=>{{{self._taken(module)}{module.text}return{{{given}}};\n}}"
+        returned = ",".join(a if a == b else f"{a}:{b}" for a, b in module.exports.items())
+        return f"()=>{{{self._taken(module)}{module.text}return{{{returned}}};\n}}"
 
     def _taken(self, module: _Module) -> str:
-        """The lines that give a module the names that it imports and the scope does not have."""
+        """Returns the lines that give a module the names that it imports and the scope does not
+        have."""
         lines: dict[str, list[str]] = {}
-        for source, name, here in module.imports:
-            there = self.exported.get((source, name))
-            if there is None:
-                lines.setdefault(source, []).append(name if name == here else f"{name}:{here}")
-            elif there != here:
-                lines[f"let {here}={there};"] = []
+        for source, name, local in module.imports:
+            in_scope = self.exported.get((source, name))
+            if in_scope is None:
+                lines.setdefault(source, []).append(name if name == local else f"{name}:{local}")
+            elif in_scope != local:
+                lines[f"let {local}={in_scope};"] = []
         return "".join(
-            f"let{{{','.join(names)}}}={_name(one)}();\n" if names else f"{one}\n"
-            for one, names in lines.items()
+            f"let{{{','.join(names)}}}={_name(line)}();\n" if names else f"{line}\n"
+            for line, names in lines.items()
         )
 
 
 def _module(path: str, text: str) -> _Module:
-    """A module's parts. Raises ValueError for a form of import or export that is not supported."""
+    """Parses a module. Raises ValueError for a form of import or export that is not supported."""
     text = _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
     if long := _LONG.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {long[0]}")
@@ -205,7 +208,7 @@ def _module(path: str, text: str) -> _Module:
         for default, names, source in _IMPORT.findall(text)
         for pair in _pairs(default, names)
     ]
-    text = _LATE.sub(lambda found: _apart(path, found), text)
+    text = _LATE.sub(lambda match: _apart(path, match), text)
     late = [_there(path, source) for source in _LATE.findall(text)]
     exports = {name: name for _, name in _EXPORT.findall(text)}
     if _DEFAULT.search(text):
@@ -214,7 +217,7 @@ def _module(path: str, text: str) -> _Module:
         declared.append(own)
         text = _DEFAULT.sub(lambda _: f"let {own} = ", text)
     text = _EXPORT.sub(r"\1", _IMPORT.sub("", text))
-    text = _LATE.sub(lambda found: f"late({_name(found[1])})", text)
+    text = _LATE.sub(lambda match: f"late({_name(match[1])})", text)
     text = without_breaks(without_const(without_spaces(text)))
     if unknown := _UNKNOWN.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {unknown[0]}")
@@ -222,14 +225,15 @@ def _module(path: str, text: str) -> _Module:
     return _Module(path, text, imports, late, exports, frozenset(declared))
 
 
-def _apart(path: str, found: re.Match[str]) -> str:
-    """A late import of a module that stays a file of its own, with an address from the bundle's."""
-    there = _there(path, found[1])
-    return f'{_FETCH}"../{there}.js")' if there in APART else found[0]
+def _apart(path: str, match: re.Match[str]) -> str:
+    """Returns a late import of a module that stays a file of its own, with its address relative to
+    the bundle."""
+    target = _there(path, match[1])
+    return f'{_FETCH}"../{target}.js")' if target in APART else match[0]
 
 
 def _pairs(default: str, names: str) -> list[tuple[str, str]]:
-    """The names that an import takes, each as the export's and as the one here."""
+    """Returns the names that an import takes, each as a pair: the export's, and the local one."""
     if default:
         return [("default", default)]
     each = [name.split(" as ") for name in names.replace("\n", " ").split(",") if name.strip()]
@@ -241,25 +245,27 @@ def _there(path: str, source: str) -> str:
 
 
 def without_spaces(text: str) -> str:
-    """Lines of code without the spaces beside signs that are in no text and no pattern."""
+    """Returns lines of code without the spaces beside signs, except in strings and regular
+    expressions."""
     return _in_code(lambda code: _SPACE.sub("", code), text)
 
 
 def without_const(text: str) -> str:
-    """Lines of code that say ``let`` for ``const``, which means the same where nothing assigns to
-    it. Two words for it would cost a form 250 bytes more."""
+    """Returns lines of code with ``let`` for ``const``. Both mean the same where nothing assigns to
+    the name, and two words would make a form 250 bytes larger."""
     return _in_code(lambda code: _CONST.sub("let", code), text)
 
 
 def _in_code(change: Callable[[str], str], text: str) -> str:
-    """The text with a change to what is in no text and no pattern."""
+    """Returns the text with a change to what is in no string and no regular expression."""
     parts = _KEPT.split(text)
     parts[::2] = [change(part) for part in parts[::2]]
     return "".join(parts)
 
 
 def without_breaks(text: str) -> str:
-    """Lines of code, joined where the line break has no meaning and no comment may end there."""
+    """Returns lines of code, joined where the line break has no meaning and no comment may end
+    there."""
     lines = text.split("\n")
     breaks = [
         ""

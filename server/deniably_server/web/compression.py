@@ -34,7 +34,7 @@ are whatever their size: they never change."""
 
 
 def compress(response: Response) -> Response:
-    """Compress a response if that helps; for Flask's ``after_request``.
+    """Compresses a response if that helps; for Flask's ``after_request``.
 
     HEAD has the headers of GET. An ETag becomes weak, because the bytes differ by encoding and the
     text does not. If-None-Match compares weakly anyway (RFC 9110, 13.1.2).
@@ -50,14 +50,14 @@ def compress(response: Response) -> Response:
         return response
     body = response.get_data()
     if _taken() and len(body) >= _LEAST:
-        kept = len(body) <= _KEPT or response.cache_control.immutable
-        response.set_data(_kept(body) if kept else gzip.compress(body, 6))
+        cached = len(body) <= _KEPT or response.cache_control.immutable
+        response.set_data(_kept(body) if cached else gzip.compress(body, 6))
         response.headers["Content-Encoding"] = "gzip"
     return response
 
 
 def prefers_brotli() -> bool:
-    """Whether the client takes Brotli, and likes gzip no better."""
+    """Returns whether the client accepts Brotli and does not prefer gzip."""
     accepted = request.accept_encodings
     return accepted["br"] > 0 and accepted["br"] >= accepted["gzip"]
 

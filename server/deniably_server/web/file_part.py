@@ -17,12 +17,12 @@ class FilePart:
         self._at, self._end = start, start + length
 
     def __iter__(self) -> Iterator[bytes]:
-        """The pieces, for whoever reads the body as WSGI has it."""
+        """Yields the pieces, for a server that reads the body as WSGI has it."""
         while piece := self.read():
             yield piece
 
     def read(self) -> bytes:
-        """The next piece; empty at the end."""
+        """Returns the next piece, of at most 64 KiB; empty at the end."""
         if self._file is None:
             return b""
         piece = os.pread(self._file, min(PIECE, self._end - self._at), self._at)
@@ -30,7 +30,7 @@ class FilePart:
         return piece
 
     def close(self) -> None:
-        """Close the file."""
+        """Closes the file. A second call does nothing."""
         file, self._file = self._file, None
         if file is not None:
             os.close(file)

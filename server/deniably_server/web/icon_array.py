@@ -16,7 +16,7 @@ _LEFT = Fraction(3, 2)  # per cent of the scale left free at either end
 
 
 def dots(first: int, last: int) -> str:
-    """The SVG path of the dots ``first`` to ``last - 1`` of 100, in reading order.
+    """Returns the SVG path of the dots ``first`` to ``last - 1`` of 100, in reading order.
 
     >>> dots(18, 23)
     'M185 5h10.1M5 15h20.1'
@@ -25,14 +25,14 @@ def dots(first: int, last: int) -> str:
     for row in range(100 // _ROW):
         start, end = max(first - _ROW * row, 0), min(last - _ROW * row, _ROW)
         if start < end:
-            left, top = PITCH * start + PITCH // 2, PITCH * row + PITCH // 2
+            x, y = PITCH * start + PITCH // 2, PITCH * row + PITCH // 2
             # A little longer than to the last dot, or browsers leave it out.
-            steps.append(f"M{left} {top}h{PITCH * (end - start - 1)}.1")
+            steps.append(f"M{x} {y}h{PITCH * (end - start - 1)}.1")
     return "".join(steps)
 
 
 def place(rate: Fraction) -> float:
-    """Where a guessing rate, from 1/2 to 1, stands on the scale, in per cent of its width.
+    """Returns where a guessing rate, from 1/2 to 1, stands on the scale, in per cent of its width.
 
     >>> place(Fraction(1, 2)), place(Fraction(3, 4)), place(Fraction(1))
     (1.5, 50.0, 98.5)

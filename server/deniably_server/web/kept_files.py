@@ -35,13 +35,13 @@ class KeptFile(NamedTuple):
 
 
 class KeptFiles:
-    """The files in ``folder``, of at most ``most`` bytes together. Several processes may use it."""
+    """The files in ``folder``, of at most ``maximum`` bytes together; processes may share them."""
 
-    def __init__(self, folder: Path, most: int = _MOST) -> None:
-        self._folder, self._most = folder, most
+    def __init__(self, folder: Path, maximum: int = _MOST) -> None:
+        self._folder, self._most = folder, maximum
 
     def find(self, key: str) -> KeptFile | None:
-        """The file of this key, a short name without points, if it is there."""
+        """Returns the file of ``key``, a short name without points; None where there is none."""
         for path in self._folder.glob(f"{key}.*"):
             if path.suffix != _PART:
                 with suppress(OSError):
@@ -50,9 +50,10 @@ class KeptFiles:
         return None
 
     def make(self, key: str, pieces: Iterable[bytes]) -> KeptFile:
-        """Write a file, unless it is there. Raises OSError where the disk has too little room."""
-        if found := self.find(key):
-            return found
+        """Writes a file, unless it is there; returns it. Raises OSError where the disk has too
+        little room."""
+        if kept := self.find(key):
+            return kept
         self._forget_abandoned()
         file, name = mkstemp(dir=self._folder, suffix=_PART)
         try:
@@ -63,16 +64,16 @@ class KeptFiles:
                     digest.update(piece)
                 out.flush()
                 os.fsync(out.fileno())
-            made = KeptFile(self._folder / f"{key}.{digest.hexdigest()}", digest.hexdigest())
-            Path(name).rename(made.path)
+            new = KeptFile(self._folder / f"{key}.{digest.hexdigest()}", digest.hexdigest())
+            Path(name).rename(new.path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-        self._make_room(made.path)
-        return made
+        self._make_room(new.path)
+        return new
 
     def _fitting(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """The pieces, as far as there is room."""
+        """Yields the pieces as long as there is room. Raises OSError where there is none."""
         written = looked = 0
         for piece in pieces:
             written += len(piece)
@@ -83,21 +84,22 @@ class KeptFiles:
             yield piece
 
     def _make_room(self, newest: Path) -> None:
-        found = list[tuple[float, int, Path]]()
+        # A file that starts with "lock" is the folder's own, see ``watching.shared_folder``.
+        others = list[tuple[float, int, Path]]()
         for path in self._folder.iterdir():
             with suppress(OSError):  # another process removed it
                 status = path.stat()
                 if path != newest and path.suffix != _PART and not path.name.startswith("lock"):
-                    found.append((status.st_mtime, status.st_size, path))
-        room = self._most - newest.stat().st_size - sum(size for _, size, _ in found)
-        for _, size, path in sorted(found):
+                    others.append((status.st_mtime, status.st_size, path))
+        room = self._most - newest.stat().st_size - sum(size for _, size, _ in others)
+        for _, size, path in sorted(others):
             if room >= 0:
                 return
             path.unlink(missing_ok=True)
             room += size
 
     def _forget_abandoned(self) -> None:
-        """Remove what processes that were killed left half written."""
+        """Removes the half-written files of processes that were killed."""
         for path in self._folder.glob(f"*{_PART}"):
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:

@@ -43,62 +43,65 @@ class Field:
 
 
 def fields(inputs: Mapping[str, ExperimentInput], values: Mapping[str, Any]) -> list[Field]:
-    """The fields of these inputs with their values, which were read."""
-    return [_field(name, one, values[name]) for name, one in inputs.items()]
+    """Returns the fields of these inputs, with their parsed values."""
+    return [_field(name, declared, values[name]) for name, declared in inputs.items()]
 
 
-def _field(name: str, one: ExperimentInput, value: Any) -> Field:
-    label, allowed = one.help.rstrip("."), one.allowed.replace("-", MINUS)
-    if isinstance(one, OneOf):
-        return Field(name, label, allowed, value, choices=one.names)
-    text, stops = shown(one, value), _stops(one)
-    known = [one.read(name, stop) for stop in stops]
-    at = min(range(len(known)), key=lambda i: abs(_size(known[i]) - _size(value)), default=0)
+def _field(name: str, declared: ExperimentInput, value: Any) -> Field:
+    label, allowed = declared.help.rstrip("."), declared.allowed.replace("-", MINUS)
+    if isinstance(declared, OneOf):
+        return Field(name, label, allowed, value, choices=declared.names)
+    text, stops = shown(declared, value), _stops(declared)
+    stop_values = [declared.read(name, stop) for stop in stops]
+    at = min(
+        range(len(stop_values)), key=lambda i: abs(_size(stop_values[i]) - _size(value)), default=0
+    )
     return Field(name, label, allowed, text, stops=stops, at=at)
 
 
-def shown(one: ExperimentInput, value: Any) -> str:
-    """A value as its field has it: whole per cents of an input that has them, else a decimal where
-    that is exact."""
-    if not isinstance(one, Real):
+def shown(declared: ExperimentInput, value: Any) -> str:
+    """Returns a value as its field shows it: a whole percentage for an input in per cent, else a
+    decimal where that is exact."""
+    if not isinstance(declared, Real):
         return text_of(value)
-    if one.percent and (100 * Fraction(value)).denominator == 1:
+    if declared.percent and (100 * Fraction(value)).denominator == 1:
         return f"{100 * value} %"
     return to_decimal_text(value) if 10**_DIGITS % value.denominator == 0 else text_of(value)
 
 
-def _stops(one: ExperimentInput) -> list[str]:
-    """Values over the range of an input, ascending; none of one that is no single number."""
-    if one is SEED or not isinstance(one, Real | Whole | Level):
+def _stops(declared: ExperimentInput) -> list[str]:
+    """Returns ascending values over the range of an input; none for one that is no single
+    number."""
+    if declared is SEED or not isinstance(declared, Real | Whole | Level):
         return []
-    low, high = Fraction(one.minimum), Fraction(one.maximum)
-    if isinstance(one, Whole) and high - low <= _EACH:
-        return [str(number) for number in range(one.minimum, one.maximum + 1)]
-    if isinstance(one, Level) or (low > 0 and high >= _WIDE * low):
-        return _by_factors(one, float(low), float(high))
-    if isinstance(one, Real) and one.percent:
-        found = {
+    low, high = Fraction(declared.minimum), Fraction(declared.maximum)
+    if isinstance(declared, Whole) and high - low <= _EACH:
+        return [str(number) for number in range(declared.minimum, declared.maximum + 1)]
+    if isinstance(declared, Level) or (low > 0 and high >= _WIDE * low):
+        return _by_factors(declared, float(low), float(high))
+    if isinstance(declared, Real) and declared.percent:
+        values = {
             low,
             high,
             *(Fraction(k, 100) for k in range(101) if low <= Fraction(k, 100) <= high),
         }
-        return [shown(one, each) for each in sorted(found)]
+        return [shown(declared, value) for value in sorted(values)]
     steps = [low + (high - low) * k / _STOPS for k in range(_STOPS + 1)]
-    if isinstance(one, Whole):
+    if isinstance(declared, Whole):
         return [str(number) for number in sorted({round(step) for step in steps})]
-    return [shown(one, one.read("", f"{float(step):.3g}")) for step in steps]
+    return [shown(declared, declared.read("", f"{float(step):.3g}")) for step in steps]
 
 
-def _by_factors(one: ExperimentInput, low: float, high: float) -> list[str]:
-    """Two digits each, with the ends as they are."""
+def _by_factors(declared: ExperimentInput, low: float, high: float) -> list[str]:
+    """Returns stops at equal factors, with two digits each, and the ends exactly."""
     begin, end = log10(low), log10(high)
     rounded = [
         float(f"{10 ** (begin + (end - begin) * k / _STOPS):.2g}") for k in range(_STOPS + 1)
     ]
-    kept = sorted({low, high, *(each for each in rounded if low <= each <= high)})
-    if isinstance(one, Whole):
-        return [str(number) for number in sorted({round(each) for each in kept})]
-    return [shown(one, one.read("", f"{each:.4g}")) for each in kept]
+    values = sorted({low, high, *(value for value in rounded if low <= value <= high)})
+    if isinstance(declared, Whole):
+        return [str(number) for number in sorted({round(value) for value in values})]
+    return [shown(declared, declared.read("", f"{value:.4g}")) for value in values]
 
 
 def _size(value: Any) -> float:

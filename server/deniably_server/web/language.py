@@ -16,22 +16,23 @@ _FOR_INVITED = "invited."
 
 
 def chosen(survey: Survey) -> Words:
-    """The words of the language in the query (``?language=de``), else of the survey's."""
-    wanted = request.args.get("language", "")
-    return Words(wanted if wanted in LANGUAGES else survey.language)
+    """Returns the words of the language in the query (``?language=de``), else of the survey's."""
+    code = request.args.get("language", "")
+    return Words(code if code in LANGUAGES else survey.language)
 
 
 def asked_for() -> Words:
-    """The words of the language in the query, else of the browser's, for a page that belongs to
-    no survey."""
-    wanted = request.args.get("language", "")
+    """Returns the words of the language in the query, else of the browser's, for a page that
+    belongs to no survey."""
+    code = request.args.get("language", "")
     return Words(
-        wanted if wanted in LANGUAGES else request.accept_languages.best_match(LANGUAGES) or "en"
+        code if code in LANGUAGES else request.accept_languages.best_match(LANGUAGES) or "en"
     )
 
 
 def survey_texts(survey: Survey, words: Words) -> Html:
-    """``lang`` and ``dir`` for the survey's texts; empty if the page is in the same language."""
+    """Returns the attributes ``lang`` and ``dir`` for the survey's texts; empty if the page is in
+    the same language."""
     if survey.language == words.language:
         return Html()
     return Html.filled(
@@ -41,7 +42,8 @@ def survey_texts(survey: Survey, words: Words) -> Html:
 
 
 def interface_texts(survey: Survey, words: Words) -> Html:
-    """``lang`` and ``dir`` for texts of the interface among those of the survey."""
+    """Returns the attributes ``lang`` and ``dir`` for texts of the interface among those of the
+    survey."""
     if not survey_texts(survey, words):
         return Html()
     return Html.filled(
@@ -51,10 +53,10 @@ def interface_texts(survey: Survey, words: Words) -> Html:
 
 
 def for_scripts(words: Words, *, fields: bool, invited: bool) -> str:
-    """The texts that scripts need, as JSON.
+    """Returns the texts that scripts need, as JSON.
 
     ``fields`` adds those of ticks and numbers, ``invited`` those of invitations.
     """
-    some = [*_FOR_SCRIPTS, *[_FOR_FIELDS] * fields, *[_FOR_INVITED] * invited]
-    texts = words.some(*some)
+    prefixes = [*_FOR_SCRIPTS, *[_FOR_FIELDS] * fields, *[_FOR_INVITED] * invited]
+    texts = words.some(*prefixes)
     return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))

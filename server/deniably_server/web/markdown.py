@@ -48,7 +48,7 @@ class Rendered:
 
 
 def render(text: str, path: str, address: Callable[[str], str | None]) -> Rendered:
-    """Render ``text``, which lies at ``path`` in the source.
+    """Renders ``text``, which lies at ``path`` in the source.
 
     ``address`` maps the path of another page to its address on this server, or None where this
     server does not have it: such a link becomes its text and the path.
@@ -60,12 +60,12 @@ def render(text: str, path: str, address: Callable[[str], str | None]) -> Render
         if token.children:
             token.children = _lead(token.children, posixpath.dirname(path), address)
     env: EnvType = {"section": headings[0].text if headings else path, "tables": 0}
-    made = _markdown().renderer.render(tokens, _markdown().options, env)
-    return Rendered(Html.from_library(made), headings)
+    html = _markdown().renderer.render(tokens, _markdown().options, env)
+    return Rendered(Html.from_library(html), headings)
 
 
 def headings(text: str) -> list[Heading]:
-    """The headings of a page, with their anchors."""
+    """Returns the headings of a page, with their anchors."""
     return _name_headings(_markdown().parse(text))
 
 
@@ -83,8 +83,8 @@ def _markdown() -> MarkdownIt:
 
 
 def _name_headings(tokens: Sequence[Token]) -> list[Heading]:
-    """Give every heading its anchor; a second one of the same text gets ``-1``."""
-    found: list[Heading] = []
+    """Gives every heading its anchor; a second heading of the same text gets ``-1``."""
+    headings: list[Heading] = []
     used: dict[str, int] = {}
     for token, inline in pairwise(tokens):
         if token.type == "heading_open":
@@ -95,15 +95,15 @@ def _name_headings(tokens: Sequence[Token]) -> list[Heading]:
             anchor = f"{slug}-{count}" if count else slug
             token.attrSet("id", anchor)
             token.meta["text"] = text
-            found.append(Heading(int(token.tag[1:]), text, anchor))
-    return found
+            headings.append(Heading(int(token.tag[1:]), text, anchor))
+    return headings
 
 
 def _lead(
     children: Sequence[Token], folder: str, address: Callable[[str], str | None]
 ) -> list[Token]:
-    """The links of a paragraph, made to lead to this server's pages."""
-    found: list[Token] = []
+    """Returns the tokens of a paragraph with links that lead to this server's pages."""
+    linked: list[Token] = []
     outside = ""
     for token in children:
         if token.type == "link_open":
@@ -112,25 +112,26 @@ def _lead(
             if outside:
                 continue
         elif token.type == "link_close" and outside:
-            found.append(Token("text", "", 0, content=" ("))
-            found.append(Token("code_inline", "code", 0, content=outside))
-            found.append(Token("text", "", 0, content=" in the source)"))
+            linked.append(Token("text", "", 0, content=" ("))
+            linked.append(Token("code_inline", "code", 0, content=outside))
+            linked.append(Token("text", "", 0, content=" in the source)"))
             outside = ""
             continue
-        found.append(token)
-    return found
+        linked.append(token)
+    return linked
 
 
 def _point(token: Token, target: str, folder: str, address: Callable[[str], str | None]) -> str:
-    """Let a link lead to its page here; the path of one that this server does not have."""
+    """Makes a link lead to its page on this server; returns the path of a page that this server
+    does not have, else an empty text."""
     if _SCHEME.match(target) or target.startswith("#"):
         return ""
     path, hash_, anchor = target.partition("#")
     path = posixpath.normpath(posixpath.join(folder, path))
-    here = address(path)
-    if here is None:
+    local = address(path)
+    if local is None:
         return path
-    token.attrSet("href", here + hash_ + anchor)
+    token.attrSet("href", local + hash_ + anchor)
     return ""
 
 

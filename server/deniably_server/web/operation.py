@@ -58,7 +58,7 @@ class Operation:
     """Whether the keys of the survey's strata are parameters, too."""
 
     def __call__(self, view: _View) -> _View:
-        """Attach the declaration to a view."""
+        """Attaches the declaration to a view; returns the view."""
         setattr(view, _KEY, self)
         return view
 
@@ -69,13 +69,13 @@ class Operation:
 
 
 def operation_of(view: Callable[..., Any]) -> Operation:
-    """The declaration of a view. Raises AttributeError if it has none."""
-    found: Operation = getattr(view, _KEY)
-    return found
+    """Returns the declaration of a view. Raises AttributeError if it has none."""
+    operation: Operation = getattr(view, _KEY)
+    return operation
 
 
 def current_operation() -> Operation | None:
-    """The declaration of the current request's view; None if there is no view or declaration,
-    because a fault must be answered, too."""
+    """Returns the declaration of the current request's view; None if there is no view or
+    declaration, because a fault must be answered, too."""
     view = current_app.view_functions.get(request.endpoint or "")
     return getattr(view, _KEY, None)

@@ -28,7 +28,7 @@ class RequestedPage:
         return (self.number - 1) * SIZE
 
     def of(self, size: int) -> Pages:
-        """The page's place among all pages of a list of ``size`` items."""
+        """Returns the page's place among all pages of a list of ``size`` items."""
         return Pages(self.number, max(1, ceil(size / SIZE)))
 
 
@@ -41,17 +41,18 @@ class Pages:
 
     @property
     def before(self) -> int | None:
-        """The previous page; the last page if this one is beyond it."""
+        """The number of the previous page: the last one, if this is beyond it; None on the first
+        page."""
         return min(self.number - 1, self.count) or None
 
     @property
     def after(self) -> int | None:
-        """The next page."""
+        """The number of the next page; None on the last one."""
         return self.number + 1 if self.number < self.count else None
 
 
 def wanted() -> RequestedPage:
-    """The page that the request asks for. Raises BadParameter."""
+    """Returns the page that the request asks for. Raises BadParameter."""
     text = request.args.get("page", "1")
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and int(text)):
         raise BadParameter("“page” is the number of a page, from 1 on")

@@ -17,7 +17,7 @@ SIDE = 100
 
 
 def borders(question: Point) -> Html:
-    """The commands of a path that draws the lines between the areas."""
+    """Returns the commands of an SVG path that draws the lines between the areas."""
     across, up = (_between(part.range, question.grid) for part in question.parts)
     lines = [Html.filled("M{x:.4g} 0v{side}", x=x, side=SIDE) for x in across]
     lines += [Html.filled("M0 {y:.4g}h{side}", y=SIDE - y, side=SIDE) for y in up]
@@ -25,11 +25,12 @@ def borders(question: Point) -> Html:
 
 
 def outline(question: Point) -> Html:
-    """The author's outline on the picture; nothing where the question has none."""
+    """Returns the author's outline on the picture; nothing where the question has none."""
     return outline_on_map(question.outline, SIDE) if isinstance(question.outline, str) else Html()
 
 
 def _between(side: Range, cells: int) -> list[float]:
-    """Where areas meet along a side: an area is as wide as it has numbers."""
+    """Returns where areas meet along a side, in units of the picture: an area is as wide as it has
+    numbers."""
     count = side.positions
     return [SIDE * ceil(cell * count / cells) / count for cell in range(1, cells)]

@@ -236,28 +236,31 @@ BY_EXCEPTION: dict[type[Exception], str] = {
 
 
 def members(error: Exception) -> dict[str, object]:
-    """The members of a problem document for an exception, without ``instance``."""
+    """Returns the members of a problem document for an exception, without ``instance``."""
     kind = kind_of(error)
-    found: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
+    document: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
     match error:
         case BadReport():
             place = {} if error.path == "$" else {"path": one_line(error.path)}
-            return found | {"detail": _sentence(error.why)} | place
+            return document | {"detail": _sentence(error.why)} | place
         case BadSurvey():
             listed = [
                 {"path": one_line(each.path), "why": one_line(each.why)} for each in error.problems
             ]
-            return found | {"detail": "The definition has problems; see errors.", "errors": listed}
+            return document | {
+                "detail": "The definition has problems; see errors.",
+                "errors": listed,
+            }
         case BadInvitation():
-            return found | {"detail": _sentence(str(error))}
+            return document | {"detail": _sentence(str(error))}
         case errors.Refusal():
-            return found | {"detail": _sentence(error.why)}
+            return document | {"detail": _sentence(error.why)}
         case _:
-            return found | {"detail": kind.when}
+            return document | {"detail": kind.when}
 
 
 def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
-    """The response to any exception. Faults of the server are logged, without their messages."""
+    """Returns the response to any exception. Logs faults of the server, without their messages."""
     kind, request_id = kind_of(error), request_facts.request_id(environ)
     if kind.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         # A message, an address or a body may hold data, so it is never logged.
@@ -279,7 +282,7 @@ def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
 
 
 def kind_of(error: Exception) -> Kind:
-    """The type of problem for an exception, by its nearest class in the table."""
+    """Returns the type of problem for an exception, by its nearest class in the table."""
     name = next(BY_EXCEPTION[each] for each in type(error).__mro__ if each in BY_EXCEPTION)
     if name == "internal" and isinstance(error, http.HTTPException):
         return _plain(error)
@@ -287,7 +290,7 @@ def kind_of(error: Exception) -> Kind:
 
 
 def _plain(error: http.HTTPException) -> Kind:
-    """HTTP errors that have no name in the table, such as 416."""
+    """Returns the kind of an HTTP error that has no name in the table, such as 416."""
     status = HTTPStatus(error.code or 500)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return KINDS["internal"]
@@ -305,7 +308,7 @@ def explain(name: str) -> Response:
 
 
 def handle_problems(app: Flask) -> None:
-    """Answer every exception of ``app`` as a problem: as a page to readers of pages, as JSON to
+    """Answers every exception of ``app`` as a problem: with a page for browsers, with JSON for
     programs."""
 
     def answer(error: Exception) -> Response:
@@ -320,8 +323,8 @@ def handle_problems(app: Flask) -> None:
 
 
 def _for_people() -> bool:
-    """Whether the answer is shown as a page. Scripts that fetch a page with an analyst's token
-    show the problem themselves."""
+    """Returns whether the answer is shown as a page. Scripts that fetch a page with an analyst's
+    token show the problem themselves."""
     accepted = request.accept_mimetypes
     if request.headers.get("Authorization", "").lower().startswith("bearer"):
         return False
@@ -332,7 +335,8 @@ def _for_people() -> bool:
 
 
 def _page(error: Exception) -> str:
-    """The page for a problem: a general text for respondents in their language, else the detail."""
+    """Returns the page for a problem: a general text for respondents in their language, else the
+    detail."""
     kind, name = kind_of(error), (request.view_args or {}).get("name")
     missing = kind.name == "not-found"
     if missing and request.endpoint in (None, *_FOR_RESPONDENTS, "pages.dashboard"):
@@ -359,12 +363,12 @@ def _message(texts: tuple[str, str, str, str], to: str) -> str:
 
 
 def error_location(error: BaseException) -> str:
-    """The types of an exception and its causes, with the lines of code that raised them.
+    """Returns the types of an exception and its causes, with the lines of code that raised them.
 
     For logs, because messages may hold data.
     """
-    found = f"{type(error).__name__} at {_place(error.__traceback__)}"
-    return f"{found} from {error_location(error.__cause__)}" if error.__cause__ else found
+    location = f"{type(error).__name__} at {_place(error.__traceback__)}"
+    return f"{location} from {error_location(error.__cause__)}" if error.__cause__ else location
 
 
 def _place(traceback: TracebackType | None) -> str:
@@ -376,6 +380,6 @@ def _place(traceback: TracebackType | None) -> str:
 
 
 def _sentence(why: str) -> str:
-    """A sentence on one line: it may quote what was asked, and programs print it."""
+    """Returns a sentence on one line, because it may quote the request and programs print it."""
     why = one_line(why)
     return why[:1].upper() + why[1:] + ("" if why.endswith((".", "?", "!")) else ".")

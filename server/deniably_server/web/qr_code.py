@@ -15,9 +15,10 @@ _QUIET = 4
 
 @lru_cache(maxsize=64)
 def qr_code(text: str, label: str) -> Html:
-    """The code of a text: dark on white also in the dark, as many readers know no other.
+    """Returns the QR code of a text as SVG, dark on white in dark mode, too, because many readers
+    know no other.
 
-    ``label`` is read out in its place.
+    ``label`` is its text for screen readers.
     """
     code, drawn = segno.make_qr(text, error="m"), BytesIO()
     code.save(

@@ -19,17 +19,17 @@ _AFTER = re.compile(r"([:(]) ")
 
 
 def join_sheets(texts: Iterable[str]) -> str:
-    """One stylesheet that means what ``texts`` mean, one after the other."""
+    """Returns one stylesheet that means the same as ``texts``, one after the other."""
     return "\n".join(map(_compact, texts)) + "\n"
 
 
 def without_unused_tokens(sheet: str) -> str:
-    """A joined sheet without the custom properties that its rules do not use.
+    """Returns a joined sheet without the custom properties that its rules do not use.
 
     Only for a page that has no other sheet, which might use them.
     """
     used = set(_USED.findall(sheet))
-    return _TOKEN.sub(lambda found: found[0] if found[1] in used else "", sheet).replace(";}", "}")
+    return _TOKEN.sub(lambda match: match[0] if match[1] in used else "", sheet).replace(";}", "}")
 
 
 def _compact(text: str) -> str:

@@ -86,20 +86,21 @@ def built(build: str, room: str, name: str) -> Response:
         raise NotFound("there is no such build")
     response = _response(f"{room}/{name}")
     response.headers["Cache-Control"] = _FOREVER
-    if name == "sw.js":
+    if name == "sw.js":  # without this header a worker serves only addresses below its own folder
         response.headers["Service-Worker-Allowed"] = "/s/"
     return response
 
 
 @web.app_template_global("web")
 def address(name: str) -> str:
-    """The address of a file of this build."""
+    """Returns the address of a file of this build."""
     assert name in _files(), name
     return f"/web/{BUILD}/{name}"
 
 
 def text_of(name: str) -> str:
-    """A file as text, for a page that has to stand alone."""
+    """Returns a file as text, for a page that has to stand alone. Raises KeyError where there is
+    none."""
     return _files()[name].body.decode()
 
 
@@ -116,21 +117,24 @@ def _response(name: str) -> Response:
 
 @cache
 def _files() -> dict[str, File]:
-    """The files by room and name. Other paths do not exist, so none leads out of the folder."""
-    found: dict[str, File] = {}
+    """Returns the files by room and name. Other paths do not exist, so none leads out of the
+    folder."""
+    by_name: dict[str, File] = {}
     for room in (files("deniably_client") / "web").iterdir():
         for file in room.iterdir() if room.is_dir() else ():
             kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
             if kind is not None:
-                found[f"{room.name}/{file.name}"] = _file(file.read_bytes(), kind)
-    modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
+                by_name[f"{room.name}/{file.name}"] = _file(file.read_bytes(), kind)
+    modules = {
+        name[:-3]: file.body.decode() for name, file in by_name.items() if name[-3:] == ".js"
+    }
     for name, (entries, without) in _BUNDLES.items():
-        found[name] = _file(bundle_modules(modules, entries, without).encode(), _KINDS[".js"])
+        by_name[name] = _file(bundle_modules(modules, entries, without).encode(), _KINDS[".js"])
     for name, parts in SHEETS.items():
-        joined = join_sheets(found[f"style/{part}.css"].body.decode() for part in parts)
+        joined = join_sheets(by_name[f"style/{part}.css"].body.decode() for part in parts)
         sheet = without_unused_tokens(joined) if name == ALONE else joined
-        found[name] = _file(sheet.encode(), _KINDS[".css"])
-    return found | {name: _packed(found[name]) for name in _PACKED}
+        by_name[name] = _file(sheet.encode(), _KINDS[".css"])
+    return by_name | {name: _packed(by_name[name]) for name in _PACKED}
 
 
 def _file(body: bytes, kind: str) -> File:

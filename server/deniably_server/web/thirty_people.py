@@ -34,7 +34,8 @@ _WAITS = 6
 
 @dataclass(frozen=True)
 class Undoing:
-    """How the true number is worked out: ``(sent - chance) * each = found``, all exact."""
+    """The steps by which the true number is worked out: ``(sent - chance) * each = found``, all
+    exact."""
 
     sent: int
     chance: Decimal
@@ -44,15 +45,15 @@ class Undoing:
 
 
 def undoing() -> Undoing:
-    """The sum for the people of the picture, by the unbiased estimator (Warner 1965)."""
+    """Returns the sum for the people of the picture, by the unbiased estimator (Warner 1965)."""
     p, q = MECHANISM.law.p, MECHANISM.law.q
     chance = PEOPLE * q
-    left, each = len(SENT) - chance, 1 / (p - q)
-    return Undoing(len(SENT), _decimal(chance), _decimal(left), int(each), int(left * each))
+    rest, factor = len(SENT) - chance, 1 / (p - q)
+    return Undoing(len(SENT), _decimal(chance), _decimal(rest), int(factor), int(rest * factor))
 
 
 def example_numbers() -> dict[str, int]:
-    """The numbers for the texts ``how.*``: of people, of answers that pass, and of yes."""
+    """Returns the numbers for the texts ``how.*``: of people, of answers that pass, and of yes."""
     passed = MECHANISM.law.p
     return {
         "all": PEOPLE,
@@ -67,7 +68,8 @@ def example_numbers() -> dict[str, int]:
 
 
 def picture(words: Words, *, moves: bool) -> Html:
-    """The picture as SVG, with a text that is read out in its place; one for each page.
+    """Returns the picture as SVG, with a text for screen readers. A page may have only one, because
+    of its ids.
 
     Without ``moves`` it leaves out what falls, and is still everywhere.
     """
@@ -81,7 +83,7 @@ def picture(words: Words, *, moves: bool) -> Html:
         about=Html.text(words("how.described", **example_numbers())),
         kept=_threads(Html("th"), _EVERYBODY - TURNED), turned=_threads(Html("th x"), TURNED),
         true=_row(YES, _TOP), sent=_row(SENT, _BOTTOM),
-        falling=Html.joined("", (_falling(one) for one in range(PEOPLE) if moves)),
+        falling=Html.joined("", (_falling(person) for person in range(PEOPLE) if moves)),
     )  # fmt: skip
 
 
@@ -90,15 +92,16 @@ def _x(person: int) -> int:
 
 
 def _threads(kind: Html, people: Iterable[int]) -> Html:
-    lines = (Html.filled("M{x} 12v88", x=_x(one)) for one in sorted(people))
+    lines = (Html.filled("M{x} 12v88", x=_x(person)) for person in sorted(people))
     return Html.filled('<path class="{kind}" d="{d}"/>', kind=kind, d=Html.joined("", lines))
 
 
 def _row(yes: Set[int], y: int) -> Html:
-    """30 dots: filled for yes, hollow for no. Each is a line without length, with round ends."""
+    """Returns 30 dots: filled for yes, hollow for no. Each is a line without length, with round
+    ends."""
     filled, hollow = (
-        Html.joined("", (Html.filled("M{x} {y}h.1", x=_x(one), y=y) for one in sorted(some)))
-        for some in (yes, _EVERYBODY - yes)
+        Html.joined("", (Html.filled("M{x} {y}h.1", x=_x(person), y=y) for person in sorted(group)))
+        for group in (yes, _EVERYBODY - yes)
     )
     return Html.filled(
         '<path class="y" d="{filled}"/><defs><path id="n{y}" d="{hollow}"/></defs>'

@@ -75,7 +75,7 @@ class Bounds(NamedTuple):
 
 
 def generous(processor: float) -> float:
-    """Seconds by the clock for so many seconds of processor time."""
+    """Returns the limit by the clock, in seconds, for a limit of processor time."""
     return max(_FEWEST_BY_CLOCK, _GENEROUS * processor)
 
 
@@ -102,7 +102,7 @@ class WorkerProcess:
         self._start()
 
     def ask(self, question: bytes) -> bytes:
-        """The answer to a question.
+        """Returns the worker's answer to a question.
 
         Raises TookTooLong, TookTooMuchMemory, Starved or WorkerFailed.
         """
@@ -119,39 +119,39 @@ class WorkerProcess:
         except (OSError, WorkerFailed) as error:
             self.close()
             raise WorkerFailed from error
-        kind, rest = answer[:1], answer[1:]
+        kind, body = answer[:1], answer[1:]
         if kind == _DONE:
-            return rest
+            return body
         raise _FAILURES.get(kind, WorkerFailed)
 
     def end(self) -> None:
-        """End the processes for good, from any thread. Every ``ask`` raises WorkerFailed then."""
+        """Ends the processes for good, from any thread. Every ``ask`` then raises WorkerFailed."""
         self._ended = True
         if (line := self._line) is not None:
             with suppress(OSError):  # it was just closed
                 line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End the processes. The next ``ask`` starts new ones."""
+        """Ends the processes. The next ``ask`` starts new ones."""
         if self._line is not None:
             self._line.close()
             self._line = None
 
     def _start(self) -> None:
-        here, there = socket.socketpair()
+        own_end, child_end = socket.socketpair()
         if not os.fork():
-            _be_forker(there, self._prepare, self._bounds, self._niceness)
-        there.close()
-        self._line = here
+            _be_forker(child_end, self._prepare, self._bounds, self._niceness)
+        child_end.close()  # else the line would stay open when the forker ends
+        self._line = own_end
 
 
 def _be_forker(
     line: socket.socket, prepare: Callable[[], Answerer], bounds: Bounds, niceness: int
 ) -> NoReturn:
-    """Fork a worker for each question, until the serving process is gone."""
+    """Forks a worker for each question, until the serving process is gone."""
     with suppress(BaseException):
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)  # it ends with the serving process
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)  # it ends with the serving process
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         with suppress(OSError):  # a sandbox may forbid it
             os.nice(niceness)
@@ -162,19 +162,20 @@ def _be_forker(
                 answer = prepare()
                 gc.collect()
                 gc.freeze()  # keeps memory shared with the workers
-            found, imported = _parted(_worked(line, answer, question, bounds))
-            _send(line, found)
+            message, imported = _parted(_worked(line, answer, question, bounds))
+            _send(line, message)
             _import(imported)
-    os._exit(0)
+    os._exit(0)  # no cleanup: locks and buffers are copies of the serving process's
 
 
-def _parted(found: bytes) -> tuple[bytes, list[str]]:
-    """What a worker found, with its kind, and the names of the modules that it imported."""
-    if not found.startswith(_DONE):
-        return found, []
+def _parted(message: bytes) -> tuple[bytes, list[str]]:
+    """Splits a worker's message into the answer with its kind, and the names of the modules that
+    the worker imported."""
+    if not message.startswith(_DONE):
+        return message, []
     start = len(_DONE) + _LENGTH.size
-    end = start + _LENGTH.unpack(found[len(_DONE) : start])[0]
-    return _DONE + found[end:], found[start:end].decode().split()
+    end = start + _LENGTH.unpack(message[len(_DONE) : start])[0]
+    return _DONE + message[end:], message[start:end].decode().split()
 
 
 def _import(names: list[str]) -> None:
@@ -187,56 +188,56 @@ def _import(names: list[str]) -> None:
 
 
 def _worked(line: socket.socket, answer: Answerer, question: bytes, bounds: Bounds) -> bytes:
-    """What a new worker found: its kind, what it imported, and its answer."""
-    result, there = os.pipe()
+    """Returns the message of a new worker: its kind, what it imported, and its answer."""
+    read_end, write_end = os.pipe()
     worker = os.fork()
     if not worker:
-        _be_worker(there, answer, question, bounds.processor)
-    os.close(there)
+        _be_worker(write_end, answer, question, bounds.processor)
+    os.close(write_end)  # else the pipe would not end with the worker
     try:
-        found = _waited_for(result, line, bounds.clock)
+        message = _waited_for(read_end, line, bounds.clock)
     finally:
-        os.close(result)
+        os.close(read_end)
         with suppress(ProcessLookupError):
             os.kill(worker, signal.SIGKILL)
         _, status = os.waitpid(worker, 0)
     ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    return _LONG if found == _BROKEN and ended in _AT_LIMIT else found
+    return _LONG if message == _BROKEN and ended in _AT_LIMIT else message
 
 
-def _waited_for(result: int, line: socket.socket, seconds: float) -> bytes:
+def _waited_for(read_end: int, line: socket.socket, seconds: float) -> bytes:
     until, parts = monotonic() + seconds, list[bytes]()
     while True:
-        left = until - monotonic()
-        ready = select.select([result, line.fileno()], [], [], max(0.0, left))[0]
+        remaining = until - monotonic()
+        ready = select.select([read_end, line.fileno()], [], [], max(0.0, remaining))[0]
         if not ready:
             return _STARVED
         if line.fileno() in ready:  # the serving process is gone: it asks one question at a time
             return _BROKEN
-        if result in ready:
-            part = os.read(result, 1 << 20)
+        if read_end in ready:
+            part = os.read(read_end, 1 << 20)
             if not part:
                 return b"".join(parts) or _BROKEN
             parts.append(part)
 
 
-def _be_worker(there: int, answer: Answerer, question: bytes, seconds: float) -> NoReturn:
+def _be_worker(write_end: int, answer: Answerer, question: bytes, seconds: float) -> NoReturn:
     with suppress(BaseException):
         _limit(seconds)
         before = set(sys.modules)
         try:
             answered = answer(question)
             imported = " ".join(name for name in sys.modules if name not in before).encode()
-            found = b"".join((_DONE, _LENGTH.pack(len(imported)), imported, answered))
+            message = b"".join((_DONE, _LENGTH.pack(len(imported)), imported, answered))
         except MemoryError:
-            found = _LARGE
-        with open(there, "wb") as out:
-            out.write(found)
+            message = _LARGE
+        with open(write_end, "wb") as out:
+            out.write(message)
     os._exit(0)
 
 
 def _limit(seconds: float) -> None:
-    """Limit processor time and memory even if the forking process is gone.
+    """Limits processor time and memory, even if the forking process is gone.
 
     The timer counts the processor time of all threads, and parts of seconds; its signal ends the
     process. The system's own limit, in whole seconds, is for code that takes the signal.
@@ -249,11 +250,11 @@ def _limit(seconds: float) -> None:
         score.write("1000")  # if memory is short, this is killed first
 
 
-def _allow(what: int, most: int) -> None:
-    """Limit a resource to ``most``, or to less where the system allows only that."""
-    _, hard = resource.getrlimit(what)
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(what, (most, most))
+def _allow(kind: int, limit: int) -> None:
+    """Limits a resource to ``limit``, or to less where the system allows only that."""
+    _, hard = resource.getrlimit(kind)
+    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(kind, (limit, limit))
 
 
 def _reserved() -> int:
@@ -262,11 +263,11 @@ def _reserved() -> int:
         return int(fields.read().split()[5]) * resource.getpagesize()
 
 
-def _let_go_of_all_but(kept: int) -> None:
-    """Close the inherited sockets and locks; a copy would keep them open."""
-    most = os.sysconf("SC_OPEN_MAX")
-    os.closerange(_FIRST_AFTER_STANDARD_STREAMS, kept)
-    os.closerange(kept + 1, most)
+def _let_go_of_all_but(descriptor: int) -> None:
+    """Closes the inherited sockets and locks; a copy would keep them open."""
+    maximum = os.sysconf("SC_OPEN_MAX")
+    os.closerange(_FIRST_AFTER_STANDARD_STREAMS, descriptor)
+    os.closerange(descriptor + 1, maximum)
 
 
 def _send(line: socket.socket, message: bytes) -> None:
@@ -274,16 +275,16 @@ def _send(line: socket.socket, message: bytes) -> None:
 
 
 def _receive(line: socket.socket) -> bytes | None:
-    """The next message; None if the other side is gone."""
+    """Returns the next message; None if the other side is gone."""
     head = _exactly(line, _LENGTH.size)
     return None if head is None else _exactly(line, _LENGTH.unpack(head)[0])
 
 
 def _exactly(line: socket.socket, size: int) -> bytes | None:
-    found = bytearray()
-    while len(found) < size:
-        part = line.recv(min(size - len(found), 1 << 20))
+    received = bytearray()
+    while len(received) < size:
+        part = line.recv(min(size - len(received), 1 << 20))
         if not part:
             return None
-        found += part
-    return bytes(found)
+        received += part
+    return bytes(received)

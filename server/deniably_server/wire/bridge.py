@@ -22,7 +22,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
-from deniably_server.later import GONE, Awaited, ClientGone, WholeAnswer
+from deniably_server.deferred import GONE, ClientGone, DeferredAnswer, EncodedAnswer
 from deniably_server.web.body import READ_AT_MOST
 from deniably_server.web.file_part import FilePart
 from deniably_server.web.problems import error_location
@@ -68,7 +68,7 @@ class Bridge:
         app: WSGIApplication,
         threads: int,
         streamed: Callable[[str, str], bool],
-        quick: Callable[[HTTPScope, bytes, Callable[[], None]], Awaited | None],
+        quick: Callable[[HTTPScope, bytes, Callable[[], None]], DeferredAnswer | None],
     ) -> None:
         self._app, self._streamed, self._quick = app, streamed, quick
         self._waiting = Waiting()
@@ -80,7 +80,7 @@ class Bridge:
     async def __call__(
         self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable
     ) -> None:
-        """Serve one request."""
+        """Serves one request."""
         if scope["type"] != "http":
             return
         try:
@@ -100,21 +100,22 @@ class Bridge:
             environ["wsgi.input"] = _Stream(receive, loop)
             answer = await loop.run_in_executor(self._streams, self._run, environ)
         else:
-            sent = await self._read(receive)
-            marks: dict[str, object] | None = None
-            if (awaited := self._quick(scope, sent, self._waiting.notify)) is not None:
+            request_body = await self._read(receive)
+            refusal_marks: dict[str, object] | None = None
+            if (awaited := self._quick(scope, request_body, self._waiting.notify)) is not None:
                 await self._waiting.until(awaited.is_ready)
                 quick = awaited.answer()
-                if isinstance(quick, WholeAnswer):
+                if isinstance(quick, EncodedAnswer):
                     await scope.get("state", {})[WHOLE](quick)
                     return
-                marks = quick.marks
+                refusal_marks = quick.marks
             environ = _environ(scope)
-            environ["wsgi.input"] = BytesIO(sent)
-            if marks is None:
+            environ["wsgi.input"] = BytesIO(request_body)
+            if refusal_marks is None:
                 answer = await self._run_watched(environ, receive)
             else:
-                answer = self._run(environ | marks)
+                # In the loop's thread: the fast path refuses what is marked at once, without I/O.
+                answer = self._run(environ | refusal_marks)
         status, headers, body = answer
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if isinstance(body, FilePart):
@@ -124,7 +125,7 @@ class Bridge:
             pieces = partial(next, iter(body), b"")
             await self._send_pieces(pieces, body, self._streams, receive, send)
             return
-        for at in range(0, len(body) or 1, _PIECE):
+        for at in range(0, len(body) or 1, _PIECE):  # an empty body needs a message, too
             piece, more = body[at : at + _PIECE], at + _PIECE < len(body)
             await send({"type": "http.response.body", "body": piece, "more_body": more})
 
@@ -136,7 +137,7 @@ class Bridge:
         receive: ASGIReceiveCallable,
         send: ASGISendCallable,
     ) -> None:
-        """Send a body as it is made, or read from a file, until the client disconnects.
+        """Sends a body as it is made, or read from a file, until the client disconnects.
 
         A thread is taken for each piece, and not while the client reads it. A fault on the way ends
         the connection, so the client sees that the answer is cut off.
@@ -154,23 +155,23 @@ class Bridge:
             await loop.run_in_executor(threads, _close, body)
 
     async def _read(self, receive: ASGIReceiveCallable) -> bytes:
-        """The body, cut where its length is clearly too long. Raises BrokenOff."""
+        """Returns the body, cut where it is clearly too long. Raises BrokenOff."""
         message = await receive()  # most bodies are there in one piece
         if message["type"] == "http.request" and not message["more_body"]:
             return message["body"]
-        found = bytearray()
-        more = _take(message, found)
+        received = bytearray()
+        more = _take(message, received)
         del message  # its piece would be held twice while the rest is awaited
-        while more and len(found) <= _SMALL:
-            more = await _read_on(receive, found)
+        while more and len(received) <= _SMALL:
+            more = await _read_on(receive, received)
         if more:
             async with self._large:
-                while more and len(found) < READ_AT_MOST:
-                    more = await _read_on(receive, found)
-        return bytes(found)
+                while more and len(received) < READ_AT_MOST:
+                    more = await _read_on(receive, received)
+        return bytes(received)
 
     async def _run_watched(self, environ: WSGIEnvironment, receive: ASGIReceiveCallable) -> _Answer:
-        """Run the application in a thread, and tell it when the client is gone."""
+        """Runs the application in a thread; sets ``ClientGone`` once the client disconnects."""
         environ[GONE] = client = ClientGone()
         watch = asyncio.create_task(_watch(receive, client))
         try:
@@ -180,37 +181,37 @@ class Bridge:
             watch.cancel()
 
     def _run(self, environ: WSGIEnvironment) -> _Answer:
-        """Run the application in this thread; returns its whole answer."""
+        """Runs the application in this thread; returns its whole answer."""
         start = _Start()
         return start.whole(self._app(environ, start))
 
 
 class _Start:
-    """What an application is given to start its response with."""
+    """The ``start_response`` of WSGI, which collects what the application writes."""
 
     def __init__(self) -> None:
         self._begun: list[tuple[int, list[tuple[bytes, bytes]]]] = []
-        self._found: list[bytes] = []
+        self._pieces: list[bytes] = []
 
     def __call__(
         self, status: str, headers: list[tuple[str, str]], *exc_info: object
     ) -> Callable[[bytes], object]:
-        """Start, or start again after a fault."""
+        """Starts the response, or starts it again after a fault; returns ``write``."""
         self._begun.append((int(status[:3]), [_encoded(*header) for header in headers]))
-        return self._found.append
+        return self._pieces.append
 
     def whole(self, body: Iterable[bytes]) -> _Answer:
-        """The answer with this body."""
-        begun, found = self._begun, self._found
+        """Returns the answer with this body."""
+        begun, pieces = self._begun, self._pieces
         # Without a length an answer is made as it is sent, and may be longer than memory holds.
-        made = not isinstance(body, list | tuple) and begun and _has_no_length(begun[-1][1])
-        if made or isinstance(body, FilePart):
+        streamed = not isinstance(body, list | tuple) and begun and _has_no_length(begun[-1][1])
+        if streamed or isinstance(body, FilePart):
             return *begun[-1], body
         try:
-            found += body
+            pieces += body
         finally:
             _close(body)
-        return *begun[-1], b"".join(found)
+        return *begun[-1], b"".join(pieces)
 
 
 class Waiting:
@@ -221,7 +222,7 @@ class Waiting:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def until(self, is_ready: Callable[[], bool]) -> None:
-        """Wait until an answer is ready."""
+        """Waits until an answer is ready."""
         self._loop = asyncio.get_running_loop()  # before the question, so that no call is lost
         if not is_ready():
             future = self._loop.create_future()
@@ -229,7 +230,7 @@ class Waiting:
             await future
 
     def notify(self) -> None:
-        """Some answers may be ready. Any thread may call this, once for many."""
+        """Looks again which answers are ready. Any thread may call this, once for many answers."""
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended, and nobody waits
                 self._loop.call_soon_threadsafe(self._look)
@@ -248,13 +249,13 @@ def _has_no_length(headers: list[tuple[bytes, bytes]]) -> bool:
 
 
 def _close(body: Iterable[bytes]) -> None:
-    """Tell the application that its answer is no longer needed."""
+    """Tells the application that its answer is no longer needed."""
     if close := getattr(body, "close", None):
         close()
 
 
 async def _watch(receive: ASGIReceiveCallable, client: ClientGone) -> None:
-    """Wait until a client disconnects whose request was read."""
+    """Waits until a client disconnects whose request was read."""
     while (await receive())["type"] == "http.request":
         pass
     client.set()
@@ -264,19 +265,20 @@ class BrokenOff(Exception):
     """The client disconnected before it had sent the whole body."""
 
 
-async def _read_on(receive: ASGIReceiveCallable, found: bytearray) -> bool:
-    """Append the next part of a body to ``found``; returns whether more follows.
+async def _read_on(receive: ASGIReceiveCallable, received: bytearray) -> bool:
+    """Appends the next part of a body to ``received``; returns whether more follows.
 
     Raises BrokenOff.
     """
-    return _take(await receive(), found)
+    return _take(await receive(), received)
 
 
-def _take(message: ASGIReceiveEvent, found: bytearray) -> bool:
-    """Append what arrived to ``found``; returns whether more follows. Raises BrokenOff."""
+def _take(message: ASGIReceiveEvent, received: bytearray) -> bool:
+    """Appends a message's part of the body to ``received``; returns whether more follows. Raises
+    BrokenOff."""
     if message["type"] != "http.request":
         raise BrokenOff
-    found += message["body"]
+    received += message["body"]
     return message["more_body"]
 
 
@@ -285,23 +287,23 @@ class _Stream:
 
     def __init__(self, receive: ASGIReceiveCallable, loop: asyncio.AbstractEventLoop) -> None:
         self._receive, self._loop = receive, loop
-        self._found, self._more = bytearray(), True
+        self._received, self._more = bytearray(), True
 
     def read(self, size: int, /) -> bytes:
-        """The next ``size`` bytes, or the rest; waits for them."""
-        while self._more and len(self._found) < size:
-            coming = _read_on(self._receive, self._found)
+        """Returns the next ``size`` bytes, or what is left; waits for them."""
+        while self._more and len(self._received) < size:
+            coming = _read_on(self._receive, self._received)
             try:
                 self._more = asyncio.run_coroutine_threadsafe(coming, self._loop).result()
             except BrokenOff:
                 self._more = False
-        taken = bytes(self._found[:size])
-        del self._found[:size]
-        return taken
+        piece = bytes(self._received[:size])
+        del self._received[:size]
+        return piece
 
 
 def _environ(scope: HTTPScope) -> WSGIEnvironment:
-    """The WSGI environment (PEP 3333) of a request, without its body."""
+    """Returns the WSGI environment (PEP 3333) of a request, without its body."""
     server, client = scope["server"] or ("", None), scope["client"] or ("", 0)
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope["method"],
@@ -329,13 +331,14 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
 
 @lru_cache(256)
 def _encoded(name: str, value: str) -> tuple[bytes, bytes]:
-    """A header of an answer; most answers have the same."""
+    """Returns a header of an answer as bytes; cached, because most answers have the same
+    headers."""
     return name.encode("latin-1"), value.encode("latin-1")
 
 
 @lru_cache(256)
 def _key(name: bytes) -> str:
-    """The WSGI key of a header; empty for a name with an underscore.
+    """Returns the WSGI key of a header; empty for a name with an underscore.
 
     In WSGI, X-Forwarded_For would look like X-Forwarded-For, which only a proxy may set.
     """

@@ -53,11 +53,12 @@ class OwnCertificate:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 as browsers show it."""
+        """The SHA-256 fingerprint, as browsers show it."""
         return self.certificate.fingerprint(hashes.SHA256()).hex(" ").upper()
 
     def context(self) -> SSLContext:
-        """The settings of TLS. No session tickets: with them a visit can be linked to the next."""
+        """Returns the settings of TLS. They allow no session tickets, by which one visit could be
+        linked to the next."""
         context = SSLContext(PROTOCOL_TLS_SERVER)
         context.minimum_version = TLSVersion.TLSv1_2
         context.options |= OP_NO_TICKET
@@ -68,57 +69,58 @@ class OwnCertificate:
 
 
 def local_name() -> str | None:
-    """This machine's name in its own network by multicast DNS (RFC 6762), such as laptop.local;
-    None where its host name is no such name."""
+    """Returns this machine's name in its own network by multicast DNS (RFC 6762), such as
+    laptop.local; None where its host name is no such name."""
     label = socket.gethostname().partition(".")[0].lower()
     return f"{label}.local" if _LABEL.fullmatch(label) and label != "localhost" else None
 
 
 def own_certificate(address: str, folder: Path) -> OwnCertificate:
-    """The certificate for a number such as 192.168.1.7 and for the machine's ``local_name``.
+    """Returns the certificate for an address such as 192.168.1.7 and for the machine's
+    ``local_name``.
 
     The one in ``folder`` is used again, unless it ends soon or is for other names. Raises OSError
     where it cannot be kept there.
     """
     file, name = folder / f"{address}.pem", local_name()
-    if kept := _kept(file, address, name):
-        return OwnCertificate(file, kept)
-    made, text = _make(address, name)
+    if usable := _kept(file, address, name):
+        return OwnCertificate(file, usable)
+    certificate, text = _make(address, name)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=folder, delete=False) as new:  # its mode is 0600
-        new.write(text)
-        new.flush()
-        os.fsync(new.fileno())
-    os.replace(new.name, file)
-    return OwnCertificate(file, made)
+    with NamedTemporaryFile(dir=folder, delete=False) as temporary:  # its mode is 0600
+        temporary.write(text)
+        temporary.flush()
+        os.fsync(temporary.fileno())
+    os.replace(temporary.name, file)  # another process reads the old file or the new one
+    return OwnCertificate(file, certificate)
 
 
 def _names(address: str, name: str | None) -> list[x509.GeneralName]:
-    """All that the certificate is for."""
+    """Returns all names that the certificate is for."""
     return [x509.IPAddress(ip_address(address)), *([x509.DNSName(name)] if name else [])]
 
 
 def _kept(file: Path, address: str, name: str | None) -> x509.Certificate | None:
-    """The certificate in the file, if it can still be used."""
+    """Returns the certificate in the file, if it can still be used."""
     try:
         if file.stat().st_mode & _OTHERS:
             return None  # somebody else may have read the key
         text = read_file(file, _LARGEST)
-        found, key = x509.load_pem_x509_certificate(text), load_pem_private_key(text, None)
-        names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        certificate, key = x509.load_pem_x509_certificate(text), load_pem_private_key(text, None)
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (OSError, ValueError, TypeError, x509.ExtensionNotFound):
         return None
     now = datetime.now(UTC)
     usable = (
         [*names] == _names(address, name)
-        and key.public_key() == found.public_key()
-        and found.not_valid_before_utc <= now <= found.not_valid_after_utc - _LEFT
+        and key.public_key() == certificate.public_key()
+        and certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc - _LEFT
     )
-    return found if usable else None
+    return certificate if usable else None
 
 
 def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
-    """A new certificate, and it with its key as PEM (RFC 5280, 7468)."""
+    """Returns a new certificate, and it with its key as PEM (RFC 5280, 7468)."""
     key = ec.generate_private_key(ec.SECP256R1())
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Deniably")])
@@ -128,7 +130,7 @@ def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
         data_encipherment=False, key_agreement=False, key_cert_sign=False, crl_sign=False,
         encipher_only=False, decipher_only=False,
     )  # fmt: skip
-    made = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
@@ -147,5 +149,5 @@ def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
         )
         .sign(key, hashes.SHA256())
     )
-    kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return made, kept + made.public_bytes(Encoding.PEM)
+    private_key = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return certificate, private_key + certificate.public_bytes(Encoding.PEM)

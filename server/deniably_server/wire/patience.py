@@ -27,14 +27,14 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from deniably_server.later import WholeAnswer
+from deniably_server.deferred import EncodedAnswer
 
 if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
 WHOLE = "deniably.whole"
-"""Of the state in a request's scope: sends a ``WholeAnswer``."""
+"""Of the state in a request's scope: sends a ``EncodedAnswer``."""
 BYTES = 10_000
 LARGEST_HEAD = 1 << 16
 """Bytes of a request's address and header fields; a browser's have less than 2 KB."""
@@ -64,43 +64,44 @@ class HeldConnection(Protocol):
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for its client."""
+        """Whether the server waits for the connection's client."""
         ...
 
     def end(self) -> None:
-        """Close at once, without a response."""
+        """Closes the connection at once, without a response."""
         ...
 
     def look(self, now: float, seconds: float) -> None:
-        """End it if its client made too little progress in these ``seconds``."""
+        """Closes the connection if its client made too little progress in these ``seconds``."""
         ...
 
 
 class Connections:
     """The open connections of a process, from the oldest to the newest."""
 
-    def __init__(self, seconds: float, most: int) -> None:
-        self._seconds, self._most = seconds, most
+    def __init__(self, seconds: float, maximum: int) -> None:
+        self._seconds, self._most = seconds, maximum
         self._open: dict[HeldConnection, None] = {}
         self._looking = False
 
     def __call__(
-        self, config: Config, server_state: ServerState, **more: Any
+        self, config: Config, server_state: ServerState, **options: Any
     ) -> MeasuredConnection:
-        """Create a connection; uvicorn calls this as its protocol class."""
-        return MeasuredConnection(self, config, server_state, **more)
+        """Creates a connection; uvicorn calls this as its protocol class."""
+        return MeasuredConnection(self, config, server_state, **options)
 
     def add(self, connection: HeldConnection) -> None:
-        """Register an open connection. When all are taken, end the oldest that waits, or this."""
+        """Registers an open connection. When all are taken, ends the oldest one that waits for its
+        client, or else this one."""
         if len(self._open) >= self._most:
-            slow = next((each for each in self._open if each.waits), None)
+            slow = next((held for held in self._open if held.waits), None)
             (slow or connection).end()
         self._open[connection] = None
         if not self._looking:
             self._look_later()
 
     def remove(self, connection: HeldConnection) -> None:
-        """Forget a closed connection."""
+        """Forgets a closed connection."""
         self._open.pop(connection, None)
 
     def _look_later(self) -> None:
@@ -110,8 +111,8 @@ class Connections:
     def _look(self) -> None:
         self._looking = False
         now = asyncio.get_running_loop().time()
-        for each in list(self._open):
-            each.look(now, self._seconds)
+        for connection in list(self._open):
+            connection.look(now, self._seconds)
         if self._open:
             self._look_later()
 
@@ -125,7 +126,7 @@ class TooLong(Exception):
 
 
 class _Seen(NamedTuple):
-    """The state of a connection when it was last found to make progress, or looked at first.
+    """The state of a connection when it last made progress, or was first looked at.
 
     ``waited`` is for how many seconds it has waited for its client since then, up to ``at``, when
     it was ``waiting`` or not.
@@ -143,10 +144,10 @@ class MeasuredConnection(HttpToolsProtocol):
     """A connection of uvicorn that measures the progress of its client."""
 
     def __init__(
-        self, connections: Connections, config: Config, server_state: ServerState, **more: Any
+        self, connections: Connections, config: Config, server_state: ServerState, **options: Any
     ) -> None:
-        super().__init__(config, server_state, **more)
-        self._among = connections
+        super().__init__(config, server_state, **options)
+        self._connections = connections
         self._stage = 0  # grows with every header, body and answer
         self._received = 0  # bytes of bodies
         self._head = 0  # bytes of the head that the parser has handed over
@@ -157,7 +158,7 @@ class MeasuredConnection(HttpToolsProtocol):
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for its client to read, to ask or to send."""
+        """Whether the server waits for the client to read, to ask or to send."""
         if self.flow.write_paused or self.transport.get_write_buffer_size():
             return True
         if self._in_body:
@@ -165,50 +166,59 @@ class MeasuredConnection(HttpToolsProtocol):
         return not self.cycle or self.cycle.response_complete
 
     def end(self) -> None:
-        """Close at once, without a response."""
-        self._among.remove(self)
+        """Closes the connection at once, without a response."""
+        self._connections.remove(self)
         self.transport.abort()
 
     def look(self, now: float, seconds: float) -> None:
-        """End the connection if its client made too little progress in these ``seconds``."""
-        read, waiting, seen = self._read(), self.waits, self._seen
-        if seen is None or seen.stage != self._stage or self._received - seen.received >= BYTES:
-            self._seen = _Seen(self._stage, self._received, read, 0.0, waiting, now)
+        """Closes the connection if its client made too little progress in these ``seconds``."""
+        acknowledged, waiting, before = self._read(), self.waits, self._seen
+        if (
+            before is None
+            or before.stage != self._stage
+            or self._received - before.received >= BYTES
+        ):
+            self._seen = _Seen(self._stage, self._received, acknowledged, 0.0, waiting, now)
             return
-        waited = seen.waited + (now - seen.at if waiting and seen.waiting else 0.0)
-        self._seen = seen._replace(waited=waited, waiting=waiting, at=now)
-        ahead = 0 if self._in_head or self._in_body else min(read - seen.read, _CREDIT) // BYTES
+        waited = before.waited + (now - before.at if waiting and before.waiting else 0.0)
+        self._seen = before._replace(waited=waited, waiting=waiting, at=now)
+        ahead = (
+            0
+            if self._in_head or self._in_body
+            else min(acknowledged - before.read, _CREDIT) // BYTES
+        )
         if waiting and waited > seconds * (1 + ahead):
             self.end()
 
     def _read(self) -> int:
-        """Bytes that the client's system has acknowledged."""
+        """Returns the bytes that the client's system has acknowledged."""
         line = self.transport.get_extra_info("socket")
         try:
-            found: bytes = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
-            return int(_ACKNOWLEDGED.unpack_from(found, _ACKNOWLEDGED_AT)[0])
+            info: bytes = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+            return int(_ACKNOWLEDGED.unpack_from(info, _ACKNOWLEDGED_AT)[0])
         except OSError:  # it is being closed
             return 0
 
     # --- called by asyncio --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The connection is open."""
+        """Registers the open connection."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(HIGH, LOW)
-        self._among.add(self)
+        self._connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed, by either side."""
-        self._among.remove(self)
+        """Forgets the connection, which either side has closed."""
+        self._connections.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived: count them, and refuse a head that is too large."""
+        """Counts the bytes that arrived, parses them, and refuses a head that is too large."""
         if self._refused:
             return
         if self._in_body:
             self._received += len(data)
+        # httptools hands over whole fields only: what it holds back is counted here.
         before = self._stage, self._head
         super().data_received(data)
         grew = self._in_head and before == (self._stage, self._head)
@@ -217,15 +227,15 @@ class MeasuredConnection(HttpToolsProtocol):
             self._refuse_head()
 
     def send_400_response(self, msg: str) -> None:
-        """The parser stopped: at a request that is none, or at a head that is too large."""
+        """Answers where the parser stopped: 431 for a head that is too large, else 400."""
         if self._head > LARGEST_HEAD:
             self._refuse_head()
         else:
             super().send_400_response(msg)
 
     def _refuse_head(self) -> None:
-        """Answer 431, and read no more. Unread bytes would reset the connection, and the client
-        would lose the answer: they are thrown away until it closes, or patience ends."""
+        """Answers 431 and reads no more. Unread bytes would reset the connection and the client
+        would lose the answer, so they are discarded until it closes or patience ends."""
         if self._refused or self.transport.is_closing():
             return
         self._refused = True
@@ -241,7 +251,7 @@ class MeasuredConnection(HttpToolsProtocol):
     # --- called by the parser -----------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """A request's header begins."""
+        """Begins the count of a request's head. Raises TooFast where too many are pipelined."""
         if len(self.pipeline) >= _AHEAD:
             raise TooFast  # answered 400
         self._in_head, self._head = True, 0
@@ -249,14 +259,14 @@ class MeasuredConnection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """A part of the request's address."""
+        """Counts a part of the request's address. Raises TooLong."""
         self._head += len(url)
         if self._head > LARGEST_HEAD:
             raise TooLong  # the parser stops, and calls ``send_400_response``
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header field. Trailers, which follow a body, are ignored."""
+        """Counts one header field. Ignores trailers, which follow a body. Raises TooLong."""
         if self._in_head:
             self._head += len(name) + len(value) + _AROUND
             if self._head > LARGEST_HEAD:
@@ -264,27 +274,27 @@ class MeasuredConnection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The header is complete."""
+        """Notes that the head is complete and the body begins."""
         self._in_head, self._in_body = False, True
         self._stage += 1
         super().on_headers_complete()
         self.cycle.scope.setdefault("state", {})[WHOLE] = partial(_send_whole, self.cycle)
 
     def on_message_complete(self) -> None:
-        """The body is complete."""
+        """Notes that the body is complete."""
         self._in_body = False
         self._stage += 1
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """The answer was handed over; further bytes of the body no longer count."""
+        """Notes that the answer was handed over; further bytes of the body no longer count."""
         self._in_body = False
         self._stage += 1
         super().on_response_complete()
 
 
-async def _send_whole(cycle: RequestResponseCycle, answer: WholeAnswer) -> None:
-    """Send an answer to a POST in one piece.
+async def _send_whole(cycle: RequestResponseCycle, answer: EncodedAnswer) -> None:
+    """Sends an answer to a POST in one piece.
 
     uvicorn searches every field of an answer for forbidden characters, and sends head and body
     apart, which is more work than to make the answer. ``answer.fields`` must have no such
@@ -294,6 +304,7 @@ async def _send_whole(cycle: RequestResponseCycle, answer: WholeAnswer) -> None:
         await cycle.flow.drain()
     if cycle.disconnected:
         return
+    # The state in which uvicorn's own ``send`` leaves a cycle: keep-alive and shutdown read it.
     cycle.response_started = cycle.response_complete = True
     cycle.waiting_for_100_continue = False
     cycle.message_event.set()
@@ -309,6 +320,6 @@ async def _send_whole(cycle: RequestResponseCycle, answer: WholeAnswer) -> None:
     cycle.on_response()
 
 
-def protocol(seconds: float, most: int) -> type[asyncio.Protocol]:
-    """The protocol class for uvicorn: ``seconds`` of patience and at most ``most`` connections."""
-    return cast("type[asyncio.Protocol]", Connections(seconds, most))
+def protocol(seconds: float, maximum: int) -> type[asyncio.Protocol]:
+    """Returns the protocol class for uvicorn: ``seconds`` of patience, at most ``maximum`` open."""
+    return cast("type[asyncio.Protocol]", Connections(seconds, maximum))

@@ -27,24 +27,28 @@ class Handshake(asyncio.Protocol):
     """Whether it waits for its client, which it does all the time."""
 
     def __init__(
-        self, among: Connections, then: MeasuredConnection, context: SSLContext, seconds: float
+        self,
+        connections: Connections,
+        then: MeasuredConnection,
+        context: SSLContext,
+        seconds: float,
     ) -> None:
-        self._among, self._then = among, then
+        self._connections, self._then = connections, then
         self._context, self._seconds = context, seconds
         self._early, self._ended, self._lost, self._done = b"", False, False, False
 
     def end(self) -> None:
-        """Close at once."""
-        self._among.remove(self)
+        """Closes the connection at once."""
+        self._connections.remove(self)
         self._transport.abort()
 
     def look(self, now: float, seconds: float) -> None:
-        """Nothing: the handshake has a time of its own, the same seconds."""
+        """Does nothing: the handshake has its own limit, of the same seconds."""
 
     # --- called by asyncio --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is open."""
+        """Begins the handshake; on a loopback address, goes on without TLS."""
         self._transport = cast(asyncio.Transport, transport)
         if ip_address(transport.get_extra_info("sockname")[0]).is_loopback:
             self._transport.set_protocol(self._then)
@@ -53,20 +57,21 @@ class Handshake(asyncio.Protocol):
         self._transport.pause_reading()  # the first bytes are for TLS
         self._transport.set_write_buffer_limits(HIGH, LOW)
         self._task = asyncio.get_running_loop().create_task(self._agree())
-        self._among.add(self)
+        self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """The first bytes of a request, which may come together with the end of the handshake."""
+        """Keeps the first bytes of a request, which may come together with the end of the
+        handshake."""
         self._early += data
 
     def eof_received(self) -> None:
-        """The client sends no more, as early as that."""
+        """Notes that the client sends no more, already before the handshake is over."""
         self._ended = True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed, by either side."""
+        """Forgets the connection, which either side has closed."""
         self._lost = True
-        self._among.remove(self)
+        self._connections.remove(self)
         if self._done:
             self._then.connection_lost(exc)
         else:
@@ -80,7 +85,7 @@ class Handshake(asyncio.Protocol):
                 self._transport, self, self._context, server_side=True,
                 ssl_handshake_timeout=self._seconds, ssl_shutdown_timeout=self._seconds,
             )  # fmt: skip
-        self._among.remove(self)
+        self._connections.remove(self)
         if secured is None or self._lost:
             self._transport.abort()
             return
@@ -99,15 +104,16 @@ class TlsConnections:
     def __init__(self, connections: Connections, context: SSLContext, seconds: float) -> None:
         self._connections, self._context, self._seconds = connections, context, seconds
 
-    def __call__(self, config: Config, server_state: ServerState, **more: Any) -> Handshake:
-        """Create a connection."""
-        then = self._connections(config, server_state, **more)
+    def __call__(self, config: Config, server_state: ServerState, **options: Any) -> Handshake:
+        """Creates a connection, which begins with a handshake."""
+        then = self._connections(config, server_state, **options)
         return Handshake(self._connections, then, self._context, self._seconds)
 
 
 def secured(
     connections: type[asyncio.Protocol], context: SSLContext, seconds: float
 ) -> type[asyncio.Protocol]:
-    """The protocol class of ``patience.protocol`` over TLS, with ``seconds`` for a handshake."""
-    made = TlsConnections(cast(Connections, connections), context, seconds)
-    return cast("type[asyncio.Protocol]", made)
+    """Returns the protocol class of ``patience.protocol`` over TLS, with ``seconds`` for a
+    handshake."""
+    tls_connections = TlsConnections(cast(Connections, connections), context, seconds)
+    return cast("type[asyncio.Protocol]", tls_connections)

@@ -16,9 +16,9 @@ history.replaceState(null, "", location.pathname);
  * @returns {E}
  */
 const find = (selector) => {
-  const found = /** @type {E | null} */ (document.querySelector(selector));
-  if (!found) throw new Error(selector);
-  return found;
+  const element = /** @type {E | null} */ (document.querySelector(selector));
+  if (!element) throw new Error(selector);
+  return element;
 };
 /** @type {HTMLButtonElement} */
 const show = find("#show");
@@ -68,12 +68,12 @@ function reveal(made) {
 
 /** @param {string} role */
 async function put(role) {
-  const told = find("#copied");
+  const status = find("#copied");
   try {
     await navigator.clipboard.writeText(find(`[data-token="${role}"]`).textContent ?? "");
-    told.textContent = `The ${role}’s token is copied.`;
+    status.textContent = `The ${role}’s token is copied.`;
   } catch {
-    told.textContent = "The browser does not allow copying; select the token and copy it yourself.";
+    status.textContent = "The browser does not allow copying; select the token and copy it yourself.";
   }
 }
 

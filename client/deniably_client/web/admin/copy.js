@@ -6,9 +6,9 @@ const SELECTED = "Your browser does not let a page copy. The text is selected: c
 
 /** @param {HTMLElement} source What it says, with an empty line between its paragraphs. */
 function textOf(source) {
-  const parts = [...source.children].filter((one) => one.matches("p, h3, li"));
-  const said = (parts.length ? parts : [source]).map((one) => one.textContent ?? "");
-  return said.map((text) => text.replace(/[ \n]+/g, " ").trim()).join("\n\n");
+  const parts = [...source.children].filter((part) => part.matches("p, h3, li"));
+  const texts = (parts.length ? parts : [source]).map((part) => part.textContent ?? "");
+  return texts.map((text) => text.replace(/[ \n]+/g, " ").trim()).join("\n\n");
 }
 
 /** By the older way, which needs no permission. @param {string} text */
@@ -51,9 +51,9 @@ document.addEventListener("click", async ({ target }) => {
   const button = target instanceof Element ? target.closest("button[data-copies]") : null;
   if (!(button instanceof HTMLElement)) return;
   const source = document.getElementById(button.dataset.copies ?? "");
-  const told = button.nextElementSibling;
-  if (source === null || told === null) return;
+  const status = button.nextElementSibling;
+  if (source === null || status === null) return;
   const done = await copy(source);
-  told.textContent = done ? COPIED : SELECTED;
+  status.textContent = done ? COPIED : SELECTED;
   if (!done) select(source);
 });

@@ -152,12 +152,12 @@ export async function wholeReports(send, ids) {
     const sent = await send(coins);
     const { drawn, numerator, denominator } = coins;
     const key = JSON.stringify([sent, drawn]);
-    const found = law.get(key) ?? { sent, drawn, shares: new Map() };
-    add(found.shares, numerator, denominator);
-    law.set(key, found);
+    const entry = law.get(key) ?? { sent, drawn, shares: new Map() };
+    add(entry.shares, numerator, denominator);
+    law.set(key, entry);
     advance(path, coins.widths);
   } while (path.length > 0);
-  return Array.from(law.values(), ({ shares, ...found }) => ({ ...found, share: sum(shares) }));
+  return Array.from(law.values(), ({ shares, ...entry }) => ({ ...entry, share: sum(shares) }));
 }
 
 /**

@@ -9,9 +9,9 @@ export function fraction(numerator, denominator) {
   return d === 1n ? `${n}` : `${n}/${d}`;
 }
 
-/** @type {(one: bigint, other: bigint) => bigint} */
-function greatestCommonDivisor(one, other) {
-  let [divisor, rest] = [one, other];
+/** @type {(a: bigint, b: bigint) => bigint} */
+function greatestCommonDivisor(a, b) {
+  let [divisor, rest] = [a, b];
   while (rest) [divisor, rest] = [rest, divisor % rest];
   return divisor;
 }

@@ -23,11 +23,11 @@ const PATIENCE = 4000;
  */
 export async function meet(known, definition, version, accepted) {
   const path = `/register/${definition.name}`;
-  const asked = online() ? fresh(path, LISTING) : Promise.reject(new TypeError("there is no network"));
+  const request = online() ? fresh(path, LISTING) : Promise.reject(new TypeError("there is no network"));
   const silence = new Promise((resolve) => setTimeout(resolve, PATIENCE));
-  const answer = await Promise.race([asked, silence]).catch(() => undefined);
+  const answer = await Promise.race([request, silence]).catch(() => undefined);
   const copy = answer === undefined ? await old() : undefined;
-  if (copy === undefined) listing = await asked;
+  if (copy === undefined) listing = await request;
   // A copy may lack entries seen since with other surveys: ignore the checkpoint.
   const before = copy === undefined ? known : { ...known, registers: {} };
   const text = copy ?? listing ?? "";
@@ -47,13 +47,13 @@ export async function keepListing() {
 /** Whether the network may be there. A wrong yes only costs a failed request. */
 const online = () => navigator.onLine;
 
-/** @type {(path: string, most: number) => Promise<string>} a part of the register as it is now */
-async function fresh(path, most) {
+/** @type {(path: string, limit: number) => Promise<string>} a part of the register as it is now */
+async function fresh(path, limit) {
   // Without options, so that the browser reuses the page's preload of this address.
   const response = await fetch(path);
   if (!response.ok) throw new Refused("the server's register does not list this survey");
   if (response.status === 204) throw new TypeError("there is no network");
-  return body(response, most);
+  return body(response, limit);
 }
 
 /** @type {(path: string) => Promise<string>} what a device needs that was here last long ago */

@@ -59,11 +59,11 @@ export const ticketOf = async (version) => (await read()).tickets?.[version]?.ti
 export async function update(change) {
   if (transient) return (transient = await change(transient));
   for (;;) {
-    const found = await load();
-    const before = await unsealed(found);
+    const stored = await load();
+    const before = await unsealed(stored);
     const after = await change(before);
     if (after === before) return after;
-    if (await swap(found, await seal(after, found?.key ?? (await newKey())))) return after;
+    if (await swap(stored, await seal(after, stored?.key ?? (await newKey())))) return after;
   }
 }
 
@@ -129,12 +129,12 @@ async function seal(memory, key) {
   return { key, iv, sealed };
 }
 
-/** @type {(found: Sealed | undefined) => Promise<Memory>} */
-async function unsealed(found) {
-  if (found === undefined) return EMPTY;
+/** @type {(stored: Sealed | undefined) => Promise<Memory>} */
+async function unsealed(stored) {
+  if (stored === undefined) return EMPTY;
   try {
-    const how = { name: CIPHER, iv: found.iv, additionalData: PURPOSE };
-    const text = await crypto.subtle.decrypt(how, found.key, found.sealed);
+    const how = { name: CIPHER, iv: stored.iv, additionalData: PURPOSE };
+    const text = await crypto.subtle.decrypt(how, stored.key, stored.sealed);
     return readMemory(new TextDecoder("utf-8", { fatal: true }).decode(text));
   } catch {
     throw new Damaged("what this device remembers was changed, or its key was");

@@ -32,9 +32,9 @@ export const keep = (path, page) =>
 export const kept = (path) =>
   opened(async (database) => {
     const { name, cipher } = await known(database, path);
-    const found = await done(pages(database).get(name));
-    if (found === undefined) return undefined;
-    const bytes = await crypto.subtle.decrypt({ name: CIPHER, iv: found.iv }, cipher, found.sealed);
+    const stored = await done(pages(database).get(name));
+    if (stored === undefined) return undefined;
+    const bytes = await crypto.subtle.decrypt({ name: CIPHER, iv: stored.iv }, cipher, stored.sealed);
     return JSON.parse(new TextDecoder().decode(bytes));
   });
 
@@ -119,8 +119,8 @@ async function known(database, path) {
  */
 async function keys(database) {
   const store = () => database.transaction("keys", "readwrite").objectStore("keys");
-  const found = await done(store().get("keys"));
-  if (found) return found;
+  const stored = await done(store().get("keys"));
+  if (stored) return stored;
   const made = {
     cipher: await secret({ name: CIPHER, length: 256 }, ["encrypt", "decrypt"]),
     names: await secret({ name: "HMAC", hash: "SHA-256" }, ["sign"]),

@@ -24,7 +24,7 @@ export async function sendOthers(except) {
     for (const [version, text, name] of (await waiting(except)).slice(0, MOST)) {
       await pause();
       // It may have been forgotten, changed, or sent from another tab meanwhile.
-      if (!(await waiting(except)).some((one) => one[1] === text)) continue;
+      if (!(await waiting(except)).some((each) => each[1] === text)) continue;
       try {
         await send(`/api/surveys/${name}/reports`, text, await ticketOf(version));
         await recordSent(version, text);
@@ -44,14 +44,14 @@ export async function sendOthers(except) {
  */
 async function waiting(except) {
   /** @type {[version: string, text: string, name: string][]} */
-  const found = [];
+  const unsent = [];
   const { ledger, reports } = await read();
   for (const [version, { text, sent }] of Object.entries(reports)) {
     const charge = ledger.find((each) => each.version === version);
     if (sent || version === except || !charge) continue;
-    if (!(await wasRefused(text))) found.push([version, text, charge.survey]);
+    if (!(await wasRefused(text))) unsent.push([version, text, charge.survey]);
   }
-  return found;
+  return unsent;
 }
 
 function pause() {

@@ -18,8 +18,8 @@ export const CHECK = questions.length + 1;
  * @returns {E[]}
  */
 export function all(selector, kind) {
-  const found = [...survey.querySelectorAll(selector)].filter((one) => one instanceof kind);
-  return /** @type {E[]} */ (found);
+  const elements = [...survey.querySelectorAll(selector)].filter((element) => element instanceof kind);
+  return /** @type {E[]} */ (elements);
 }
 
 /** @param {string} id */

@@ -87,11 +87,11 @@ function ticks(form) {
  */
 function number(form) {
   const input = form.querySelector("input");
-  const { given, ambiguous } = parseNumber(input?.value ?? "");
+  const { number, ambiguous } = parseNumber(input?.value ?? "");
   const missing = words("fields.number");
-  if (given === undefined) return wrong(input?.value, ambiguous, missing);
-  if (!fits(form, given)) return { missing, heading: words("fields.no_number") };
-  return { answer: given, text: counted(input, given) };
+  if (number === undefined) return wrong(input?.value, ambiguous, missing);
+  if (!fits(form, number)) return { missing, heading: words("fields.no_number") };
+  return { answer: number, text: counted(input, number) };
 }
 
 /**
@@ -103,13 +103,13 @@ function numbers(form) {
   const answer = new Map();
   const texts = [];
   for (const input of boxes(form)) {
-    const { given, ambiguous } = parseNumber(input.value);
+    const { number, ambiguous } = parseNumber(input.value);
     const name = caption(form, input);
-    if (given === undefined) {
+    if (number === undefined) {
       return wrong(input.value, ambiguous, words("fields.number_for", { name }));
     }
-    answer.set(input.dataset["part"] ?? "", given);
-    texts.push(words("script.pair", { name, text: counted(input, given) }));
+    answer.set(input.dataset["part"] ?? "", number);
+    texts.push(words("script.pair", { name, text: counted(input, number) }));
   }
   const missing = words("fields.numbers");
   return fits(form, answer)
@@ -133,13 +133,13 @@ function wrong(written, ambiguous, missing) {
 /**
  * The number as text, with the value that it counts as: within its bounds and on a step.
  * @param {HTMLInputElement | null} input
- * @param {string} given
+ * @param {string} number
  */
-function counted(input, given) {
+function counted(input, number) {
   const { low = "", high = "", step = "" } = input?.dataset ?? {};
   const unit = input?.nextElementSibling?.textContent ?? "";
-  const counts = nearest(given, low, high, step);
-  const text = unit ? `${decimal(given)} ${unit}` : decimal(given);
+  const counts = nearest(number, low, high, step);
+  const text = unit ? `${decimal(number)} ${unit}` : decimal(number);
   return counts === undefined ? text : words("fields.counts", { text, number: decimal(counts) });
 }
 
@@ -189,8 +189,8 @@ const range = ({ dataset: { low, high, step } }) => [Number(low), Number(high), 
  */
 function numberAt(input, part) {
   const [low = 0, high = 0, step = 1] = range(input);
-  const given = low + Math.floor(part * Math.round((high - low) / step + 1)) * step;
-  return String(Number(given.toFixed(9)));
+  const value = low + Math.floor(part * Math.round((high - low) / step + 1)) * step;
+  return String(Number(value.toFixed(9)));
 }
 
 /**
@@ -199,8 +199,8 @@ function numberAt(input, part) {
  */
 function placeOf(input) {
   const [low = 0, high = 0, step = 1] = range(input);
-  const given = Math.min(Math.max(Number(parseNumber(input.value).given), low), high);
-  return (100 * (given - low + step / 2)) / (high - low + step);
+  const value = Math.min(Math.max(Number(parseNumber(input.value).number), low), high);
+  return (100 * (value - low + step / 2)) / (high - low + step);
 }
 
 // --- small questions --------------------------------------------------------------------------

@@ -113,8 +113,8 @@ export async function enter(api, version, key, on, refuse) {
       await trade(code);
       on();
     } catch (error) {
-      const said = error instanceof Refused && SAID.get(error.type);
-      if (said) tell(said());
+      const sentence = error instanceof Refused && SAID.get(error.type);
+      if (sentence) tell(sentence());
       else if (error instanceof Unreachable) tell(later(error.message), words("script.waits"));
       else refuse(error);
     } finally {

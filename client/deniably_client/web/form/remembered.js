@@ -157,10 +157,10 @@ async function tell(memory, about, changed) {
 /** @param {unknown} error */
 function localised(error) {
   if (error instanceof BudgetSpent) {
-    const said = [words(SPENT[error.scope], error.shares)];
-    if (error.ofDelta) said.push(words("script.chance_spent"));
-    if (error.until) said.push(words("script.back", { day: day(error.until) }));
-    return new Localised(said.join(" "));
+    const texts = [words(SPENT[error.scope], error.shares)];
+    if (error.ofDelta) texts.push(words("script.chance_spent"));
+    if (error.until) texts.push(words("script.back", { day: day(error.until) }));
+    return new Localised(texts.join(" "));
   }
   if (error instanceof WavesSent) return new Localised(words("script.waves_sent"));
   if (!(error instanceof Damaged)) return error;

@@ -23,7 +23,7 @@ export function showNumber(number) {
 
 /** @param {string} kind */
 export function showKind(kind) {
-  const step = steps.find((found) => found.dataset["step"] === kind);
+  const step = steps.find((each) => each.dataset["step"] === kind);
   if (step) show(step);
 }
 

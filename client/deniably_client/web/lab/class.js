@@ -51,8 +51,8 @@ function show() {
   if (hit === null) return;
   hit.hidden = at === undefined;
   const within = at !== undefined && Number(hit.dataset.low) <= at && at <= Number(hit.dataset.high);
-  const said = (within ? hit.dataset.inside : hit.dataset.outside) ?? "";
-  hit.textContent = said.replace("{guess}", field?.value ?? "");
+  const text = (within ? hit.dataset.inside : hit.dataset.outside) ?? "";
+  hit.textContent = text.replace("{guess}", field?.value ?? "");
 }
 
 /** Takes over what is new on the page that the server has now. What is revealed stays so.
@@ -65,7 +65,7 @@ function renew(page) {
     const open = here.querySelector("details")?.open ?? false;
     here.dataset.state = there.dataset.state;
     here.replaceChildren(...there.childNodes);
-    for (const one of here.querySelectorAll("details")) one.open = open;
+    for (const details of here.querySelectorAll("details")) details.open = open;
   }
   show();
 }

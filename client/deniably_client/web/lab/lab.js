@@ -9,7 +9,7 @@ const NETWORK = "The server does not answer. Please try again.";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("inputs"));
 const why = /** @type {HTMLElement} */ (document.getElementById("why"));
-const said = /** @type {HTMLElement} */ (document.getElementById("said"));
+const announced = /** @type {HTMLElement} */ (document.getElementById("said"));
 /** @type {AbortController | undefined} */
 let asking;
 let timer = 0;
@@ -35,8 +35,8 @@ function show(page) {
   const here = document.getElementById("found");
   const there = page.getElementById("found");
   if (here === null || there === null) return tell(NETWORK); // a proxy's page
-  const open = [...here.querySelectorAll("details")].map((one) => one.open);
-  there.querySelectorAll("details").forEach((one, index) => (one.open = open[index] ?? false));
+  const open = [...here.querySelectorAll("details")].map((details) => details.open);
+  there.querySelectorAll("details").forEach((details, index) => (details.open = open[index] ?? false));
   const again = document.activeElement?.matches("[data-seed]");
   here.replaceWith(document.adoptNode(there));
   if (again) /** @type {HTMLElement | null} */ (there.querySelector("[data-seed]"))?.focus();
@@ -44,7 +44,7 @@ function show(page) {
     const field = page.getElementById(slider.dataset.of ?? "");
     if (slider !== document.activeElement && field) slider.value = field.dataset.at ?? "";
   }
-  said.textContent = there.querySelector(".finding")?.textContent ?? "";
+  announced.textContent = there.querySelector(".finding")?.textContent ?? "";
 }
 
 async function ask() {

@@ -26,9 +26,9 @@ export function keeps(sigma2, shift, d, epsilon, delta) {
   const key = [sigma2, shift, d, epsilon, delta].join();
   const [n, e] = decimal(delta);
   const upper = () => upperDelta(parts(sigma2), BigInt(shift), BigInt(d), decimal(epsilon));
-  const found = known.get(key) ?? upper() * e <= n << BITS;
-  known.set(key, found);
-  return found;
+  const result = known.get(key) ?? upper() * e <= n << BITS;
+  known.set(key, result);
+  return result;
 }
 
 /**

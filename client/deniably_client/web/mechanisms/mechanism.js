@@ -28,14 +28,14 @@ const sources = {
 const families = new Map(Object.entries(subsetSelection));
 
 /**
- * Imports the module of this name on its first use and adds its exports to `found`. So a simple
+ * Imports the module of this name on its first use and adds its exports to `loaded`. So a simple
  * survey downloads little code.
- * @type {<T>(found: Map<string, T>, sources: Sources<T>, name: unknown) => Promise<void>}
+ * @type {<T>(loaded: Map<string, T>, sources: Sources<T>, name: unknown) => Promise<void>}
  */
-export async function load(found, sources, name) {
+export async function load(loaded, sources, name) {
   const source = Object.entries(sources).find(([key]) => key === name)?.[1];
   const { default: module = {} } = (await source?.()) ?? {};
-  for (const [key, one] of Object.entries(module)) found.set(key, one);
+  for (const [key, value] of Object.entries(module)) loaded.set(key, value);
 }
 
 /** @type {(name: unknown) => Promise<void>} await it before a mechanism's first use */
@@ -88,7 +88,7 @@ export const inner = (mechanism) => (mechanism?.name === "memoised" ? mechanism.
 
 /** @type {(mechanism: Mechanism, path?: string) => Family} */
 function family(mechanism, path = "mechanism") {
-  const found = families.get(mechanism?.name);
-  must(found !== undefined, path, "has no name that this page knows", mechanism?.name);
-  return /** @type {Family} */ (found);
+  const match = families.get(mechanism?.name);
+  must(match !== undefined, path, "has no name that this page knows", mechanism?.name);
+  return /** @type {Family} */ (match);
 }

@@ -126,12 +126,12 @@ const memoised = {
   // Every memo takes the same draws.
   reportFromMemo(mechanism, kept, coins) {
     const { once } = mechanism;
-    const [one = -1] = kept;
-    const known = kept.length === 1 && Number.isInteger(one) && one >= 0 && one < sizes(once).memos;
+    const [place = -1] = kept;
+    const known = kept.length === 1 && Number.isInteger(place) && place >= 0 && place < sizes(once).memos;
     must(known, "memory", "what is kept for this question is no memo of it");
     const alone = once.name === "window" || once.name === "channel";
-    if (alone) return [coins.choose(row(mechanism, one).map(Number))];
-    return subsetSelection.subset_selection.randomise(fresh(mechanism), one, coins);
+    if (alone) return [coins.choose(row(mechanism, place).map(Number))];
+    return subsetSelection.subset_selection.randomise(fresh(mechanism), place, coins);
   },
 
   randomise(mechanism, answer, coins) {

@@ -22,7 +22,7 @@ export function checkConditions({ questions, ask }) {
     const own = names(/** @type {Choosing} */ (question));
     must(own.includes(HIDDEN), name, `has show_if without the choice ${HIDDEN}`, own);
     must(ask === undefined, name, "has show_if, but only some of the questions are asked", ask);
-    const earlier = questions.slice(0, i).find((one) => one.name === condition.question);
+    const earlier = questions.slice(0, i).find((each) => each.name === condition.question);
     const decides = ["yes_no", "select_one", "scale"].includes(earlier?.type ?? "");
     const choices = decides ? names(/** @type {Choosing} */ (earlier)) : [];
     const known = condition.is.every((choice) => choices.includes(choice));
@@ -44,7 +44,7 @@ export function drawQuestions({ questions, ask }, coins = new Coins()) {
 /**
  * The names of the questions that these answers hide. A condition on a question outside this list
  * counts as met: the respondent saw the question in an earlier report.
- * @type {(asked: {questions: readonly Question[]}, answers: Answers) => string[]}
+ * @type {(form: {questions: readonly Question[]}, answers: Answers) => string[]}
  */
 export function hiddenQuestions({ questions }, answers) {
   /** @type {string[]} */
@@ -52,9 +52,9 @@ export function hiddenQuestions({ questions }, answers) {
   for (const { name, show_if: condition } of questions) {
     if (condition === undefined) continue;
     const earlier = condition.question;
-    if (!questions.some((one) => one.name === earlier)) continue;
-    const given = hidden.includes(earlier) ? HIDDEN : answers.get(earlier);
-    if (!condition.is.some((choice) => choice === given)) hidden.push(name);
+    if (!questions.some((each) => each.name === earlier)) continue;
+    const answer = hidden.includes(earlier) ? HIDDEN : answers.get(earlier);
+    if (!condition.is.some((choice) => choice === answer)) hidden.push(name);
   }
   return hidden;
 }
@@ -62,12 +62,12 @@ export function hiddenQuestions({ questions }, answers) {
 /**
  * Adds the answer `not_applicable` for every hidden question, and takes it away from all others, which
  * then have none.
- * @type {(asked: {questions: readonly Question[]}, answers: Answers) => Answers}
+ * @type {(form: {questions: readonly Question[]}, answers: Answers) => Answers}
  */
-export function withHidden(asked, answers) {
+export function withHidden(form, answers) {
   const all = new Map(answers);
-  const hidden = hiddenQuestions(asked, answers);
-  for (const { name, type, show_if: condition } of asked.questions) {
+  const hidden = hiddenQuestions(form, answers);
+  for (const { name, type, show_if: condition } of form.questions) {
     if (hidden.includes(name)) all.set(name, type === "select_multiple" ? [HIDDEN] : HIDDEN);
     else if (condition && [all.get(name)].flat().includes(HIDDEN)) all.delete(name);
   }

@@ -10,7 +10,7 @@ export const CHOICES = named(object({ name: NAME, label: text }), 2, 1024);
 export const ONE_OF = ["subset_selection", "channel", "unary"];
 
 /** @type {(needed: object, optional?: object) => Check} checks these keys and the common ones */
-export const asked = (needed, optional) =>
+export const schema = (needed, optional) =>
   object(
     { name: NAME, type: text, label: text, claim: anything, mechanism: anything, ...needed },
     { hint: text, short: text, ...optional },
@@ -21,8 +21,8 @@ export const names = ({ choices }) => choices.map(({ name }) => name);
 
 /** @type {(question: Choosing, answer: unknown) => number} the index of the choice with this name */
 export function index(question, answer) {
-  const found = names(question).findIndex((name) => name === answer);
-  if (found >= 0) return found;
+  const place = names(question).findIndex((name) => name === answer);
+  if (place >= 0) return place;
   throw new BadAnswer(`${question.name} needs an answer: one of ${names(question).join(", ")}`);
 }
 
@@ -40,19 +40,19 @@ export function fitsOne(question, path) {
 
 /** @type {Type<Choosing>} */
 export const selectOne = {
-  form: asked({ choices: CHOICES }, { show_if: anything }),
+  form: schema({ choices: CHOICES }, { show_if: anything }),
   mechanisms: ONE_OF,
   fits: fitsOne,
   encode(question, answer) {
-    const found = index(question, answer);
-    return question.mechanism.name === "unary" ? [found] : found;
+    const place = index(question, answer);
+    return question.mechanism.name === "unary" ? [place] : place;
   },
 };
 
 /** @type {Type<Choosing>} */
 const yesNo = {
   ...selectOne,
-  form: asked({ choices: CHOICES }),
+  form: schema({ choices: CHOICES }),
   fits(question, path) {
     fitsOne(question, path);
     must(names(question).join() === "yes,no", path, "the choices of yes_no are yes and no", names(question));

@@ -2,7 +2,7 @@
 
 import { BadAnswer, must } from "../core/errors.js";
 import { anything, integer, like, list } from "../core/validators.js";
-import { CHOICES, ONE_OF, asked, fitsChoices, fitsOne, index, selectOne } from "./choice.js";
+import { CHOICES, ONE_OF, fitsChoices, fitsOne, index, schema, selectOne } from "./choice.js";
 
 /** @import { Scale, SelectMultiple, Type } from "./types.js" */
 
@@ -11,7 +11,7 @@ const SCORES = list(integer, 2, 1024);
 
 /** @type {Type<SelectMultiple>} */
 const selectMultiple = {
-  form: asked({ choices: CHOICES, most: integer }, { show_if: anything }),
+  form: schema({ choices: CHOICES, most: integer }, { show_if: anything }),
   mechanisms: ["set_response", "sampled_ticks", "unary"],
   fits(question, path) {
     fitsChoices(question, path);
@@ -30,7 +30,7 @@ const selectMultiple = {
 
 /** @type {Type<Scale>} */
 const scale = {
-  form: asked({ choices: CHOICES, aim: AIM }, { show_if: anything, scores: SCORES }),
+  form: schema({ choices: CHOICES, aim: AIM }, { show_if: anything, scores: SCORES }),
   mechanisms: [...ONE_OF, "window", "bounded_laplace"],
   fits(question, path) {
     const { aim, choices, mechanism, scores } = question;

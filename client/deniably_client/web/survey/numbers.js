@@ -3,7 +3,7 @@
 import { BadAnswer, must } from "../core/errors.js";
 import { decimal } from "../core/fraction.js";
 import { NAME, integer, like, named, object, text } from "../core/validators.js";
-import { CHOICES, asked, index } from "./choice.js";
+import { CHOICES, index, schema } from "./choice.js";
 import { AIM } from "./choices.js";
 
 /** @import { Check, Fraction } from "../core/types.js" */
@@ -78,24 +78,24 @@ const CHOICE_PART = object({ name: NAME, label: text, choices: CHOICES });
  * @param {any} answer a Map or an object
  */
 function byPart({ name, parts }, answer) {
-  const given = answer instanceof Map ? answer : new Map(Object.entries(answer ?? {}));
+  const answers = answer instanceof Map ? answer : new Map(Object.entries(answer ?? {}));
   const needed = parts.map((part) => part.name);
-  if (given.size !== needed.length || !needed.every((part) => given.has(part))) {
+  if (answers.size !== needed.length || !needed.every((part) => answers.has(part))) {
     throw new BadAnswer(`${name} needs an answer for each of ${needed.join(", ")}`);
   }
-  return needed.map((part) => given.get(part));
+  return needed.map((part) => answers.get(part));
 }
 
 // --- the types --------------------------------------------------------------------------------
 
 /** @type {Type<NumberQuestion>} */
 const number = {
-  form: asked({ range: checkRange, aim: AIM }),
+  form: schema({ range: checkRange, aim: AIM }),
   mechanisms: ["window", "channel", "laplace", "bounded_laplace", "gaussian", "subset_selection"],
   fits({ range, aim, mechanism }, path) {
     cellsFit(range, mechanism["k"], aim === "mean", path);
-    const one = mechanism.name !== "gaussian" || mechanism["d"] === 1;
-    must(one, path, "the mechanism is for one number: d is 1", mechanism["d"]);
+    const single = mechanism.name !== "gaussian" || mechanism["d"] === 1;
+    must(single, path, "the mechanism is for one number: d is 1", mechanism["d"]);
   },
   encode: ({ name, range, mechanism }, answer) => cell(range, answer, mechanism["k"], name),
 };
@@ -106,7 +106,7 @@ const sizes = ({ mechanism: { name, k, d, parts } }) =>
 
 /** @type {Type<VectorQuestion>} */
 const vector = {
-  form: asked({ parts: named(NUMBER_PART, 2, 64) }),
+  form: schema({ parts: named(NUMBER_PART, 2, 64) }),
   mechanisms: ["vector", "gaussian"],
   fits(question, path) {
     const ks = sizes(question);
@@ -114,8 +114,8 @@ const vector = {
     question.parts.forEach(({ range }, c) => cellsFit(range, ks[c] ?? 0, true, path));
   },
   encode(question, answer) {
-    const [given, ks] = [byPart(question, answer), sizes(question)];
-    return question.parts.map(({ range }, c) => cell(range, given[c], ks[c] ?? 0, question.name));
+    const [answers, ks] = [byPart(question, answer), sizes(question)];
+    return question.parts.map(({ range }, c) => cell(range, answers[c], ks[c] ?? 0, question.name));
   },
 };
 
@@ -124,7 +124,7 @@ const OUTLINE = like(RegExp(`^(?!.{5001})(M${AT} ${AT}( ${AT} ${AT})+)+$`));
 
 /** @type {Type<Point>} */
 const point = {
-  form: asked({ parts: named(NUMBER_PART, 2, 2), grid: integer }, { outline: OUTLINE }),
+  form: schema({ parts: named(NUMBER_PART, 2, 2), grid: integer }, { outline: OUTLINE }),
   mechanisms: ["subset_selection"],
   fits({ parts, grid, mechanism }, path) {
     must(grid >= 2 && grid <= 32, path, `grid is ${grid}; use 2 to 32`);
@@ -134,14 +134,14 @@ const point = {
   },
   encode(question, answer) {
     const { name, parts, grid } = question;
-    const given = byPart(question, answer);
-    return parts.reduce((sum, { range }, c) => sum * grid + cell(range, given[c], grid, name), 0);
+    const answers = byPart(question, answer);
+    return parts.reduce((sum, { range }, c) => sum * grid + cell(range, answers[c], grid, name), 0);
   },
 };
 
 /** @type {Type<Product>} */
 const product = {
-  form: asked({ parts: named(CHOICE_PART, 2, 8) }),
+  form: schema({ parts: named(CHOICE_PART, 2, 8) }),
   mechanisms: ["subset_selection"],
   fits({ parts, mechanism }, path) {
     const combinations = parts.reduce((count, { choices }) => count * choices.length, 1);
@@ -149,9 +149,9 @@ const product = {
     must(k === combinations, path, `mechanism.k is not the ${combinations} combinations`, k);
   },
   encode(question, answer) {
-    const given = byPart(question, answer);
+    const answers = byPart(question, answer);
     return question.parts.reduce((sum, { choices }, c) => {
-      return sum * choices.length + index({ ...question, choices }, given[c]);
+      return sum * choices.length + index({ ...question, choices }, answers[c]);
     }, 0);
   },
 };

@@ -40,10 +40,10 @@ export async function makeReport(
   }
   const special = conditional(survey) && (await import("./answers.js"));
   drawn ??= special ? special.drawQuestions(survey, coins) : survey.questions;
-  const questions = survey.questions.filter(({ name }) => drawn.some((one) => one.name === name));
-  const asked = new Set([...Object.keys(before), ...questions.map(({ name }) => name)]);
-  const most = survey.ask ?? survey.questions.length;
-  if (asked.size > most || asked.size < (survey.part ? 1 : most)) {
+  const questions = survey.questions.filter(({ name }) => drawn.some((each) => each.name === name));
+  const names = new Set([...Object.keys(before), ...questions.map(({ name }) => name)]);
+  const count = survey.ask ?? survey.questions.length;
+  if (names.size > count || names.size < (survey.part ? 1 : count)) {
     throw new BadAnswer("these are not the questions that the survey asks");
   }
   const all = special ? special.withHidden({ questions }, answers) : answers;
@@ -59,8 +59,8 @@ export async function makeReport(
     if (memo) used.set(name, memo);
     return [name, report];
   });
-  const every = { ...before, ...Object.fromEntries(values) };
+  const reports = { ...before, ...Object.fromEntries(values) };
   id ??= coins.drawId();
-  const text = canonicalise({ ...strata, survey: digest, id, values: every });
+  const text = canonicalise({ ...strata, survey: digest, id, values: reports });
   return { text, id, receipt: await sha256(text), memos: used };
 }

@@ -30,14 +30,14 @@ export const STRATA = (strata, path) => {
  * @type {(definition: Definition, query: string) => Stratum}
  */
 export function stratumIn({ strata = {} }, query) {
-  const given = new URLSearchParams(query);
-  const found = Object.entries(strata).map(([key, values]) => {
-    const [value = "", ...more] = given.getAll(key);
+  const parameters = new URLSearchParams(query);
+  const entries = Object.entries(strata).map(([key, values]) => {
+    const [value = "", ...more] = parameters.getAll(key);
     const fits = values.includes(value) && more.length === 0;
     must(fits, "the link", `does not say the ${key} that it is for`);
     return [key, value];
   });
-  return Object.fromEntries(found);
+  return Object.fromEntries(entries);
 }
 
 /**

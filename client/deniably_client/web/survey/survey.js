@@ -31,9 +31,9 @@ export async function verify(definition, expectedDigest) {
   checkWaves(survey);
   const { to, reports } = survey.results;
   must(!to || reports !== "public", "survey.results", "is not public", survey.results);
-  const found = await digest(definition);
-  must(found === expectedDigest, "survey", `was changed: its version is ${found}`);
-  verified.set(frozen(survey), found);
+  const version = await digest(definition);
+  must(version === expectedDigest, "survey", `was changed: its version is ${version}`);
+  verified.set(frozen(survey), version);
   return survey;
 }
 

@@ -86,10 +86,10 @@ export async function checkRegister(document, { count, head } = { count: 0, head
 
 /** @type {(entries: any[], name: string) => Published} the only publication under this name */
 export function find(entries, name) {
-  const found = entries.filter(({ event, survey }) => event === "published" && survey === name);
-  if (found.length === 0) throw new Refused(`the register does not list the survey ${name}`);
-  if (found.length > 1) {
-    throw new Refused(`the register lists ${found.length} surveys of the name ${name}`);
+  const matches = entries.filter(({ event, survey }) => event === "published" && survey === name);
+  if (matches.length === 0) throw new Refused(`the register does not list the survey ${name}`);
+  if (matches.length > 1) {
+    throw new Refused(`the register lists ${matches.length} surveys of the name ${name}`);
   }
-  return found[0];
+  return matches[0];
 }

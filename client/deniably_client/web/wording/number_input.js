@@ -3,12 +3,12 @@
 import { words } from "./words.js";
 
 /**
- * `given` is the number with a decimal point; it is missing where the text is no number.
+ * `number` is the number with a decimal point; it is missing where the text is no number.
  * A single comma counts as a decimal point. Spaces between thousands are removed. `ambiguous`
  * marks a text that could be two numbers, such as 1,000: one, or a thousand. In a language that
  * groups thousands with a point, 1.000 is ambiguous too.
  * @param {string} written
- * @returns {{ given?: string, ambiguous?: boolean }}
+ * @returns {{ number?: string, ambiguous?: boolean }}
  */
 export function parseNumber(written) {
   const text = written.trim().replace("\u2212", "-").replace(/(\d)[\s'’](?=\d{3}(?!\d))/g, "$1");
@@ -16,24 +16,24 @@ export function parseNumber(written) {
   const marked = new RegExp(`^-?\\d{1,3}((${group}\\d{3})+|[.,]\\d{3}([.,]\\d+)+)$`);
   if (marked.test(text)) return { ambiguous: true };
   const point = text.replace(",", ".");
-  return /^-?(\d+\.?\d*|\.\d+)$/.test(point) ? { given: point } : {};
+  return /^-?(\d+\.?\d*|\.\d+)$/.test(point) ? { number: point } : {};
 }
 
 /**
  * The nearest bound or step, or undefined where the number lies on one already.
- * @param {string} given
+ * @param {string} number
  * @param {string} low
  * @param {string} high
  * @param {string} step
  */
-export function nearest(given, low, high, step) {
-  const places = Math.max(...[given, low, high, step].map((text) => text.split(".")[1]?.length ?? 0));
+export function nearest(number, low, high, step) {
+  const places = Math.max(...[number, low, high, step].map((text) => text.split(".")[1]?.length ?? 0));
   const whole = (/** @type {string} */ text) => {
     const [before = "", after = ""] = text.split(".");
     return BigInt(`${before}${after.padEnd(places, "0")}`);
   };
   const [x, from, to, s] = /** @type {[bigint, bigint, bigint, bigint]} */ (
-    [given, low, high, step].map(whole)
+    [number, low, high, step].map(whole)
   );
   if (x <= from) return x < from ? low : undefined;
   if (x >= to) return x > to ? high : undefined;

@@ -29,17 +29,18 @@ _SOME = 60
 """Seconds to wait after a 429 without a usable Retry-After."""
 
 
-def body(response: requests.Response, most: int) -> bytes:
-    """Read the body of a streamed response. Raises Refused once it exceeds ``most`` bytes, and
+def body(response: requests.Response, maximum: int) -> bytes:
+    """Reads the body of a streamed response. Raises Refused once it exceeds ``maximum`` bytes, and
     requests' errors, such as ReadTimeout where it takes too long."""
     try:
-        return read_answer(response, most)
+        return read_answer(response, maximum)
     except BadInput as error:
         raise Refused(str(error.strerror)) from None
 
 
 def seconds_in(header: str | None) -> int:
-    """Parse Retry-After: the whole seconds to wait, 60 where the header is unusable."""
+    """Returns the whole seconds to wait that Retry-After asks for; 60 where the header is
+    unusable."""
     text = header or ""
     return max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 7 else _SOME
 
@@ -62,7 +63,7 @@ class BoundedRetry(Retry):
         return super().increment(method, url, response, error, _pool, _stacktrace)
 
     def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
-        """Seconds to wait; None without a readable Retry-After."""
+        """Returns the seconds to wait, at most 5 minutes; None without a readable Retry-After."""
         try:
             wait = super().get_retry_after(response)
         except (InvalidHeader, ValueError, OverflowError):

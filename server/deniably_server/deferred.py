@@ -11,9 +11,12 @@ from threading import Lock
 from typing import NamedTuple, Protocol
 
 
-class WholeAnswer(NamedTuple):
+class EncodedAnswer(NamedTuple):
     """An answer whose header fields are bytes already, as HTTP/1.1 sends them, each with its line
-    end. Content-Length, the date and what concerns the connection are not among them."""
+    end.
+
+    The server adds Content-Length, the date and the fields about the connection.
+    """
 
     status: int
     fields: bytes
@@ -21,20 +24,21 @@ class WholeAnswer(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A request that the application answers, with what its environment must have for that."""
+    """A request that the application refuses by its usual way. ``marks`` are what its environment
+    must have for that."""
 
     marks: dict[str, object]
 
 
-class Awaited(Protocol):
-    """A request whose answer waits for the disk."""
+class DeferredAnswer(Protocol):
+    """The answer to a request, once the disk has what it waits for."""
 
     def is_ready(self) -> bool:
-        """Whether ``answer`` can be called."""
+        """Returns whether ``answer`` can be called."""
         ...
 
-    def answer(self) -> WholeAnswer | Refused:
-        """The answer. To be called once."""
+    def answer(self) -> EncodedAnswer | Refused:
+        """Returns the answer, or what its refusal needs. Call it once."""
         ...
 
 
@@ -43,7 +47,7 @@ GONE = "deniably.gone"
 
 
 class ClientGone:
-    """Whether the client of a request has disconnected, so that nobody waits for the answer."""
+    """Whether a request's client has disconnected, so that nobody waits for the answer."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -51,15 +55,15 @@ class ClientGone:
         self._calls: list[Callable[[], object]] = []
 
     def then(self, call: Callable[[], object]) -> None:
-        """Call this, in any thread, once the client is gone, or now if it is."""
+        """Calls ``call`` once the client is gone, in any thread; at once if it is gone already."""
         with self._lock:
             if not self._gone:
                 self._calls.append(call)
                 return
-        call()
+        call()  # outside the lock, as a call takes locks of its own
 
     def set(self) -> None:
-        """The client is gone. To be called once."""
+        """Notes that the client is gone. Call it once."""
         with self._lock:
             self._gone, calls = True, self._calls
         for call in calls:

@@ -33,10 +33,10 @@ from deniably_server.api.computation_queue import (
 )
 from deniably_server.api.fine_parameters import FINE, settle_level
 from deniably_server.api.visibility import visible_survey
+from deniably_server.deferred import GONE
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
 from deniably_server.guard.app_state import current_asker, current_store
 from deniably_server.guard.read_limit import let_others_read
-from deniably_server.later import GONE
 from deniably_server.watching import request_facts
 from deniably_server.web.problems import refuse
 from deniably_server.web.worker_process import Answerer
@@ -64,21 +64,22 @@ _SMALLER = "ask for fewer people or numbers"
 
 
 def use_queue(app: Flask, queue: ComputationQueue) -> None:
-    """Let the costly views of ``app`` use this queue. Without one they compute in the request."""
+    """Lets the cached views of ``app`` use this queue. Without one they compute in the request."""
     app.extensions[_KEY] = queue
 
 
 def use_file_queue(app: Flask, queue: ComputationQueue) -> None:
-    """Let this queue make the files of reports. Without one they are made in the request."""
+    """Lets this queue make the files of reports. Without one they are made in the request."""
     app.extensions[_FILES] = queue
 
 
-def costly(
+def cached_view(
     reads: Reads,
     others: Callable[[str], tuple[Hashable, ...]] | None = None,
     settle: Callable[[str], None] | None = None,
 ) -> Callable[[View], View]:
-    """A decorator for a survey's view that computes from its tallies or from every report.
+    """Decorates a view of a survey that computes from its tallies or from every report: its answers
+    are computed in the queue and cached.
 
     ``others`` gives what of other surveys the answer depends on, by default the version of the one
     in the query; it raises as ``visible_survey`` does. ``settle`` writes the view's own parameters
@@ -100,12 +101,12 @@ def costly(
             settle_level()
             if settle is not None:
                 settle(name)
-            asked = tuple(sorted(request.args.items(multi=True)))
-            key = (request.endpoint, name, *part.values(), *versions, asked)
-            really = of_closed(name, reads)
+            query = tuple(sorted(request.args.items(multi=True)))
+            key = (request.endpoint, name, *part.values(), *versions, query)
+            charged = of_closed(name, reads)
             if not FINE.isdisjoint(request.args):
-                really = _OF_HUNDREDS.get(really, really)
-            return _response(_computed_for(queue, key, _job(), really))
+                charged = _OF_HUNDREDS.get(charged, charged)
+            return _response(_computed_for(queue, key, _job(), charged))
 
         return answered
 
@@ -113,15 +114,19 @@ def costly(
 
 
 def of_closed(name: str, reads: Reads) -> Reads:
-    """What a view of results really reads: of a closed survey with ``show_if``, every report."""
+    """Returns what a view of results reads in fact: of a closed survey with ``show_if`` every
+    report, for the joint counts (``Respondents.together``)."""
     store = current_store()
     if reads != "tallies" or store.state(name) == "open":
         return reads
     return "reports" if any(map(show_if, store.survey(name).questions)) else reads
 
 
-def experiment(key: Hashable, view: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:
-    """The answer of a view that reads no data; equal keys have equal answers."""
+def cached_experiment(
+    key: Hashable, view: Callable[[], ResponseReturnValue]
+) -> ResponseReturnValue:
+    """Returns the answer of a view that reads no data, from the cache or the queue. Equal keys must
+    mean equal answers."""
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
         return view()
@@ -129,24 +134,25 @@ def experiment(key: Hashable, view: Callable[[], ResponseReturnValue]) -> Respon
     return _response(_computed_for(queue, (request.endpoint, key), job, "nothing"))
 
 
-def part(key: Hashable, target: str, reads: Reads) -> bytes | None:
-    """What the view at ``target`` answers, for a page that shows it among other things; None where
-    there is no queue.
+def cached_part(key: Hashable, target: str, reads: Reads) -> bytes | None:
+    """Returns what the view at ``target`` answers, for a page that shows it among other things;
+    None where there is no queue.
 
-    With the key of that view's own answers it is the very same, computed once. The caller has seen
-    to it that the request may see it.
+    Where ``key`` is that of the view's own answers, both share one cache entry. The caller must
+    have checked that the request may see it.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
         return None
     job = msgspec.structs.replace(_job(), target=target)
-    found = _computed_for(queue, key, job, reads)
-    packed = ("content-encoding", _GZIP) in [(name.lower(), is_) for name, is_ in found.headers]
-    return gzip.decompress(found.body) if packed else found.body
+    computed = _computed_for(queue, key, job, reads)
+    packed = ("content-encoding", _GZIP) in [(name.lower(), is_) for name, is_ in computed.headers]
+    return gzip.decompress(computed.body) if packed else computed.body
 
 
 def made_apart(key: str, name: str, ending: str) -> bool:
-    """Let the process that makes files make one of a survey's reports; False where there is none.
+    """Makes a file of a survey's reports in the process that makes files; returns False where there
+    is no such process.
 
     Equal keys are of one file. Raises as ``ComputationQueue.answer`` does.
     """
@@ -166,11 +172,12 @@ def computed_before(
     now: Callable[[], ResponseReturnValue],
     meanwhile: Callable[[], ResponseReturnValue],
 ) -> ResponseReturnValue:
-    """A page for everybody that has to come soon: from the cache, at most ten minutes old.
+    """Returns a page that everybody may see and that has to come soon: from the cache, at most ten
+    minutes old.
 
-    ``now`` computes it, in the worker process. ``meanwhile`` gives a page that costs little, for
-    while the computation lasts longer than a reader waits, or fails. ``about`` names all that the
-    page depends on but the reports: its age does not show when one came.
+    ``now`` computes the page, in the worker process. ``meanwhile`` makes a cheap one, for use while
+    the computation lasts longer than a reader waits, or where it fails. ``about`` names all that
+    the page depends on except the reports: so its age does not show when a report came.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
@@ -179,9 +186,9 @@ def computed_before(
     target = f"{request.path}?{urlencode(list(request.args.items()))}"
     job = Job(target, "", request_facts.request_id(request.environ))
     with let_others_read(request.environ):
-        found = queue.soon((*about, age), job, "tallies", _PATIENCE_SECONDS, current_asker())
-    found = found or queue.kept((*about, age - 1))
-    return meanwhile() if found is None else _response(found)
+        computed = queue.soon((*about, age), job, "tallies", _PATIENCE_SECONDS, current_asker())
+    computed = computed or queue.kept((*about, age - 1))
+    return meanwhile() if computed is None else _response(computed)
 
 
 def _made(app: Flask, name: str, ending: str) -> Computed | RefusedJob:
@@ -194,7 +201,8 @@ def _made(app: Flask, name: str, ending: str) -> Computed | RefusedJob:
 
 
 def answerer(app: Flask) -> Answerer:
-    """A function that answers encoded jobs with the views of ``app``, in the worker process.
+    """Returns the function that answers encoded jobs with the views of ``app``, in the worker
+    process.
 
     It raises MemoryError, which the process reports as a job that took too long.
     """
@@ -203,15 +211,15 @@ def answerer(app: Flask) -> Answerer:
         job = msgspec.msgpack.decode(question, type=Job)
         if job.file:
             return msgspec.msgpack.encode(_made(app, *job.file))
-        found = _compiled(job.definition) if job.definition else _computed(app, job)
-        return msgspec.msgpack.encode(found)
+        outcome = _compiled(job.definition) if job.definition else _computed(app, job)
+        return msgspec.msgpack.encode(outcome)
 
     return answer
 
 
 def compiled(text: bytes) -> Survey:
-    """The published definition of an author's text, compiled in the queue: designs of many means
-    take minutes.
+    """Compiles an author's text in the queue, because designs of many means take minutes; returns
+    the published definition.
 
     Raises BadSurvey, Malformed if the text is neither YAML nor JSON, TooMuch and Busy.
     """
@@ -220,11 +228,11 @@ def compiled(text: bytes) -> Survey:
         return _compile(text)
     key = ("definition", hashlib.sha256(text).digest())
     job = Job("", "", request_facts.request_id(request.environ), text, _FEWER)
-    found = _computed_for(queue, key, job, "definition").body
-    if found.startswith(_PROBLEMS):
-        problems = msgspec.json.decode(found.removeprefix(_PROBLEMS), type=list[tuple[str, str]])
+    answer = _computed_for(queue, key, job, "definition").body
+    if answer.startswith(_PROBLEMS):
+        problems = msgspec.json.decode(answer.removeprefix(_PROBLEMS), type=list[tuple[str, str]])
         raise BadSurvey([Problem(*each) for each in problems])
-    return read_survey(found)
+    return read_survey(answer)
 
 
 def _compiled(text: bytes) -> Computed | RefusedJob:
@@ -246,14 +254,16 @@ def _compile(text: bytes) -> Survey:
 
 
 def _computed_for(queue: ComputationQueue, key: Hashable, job: Job, reads: Reads) -> Computed:
-    """The answer to a job, on the account of the request, for as long as its client waits."""
+    """Returns the answer to a job, charged to the request's account, for as long as its client
+    waits."""
     with let_others_read(request.environ):
         return queue.answer(key, job, reads, current_asker(), request.environ.get(GONE))
 
 
 def _asked(_: str) -> tuple[Hashable, ...]:
-    """The version of the survey in the query, if there is one."""
-    return tuple(visible_survey(one).version for one in request.args.getlist("survey")[:1])
+    """Returns the version of the survey in the query, as a tuple of one; () where the query names
+    none."""
+    return tuple(visible_survey(name).version for name in request.args.getlist("survey")[:1])
 
 
 def _job() -> Job:
@@ -263,7 +273,7 @@ def _job() -> Job:
 
 
 def _computed(app: Flask, job: Job) -> Computed | RefusedJob:
-    """The view's answer. Log and metrics are left to the process that sends it."""
+    """Returns the view's answer. Log and metrics are left to the process that sends it."""
     headers = {"Authorization": job.authorization, "Accept-Encoding": _GZIP}
     with app.test_request_context(job.target, headers=headers):
         request_facts.name_again(request.environ, job.request)
@@ -281,7 +291,7 @@ def _computed(app: Flask, job: Job) -> Computed | RefusedJob:
 
 
 def _response(computed: Computed) -> Response:
-    """The response to a request; decompressed for a client that does not accept gzip."""
+    """Returns the response to a request; decompressed for a client that does not accept gzip."""
     headers = [each for each in computed.headers if each[0].lower() not in _NOT_SENT_ON]
     response = Response(computed.body, headers=headers)
     if response.content_encoding == _GZIP and not request.accept_encodings[_GZIP]:

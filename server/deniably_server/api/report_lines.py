@@ -97,26 +97,28 @@ class Outcomes:
 
 
 def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
-    """Store the reports in a body of lines. When this returns, they are on disk.
+    """Stores the reports in a body of lines; returns the outcomes. When this returns, the reports
+    are on disk.
 
-    Raises NotStored. Reports committed by then stay, and count once if they are sent again.
+    Raises NotStored. Reports that were committed by then stay, and count once if they are sent
+    again.
     """
     reader = _Reader(store, survey)
-    found = Outcomes()
+    outcomes = Outcomes()
     begun: list[_Part] = []
     for chunk in _chunks(body):
         with _TURN:
-            part = reader.read(chunk, found)
+            part = reader.read(chunk, outcomes)
         while begun:
-            _settle(found, begun.pop())  # written while this one was read
+            _settle(outcomes, begun.pop())  # written while this one was read
         if part.waiting:
             store.begin(part.batch)
             begun.append(part)
-        if found.ended:
+        if outcomes.ended:
             break
     for part in begun:
-        _settle(found, part)
-    return found
+        _settle(outcomes, part)
+    return outcomes
 
 
 @dataclass
@@ -127,10 +129,10 @@ class _Part:
     waiting: Sequence[int]
 
 
-def _settle(found: Outcomes, part: _Part) -> None:
+def _settle(outcomes: Outcomes, part: _Part) -> None:
     codes = map(_CODES.__getitem__, part.batch.wait())
     for index, code in zip(part.waiting, codes, strict=True):
-        found.codes[index] = code
+        outcomes.codes[index] = code
 
 
 class _Reader:
@@ -148,13 +150,13 @@ class _Reader:
         self._plain = not (survey.invited or survey.strata)
         self._apart = re.compile(line_pattern(survey.digest, names, some=not survey.complete)).split
 
-    def read(self, chunk: bytes, found: Outcomes) -> _Part:
-        """The reports in these lines. Other lines are noted in ``found``; the codes of reports are
-        set later by ``_settle``. Stops when ``found`` has ended."""
+    def read(self, chunk: bytes, outcomes: Outcomes) -> _Part:
+        """Returns the reports in these lines. Other lines are noted in ``outcomes``; the codes of
+        reports are set later by ``_settle``. Stops when ``outcomes`` has ended."""
         batch = BatchWrite(self._survey)
-        start = len(found.codes)
+        start = len(outcomes.codes)
         if self._plain and self._all_plain(batch, chunk):
-            found.codes += bytes(len(batch))
+            outcomes.codes += bytes(len(batch))
             return _Part(batch, range(start, start + len(batch)))
         waiting: list[int] = []
         for index, line in enumerate(_lines(chunk), start):
@@ -163,17 +165,17 @@ class _Reader:
                 if self._one(batch, line):
                     waiting.append(index)
                 else:
-                    found.empty += 1
+                    outcomes.empty += 1
             except (BadReport, Refusal) as error:
                 code = _REFUSED
-                found.refusals.append({"line": index + 1, **members(error)})
-            found.codes.append(code)
-            if found.ended:
+                outcomes.refusals.append({"line": index + 1, **members(error)})
+            outcomes.codes.append(code)
+            if outcomes.ended:
                 break
         return _Part(batch, waiting)
 
     def _all_plain(self, batch: BatchWrite, chunk: bytes) -> bool:
-        """Fill the batch if every line is a report in canonical form; returns whether it is."""
+        """Fills the batch if every line is a report in canonical form; returns whether it is."""
         # latin-1 gives every byte a character.
         text = chunk.decode("latin-1")
         parts = self._apart(text if text.endswith("\n") else f"{text}\n")
@@ -198,12 +200,13 @@ class _Reader:
         return True
 
     def _are_enough(self, texts: Sequence[str | None]) -> bool:
-        """Whether a report may have so many values; None stands for a question without one."""
-        found = len(texts) - texts.count(None)
-        return self._survey.least_asked <= found <= self._survey.asked
+        """Returns whether a report may have so many values; None stands for a question without
+        one."""
+        count = len(texts) - texts.count(None)
+        return self._survey.least_asked <= count <= self._survey.asked
 
     def _one(self, batch: BatchWrite, line: bytes) -> bool:
-        """Add the report of a line to the batch; False if the line is empty."""
+        """Adds the report of a line to the batch; returns False if the line is empty."""
         if len(line) > LARGEST_BODY:
             raise TooLarge(f"a report has at most {LARGEST_BODY} bytes")
         if not line.strip():
@@ -219,7 +222,7 @@ class _Reader:
 
     @staticmethod
     def _are_valid(check: Check, known: set[str], texts: list[str]) -> bool:
-        """Whether each text is the canonical form of a value that a device can send."""
+        """Returns whether each text is the canonical form of a value that a device can send."""
         fresh = set(texts) - known - {NULL}
         for text in fresh:
             try:
@@ -236,9 +239,9 @@ class _Reader:
 
 
 def line_pattern(digest: str, names: list[str], *, some: bool = False) -> str:
-    """Matches a line with a report in canonical form. Its groups are what should be the report's id
-    and its values, by the names in alphabetical order; with ``some`` a report need not have all,
-    and the group of a question without a value is None."""
+    """Returns a regular expression for a line with a report in canonical form. Its groups are the
+    report's id and its values, by their names in alphabetical order. With ``some`` a report need
+    not have all values, and the group of a missing one is None."""
     fields = [f'"{name}":[]' for name in names]
     fixed = f'{{"id":"{digest[:32]}","survey":"{digest}","values":{{{",".join(fields)}}}}}'
     # So that no line is longer than a report may be. Nothing is tried twice: within a value no
@@ -260,15 +263,15 @@ _OPEN = msgspec.json.Decoder(_Envelope)
 
 
 def _opened(line: bytes) -> tuple[bytes, str]:
-    """The report and the ticket in a line for a survey by invitation."""
+    """Returns the report and the ticket in a line for a survey by invitation."""
     form = 'in a survey by invitation a line is {"report": {...}, "ticket": "..."}'
     envelope = decoded(_OPEN, line, form)
     return bytes(envelope.report), envelope.ticket
 
 
 def _chunks(body: Body) -> Generator[bytes]:
-    """The lines of a body, a chunk at a time. Of a line that is too long for a report, the end may
-    be missing."""
+    """Yields the lines of a body, a chunk at a time. Of a line that is too long for a report, the
+    end may be missing."""
     rest = b""
     while chunk := body.read(_CHUNK):
         cut = chunk.rfind(b"\n") + 1

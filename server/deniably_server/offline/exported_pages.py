@@ -26,7 +26,7 @@ from deniably.core.errors import NoResults
 from deniably.core.languages.html import Html
 from deniably.workbench.engines.tallying import TalliedSet
 from deniably.workbench.files.whole_folder import whole_folder
-from deniably_server.api.kept_documents import keep_documents
+from deniably_server.api.document_cache import cache_documents
 from deniably_server.app import create_app
 from deniably_server.offline.tally_store import TallyStore
 from deniably_server.storage.store import Store
@@ -47,7 +47,10 @@ _LEVEL = "confidence"
 
 
 def write_pages(
-    to: Path, found: TalliedSet, confidence: float, done: Callable[[int], None] = lambda count: None
+    to: Path,
+    tallied: TalliedSet,
+    confidence: float,
+    done: Callable[[int], None] = lambda count: None,
 ) -> int:
     """Writes the pages into the new folder ``to``; returns how many files there are.
 
@@ -55,14 +58,14 @@ def write_pages(
     NoResults, with the reason, where they hide all results; NoExport, and leaves nothing behind,
     where the folder is there already or the disk refuses.
     """
-    analyst, secret = make("analyst", found.survey.name)
-    store = cast(Store, TallyStore(found, analyst))
+    analyst, secret = make("analyst", tallied.survey.name)
+    store = cast(Store, TallyStore(tallied, analyst))
     app = create_app({"OFFLINE": True}, store=store)
-    keep_documents(app)
-    site = _Site(app, found.survey.name, f"Bearer {secret}", f"{confidence:g}")
+    cache_documents(app)
+    site = _Site(app, tallied.survey.name, f"Bearer {secret}", f"{confidence:g}")
     answer = site.answer(f"{site.api}/results")
     if answer.status_code != 200:
-        raise NoResults(f"{found.survey.name}: {answer.get_json()['detail']}")
+        raise NoResults(f"{tallied.survey.name}: {answer.get_json()['detail']}")
     with whole_folder(to) as folder:
         site.file_of(site.pages)
         count = 0
@@ -89,26 +92,27 @@ class _Site:
 
     @property
     def pages(self) -> str:
-        """The address of the dashboard, with which those of all pages of results begin."""
+        """The address of the dashboard, which is the prefix of every page of results."""
         return f"/surveys/{self.survey}"
 
     @property
     def api(self) -> str:
-        """That with which the addresses of all files of results begin."""
+        """The prefix of the addresses of all files of results."""
         return f"/api/surveys/{self.survey}"
 
     @cached_property
     def client(self) -> FlaskClient:
-        """Whoever asks the views."""
+        """The client that asks the views."""
         return self.app.test_client()
 
     def answer(self, target: str) -> TestResponse:
-        """What a view answers."""
+        """Returns what the view at an address answers."""
         headers = {"Authorization": self.authorization, "Accept": HTML}
         return self.client.get(self._with_level(target), headers=headers)
 
     def content(self, target: str) -> bytes:
-        """The content of a file, with relative links."""
+        """Returns the content of a file, with relative links. Raises NoResults where the view
+        refuses."""
         answer = self.answer(target)
         if answer.mimetype == HTML:
             return self._linked(answer.get_data(as_text=True), self.files[target]).encode()
@@ -117,13 +121,13 @@ class _Site:
         return answer.get_data()
 
     def file_of(self, target: str) -> str:
-        """The file of an address, which waits to be written from now on."""
-        path, query = self._asked(target)
+        """Returns the path of the file for an address, which is queued to be written."""
+        path, query = self._split(target)
         target = f"{path}?{urlencode(query)}" if query else path
         if target not in self.files:
-            name, number = self._named(path, query), 1
+            name, number = self._file_name(path, query), 1
             stem, dot, end = name.rpartition(".")
-            while name.casefold() in self._taken:
+            while name.casefold() in self._taken:  # Windows and macOS ignore case in file names
                 number += 1
                 name = f"{stem}_{number}{dot}{end}"
             self._taken.add(name.casefold())
@@ -132,32 +136,32 @@ class _Site:
         return self.files[target]
 
     def _linked(self, page: str, file: str) -> str:
-        """A page with links to files, from where it is itself."""
+        """Returns a page whose links lead to files, relative to its own."""
 
-        def link(found: re.Match[str]) -> str:
-            target, hash_, part = unescape(found[2]).partition("#")
+        def link(match: re.Match[str]) -> str:
+            target, hash_, part = unescape(match[2]).partition("#")
             if not target.startswith("/"):
-                return found[0]
-            there = relpath(self.file_of(target), posixpath.dirname(file) or ".")
-            return f' {found[1]}="{Html.text(there + hash_ + part).source}"'
+                return match[0]
+            relative = relpath(self.file_of(target), posixpath.dirname(file) or ".")
+            return f' {match[1]}="{Html.text(relative + hash_ + part).source}"'
 
         return _LINK.sub(link, page).replace(_MODULE, _PLAIN)
 
-    def _asked(self, target: str) -> tuple[str, list[tuple[str, str]]]:
-        """The path of an address, and its query but for the level, in order."""
+    def _split(self, target: str) -> tuple[str, list[tuple[str, str]]]:
+        """Returns the path of an address, and its query in order and without the level."""
         path, _, query = target.partition("?")
-        return path, sorted(one for one in parse_qsl(query) if one[0] != _LEVEL)
+        return path, sorted(parameter for parameter in parse_qsl(query) if parameter[0] != _LEVEL)
 
     def _with_level(self, target: str) -> str:
-        """The address with the level, where its view takes one."""
-        path, query = self._asked(target)
+        """Returns the address with the level, where its view takes one."""
+        path, query = self._split(target)
         endpoint, _ = self.app.url_map.bind("").match(path)
         if _LEVEL in (operation_of(self.app.view_functions[endpoint]).query or {}):
             query.append((_LEVEL, self.level))
         return f"{path}?{urlencode(query)}" if query else path
 
-    def _named(self, path: str, query: Sequence[tuple[str, str]]) -> str:
-        """The name of a file, with its folder."""
+    def _file_name(self, path: str, query: Sequence[tuple[str, str]]) -> str:
+        """Returns the path of the file for an address, in its folder."""
         if path == self.pages and not query:
             return FIRST
         if path.startswith("/web/"):
@@ -172,7 +176,9 @@ class _Site:
             folder = "figures" if path.endswith(".svg") else "data"
             stem, end = posixpath.splitext(posixpath.basename(path))
             end = end or ".json"
-        given = dict(query)
-        said = [given.pop(key) for key in _VALUE_ALONE if key in given]
-        name = _UNFIT.sub("-", "-".join([stem, *said, *(f"{key}-{given[key]}" for key in given)]))
+        parameters = dict(query)
+        values = [parameters.pop(key) for key in _VALUE_ALONE if key in parameters]
+        name = _UNFIT.sub(
+            "-", "-".join([stem, *values, *(f"{key}-{parameters[key]}" for key in parameters)])
+        )
         return f"{folder}/{name[:_LONGEST]}{end}"
