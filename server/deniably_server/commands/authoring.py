@@ -19,10 +19,12 @@ import click
 
 from deniably.core.steering import one_line, printable
 from deniably.core.table import aligned
+from deniably_server.commands.key_option import key_option
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
+    from deniably.authoring.checking import Checked
     from deniably.survey.survey import Survey
 
 _PATIENCE = 120  # seconds: a server may compile a definition for some
@@ -42,15 +44,6 @@ _token = click.option(
     envvar="DENIABLY_TOKEN",
     required=True,
     help="The author's token; better given as DENIABLY_TOKEN, which other users cannot see.",
-)
-
-key_option = click.option(
-    "--key",
-    "path",
-    envvar="DENIABLY_KEY",
-    type=click.Path(path_type=Path),
-    help="File of the author's key; without it author.key in DENIABLY_HOME or your configuration"
-    " folder, made if need be. [DENIABLY_KEY]",
 )
 
 
