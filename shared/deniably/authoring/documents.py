@@ -244,3 +244,6 @@ _Loader.add_constructor(_TAG + "float", _number(Decimal))
 for _kind in ("binary", "timestamp", "omap", "pairs", "set"):
     _Loader.add_constructor(_TAG + _kind, _unknown_tag)
 _Loader.add_constructor(None, _unknown_tag)
+
+YAML_RESOLVERS = _Loader.yaml_implicit_resolvers
+"""What a plain text is read as, by its first character: the writer quotes by the same table."""
