@@ -69,6 +69,27 @@ def test_ids_and_the_number_of_people_are_never_published() -> None:
     assert "q1" not in to_yaml(written(draft))
 
 
+def test_a_question_without_a_name_gets_one_from_its_text() -> None:
+    texts = [
+        {"label": "Paid fairly?"},
+        {"label": "Paid fairly?"},
+        {"name": "paid_fairly_3"},
+        {"label": "Paid fairly?"},
+        {"label": "¿¡?!"},
+        {"short": "Late", "label": "Paid late?"},
+        {"label": "2 jobs?"},
+        {"label": "A long question, " * 20},
+        {"label": 7},
+    ]
+
+    names = [each["name"] for each in written(drafted({"questions": texts}))["questions"]]
+
+    assert names == [
+        "paid_fairly", "paid_fairly_2", "paid_fairly_3", "paid_fairly_4", "question", "late",
+        "_2_jobs", "a_long_question_a_long_question", "question_2",
+    ]  # fmt: skip
+
+
 def test_an_empty_draft_begins_without_questions() -> None:
     draft = applied(drafted({}), Put(None, "title", "Pay"), Add("a1", None, {"name": "fair"}))
 

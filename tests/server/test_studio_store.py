@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
@@ -41,7 +42,7 @@ def studio(store: Store) -> StudioStore:
 def union(studio: StudioStore) -> Team:
     """A group, and its member's token, whose id is the group's name."""
     team = new_team("Harbour Workers' Union", "ada@example.org", KEY)
-    assert studio.found_team(team, make("author")[0], SETTING)
+    assert studio.found_team(team, make("author")[0], [], SETTING)
     return team
 
 
@@ -54,6 +55,12 @@ def edited(studio: StudioStore, team: Team, draft: Draft, key: str, value: objec
     result = studio.edit_draft(team.id, draft.id, draft.revision, f"{key}{value}", operation)
     assert isinstance(result, Draft)
     return result
+
+
+def signed_in(studio: StudioStore, token: str) -> str:
+    cookie = studio.sign_in(token, secrets.token_hex(32))
+    assert cookie is not None
+    return cookie
 
 
 def days_later(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
@@ -72,7 +79,7 @@ def days_later(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
 def test_a_link_founds_one_group(studio: StudioStore, union: Team) -> None:
     other = new_team("Others", "b@example.org", KEY)
 
-    assert not studio.found_team(other, make("author")[0], SETTING)
+    assert not studio.found_team(other, make("author")[0], [], SETTING)
 
 
 @pytest.mark.parametrize("text", ["", "x" * 201, "two\nlines", "\x1b[31m"])
@@ -87,7 +94,7 @@ def test_who_has_the_signature_signs_in_and_out(studio: StudioStore, union: Team
     token = studio.signer(KEY)
     assert token is not None
     assert studio.team_of(token.id) == union
-    cookie = studio.sign_in(token.id)
+    cookie = signed_in(studio, token.id)
 
     assert studio.session(cookie) == token
     assert studio.session("another") is None
@@ -96,12 +103,21 @@ def test_who_has_the_signature_signs_in_and_out(studio: StudioStore, union: Team
     assert studio.signer("cd" * 32) is None
 
 
+def test_what_was_signed_begins_one_session(studio: StudioStore, union: Team) -> None:
+    token = studio.signer(KEY)
+    assert token is not None
+    word = secrets.token_hex(32)
+
+    assert studio.sign_in(token.id, word) is not None
+    assert studio.sign_in(token.id, word) is None
+
+
 def test_a_revoked_token_ends_its_sessions_at_once(
     store: Store, studio: StudioStore, union: Team
 ) -> None:
     token = studio.signer(KEY)
     assert token is not None
-    cookie = studio.sign_in(token.id)
+    cookie = signed_in(studio, token.id)
 
     store.revoke_token(token.id)
 
@@ -114,7 +130,7 @@ def test_a_session_ends_after_30_days_unused_and_180_in_all(
 ) -> None:
     token = studio.signer(KEY)
     assert token is not None
-    cookie, idle = studio.sign_in(token.id), studio.sign_in(token.id)
+    cookie, idle = signed_in(studio, token.id), signed_in(studio, token.id)
 
     for days in range(30, 181, 30):
         days_later(monkeypatch, days)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -69,8 +69,10 @@ class StudioStore:
 
     # --- teams and sessions -----------------------------------------------------------------
 
-    def found_team(self, team: Team, token: Token, setting: tuple[str, str]) -> bool:
-        """Stores a team with its first member, in exchange for a setting and its value.
+    def found_team(
+        self, team: Team, member: Token, others: Sequence[Token], setting: tuple[str, str]
+    ) -> bool:
+        """Stores a team with its first member, and other tokens, in exchange for a setting.
 
         Returns False and changes nothing where the setting has another value, so only one of
         several simultaneous calls succeeds.
@@ -78,9 +80,10 @@ class StudioStore:
         with self._writing() as database:
             if not take_setting(database, *setting):
                 return False
-            enter_token(database, token)
+            for token in (member, *others):
+                enter_token(database, token)
             enter_team(database, team)
-            enter_member(database, token.id, team.id)
+            enter_member(database, member.id, team.id)
             return True
 
     def team_of(self, token: str) -> Team | None:
@@ -95,10 +98,13 @@ class StudioStore:
         valid = (token for token in members if token and _may_sign(token))
         return next(valid, None)
 
-    def sign_in(self, token: str) -> str:
-        """Begins a session of the token with this id; returns its cookie."""
+    def sign_in(self, token: str, word: str) -> str | None:
+        """Begins a session of the token with this id; returns its cookie.
+
+        ``word`` is the hash of what was signed; returns None where it was used already.
+        """
         with self._writing() as database:
-            return begin_session(database, token)
+            return begin_session(database, token, word)
 
     def session(self, cookie: str) -> Token | None:
         """Returns the token of a session; None where it has ended, or its token has."""

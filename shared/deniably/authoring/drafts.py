@@ -15,18 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta
 
 from deniably.authoring.documents import DEEPEST
+from deniably.authoring.written import slug
 from deniably.core.canonical import parse
 from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.survey import MOST_QUESTIONS, what_is_wrong
 
 LARGEST_DRAFT = 256 << 10
 """Bytes of a draft as JSON."""
+_LONGEST_NAME = 32  # characters of a name that is made; there is room for a number behind it
 
 Document = Mapping[str, Any]
 QuestionId = Annotated[str, Meta(pattern=r"^[a-z0-9]{1,32}$")]
@@ -106,9 +109,43 @@ def drafted(document: object) -> Document:
 
 
 def written(draft: Document) -> Document:
-    """Returns the document that is checked, published and given out: without ids and ``expect``."""
-    questions = [_without(question, "id") for question in draft["questions"]]
+    """Returns the document that is checked, published and given out: without ids and ``expect``,
+    and with a name for each question, made from its text where its author wrote none.
+
+    >>> written({"title": "Pay", "questions": [{"id": "q1", "label": "Paid fairly?"}]})["questions"]
+    [{'name': 'paid_fairly', 'label': 'Paid fairly?'}]
+    """
+    names = question_names(draft)
+    questions = [
+        {"name": names[question["id"]]} | _without(question, "id") for question in _all(draft)
+    ]
     return _without(draft, "expect") | {"questions": questions}
+
+
+def question_names(draft: Document) -> dict[str, str]:
+    """Returns the name of each question by its id, as it is published.
+
+    A name that its author did not write is made from the short name or the text, and numbered
+    where another question has it.
+    """
+    own = {each["id"]: each["name"] for each in _all(draft) if each.get("name")}
+    taken, names = {str(name) for name in own.values()}, dict[str, str]()
+    for question in _all(draft):
+        if (written_name := own.get(question["id"])) is not None:
+            names[question["id"]] = written_name
+            continue
+        plain = _plain(question)
+        tries = (plain if number == 1 else f"{plain}_{number}" for number in count(1))
+        name = next(each for each in tries if each not in taken)
+        taken.add(name)
+        names[question["id"]] = name
+    return names
+
+
+def _plain(question: Document) -> str:
+    texts = (question.get(key) for key in ("short", "label"))
+    slugs = (slug(text)[:_LONGEST_NAME].rstrip("_") for text in texts if isinstance(text, str))
+    return next((name for name in slugs if name), "question")
 
 
 def edit(newest: Document, base: Document | None, operation: Operation) -> Edited | Clash:
@@ -140,9 +177,9 @@ def operation_of(value: object) -> Operation:
         raise BadSurvey([what_is_wrong(error)]) from None
 
 
-def to_json(draft: Document) -> str:
-    """Returns a draft as JSON; its decimals stay exact."""
-    return _encoder.encode(draft).decode()
+def to_json(value: object) -> str:
+    """Returns a draft, an operation or a part of either as JSON; its decimals stay exact."""
+    return _encoder.encode(value).decode()
 
 
 def from_json(text: str) -> Document:

@@ -142,10 +142,12 @@ STUDIO = (
         team TEXT NOT NULL REFERENCES teams (id)
     )
     """,
-    # ``hash`` is that of the cookie; ``used`` is the day of its last use, ``until`` its last day.
+    # ``hash`` is that of the cookie, ``word`` that of what was signed, which begins one session;
+    # ``used`` is the day of its last use, ``until`` its last day.
     """
     CREATE TABLE sessions (
         hash TEXT PRIMARY KEY CHECK (length(hash) = 64),
+        word TEXT NOT NULL UNIQUE CHECK (length(word) = 64),
         token TEXT NOT NULL REFERENCES tokens (id),
         used TEXT NOT NULL CHECK (length(used) = 10),
         until TEXT NOT NULL CHECK (length(until) = 10)

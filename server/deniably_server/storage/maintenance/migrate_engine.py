@@ -23,7 +23,7 @@ TABLES = {
     "register": ("number", "event", "survey", "entry", "hash"),
     "teams": ("id", "name", "contact", "key"),
     "members": ("token", "team"),
-    "sessions": ("hash", "token", "used", "until"),
+    "sessions": ("hash", "word", "token", "used", "until"),
     "drafts": ("id", "team", "revision", "day", "gone"),
     "draft_versions": ("draft", "revision", "edit", "document"),
 }

@@ -14,12 +14,18 @@ UNUSED, AT_MOST = 30, 180
 """Days after which a session ends: since its last use, and since its beginning."""
 
 
-def begin_session(database: Connection, token: str) -> str:
-    """Store a new session of a token; returns its cookie, which is stored nowhere."""
+def begin_session(database: Connection, token: str, word: str) -> str | None:
+    """Store a new session of a token; returns its cookie, which is stored nowhere.
+
+    ``word`` is the hash of what was signed; returns None where that began a session already.
+    """
     cookie = secrets.token_urlsafe(32)
-    row = (hash_of(cookie), token, day_in(0), day_in(AT_MOST))
-    database.execute("INSERT INTO sessions (hash, token, used, until) VALUES (?, ?, ?, ?)", row)
-    return cookie
+    done = database.execute(
+        "INSERT INTO sessions (hash, word, token, used, until) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (word) DO NOTHING",
+        [hash_of(cookie), word, token, day_in(0), day_in(AT_MOST)],
+    )
+    return cookie if done.rowcount == 1 else None
 
 
 def session_token(database: Connection, cookie: str) -> tuple[str, str] | None:
