@@ -9,11 +9,11 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from deniably.authoring.drafts import Clash, Move, Put, Remove, drafted, from_json, to_json
+from deniably.authoring.drafts import Move, Put, Remove, drafted, from_json, to_json
 from deniably.core.errors import BadSurvey
 from deniably_server.errors import NotFound, Quota
 from deniably_server.storage.store import Store
-from deniably_server.storage.studio import Draft, StudioStore
+from deniably_server.storage.studio import Draft, DraftClash, StudioStore
 from deniably_server.storage.tables import drafts as drafts_table
 from deniably_server.storage.tables import sessions, tokens
 from deniably_server.storage.tables.drafts import MOST_DRAFTS, MOST_VERSIONS
@@ -174,7 +174,7 @@ def test_two_people_edit_one_draft(studio: StudioStore, union: Team) -> None:
     question = merged.document["questions"][0]
     assert (question["hint"], question["label"]) == ("Last year", "Fairly paid?")
     clash = studio.edit_draft(union.id, draft.id, 1, "late", Put("q1", "label", "Mine"))
-    assert clash == Clash("Fairly paid?")
+    assert clash == DraftClash("Fairly paid?", 3)
     assert studio.draft(union.id, draft.id).revision == 3, "a clash makes no revision"
 
 
@@ -228,7 +228,7 @@ def test_fifty_revisions_are_kept_and_an_edit_from_an_older_one_overwrites_nothi
 
     result = studio.edit_draft(union.id, draft.id, 1, "old", Put("q1", "label", "Mine"))
 
-    assert result == Clash(f"Version {MOST_VERSIONS - 1}")
+    assert result == DraftClash(f"Version {MOST_VERSIONS - 1}", MOST_VERSIONS + 1)
     kept = studio.edit_draft(union.id, draft.id, 2, "kept", Put("q1", "hint", "New"))
     assert isinstance(kept, Draft)
 

@@ -25,8 +25,8 @@ _SECONDS = 600
 
 def new_word(store: Store) -> str:
     """Returns a new word to sign."""
-    plain = f"{int(time.time()):x}.{secrets.token_hex(16)}"
-    return f"{plain}.{_mark(store, plain)}"
+    plain = f"{int(time.time()):x}-{secrets.token_hex(16)}"
+    return f"{plain}-{_mark(store, plain)}"
 
 
 def text_to_sign(origin: str, word: str) -> bytes:
@@ -38,10 +38,10 @@ def text_to_sign(origin: str, word: str) -> bytes:
 def check_sign_in(store: Store, origin: str | None, word: str, signature: Signature) -> None:
     """Raises Unauthorised unless the word is this server's and fresh, and the signature is of it,
     for this ``origin``."""
-    plain, _, mark = word.rpartition(".")
+    plain, _, mark = word.rpartition("-")
     if not word.isascii() or not hmac.compare_digest(mark, _mark(store, plain)):
         raise Unauthorised("this server did not ask for this signature; load the page again")
-    if not 0 <= time.time() - int(plain.partition(".")[0], 16) <= _SECONDS:
+    if not 0 <= time.time() - int(plain.partition("-")[0], 16) <= _SECONDS:
         raise Unauthorised("the page was open for too long before you signed in; load it again")
     if origin is None:
         raise Unauthorised("open the server by its own name; this one is not in its --hosts")

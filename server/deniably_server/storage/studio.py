@@ -36,6 +36,7 @@ from deniably_server.storage.tables.teams import (
     enter_member,
     enter_team,
     signers_of,
+    surveys_of,
     team_of,
 )
 from deniably_server.storage.tables.tokens import Token, day_in, enter_token, find_token
@@ -54,6 +55,14 @@ class Draft:
     gone: str
     document: Document
     undo: Operation | None = None
+
+
+@dataclass(frozen=True)
+class DraftClash:
+    """What somebody else made of the same thing, in the newest ``revision``."""
+
+    theirs: object
+    revision: int
 
 
 class StudioStore:
@@ -97,6 +106,11 @@ class StudioStore:
             members = [find_token(database, token) for token, _ in signers_of(database, key)]
         valid = (token for token in members if token and _may_sign(token))
         return next(valid, None)
+
+    def surveys(self, team: str) -> list[str]:
+        """Returns the names of the surveys that a team published, in alphabetical order."""
+        with self._reading() as database:
+            return surveys_of(database, team)
 
     def sign_in(self, token: str, word: str) -> str | None:
         """Begins a session of the token with this id; returns its cookie.
@@ -150,11 +164,11 @@ class StudioStore:
 
     def edit_draft(
         self, team: str, draft: str, revision: int, edit_id: str, operation: Operation
-    ) -> Draft | Clash:
+    ) -> Draft | DraftClash:
         """Applies an operation that was made from a revision; what ``edit_id`` made already is
         not made again.
 
-        Returns Clash where somebody changed the very same thing since that revision. Raises
+        Returns DraftClash where somebody changed the very same thing since that revision. Raises
         NotFound, and BadSurvey as ``drafts.edit`` does.
         """
         # Reports go on coming in beside it, and of two edits the second sees the first.
@@ -168,7 +182,7 @@ class StudioStore:
                 from_json(newest.document), None if base is None else from_json(base), operation
             )
             if isinstance(result, Clash):
-                return result
+                return DraftClash(result.theirs, newest.revision)
             stored = add_version(database, newest, edit_id, to_json(result.document))
         return _draft(stored, result.undo)
 

@@ -6,18 +6,18 @@ import re
 from typing import Annotated, Any, TypedDict
 
 import msgspec
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from deniably.authoring.documents import load
-from deniably.authoring.drafts import Clash, drafted, operation_of, to_json, written
+from deniably.authoring.drafts import drafted, operation_of, to_json, written
 from deniably.authoring.yaml_writing import to_yaml
 from deniably.survey.parts import SURVEY_NAME
 from deniably_server.errors import NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.session import require_member, require_own_page
-from deniably_server.storage.studio import Draft
+from deniably_server.storage.studio import Draft, DraftClash
 from deniably_server.web.answer import json_answer
-from deniably_server.web.body import JSON, YAML, decoded, read_body
+from deniably_server.web.body import JSON, decoded, read_body
 from deniably_server.web.operation import BODY, Operation
 
 blueprint = Blueprint("studio_drafts", __name__, url_prefix="/studio")
@@ -43,9 +43,17 @@ class EditedAnswer(TypedDict):
 
 
 class ClashAnswer(TypedDict):
-    """What somebody else made of the same thing meanwhile."""
+    """What somebody else made of the same thing, in the newest revision."""
 
     theirs: Any
+    revision: int
+
+
+class Begun(msgspec.Struct, forbid_unknown_fields=True):
+    """An author's document as JSON, or the text of a file: YAML or JSON."""
+
+    document: dict[str, Any] | None = None
+    text: str | None = None
 
 
 class Edit(msgspec.Struct, forbid_unknown_fields=True):
@@ -63,6 +71,7 @@ class Gone(msgspec.Struct, forbid_unknown_fields=True):
     gone: bool
 
 
+_BEGUN = msgspec.json.Decoder(Begun)
 _EDIT, _GONE = msgspec.json.Decoder(Edit), msgspec.json.Decoder(Gone)
 
 
@@ -70,13 +79,17 @@ _EDIT, _GONE = msgspec.json.Decoder(Edit), msgspec.json.Decoder(Gone)
 @Operation(
     {201: {JSON: BeganAnswer}},
     (*BODY, *_SIGNED, "bad-survey", "quota"),
-    body={JSON: Any, **dict.fromkeys(YAML)},
+    body={JSON: Begun},
 )
 def begin() -> Response:
     """Begin a draft with an author's document, which may have no questions yet."""
     require_own_page()
     member = require_member()
-    document = drafted(load(read_body(JSON, *YAML)))
+    form = 'the body is {"document": {...}} or {"text": "..."}'
+    wanted = decoded(_BEGUN, read_body(JSON), form)
+    # Read again as authors' documents are: numbers with a point stay exact.
+    text = to_json(wanted.document or {}) if wanted.text is None else wanted.text
+    document = drafted(load(text))
     draft = current_store().studio.begin_draft(member.team.id, document, "begun")
     return json_answer({"id": draft.id, "revision": draft.revision}, 201)
 
@@ -94,11 +107,11 @@ def edit(name: str) -> Response:
     form = 'the body is {"edit": "...", "revision": 1, "operation": {"do": "put", ...}}'
     wanted = decoded(_EDIT, read_body(JSON), form)
     result = current_store().studio.edit_draft(
-        member.team.id, _known(name), wanted.revision, wanted.edit, operation_of(wanted.operation)
+        member.team.id, known(name), wanted.revision, wanted.edit, operation_of(wanted.operation)
     )
-    if isinstance(result, Clash):
+    if isinstance(result, DraftClash):
         theirs = msgspec.Raw(to_json(result.theirs).encode())
-        return json_answer({"theirs": theirs}, 409)
+        return json_answer({"theirs": theirs, "revision": result.revision}, 409)
     return json_answer(
         {
             "revision": result.revision,
@@ -109,15 +122,13 @@ def edit(name: str) -> Response:
 
 
 @blueprint.post("/drafts/<name>/gone")
-@Operation(
-    {204: {}}, (*BODY, *_SIGNED, "not-found", "quota"), body={JSON: Gone}
-)
+@Operation({204: {}}, (*BODY, *_SIGNED, "not-found", "quota"), body={JSON: Gone})
 def delete(name: str) -> Response:
     """Delete a draft, or bring it back."""
     require_own_page()
     member = require_member()
     wanted = decoded(_GONE, read_body(JSON), 'the body is {"gone": true} or {"gone": false}')
-    current_store().studio.delete_draft(member.team.id, _known(name), gone=wanted.gone)
+    current_store().studio.delete_draft(member.team.id, known(name), gone=wanted.gone)
     return Response(status=204)
 
 
@@ -126,13 +137,14 @@ def delete(name: str) -> Response:
            headers=("Content-Disposition",))  # fmt: skip
 def as_yaml(name: str) -> Response:
     """The draft as a file, as authors write it in a terminal."""
-    draft = current_store().studio.draft(require_member().team.id, _known(name))
+    draft = current_store().studio.draft(require_member().team.id, known(name))
     answer = Response(to_yaml(written(draft.document)), mimetype="application/yaml")
     answer.headers["Content-Disposition"] = f'attachment; filename="{_file(draft)}.yaml"'
     return answer
 
 
-def _known(name: str) -> str:
+def known(name: str) -> str:
+    """Returns the id of a draft as an address has it. Raises NotFound where it can be none."""
     if not (name.isascii() and name.isalnum()):  # a database may refuse other characters
         raise NotFound("there is no such draft")
     return name

@@ -68,9 +68,7 @@ def found() -> Response:
     limits.check_failures(request.environ)
     try:
         setting = link_setting(store, wanted.secret)
-        check_sign_in(
-            store, own_origin(), wanted.word, Signature(wanted.key, wanted.signature)
-        )
+        check_sign_in(store, own_origin(), wanted.word, Signature(wanted.key, wanted.signature))
         team = new_team(wanted.name, wanted.contact, wanted.key)
     except Unauthorised:
         limits.count_failure(request.environ)

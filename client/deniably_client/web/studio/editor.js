@@ -1,7 +1,7 @@
 // The editor of a draft: each change of a field is one small edit, saved a moment later. What it costs
 // and shows is worked out by the server; nothing about privacy is computed here.
 
-import { NETWORK, find, fragment, name, post, sentence, tell } from "./exchange.js";
+import { find, fragment, name, sentence, tell } from "./exchange.js";
 import { Unsaved } from "./unsaved.js";
 
 /** @import { Edited, Operation } from "./unsaved.js" */
@@ -15,7 +15,7 @@ const { draft = "", question = "" } = desk.dataset;
 let newest = JSON.parse(desk.dataset.document ?? "{}");
 /** @type {Operation[]} */
 const undos = [];
-/** @type {{ theirs: unknown, operation: Operation } | null} */
+/** @type {{ operation: Operation, revision: number } | null} */
 let clash = null;
 let undoing = false;
 /** Where to go once all is saved. */
@@ -27,8 +27,8 @@ const unsaved = new Unsaved(draft, Number(desk.dataset.revision), {
     if (words === "Saved" && next) location.assign(next);
   },
   edited,
-  clashed(theirs, operation) {
-    clash = { theirs, operation };
+  clashed(theirs, operation, revision) {
+    clash = { operation, revision };
     find("#theirs").textContent = shown(theirs);
     find("#mine").textContent = shown(operation.value ?? operation.keys);
     find("#clash").hidden = false;
@@ -224,16 +224,11 @@ find("#take-mine").addEventListener("click", () => settle(true));
 find("#take-theirs").addEventListener("click", () => settle(false));
 
 /** @param {boolean} mine */
-async function settle(mine) {
+function settle(mine) {
   find("#clash").hidden = true;
-  const { operation } = clash ?? {};
-  // The page is made anew from the newest revision; what is mine is written over it.
-  if (mine && operation) {
-    const answer = await post(`/studio/drafts/${draft}/newest`, {}).catch(() => null);
-    if (answer?.status !== 200) return tell(answer ? sentence(answer) : NETWORK);
-    unsaved.revision = answer.value.revision;
-    change(operation, location.href);
-  } else location.reload();
+  if (!clash || !mine) return location.reload();
+  next = location.href;
+  unsaved.add(clash.operation, clash.revision); // its author has seen theirs now
 }
 
 // --- what it costs ----------------------------------------------------------------------------------

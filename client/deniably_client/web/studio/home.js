@@ -18,14 +18,14 @@ async function act(address, value) {
   return null;
 }
 
-/** @param {unknown} document */
-async function begin(document) {
-  const answer = await act("/studio/drafts", document);
+/** @param {{ document: unknown } | { text: string }} written */
+async function begin(written) {
+  const answer = await act("/studio/drafts", written);
   if (answer) location.assign(`/studio/d/${answer.value.id}`);
 }
 
 const empty = find("#empty");
-empty.addEventListener("click", () => void begin(JSON.parse(empty.dataset.document ?? "{}")));
+empty.addEventListener("click", () => void begin({ document: JSON.parse(empty.dataset.document ?? "{}") }));
 
 const file = /** @type {HTMLInputElement} */ (find("#file"));
 file.addEventListener("change", async () => {

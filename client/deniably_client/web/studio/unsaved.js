@@ -5,7 +5,7 @@ import { name, post } from "./exchange.js";
 
 /** @typedef {{ do: string, question: string | null, key?: string, value?: unknown, after?: string | null,
  *   keys?: Record<string, unknown> }} Operation */
-/** @typedef {{ edit: string, operation: Operation }} Waiting */
+/** @typedef {{ edit: string, operation: Operation, revision?: number }} Waiting */
 /** @typedef {{ revision: number, undo: Operation | null, document: any }} Edited */
 
 const AGAIN = 3000; // milliseconds
@@ -16,7 +16,7 @@ export class Unsaved {
    * @param {string} draft
    * @param {number} revision
    * @param {{ state: (words: string) => void, edited: (answer: Edited, operation: Operation) => void,
-   *   clashed: (theirs: unknown, operation: Operation) => void,
+   *   clashed: (theirs: unknown, operation: Operation, revision: number) => void,
    *   refused: (answer: import("./exchange.js").Answer) => void }} page what it tells the page
    */
   constructor(draft, revision, page) {
@@ -33,15 +33,17 @@ export class Unsaved {
 
   /**
    * An edit that was made just now. A later one of the same key takes the place of one that waits.
+   * `revision` is that which its author saw, where it is another one than the last.
    * @param {Operation} operation
+   * @param {number} [revision]
    */
-  add(operation) {
+  add(operation, revision) {
     const last = this.waiting.at(-1);
     const same = ["do", "question", "key"].every((key) => get(last?.operation, key) === get(operation, key));
     if (last && operation.do === "put" && same && !(this.busy && this.waiting.length === 1)) {
       this.waiting.pop();
     }
-    this.waiting.push({ edit: name(), operation });
+    this.waiting.push({ edit: name(), operation, ...(revision && { revision }) });
     this.keep();
     void this.send();
   }
@@ -78,7 +80,9 @@ export class Unsaved {
       if (answer.status === 200) {
         this.revision = answer.value.revision;
         this.page.edited(answer.value, first.operation);
-      } else if (answer.status === 409) this.page.clashed(answer.value.theirs, first.operation);
+      } else if (answer.status === 409) {
+        this.page.clashed(answer.value.theirs, first.operation, answer.value.revision);
+      }
       else this.page.refused(answer);
     }
     this.busy = false;

@@ -68,6 +68,10 @@ def signers_of(database: Connection, key: str) -> list[tuple[str, str]]:
     return [(str(token), str(team)) for token, team in database.execute(sql, [key])]
 
 
-def count_teams(database: Connection) -> int:
-    """Returns the number of teams."""
-    return int(database.execute("SELECT count(*) FROM teams").fetchone()[0])
+def surveys_of(database: Connection, team: str) -> list[str]:
+    """Returns the names of the surveys that a team's members published, in alphabetical order."""
+    sql = (
+        "SELECT survey FROM owners JOIN members ON members.token = owners.token"
+        " WHERE members.team = ? ORDER BY survey"
+    )
+    return [str(survey) for (survey,) in database.execute(sql, [team])]
