@@ -15,6 +15,7 @@ from deniably.authoring.quick_check import QuickCheck, ShownProblem, quick_check
 from deniably.authoring.ways import Mend
 
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
+_MISSING = re.compile(r"the key (\w+) is missing")
 _KEYS = {
     "title": "the title",
     "intro": "what it is about",
@@ -118,11 +119,14 @@ def balance_of(draft: Document, question: str) -> Balance:
 def _mistake(problem: ShownProblem, ids: Sequence[str]) -> ShownMistake:
     match = _PATH.match(problem.path)
     number, key = (match[1], match[2]) if match else (None, "")
+    why = problem.why
+    if missing := _MISSING.fullmatch(why):
+        key, why = missing[1], "this is still empty"
     what = _KEYS.get(key.partition(".")[0].partition("[")[0], key)
     if number is None or int(number) >= len(ids):
-        return ShownMistake(_capital(what or "the survey"), problem.why, None)
+        return ShownMistake(_capital(what or "the survey"), why, None)
     where = f"Question {int(number) + 1}"
-    return ShownMistake(f"{where}, {what}" if what else where, problem.why, ids[int(number)])
+    return ShownMistake(f"{where}, {what}" if what else where, why, ids[int(number)])
 
 
 def _capital(text: str) -> str:

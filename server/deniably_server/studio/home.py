@@ -67,7 +67,6 @@ def _empty(team: Team) -> dict[str, Any]:
     season = _SEASONS[day.month % 12 // 3]
     return {
         "name": f"{season}-{day.year % 100:02}",
-        "title": "",
         "contact": f"{team.name}, {team.contact}",
-        "questions": [{"type": "yes_no", "label": "", "odds": 3}],
+        "questions": [{"type": "yes_no", "odds": 3}],
     }

@@ -177,7 +177,7 @@ function change(operation, address = "") {
 find("#add").addEventListener("click", () => {
   const id = name();
   const last = newest.questions.at(-1)?.id ?? null;
-  const keys = { type: "yes_no", label: "", ...("budget" in newest ? {} : { odds: 3 }) };
+  const keys = { type: "yes_no", ...("budget" in newest ? {} : { odds: 3 }) };
   change({ do: "add", question: id, after: question || last, keys }, `/studio/d/${draft}?question=${id}`);
 });
 
