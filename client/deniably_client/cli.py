@@ -19,7 +19,8 @@ _WHOLE = 1000  # characters, so that no short help is cut
 _USERS = {
     "See what it does": "demo lab",
     "Respondents": "answer ledger forget register",
-    "Authors": "check plan simulate audit dossier publish rehearse invite status close",
+    "Authors": "check plan simulate audit dossier sign publish rehearse invite status close"
+    " author-key",
     "Analysts": "results export gather tally",
     "Operators": "serve token backup restore migrate doctor",
 }

@@ -104,9 +104,9 @@ def test_every_command_of_the_distribution_is_here() -> None:
     ]
 
     assert sorted(each.name for each in ours) == [
-        "audit", "backup", "check", "close", "doctor", "dossier", "export", "gather",
-        "invite", "lab", "migrate", "plan", "publish", "restore", "results", "serve", "simulate",
-        "status", "tally", "token",
+        "audit", "author-key", "backup", "check", "close", "doctor", "dossier", "export", "gather",
+        "invite", "lab", "migrate", "plan", "publish", "restore", "results", "serve", "sign",
+        "simulate", "status", "tally", "token",
     ]  # fmt: skip
     for each in ours:
         command = each.load()
@@ -824,7 +824,7 @@ def test_help_lists_every_command_once_by_who_uses_it() -> None:
     shown = CliRunner().invoke(deniably, ["--help"]).output
 
     _, *lists = re.split(r"^\S.*:$", shown.partition("\nSee")[2], flags=re.MULTILINE)
-    names = re.findall(r"^  ([a-z]+) +[A-Z]", shown.partition("\nSee")[2], re.MULTILINE)
+    names = re.findall(r"^  ([a-z-]+) +[A-Z]", shown.partition("\nSee")[2], re.MULTILINE)
     assert sorted(names) == deniably.list_commands(click.Context(deniably))
     assert len(lists) == 4
     assert "Others:" not in shown

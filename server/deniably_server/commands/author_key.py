@@ -1,29 +1,30 @@
-"""Reads the author's signing key from a private file, and creates it when first needed."""
+"""Reads the author's signing key from a file or a copy, and creates it when first needed."""
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import click
 
 from deniably.core.bounded_files import open_file
-from deniably.core.errors import BadKey
+from deniably.core.errors import BadKey, BadWords
 from deniably.core.user_folder import home, settings
+from deniably.trust.recovery import KeyCopy, is_copy, read_copy, read_words
 from deniably.trust.signing import Key, new_key, read_key
+from deniably_server.commands.key_option import ask_words, given_words
+from deniably_server.commands.private_file import check_private, write_private
 
 _LARGEST = 1 << 16
 """Bytes of a key's file that are read; a key has some 120."""
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_TRIES = 3  # what one types does not show
 
 
 def author_key(path: Path | None) -> Key:
     """Read the key at ``path``, by default in DENIABLY_HOME or the configuration folder.
 
-    A missing key is created, with a message, only at the default path. With a misspelt path it
-    would publish surveys under a key that devices do not know. Raises ClickException.
+    A copy is opened with its six words. A missing key is created, with a message, only at the
+    default path. With a misspelt path it would publish surveys under a key that devices do not
+    know. Raises ClickException.
     """
     if path is not None:
         return _read(path)
@@ -38,16 +39,15 @@ def default_path() -> Path:
     return home() / "author.key"
 
 
-def _read(path: Path) -> Key:
+def key_or_copy(path: Path) -> Key | KeyCopy:
+    """Read a key, or a copy of one without opening it. Raises ClickException."""
     try:
         with open_file(path) as file:
-            # Windows has no such mode bits; there the folder protects the key.
-            if os.name == "posix" and os.fstat(file.fileno()).st_mode & _OTHERS:
-                raise click.ClickException(
-                    f"the author's key {path} can be read by others; if nobody has, make it yours"
-                    f" alone with: chmod 600 {path}"
-                )
-            return read_key(file.read(_LARGEST))
+            text = file.read(_LARGEST)
+            if is_copy(text):
+                return read_copy(text)
+            check_private(file, path, "the author's key")
+            return read_key(text)
     except FileNotFoundError:
         raise click.ClickException(
             f"there is no author's key at {path}; publish without a path and one is made in"
@@ -59,21 +59,48 @@ def _read(path: Path) -> Key:
         raise click.ClickException(f"cannot use {path} as the author's key: {error}") from None
 
 
-def _make(path: Path) -> None:
+def keep_key(key: Key, path: Path) -> None:
+    """Write a key for its owner alone, never over another. Raises FileExistsError, and
+    ClickException where it cannot be written."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent) as file:  # its mode is 0600
-            file.write(new_key().text)
-            file.flush()
-            os.fsync(file.fileno())
-            os.link(file.name, path)  # atomic, and never replaces a key
+        write_private(path, key.text)
     except FileExistsError:
-        return  # another process was first: use its key
+        raise
     except OSError as error:
         raise click.ClickException(f"cannot keep an author's key at {path}: {error}") from None
+
+
+def _read(path: Path) -> Key:
+    found = key_or_copy(path)
+    if isinstance(found, Key):
+        return found
+    try:
+        return _opened(found, _TRIES)
+    except BadKey as error:
+        raise click.ClickException(f"cannot use {path} as the author's key: {error}") from None
+
+
+def _opened(copy: KeyCopy, tries: int) -> Key:
+    """The key in a copy. Asks for the words again where they are others, so many times in all."""
+    given = given_words()
+    try:
+        return copy.open(read_words(ask_words() if given is None else given))
+    except BadWords as error:
+        if given is not None or tries == 1:
+            raise click.ClickException(str(error)) from None
+        click.echo(str(error), err=True)
+        return _opened(copy, tries - 1)
+
+
+def _make(path: Path) -> None:
+    try:
+        keep_key(new_key(), path)
+    except FileExistsError:
+        return  # another process was first: use its key
     click.echo(
-        f"A new author's key was made: {path}\nKeep a copy in a safe place. Devices know you by it"
-        " and warn when a survey comes from another.",
+        f"A new author's key was made: {path}\nKeep a copy in a safe place: deniably author-key"
+        " copy. Devices know you by it and warn when a survey comes from another.",
         err=True,
     )
     if (other := settings() / "author.key") != path and other.exists():

@@ -6,7 +6,7 @@ Flask, uvicorn and numpy are imported inside the commands, so that ``deniably --
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,10 +19,12 @@ import click
 
 from deniably.core.steering import one_line, printable
 from deniably.core.table import aligned
+from deniably_server.commands.key_option import key_option
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
+    from deniably.authoring.checking import Checked
     from deniably.survey.survey import Survey
 
 _PATIENCE = 120  # seconds: a server may compile a definition for some
@@ -44,15 +46,6 @@ _token = click.option(
     help="The author's token; better given as DENIABLY_TOKEN, which other users cannot see.",
 )
 
-key_option = click.option(
-    "--key",
-    "path",
-    envvar="DENIABLY_KEY",
-    type=click.Path(path_type=Path),
-    help="File of the author's key; without it author.key in DENIABLY_HOME or your configuration"
-    " folder, made if need be. [DENIABLY_KEY]",
-)
-
 
 @click.command()
 @_file
@@ -69,7 +62,7 @@ def check(file: Path, exact: bool, server: str | None, path: Path | None) -> Non
 
     If a question could use other mechanisms, their margins are listed, too.
     """
-    from deniably.authoring.checking import MARGIN_AT, check_survey, fake_text
+    from deniably.authoring.checking import check_survey
 
     began = process_time()
     with sentences(str(file)):
@@ -81,6 +74,15 @@ def check(file: Path, exact: bool, server: str | None, path: Path | None) -> Non
             " sets more (--longest); most of it goes into the designs of means (number, scale,"
             " vector): ask for fewer of different ranges and epsilons, or publish two surveys"
         )
+    if exact:
+        notes += found.exact.notes
+    show_check(found, [*notes, *_of_others(found.survey, server, path)], exact=exact)
+
+
+def show_check(found: Checked, notes: Sequence[str], *, exact: bool = False) -> None:
+    """Print a check as its author reads it; the ``notes`` stand below its tables."""
+    from deniably.authoring.checking import MARGIN_AT, fake_text
+
     click.echo(one_line(found.caption))
     click.echo(f"digest {found.survey.digest}\n")
     for line in aligned(found.lines, found.texts):
@@ -104,8 +106,6 @@ def check(file: Path, exact: bool, server: str | None, path: Path | None) -> Non
         click.echo("\nepsilon of all answers of one person, added up in three ways:\n")
         for line in aligned(found.exact.lines, found.exact.texts):
             click.echo(line)
-        notes += found.exact.notes
-    notes += _of_others(found.survey, server, path)
     for note in notes:
         click.echo(f"\n{printable(note)}")
     click.echo(f"\n{'-' * _WIDTH}\nWhat respondents read first:\n")
@@ -118,11 +118,20 @@ def check(file: Path, exact: bool, server: str | None, path: Path | None) -> Non
 @server_option
 @_token
 @key_option
+@click.option(
+    "--signature",
+    "signed",
+    type=click.Path(path_type=Path),
+    help="File that deniably sign wrote on another computer; no key is needed then.",
+)
 @click.option("--anyway", is_flag=True, help="Publish even a survey that devices refuse.")
-def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool) -> None:
+def publish(
+    file: Path, server: str, token: str, path: Path | None, signed: Path | None, anyway: bool
+) -> None:
     """Sign a survey with the author's key and publish it on a server, for good.
 
-    Devices refuse a survey that gives away too much. --anyway publishes it nevertheless.
+    Devices refuse a survey that gives away too much. --anyway publishes it nevertheless. With
+    --signature, it was signed before on a computer that has the key.
     """
     from deniably.authoring.survey_files import with_outlines
     from deniably.core.bounded_files import SMALL, read_file
@@ -130,21 +139,25 @@ def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool
     kind = "application/json" if file.suffix == ".json" else "application/yaml"
     with sentences(str(file)):
         text = with_outlines(read_file(file, SMALL), file.parent)
-    publish_definition(text, str(file), server, token, path, kind=kind, anyway=anyway)
+    publish_definition(
+        text, str(file), server, token, path, kind=kind, anyway=anyway, signed=signed
+    )
 
 
 def publish_definition(
     text: bytes, whence: str, server: str, token: str, path: Path | None, *,
-    kind: str = "application/yaml", anyway: bool = False,
+    kind: str = "application/yaml", anyway: bool = False, signed: Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Publish an author's text and print the links; returns the server's answer.
 
-    ``whence`` names the text in errors. Raises ClickException where it is no valid survey, where
-    devices refuse it, unless ``anyway``, and where the server does.
+    ``whence`` names the text in errors. The signature is read from ``signed``, or made with the key
+    at ``path``. Raises ClickException where the text is no valid survey, where devices refuse it,
+    unless ``anyway``, where the signature is not of this text, and where the server refuses.
     """
     from deniably.authoring.checking import refusals
     from deniably.authoring.compiling import language_note, publish_text
     from deniably_server.commands.author_key import author_key
+    from deniably_server.commands.signature_file import signature_in
 
     with sentences(whence):
         survey = publish_text(text)
@@ -155,7 +168,7 @@ def publish_definition(
                 "Nothing was published. To publish it all the same: --anyway",
             ])
         )  # fmt: skip
-    signature = author_key(path).sign(survey.digest)
+    signature = signature_in(signed, survey) if signed else author_key(path).sign(survey.digest)
     others = _on_server(survey, server, signature.author)
     published = _call(
         "POST",

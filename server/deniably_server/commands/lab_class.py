@@ -15,13 +15,13 @@ from deniably.core.steering import one_line
 from deniably_server.commands.authoring import (
     base,
     close,
-    key_option,
     publish_definition,
     sentences,
     server_option,
 )
 from deniably_server.commands.class_server import class_server, class_token
 from deniably_server.commands.database import settings_options
+from deniably_server.commands.key_option import key_option
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """The letters of a name that is typed from a wall: no two look alike."""

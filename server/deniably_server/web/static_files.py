@@ -21,7 +21,9 @@ from deniably_server.web.sheets import join_sheets, without_unused_tokens
 
 web = Blueprint("web", __name__)
 
-_KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_KINDS = {
+    ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain",
+}  # fmt: skip
 _TEXTS = dict.fromkeys(_KINDS.values())
 _ENTRIES = ("form/exit", "form/form")
 """The modules that a form runs, in this order: "Exit this page" works first."""
@@ -126,6 +128,8 @@ def _files() -> dict[str, File]:
             kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
             if kind is not None:
                 found[f"{room.name}/{file.name}"] = _file(file.read_bytes(), kind)
+    words = files("deniably.trust") / "words.txt"  # Python reads them, too
+    found["studio/words.txt"] = _file(words.read_bytes(), _KINDS[".txt"])
     modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
     for name, (entries, without) in _BUNDLES.items():
         found[name] = _file(bundle_modules(modules, entries, without).encode(), _KINDS[".js"])

@@ -6,6 +6,7 @@
       BadReport           a report that its survey cannot have produced
       BadSurvey           a definition that is not valid; carries every problem found
       BadKey              a file that is not an author's key
+      BadWords            words that do not open the copy of a signature
       BadSignature        a signature that is not the author's
       BadInvitation       a text that is not an invitation code, for example after a typing error
       Incomparable        figures that cannot be tested against each other
@@ -89,6 +90,10 @@ class BadSurvey(DeniablyError, ValueError):
 
 class BadKey(DeniablyError, ValueError):
     """A file is not an author's key. The message holds nothing of the file."""
+
+
+class BadWords(DeniablyError, ValueError):
+    """Words do not open the copy of a signature. The message holds none of its words."""
 
 
 class BadSignature(DeniablyError, ValueError):

@@ -55,6 +55,11 @@ class Key:
             serialization.NoEncryption(),
         )
 
+    @property
+    def secret(self) -> bytes:
+        """The 32 secret bytes of RFC 8032."""
+        return self._secret.private_bytes_raw()
+
     def sign(self, digest: str) -> Signature:
         """Sign the definition with this digest. The signature is deterministic."""
         return self.sign_text(message(digest))
@@ -67,6 +72,11 @@ class Key:
 def new_key() -> Key:
     """A new key, from the operating system's generator."""
     return Key(Ed25519PrivateKey.generate())
+
+
+def key_of(secret: bytes) -> Key:
+    """The key with these 32 secret bytes."""
+    return Key(Ed25519PrivateKey.from_private_bytes(secret))
 
 
 def read_key(text: bytes) -> Key:

@@ -1,0 +1,213 @@
+// The author's signature in this browser (SPEC section 9): a key that scripts can use but not read. It is
+// readable once, while its copy is written, and kept only afterwards.
+
+import { digest, hexadecimal } from "../core/canonical.js";
+import { Refused } from "../core/errors.js";
+import { bytes, checkSignature, fingerprint } from "../trust/signing.js";
+import { PLAIN, decoded, drawWords, openCopy, readCopy, readWords, writeCopy } from "./recovery.js";
+
+/** @import { Made, Own, Shown, Signed } from "./types.js" */
+
+const DATABASE = "deniably-signature";
+const STORE = "signature";
+const OWN = "own";
+const PEM = /-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----/;
+const NONCE = /^[\w-]{16,128}$/;
+const MEMBERS = "author,digest,signature,survey";
+
+/** Whether this browser can sign: from Chrome 137, Safari 17 and Firefox 129 on. */
+export async function canSign() {
+  try {
+    await crypto.subtle.generateKey("Ed25519", false, ["sign", "verify"]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Makes a signature for a group, its copy and the six words of that. Nothing is kept: that is for
+ * `keepOwn`, once the copy is saved. Throws Refused.
+ * @type {(group: string) => Promise<Made>}
+ */
+export async function makeSignature(group) {
+  const made = await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"]);
+  const { privateKey } = /** @type {CryptoKeyPair} */ (made);
+  const encoded = new Uint8Array(await crypto.subtle.exportKey("pkcs8", privateKey));
+  // Some browsers write the public key behind the secret one, which stands at the same place.
+  const secret = encoded.slice(PLAIN.length / 2, PLAIN.length / 2 + 32);
+  encoded.fill(0);
+  return withCopy(secret, group);
+}
+
+/**
+ * Brings in the author.key of a terminal, as `makeSignature` makes one. Throws Refused.
+ * @type {(text: string, group: string) => Promise<Made>}
+ */
+export async function bringKey(text, group) {
+  const der = decoded(PEM.exec(text)?.[1] ?? "");
+  if (!der.startsWith(PLAIN) || der.length !== PLAIN.length + 64) {
+    throw new Refused("This is no Ed25519 key in PEM without a password.");
+  }
+  return withCopy(bytes(der.slice(PLAIN.length)), group);
+}
+
+/**
+ * Opens a copy with its typed words. With `number`, only the copy of that key. Throws Refused.
+ * @type {(text: string, typed: string, number?: string) => Promise<Own>}
+ */
+export async function openSignature(text, typed, number) {
+  const copy = readCopy(text);
+  if (number !== undefined && copy.number !== number) {
+    throw new Refused(`This copy is of another group: ${copy.number.slice(0, 9)}.`);
+  }
+  const secret = await openCopy(copy, await readWords(typed));
+  const own = await imported(secret, copy.group, copy.day);
+  secret.fill(0);
+  if (own.number !== copy.number) {
+    throw new Refused(
+      `This copy was changed: it names the number ${copy.number}, and its key has ${own.number}.`,
+    );
+  }
+  return own;
+}
+
+/** @type {() => Promise<Own | undefined>} the signature that this browser keeps, if any */
+export const readOwn = () => inStore("readonly", (store) => store.get(OWN));
+
+/** @type {(own: Own) => Promise<void>} keeps the signature, in place of another */
+export async function keepOwn(own) {
+  await inStore("readwrite", (store) => store.put(own, OWN));
+}
+
+/** Removes the signature from this browser. The copy still opens. */
+export async function forgetOwn() {
+  await inStore("readwrite", (store) => store.delete(OWN));
+}
+
+/**
+ * Signs the definition that the page shows; its digest is worked out here. Throws Refused, and signs
+ * nothing, where the definition has another name, title or number of questions than the page shows.
+ * @type {(own: Own, definition: any, shown: Shown) => Promise<Signed & {digest: string}>}
+ */
+export async function signSurvey(own, definition, shown) {
+  const { name, title, questions } = definition ?? {};
+  const sent = { name, title, questions: Array.isArray(questions) ? questions.length : 0 };
+  for (const [what, key] of /** @type {const} */ ([
+    ["address", "name"],
+    ["title", "title"],
+    ["number of questions", "questions"],
+  ])) {
+    if (sent[key] !== shown[key]) {
+      throw new Refused(
+        `The server sent another survey than this page shows. The ${what} here is ` +
+          `“${shown[key]}”, and there “${sent[key]}”. Nothing was signed.`,
+      );
+    }
+  }
+  const version = await digest(definition);
+  return { digest: version, ...(await signed(own, `deniably survey 1\n${version}\n`)) };
+}
+
+/** @type {(own: Own, version: string) => Promise<Signed>} signs that the survey of this digest is closed */
+export const signClosing = async (own, version) =>
+  signed(own, `deniably survey 1\n${await digest({ close: version })}\n`);
+
+/**
+ * Signs in at the server of this page, which sent the nonce.
+ * @type {(own: Own, nonce: string) => Promise<Signed>}
+ */
+export async function signIn(own, nonce) {
+  if (!NONCE.test(nonce)) throw new Refused("The server sent no nonce.");
+  return signed(own, `deniably sign-in 1\n${location.origin}\n${nonce}\n`);
+}
+
+/**
+ * The signature in a file that `deniably sign` wrote. Throws Refused unless it is valid and of this very
+ * definition.
+ * @type {(text: string, definition: any) => Promise<Signed>}
+ */
+export async function readSignature(text, definition) {
+  let found;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    found = undefined;
+  }
+  if (Object.keys(found ?? {}).sort().join() !== MEMBERS) {
+    throw new Refused("This is no file that deniably sign wrote.");
+  }
+  const { survey, author, signature } = found;
+  if (survey !== definition.name) {
+    throw new Refused(`This is the signature of ${survey}, and not of ${definition.name}.`);
+  }
+  const version = await digest(definition);
+  if (found.digest !== version) {
+    throw new Refused(`This is the signature of another version of ${survey}. Sign this version, too.`);
+  }
+  await checkSignature(version, author, signature);
+  return { author, signature };
+}
+
+/** @type {(secret: Uint8Array<ArrayBuffer>, group: string) => Promise<Made>} */
+async function withCopy(secret, group) {
+  const own = await imported(secret, group, new Date().toISOString().slice(0, 10));
+  const words = await drawWords();
+  const copy = await writeCopy(secret, own, words);
+  secret.fill(0);
+  return { own, copy, words };
+}
+
+/**
+ * The key that cannot be exported. Only an exportable one shows its public half.
+ * @type {(secret: Uint8Array<ArrayBuffer>, group: string, day: string) => Promise<Own>}
+ */
+async function imported(secret, group, day) {
+  const encoded = new Uint8Array([...bytes(PLAIN), ...secret]);
+  const readable = await crypto.subtle.importKey("pkcs8", encoded, "Ed25519", true, ["sign"]);
+  const { x = "" } = await crypto.subtle.exportKey("jwk", readable);
+  const key = await crypto.subtle.importKey("pkcs8", encoded, "Ed25519", false, ["sign"]);
+  encoded.fill(0);
+  const author = decoded(x.replaceAll("-", "+").replaceAll("_", "/"));
+  return { key, author, number: await fingerprint(author), group, day };
+}
+
+/** @type {(own: Own, text: string) => Promise<Signed>} */
+async function signed({ key, author }, text) {
+  const made = await crypto.subtle.sign("Ed25519", key, new TextEncoder().encode(text));
+  return { author, signature: hexadecimal(new Uint8Array(made)) };
+}
+
+/**
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => IDBRequest} work
+ */
+async function inStore(mode, work) {
+  const request = indexedDB.open(DATABASE, 1);
+  request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+  const database = await done(request);
+  try {
+    const change = database.transaction(STORE, mode, { durability: "strict" });
+    const found = await done(work(change.objectStore(STORE)));
+    if (mode === "readwrite") {
+      await new Promise((resolve, reject) => {
+        change.oncomplete = resolve;
+        change.onabort = () => reject(change.error);
+      });
+    }
+    return found;
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+const done = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });

@@ -1,0 +1,75 @@
+"""The options that name the author's key, and the six words that open a copy of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from deniably.core.bounded_files import open_file
+from deniably.core.errors import BadInput
+from deniably_server.commands.private_file import check_private
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+_FILE = f"{__name__}.words_file"  # where click keeps it while the command runs
+_VARIABLE = "DENIABLY_WORDS"
+_LARGEST = 4096
+
+
+def _remember(context: click.Context, _: click.Parameter, path: Path | None) -> None:
+    context.meta[_FILE] = path
+
+
+_key = click.option(
+    "--key",
+    "path",
+    envvar="DENIABLY_KEY",
+    type=click.Path(path_type=Path),
+    help="File of the author's key, or a copy of it; without it author.key in DENIABLY_HOME or your"
+    " configuration folder, made if need be. [DENIABLY_KEY]",
+)
+words_option = click.option(
+    "--words-file",
+    type=click.Path(path_type=Path),
+    expose_value=False,
+    callback=_remember,
+    help="File with the six words of a copy; without it they are in DENIABLY_WORDS, or you are"
+    " asked for them.",
+)
+
+
+def key_option(command: _Command) -> _Command:
+    """Give a command the options --key, as ``path``, and --words-file, for ``given_words``."""
+    return _key(words_option(command))
+
+
+def given_words() -> str | None:
+    """The text with the six words, from --words-file or DENIABLY_WORDS; None where neither is
+    given. Raises ClickException for a file that cannot be read, or that others can read."""
+    context = click.get_current_context(silent=True)
+    path: Path | None = context.meta.get(_FILE) if context else None
+    if path is None:
+        return os.environ.get(_VARIABLE)
+    try:
+        with open_file(path) as file:
+            check_private(file, path, "the file of words")
+            return file.read(_LARGEST).decode("utf-8-sig", errors="replace")
+    except OSError as error:
+        raise click.ClickException(f"cannot read the words in {path}: {error.strerror}") from None
+    except BadInput as error:
+        raise click.ClickException(str(error)) from None
+
+
+def ask_words() -> str:
+    """Ask for the six words in the terminal, where they do not show. Raises ClickException where
+    there is no terminal."""
+    if not sys.stdin.isatty():
+        raise click.ClickException(
+            "this key is a copy, and six words open it: name a file with them by --words-file, or"
+            f" put them into {_VARIABLE}"
+        )
+    return str(click.prompt("The six words of the copy", hide_input=True, err=True))
