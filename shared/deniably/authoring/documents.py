@@ -53,13 +53,17 @@ def load(text: str | bytes) -> object:
         return yaml.load(text, Loader=_Loader)  # noqa: S506  # a restricted SafeLoader
     except _TooLarge as error:
         mend = "write a larger survey as JSON"
-        raise BadSurvey([Problem("$", f"{error}; {mend}{not_json}")]) from None
+        raise _unreadable(f"{error}; {mend}{not_json}") from None
     except UnicodeDecodeError:
-        raise BadSurvey([Problem("$", "the text is not UTF-8")]) from None
+        raise _unreadable("the text is not UTF-8") from None
     except yaml.MarkedYAMLError as error:
-        raise BadSurvey([Problem("$", _explained(error))]) from None
+        raise _unreadable(_explained(error)) from None
     except (yaml.YAMLError, ValueError) as error:
-        raise BadSurvey([Problem("$", f"this is neither YAML nor JSON: {error}")]) from None
+        raise _unreadable(f"this is neither YAML nor JSON: {error}") from None
+
+
+def _unreadable(why: str) -> BadSurvey:
+    return BadSurvey([Problem("$", why, "unreadable")])
 
 
 _QUOTES = "put a text that has such a sign in quotes"
