@@ -23,16 +23,18 @@ from deniably.authoring.compiling import publish_text
 from deniably.core.errors import NoResults
 from deniably.results.remote import Remote
 from deniably.simulation.reports import randomise, simulate_people
+from deniably.trust.recovery import write_copy
 from deniably.workbench.fetching import fetch_reports
 from deniably.workbench.files.folder import write_folder
 from deniably.workbench.report_set import of_simulation
 from deniably_client.register_cli import register
-from deniably_server.commands import authoring, report_sets, results
+from deniably_server.commands import author_key_cli, authoring, report_sets, results
 from deniably_server.commands.plan import plan
+from deniably_server.commands.sign import sign
 from deniably_server.commands.simulate import simulate
 from support import hostile_http
 from support.hostile_http import bomb, fixed, hostile_server
-from support.material import source_of
+from support.material import AUTHOR, source_of
 
 MEMORY = 320 << 20
 """Bytes that reading may add: 64 MiB twice, and as much again for what the allocator keeps."""
@@ -132,6 +134,12 @@ def _survey(folder: Path) -> Path:
     return folder / "work.yaml"
 
 
+def _copy(folder: Path) -> Path:
+    copy = write_copy(AUTHOR, "The Union", "2026-11-21", ("able",) * 6)
+    (folder / "copy.pem").write_text(copy.text)
+    return folder / "copy.pem"
+
+
 COMMANDS: dict[str, Callable[[Path], str]] = {
     "check": lambda path: run(authoring.check, path),
     "plan": lambda path: run(plan, path, "--n", 1000),
@@ -139,6 +147,13 @@ COMMANDS: dict[str, Callable[[Path], str]] = {
     "publish --key": lambda path: run(
         authoring.publish, _survey(path.parent), "--token", "x", "--key", path
     ),
+    "publish --signature": lambda path: run(
+        authoring.publish, _survey(path.parent), "--token", "x", "--signature", path
+    ),
+    "sign --words-file": lambda path: run(
+        sign, _survey(path.parent), "--yes", "--key", _copy(path.parent), "--words-file", path
+    ),
+    "author-key open": lambda path: run(author_key_cli.open_copy, path),
     "register": lambda path: run(register, path),
     "gather": lambda path: run(
         report_sets.gather, _survey(path.parent), path, "--to", path.parent / "to"

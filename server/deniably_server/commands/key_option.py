@@ -11,7 +11,6 @@ from typing import TypeVar
 import click
 
 from deniably.core.bounded_files import open_file
-from deniably.core.errors import BadInput
 from deniably_server.commands.private_file import check_private
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -60,8 +59,6 @@ def given_words() -> str | None:
             return file.read(_LARGEST).decode("utf-8-sig", errors="replace")
     except OSError as error:
         raise click.ClickException(f"cannot read the words in {path}: {error.strerror}") from None
-    except BadInput as error:
-        raise click.ClickException(str(error)) from None
 
 
 def ask_words() -> str:

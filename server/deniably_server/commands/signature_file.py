@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from deniably.core.bounded_files import read_file
-from deniably.core.errors import BadInput, BadSignature
+from deniably.core.errors import BadSignature
 from deniably.survey.survey import Survey
 from deniably.trust.signature_file import LONGEST, read_signature_file
 from deniably.trust.signing import Signature
@@ -19,7 +19,5 @@ def signature_in(path: Path, survey: Survey) -> Signature:
         return read_signature_file(read_file(path, LONGEST)).of(survey.name, survey.digest)
     except OSError as error:
         raise click.ClickException(f"cannot read {path}: {error.strerror}") from None
-    except BadInput as error:
-        raise click.ClickException(str(error)) from None
     except BadSignature as error:
         raise click.ClickException(f"{path}: {error}") from None
