@@ -140,7 +140,22 @@ POSTS = [
     ("/studio/drafts/{draft}/published", {"digest": "", "author": "", "signature": ""}),
     ("/studio/s/spring-26/closed", {"name": "spring-26"}),
 ]  # fmt: skip
+WITHOUT_SESSION = {"/studio/start", "/studio/in", "/studio/out", "/studio/word"}
 PAGES = ["/studio/", "/studio/d/{draft}", "/studio/d/{draft}/publish", "/studio/s/spring-26"]
+
+
+def test_every_way_to_change_something_is_tried_here(app: Flask) -> None:
+    changing = {
+        re.sub(r"<\w+>", "<name>", rule.rule)
+        for rule in app.url_map.iter_rules()
+        if rule.rule.startswith("/studio/") and "POST" in (rule.methods or ())
+    }
+    tried = {
+        address.replace("{draft}", "<name>").replace("/s/spring-26", "/s/<name>")
+        for address, _ in POSTS
+    }
+
+    assert changing == tried | WITHOUT_SESSION
 
 
 @pytest.mark.parametrize(("address", "body"), POSTS)
