@@ -44,7 +44,7 @@ demo: $(VENV)/.server
 	$(BIN)/deniably demo --port $(PORT) $(if $(EXIT),--exit)
 
 serve: $(VENV)/.server
-	$(BIN)/deniably serve --port $(PORT)
+	$(BIN)/deniably serve --open --port $(PORT)
 
 # Threads within a product of matrices or a clustering only get in the way of tests side by side.
 ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1

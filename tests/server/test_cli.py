@@ -24,6 +24,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import publish_text
+from deniably.authoring.quick_check import quick_check
+from deniably.authoring.survey_files import read_document
 from deniably.design.planning import plan_figures
 from deniably.survey.survey import EPSILON_LIMIT
 from deniably.trust.signing import new_key, read_key
@@ -839,3 +841,31 @@ def _helps(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[str,
             found = command.get_command(context, each)
             assert found is not None
             yield from _helps((*path, each), found)
+
+
+# --- check --json -------------------------------------------------------------------------------
+
+
+def test_check_prints_the_view_of_a_check_as_json(file: Path) -> None:
+    shown = run(authoring.check, file, "--json", "--n", "600")
+
+    view = quick_check(lambda: read_document(file), 600)
+    assert shown.exit_code == 0
+    assert json.loads(shown.output) == json.loads(view.json)
+    assert json.loads(run(authoring.check, file, "--json").output)["digest"] == view.digest
+
+
+def test_check_prints_the_problems_of_a_file_as_json_and_fails(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("name: X\nquestions: 3")
+
+    shown = run(authoring.check, wrong, "--json")
+    assert shown.exit_code == 1
+    found = json.loads(shown.output)["problems"]
+    assert [each["code"] for each in found] == ["missing-key", "not-allowed", "not-allowed"]
+
+
+def test_the_number_of_respondents_goes_with_json(file: Path) -> None:
+    assert "--n goes with --json" in run(authoring.check, file, "--n", "600").output
+    much = run(authoring.check, file, "--json", "--n", str(10**12))
+    assert "give 1 to 1,000,000,000" in much.output

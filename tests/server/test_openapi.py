@@ -81,6 +81,7 @@ def test_it_has_every_route_and_method_of_the_application(
         (method, re.sub(r"<(\w+)>", r"{\1}", rule.rule))
         for rule in app.url_map.iter_rules()
         for method in rule.methods or ()
+        if not rule.rule.startswith("/studio/")  # for its own pages alone
     }
 
     assert set(operations(document)) == served

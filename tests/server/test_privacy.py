@@ -90,8 +90,8 @@ def test_the_log_of_a_quiet_day_is_the_address_the_link_and_a_line_each(server: 
 
     assert re.fullmatch(
         r"Deniably listens on http://127\.0\.0\.1:\d+\n"
-        r"For the first tokens open this once, today or tomorrow:"
-        r" http://127\.0\.0\.1:\d+/admin#\S{43}\n"
+        r"Open this once, today or tomorrow: http://127\.0\.0\.1:\d+/studio/start#\S{43}\n"
+        r"Or, for tokens to use in a terminal: http://127\.0\.0\.1:\d+/admin#\S{43}\n"
         r"(GET /problems/<name> 200 \d+ ms [0-9a-f]{16}\n)+"
         r"(POST /api/surveys/<name>/reports 201 \d+ ms [0-9a-f]{16}\n){3}",
         server.log,

@@ -33,6 +33,8 @@ blueprint = Blueprint("openapi", __name__)
 VERSION = "3.1.1"
 _PART = re.compile(r"<(\w+)>")
 
+_OWN_PAGES = "/studio"
+"""What the studio's own pages ask for changes with them, so no program should."""
 _READS = ("bad-parameter",)
 """Problems of every GET, which may have an unknown parameter."""
 _ALWAYS = ("internal", "misdirected", "unavailable")
@@ -67,9 +69,11 @@ def described(app: Flask) -> dict[str, Any]:
     """
     views = app.view_functions
     problems = _Problems()
-    schemas = _Schemas(_types([operation_of(views[endpoint]) for endpoint in sorted(views)]))
+    public = [rule for rule in app.url_map.iter_rules() if not rule.rule.startswith(_OWN_PAGES)]
+    endpoints = sorted({rule.endpoint for rule in public})
+    schemas = _Schemas(_types([operation_of(views[endpoint]) for endpoint in endpoints]))
     paths: dict[str, dict[str, Any]] = defaultdict(dict)
-    for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
+    for rule in sorted(public, key=lambda rule: rule.rule):
         for method in sorted((rule.methods or set()) - {"OPTIONS"}):
             operation = _operation(rule, method, views[rule.endpoint], schemas, problems)
             paths[_PART.sub(r"{\1}", rule.rule)][method.lower()] = operation

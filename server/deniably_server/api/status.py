@@ -77,9 +77,15 @@ def page(name: str) -> str:
 def _status(name: str) -> StatusResult:
     """Returns the status. Raises NotFound, and Unauthorised or Forbidden unless its owner, a token
     for it or an operator asks."""
-    token, store = require("author", name, or_role="operator"), current_store()
-    survey, state = store.survey(name), store.state(name)
+    token = require("author", name, or_role="operator")
+    survey = current_store().survey(name)
     require_owner_or_scope(survey, token)
+    return survey_status(survey)
+
+
+def survey_status(survey: Survey) -> StatusResult:
+    """Returns the status of a survey. The caller must have checked permission."""
+    name, state = survey.name, current_store().state(survey.name)
     rules, coarse = survey.results, state == "open"
     reports = _coarse_count(name) if coarse else final_count(survey)
     closed = _closed(reports, rules)

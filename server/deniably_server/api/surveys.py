@@ -90,7 +90,7 @@ def publish() -> Response:
     survey = compiled(text)
     require_scope(token, survey.name)
     try:
-        new = current_store().publish(survey, signature, token.id, _quotas())
+        new = current_store().publish(survey, signature, token.id, quotas())
     except BadSignature as error:
         raise Unsigned(f"{error}; the digest to be signed is {survey.digest}") from None
     card = _card(survey) | {"state": current_store().state(survey.name)}
@@ -116,7 +116,7 @@ def change(name: str) -> Response:
     wanted = decoded(_CHANGE, read_body(JSON), form)
     if wanted.state == "closed":
         if wanted.only_with_results:
-            _require_results(survey)
+            require_results(survey)
         store.close_survey(name)
     elif store.state(name) == "closed":
         raise Closed(
@@ -146,12 +146,13 @@ def _require_owner(survey: Survey, token: Token) -> None:
     )
 
 
-def _quotas() -> Quotas:
+def quotas() -> Quotas:
+    """Returns the quotas of an author's token."""
     surveys, room = (cast(int, current_app.config[key]) for key in ("SURVEYS", "ROOM"))
     return Quotas(surveys, room * 1_000_000)
 
 
-def _require_results(survey: Survey) -> None:
+def require_results(survey: Survey) -> None:
     """Raise TooFew if an open survey has fewer reports than its results need. The refusal does not
     give the count: repeated requests would show when each report comes."""
     least = survey.results.minimum

@@ -57,11 +57,37 @@ _token = click.option(
     " budget people who answered all of it have left. [DENIABLY_SERVER]",
 )
 @key_option
-def check(file: Path, exact: bool, server: str | None, path: Path | None) -> None:
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object instead: what the survey spends of 100, its guessing rates and"
+    " margins, other ways to ask it, and mends if devices refuse it. The exit status is 1 if the"
+    " file has mistakes.",
+)
+@click.option(
+    "--n",
+    type=click.IntRange(1),
+    help="With --json, the number of respondents that margins are for.  [default: 1000]",
+)
+def check(
+    file: Path, exact: bool, server: str | None, path: Path | None, as_json: bool, n: int | None
+) -> None:  # fmt: skip
     """Check a survey and show what its questions protect, and how accurate they are.
 
     If a question could use other mechanisms, their margins are listed, too.
     """
+    from deniably.authoring.checking import MARGIN_AT
+
+    if as_json:
+        return _print_view(file, n or MARGIN_AT)
+    if n is not None:
+        raise click.UsageError("--n goes with --json; without it, margins are for 1,000")
+    return _print_check(file, server, path, exact=exact)
+
+
+def _print_check(file: Path, server: str | None, path: Path | None, *, exact: bool) -> None:
+    """Print the table of a check, with its notes and what respondents read first."""
     from deniably.authoring.checking import check_survey
 
     began = process_time()
@@ -111,6 +137,23 @@ def show_check(found: Checked, notes: Sequence[str], *, exact: bool = False) -> 
     click.echo(f"\n{'-' * _WIDTH}\nWhat respondents read first:\n")
     for paragraph in found.first_page:
         click.echo(fill(printable(paragraph), _WIDTH, subsequent_indent="  "))
+
+
+def _print_view(file: Path, n: int) -> None:
+    """Print the view of a check as JSON. Exits with 1 where the file has mistakes."""
+    import msgspec
+
+    from deniably.authoring.quick_check import quick_check
+    from deniably.authoring.survey_files import read_document
+
+    try:
+        with sentences(str(file)):
+            view = quick_check(lambda: read_document(file), n)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(msgspec.json.format(view.json, indent=2))
+    if view.problems:
+        raise SystemExit(1)
 
 
 @click.command()

@@ -23,10 +23,11 @@ _STDERR = 2
 
 
 @click.command()
+@click.option("--open", "opens", is_flag=True, help="Open the studio in this machine's browser.")
 @settings_options()
 @click.pass_context
-def serve(context: click.Context, /, **options: str | int) -> None:
-    """Run a server. The first start prints a link for the first tokens, which works once.
+def serve(context: click.Context, /, opens: bool, **options: str | int) -> None:
+    """Run a server. The first start prints a link to set up the studio, which works once.
 
     It listens to this machine alone. For phones in the same network use --public; for a server on
     the internet see the handbook.
@@ -54,11 +55,13 @@ def serve(context: click.Context, /, **options: str | int) -> None:
         click.echo(f"Deniably listens on {listening.address}")
         for line in listening.lines:
             click.echo(line)
+        public_name = named_address(str(options["hosts"]), listening.port)
+        own = public_name if public_name and not options["public"] else listening.address
         if secret:
-            public_name = named_address(str(options["hosts"]), listening.port)
-            own = public_name if public_name and not options["public"] else listening.address
-            link = f"{own}/admin#{secret}"
-            click.echo(f"For the first tokens open this once, today or tomorrow: {link}")
+            click.echo(f"Open this once, today or tomorrow: {own}/studio/start#{secret}")
+            click.echo(f"Or, for tokens to use in a terminal: {own}/admin#{secret}")
+        if opens:
+            click.launch(f"{own}/studio/{f'start#{secret}' if secret else ''}")
         config = {name.upper(): value for name, value in options.items()}
         tls = listening.certificate.context() if listening.certificate else None
         run(config | listening.config, listening.sockets, tls)

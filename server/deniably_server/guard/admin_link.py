@@ -36,17 +36,32 @@ def use_link(store: Store, secret: str) -> list[tuple[Token, str]]:
 
     Raises Unauthorised if the link was used, is too old, or the secret is wrong.
     """
-    kept = store.setting(_KEY) or ""
-    known, _, until = kept.partition(" ")
-    if not hmac.compare_digest(hash_of(secret), known) or until < day_in(0):
-        _refuse()
-    made = [make("operator", note="first start"), make("author", note="first start")]
-    if not store.exchange(_KEY, kept, [token for token, _ in made]):
-        _refuse()  # somebody else used it meanwhile
+    key, kept = link_setting(store, secret)
+    made = first_tokens()
+    if not store.exchange(key, kept, [token for token, _ in made]):
+        refuse_link()  # somebody else used it meanwhile
     return made
 
 
-def _refuse() -> NoReturn:
+def first_tokens() -> list[tuple[Token, str]]:
+    """Makes an operator's and an author's token, each with its text."""
+    return [make("operator", note="first start"), make("author", note="first start")]
+
+
+def link_setting(store: Store, secret: str) -> tuple[str, str]:
+    """Returns the setting of the link with its value, which whoever uses the link takes away.
+
+    Raises Unauthorised if the link was used, is too old, or the secret is wrong.
+    """
+    kept = store.setting(_KEY) or ""
+    known, _, until = kept.partition(" ")
+    if not hmac.compare_digest(hash_of(secret), known) or until < day_in(0):
+        refuse_link()
+    return _KEY, kept
+
+
+def refuse_link() -> NoReturn:
+    """Raises Unauthorised: the link is of no use."""
     raise Unauthorised(
         "this link was used already, is too old or is not right; on the server's machine,"
         " deniably token new --role operator makes a token"

@@ -7,6 +7,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import islice
 from threading import Event, Lock
 from typing import Any, NamedTuple, TypeVar
@@ -29,6 +30,7 @@ from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.engines.readers import Readers
+from deniably_server.storage.studio import StudioStore
 from deniably_server.storage.tables.invitations import (
     InvitationCounts,
     count_invitations,
@@ -165,6 +167,10 @@ class Store:
         self._trees = RegisterTrees(self._register_key)
         self._readers = Readers(self.engine)
         self._writer: Writer | None = None
+        self.studio = StudioStore(
+            self._reading, self._transaction, partial(self._transaction, alone=False)
+        )
+        """What authors write before it is published, and who they are."""
         self.engine.migrate()
         self.needs_rewrite = Event()
         """Set after a closing and at the start, when ``erase_order`` may have work."""

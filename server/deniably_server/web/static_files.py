@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, cast
 
 import brotli
@@ -41,6 +43,7 @@ SHEETS = {
     "style/how-page.css": ("tokens", "base", "rain", "how"),
     "style/lab-page.css": ("tokens", "base", "results", "lab"),
     "style/class-page.css": ("tokens", "base", "results", "lab", "class"),
+    "style/studio-page.css": ("tokens", "base", "studio"),
     "style/dossier-page.css": ("tokens", "base", "dossier"),
 }
 """The first stylesheet of a page, with the sheets that it is joined from."""
@@ -154,10 +157,18 @@ def _packed(file: File) -> File:
 
 
 def _build() -> str:
-    templates = files("deniably_server") / "templates"
-    pages = sorted((file.name, file.read_bytes()) for file in templates.iterdir())
+    pages = sorted(_contents(files("deniably_server") / "templates"))
     tags = sorted((name, file.tag) for name, file in _files().items())
     return hashlib.sha256(repr((tags, pages)).encode()).hexdigest()[:16]
+
+
+def _contents(folder: Traversable) -> Iterator[tuple[str, bytes]]:
+    """The files of a folder and of those in it, with their names."""
+    for each in folder.iterdir():
+        if each.is_dir():
+            yield from _contents(each)
+        else:
+            yield each.name, each.read_bytes()
 
 
 BUILD = _build()

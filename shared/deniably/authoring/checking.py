@@ -98,7 +98,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
         rows=rows,
         lines=shown,
         texts=_TEXTS,
-        notes=[*compiling_notes, *_notes(survey), *refused],
+        notes=[*compiling_notes, *notes_on(survey), *refused],
         survey=survey,
         refused=refused,
         first_page=first_page(survey).paragraphs,
@@ -206,7 +206,9 @@ def _together(survey: Survey) -> str:
     return "all together" if survey.asked == len(survey.questions) else "what is asked"
 
 
-def _notes(survey: Survey) -> list[str]:
+def notes_on(survey: Survey) -> list[str]:
+    """Returns what an author should know of the survey, in sentences: what maps, strata, a delta
+    and exported reports cost or show."""
     return [
         *_grid_notes(survey),
         *_outline_notes(survey),

@@ -53,13 +53,17 @@ def load(text: str | bytes) -> object:
         return yaml.load(text, Loader=_Loader)  # noqa: S506  # a restricted SafeLoader
     except _TooLarge as error:
         mend = "write a larger survey as JSON"
-        raise BadSurvey([Problem("$", f"{error}; {mend}{not_json}")]) from None
+        raise _unreadable(f"{error}; {mend}{not_json}") from None
     except UnicodeDecodeError:
-        raise BadSurvey([Problem("$", "the text is not UTF-8")]) from None
+        raise _unreadable("the text is not UTF-8") from None
     except yaml.MarkedYAMLError as error:
-        raise BadSurvey([Problem("$", _explained(error))]) from None
+        raise _unreadable(_explained(error)) from None
     except (yaml.YAMLError, ValueError) as error:
-        raise BadSurvey([Problem("$", f"this is neither YAML nor JSON: {error}")]) from None
+        raise _unreadable(f"this is neither YAML nor JSON: {error}") from None
+
+
+def _unreadable(why: str) -> BadSurvey:
+    return BadSurvey([Problem("$", why, "unreadable")])
 
 
 _QUOTES = "put a text that has such a sign in quotes"
@@ -244,3 +248,6 @@ _Loader.add_constructor(_TAG + "float", _number(Decimal))
 for _kind in ("binary", "timestamp", "omap", "pairs", "set"):
     _Loader.add_constructor(_TAG + _kind, _unknown_tag)
 _Loader.add_constructor(None, _unknown_tag)
+
+YAML_RESOLVERS = _Loader.yaml_implicit_resolvers
+"""What a plain text is read as, by its first character: the writer quotes by the same table."""

@@ -38,7 +38,7 @@ def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
     Raises BadSurvey with the problems found, at most ``MOST_PROBLEMS``, where the document breaks
     the schema.
     """
-    problems = chain(schema_problems(document), steering_problems(document))
+    problems = document_problems(document)
     if broken := list(dict.fromkeys(islice(problems, MOST_PROBLEMS))):
         if next(problems, None):
             broken.append(Problem("$", "there are more problems; mend these first"))
@@ -55,6 +55,11 @@ def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
         return msgspec.convert(kept, WrittenSurvey, dec_hook=_as_numeral), misplaced
     except msgspec.ValidationError as error:
         raise BadSurvey([*chain(*misplaced), what_is_wrong(error)]) from None
+
+
+def document_problems(document: object) -> Iterator[Problem]:
+    """Yields what breaks the schema in a document, and its texts with control characters."""
+    return chain(schema_problems(document), steering_problems(document))
 
 
 def _as_numeral(kind: type, value: object) -> Numeral:
@@ -81,10 +86,10 @@ def _misplaced(question: _Group, path: str) -> Iterator[Problem]:
         if key not in keys and key != "type":
             own = ", ".join(sorted(keys.keys() - EVERY_KEY))
             why = f"{question['type']} has no {key}; it may have {own}"
-            yield Problem(f"{path}.{key}", kind.refused.get(key, why))
+            yield Problem(f"{path}.{key}", kind.refused.get(key, why), "unknown-key")
     for key, needs in keys.items():
         if needs and key not in question:
-            yield Problem(path, f"{question['type']} needs {needs}")
+            yield Problem(path, f"{question['type']} needs {needs}", "missing-key")
     if part := _part(kind):
         for index, written in enumerate(question.get("parts", ())):
             yield from _misplaced_in_part(written, _keys(part), f"{path}.parts[{index}]")
@@ -93,10 +98,10 @@ def _misplaced(question: _Group, path: str) -> Iterator[Problem]:
 def _misplaced_in_part(part: _Group, keys: Mapping[str, str], path: str) -> Iterator[Problem]:
     for key, needs in keys.items():
         if needs and key not in part:
-            yield Problem(path, f"the key {key} is missing")
+            yield Problem(path, f"the key {key} is missing", "missing-key")
     for key in part:
         if key not in keys:
-            yield Problem(f"{path}.{key}", f"a part here has no {key}")
+            yield Problem(f"{path}.{key}", f"a part here has no {key}", "unknown-key")
 
 
 def _with_its_keys(question: _Group) -> dict[str, Any]:

@@ -28,7 +28,8 @@ def schema_problems(document: object) -> Iterator[Problem]:
     """Yields every problem that the schema finds in a document, each with its path."""
     errors: Iterator[_Error] = _Validator(schema()).iter_errors(document)
     for error in errors:
-        yield Problem(_path(error.absolute_path), _sentence(error))
+        code = _CODES.get(str(error.validator), "not-allowed")
+        yield Problem(_path(error.absolute_path), _sentence(error), code)
 
 
 def _path(parts: Iterable[str | int]) -> str:
@@ -84,6 +85,7 @@ _SENTENCES: dict[str, Callable[[_Error], str]] = {
     "enum": _none_of,
     "required": _missing,
 }
+_CODES = {"additionalProperties": "unknown-key", "required": "missing-key"}
 
 
 def _meant(written: str, names: Iterable[str]) -> str:

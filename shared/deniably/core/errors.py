@@ -31,7 +31,7 @@ Messages are sentences that say what was wrong and what is allowed. No message h
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from errno import EINVAL
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -70,10 +70,15 @@ class BadReport(DeniablyError, ValueError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong in a definition, and where."""
+    """One thing that is wrong in a definition, and where.
+
+    ``code`` names the kind of mistake for programs: unreadable, unknown-key, missing-key,
+    not-allowed (a value), control-character, or impossible, where each key is right by itself.
+    """
 
     path: str
     why: str
+    code: str = field(default="impossible", compare=False)
 
     def __str__(self) -> str:
         # Both may quote what somebody else wrote, and each problem has a line of its own.

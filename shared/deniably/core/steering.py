@@ -50,7 +50,7 @@ def steering_problems(value: object) -> Iterator[Problem]:
     """
     for path, text in _texts(value, "$"):
         if why := _what_steers(path, text):
-            yield Problem(path, why)
+            yield Problem(path, why, "control-character")
 
 
 def refused_texts(value: object) -> Iterator[Problem]:

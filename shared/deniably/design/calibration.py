@@ -17,7 +17,8 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.coins import LARGEST
 from deniably.core.errors import BadMechanism
-from deniably.design.mean_design import MeanDesign, best_channel, best_for_mean, best_window
+from deniably.design.mean_design import best_channel, best_window
+from deniably.design.stand_ins import DesignKey, design_for_mean
 from deniably.estimation.channels import matrix
 from deniably.estimation.variances import mean_variance, share_variance
 from deniably.mechanisms import (
@@ -300,7 +301,7 @@ def sampled_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
         own, other = privacy.weights(parts=s)
         if own <= other:
             break
-        designs = {k: _design(k, own, other).mechanism for k in dict.fromkeys(sizes)}
+        designs = {k: _design(k, own, other) for k in dict.fromkeys(sizes)}
         vector = Vector(s, tuple(designs[k] for k in sizes))
         rated.append((mean_variance(vector), vector))
         if min(rated, key=_variance) not in rated[-_PATIENCE - 1 :]:
@@ -333,18 +334,18 @@ def channel_for_mean(k: int, privacy: Privacy) -> Channel:
 
 def best_for_a_mean(k: int, privacy: Privacy) -> Window | Channel:
     """Returns the best window or channel for a mean."""
-    return _design(k, *privacy.weights()).mechanism
+    return _design(k, *privacy.weights())
 
 
-def _design(k: int, own: int, other: int) -> MeanDesign:
+def _design(k: int, own: int, other: int) -> Window | Channel:
     """The best design for a mean; one serves all fine grids.
 
     Below odds of 1.1 it is a window. There the linear programme's channel gains at most 0.1 %, and
     below epsilon 0.02 it loses, because its solver runs out of digits.
     """
-    few = min(k, _ALIKE)
-    design = (best_window if 10 * own < 11 * other else best_for_mean)(few, own, other)
-    return MeanDesign(msgspec.structs.replace(design.mechanism, k=k), design.variance)
+    key = DesignKey(min(k, _ALIKE), own, other)
+    few = best_window(*key).mechanism if 10 * own < 11 * other else design_for_mean(key)
+    return msgspec.structs.replace(few, k=k)
 
 
 def best_square_wave(k: int, privacy: Privacy) -> Window:

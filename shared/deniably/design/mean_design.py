@@ -33,11 +33,15 @@ _SURELY = 1.0005  # for what solvers, rounding and scores between the programme'
 _WIDEST = 64
 
 
+MeanMechanism = Window | Channel
+"""What a mean may be asked by."""
+
+
 @dataclass(frozen=True)
 class MeanDesign:
     """A mechanism for k positions and its worst variance on [-1, 1]."""
 
-    mechanism: Window | Channel
+    mechanism: MeanMechanism
     variance: float
 
 

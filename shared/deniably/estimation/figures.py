@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from math import inf
 from typing import Literal
@@ -202,17 +202,31 @@ class Average:
         try:
             if self.scored is None:
                 return self.score(mechanism).worst
-            return max(self._squared_error(mechanism, mu) for mu in np.linspace(0, 1, _MEANS))
+            places, scored = self.places.tolist(), self.scored.tolist()
+            return _worst_of_ratio(mechanism, tuple(places), tuple(scored))
         except ValueError:
             return inf
 
-    def _squared_error(self, mechanism: HasLaw[Law], mu: float) -> float:
-        """To first order a ratio errs as the mean of place - mu does among those who are on the
-        scale, where mu is the true mean, and that of nothing among the others."""
-        assert self.scored is not None
-        apart = np.where(self.scored, self.places - mu, 0.0)
-        square = of_target(mechanism, apart).square
-        return float(allowed(self.places[self.scored], square[self.scored])(mu, inf))
+
+@lru_cache(maxsize=256)  # 8 ms each, and a check of a draft asks for the same again and again
+def _worst_of_ratio(
+    mechanism: HasLaw[Law], places: tuple[float, ...], scored: tuple[bool, ...]
+) -> float:
+    """The largest variance of a mean among those who are on the scale. Raises ValueError where the
+    reports do not determine it."""
+    where, on_scale = np.array(places), np.array(scored)
+    tried = np.linspace(0, 1, _MEANS)
+    return max(_squared_error(mechanism, where, on_scale, float(mu)) for mu in tried)
+
+
+def _squared_error(
+    mechanism: HasLaw[Law], places: Floats, scored: npt.NDArray[np.bool_], mu: float
+) -> float:
+    """To first order a ratio errs as the mean of place - mu does among those who are on the scale,
+    where mu is the true mean, and that of nothing among the others."""
+    apart = np.where(scored, places - mu, 0.0)
+    square = of_target(mechanism, apart).square
+    return float(allowed(places[scored], square[scored])(mu, inf))
 
 
 @dataclass(frozen=True)

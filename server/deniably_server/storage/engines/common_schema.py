@@ -125,3 +125,54 @@ TABLES = (
     """,
 )
 """In the types of SQLite."""
+
+STUDIO = (
+    # A group that writes surveys together. ``key`` is the public key of its signature.
+    """
+    CREATE TABLE teams (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        contact TEXT NOT NULL,
+        key TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE members (
+        token TEXT PRIMARY KEY REFERENCES tokens (id),
+        team TEXT NOT NULL REFERENCES teams (id)
+    )
+    """,
+    # ``hash`` is that of the cookie, ``word`` that of what was signed, which begins one session;
+    # ``used`` is the day of its last use, ``until`` its last day.
+    """
+    CREATE TABLE sessions (
+        hash TEXT PRIMARY KEY CHECK (length(hash) = 64),
+        word TEXT NOT NULL UNIQUE CHECK (length(word) = 64),
+        token TEXT NOT NULL REFERENCES tokens (id),
+        used TEXT NOT NULL CHECK (length(used) = 10),
+        until TEXT NOT NULL CHECK (length(until) = 10)
+    )
+    """,
+    # ``day`` is that of the last edit; ``gone`` is the day on which it was deleted, or empty.
+    """
+    CREATE TABLE drafts (
+        id TEXT PRIMARY KEY,
+        team TEXT NOT NULL REFERENCES teams (id),
+        revision INTEGER NOT NULL CHECK (revision > 0),
+        day TEXT NOT NULL CHECK (length(day) = 10),
+        gone TEXT NOT NULL DEFAULT ''
+    )
+    """,
+    # The newest revisions of a draft, each with the random id of the edit that made it: what a page
+    # sends twice counts once.
+    """
+    CREATE TABLE draft_versions (
+        draft TEXT NOT NULL REFERENCES drafts (id),
+        revision INTEGER NOT NULL CHECK (revision > 0),
+        edit TEXT NOT NULL,
+        document TEXT NOT NULL,
+        PRIMARY KEY (draft, revision)
+    )
+    """,
+)
+"""The tables of the studio. They hold what authors write, and nothing about reports."""

@@ -123,8 +123,9 @@ class Connection(Protocol):
         are right.
         """
 
-    def takes_turn(self, survey: str, /, *, wait: bool) -> bool:
-        """Returns whether this transaction may renew the results of a survey; one does at a time.
+    def takes_turn(self, name: str, /, *, wait: bool) -> bool:
+        """Returns whether this transaction may renew the results of a survey, or edit a draft; one
+        does at a time.
 
         The turn ends with the transaction, after its commit can be seen. With ``wait``, this waits
         for the turn instead of returning False.

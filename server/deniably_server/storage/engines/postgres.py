@@ -323,12 +323,12 @@ class PostgresConnection:
         # Sharing costs waits for row locks, and no count: a shard is added to, never overwritten.
         self.shard = self._connection.info.backend_pid % SHARDS
 
-    def takes_turn(self, survey: str, /, *, wait: bool) -> bool:
+    def takes_turn(self, name: str, /, *, wait: bool) -> bool:
         """Lock the turn until the transaction ends."""
         lock = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
         sql = f"SELECT {lock}({_TURNS}, hashtext(?))"  # constants
         # The waiting lock returns void, not true.
-        return bool(self.execute(sql, [survey]).fetchone() != (False,))
+        return bool(self.execute(sql, [name]).fetchone() != (False,))
 
     def commit(self) -> None:
         """Commit; once this returns, the changes are on disk."""

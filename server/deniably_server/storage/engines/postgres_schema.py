@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import TABLES
+from deniably_server.storage.engines.common_schema import STUDIO, TABLES
 
 
 def _own(table: str) -> str:
@@ -79,5 +79,6 @@ STEPS = (
         EXECUTE FUNCTION never('a used invitation stays used')
         """,
     ),
+    tuple(map(_own, STUDIO)),
 )
 """The statements of each step; see ``schema``. Never change a released step; add a new one."""

@@ -243,7 +243,7 @@ class SqliteConnection(sqlite3.Connection):
     def claim_shard(self) -> None:
         """Does nothing: there is one writer, so one shard is enough."""
 
-    def takes_turn(self, survey: str, /, *, wait: bool) -> bool:
+    def takes_turn(self, name: str, /, *, wait: bool) -> bool:
         """True: it is the one writer's turn."""
         return True
 

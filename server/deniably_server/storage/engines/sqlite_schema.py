@@ -6,7 +6,7 @@ table does not reveal who came first.
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import TABLES
+from deniably_server.storage.engines.common_schema import STUDIO, TABLES
 
 
 def _strict(table: str) -> str:
@@ -80,5 +80,6 @@ STEPS = (
         BEGIN SELECT RAISE(ABORT, 'a used invitation stays used'); END
         """,
     ),
+    tuple(map(_strict, STUDIO)),
 )
 """The statements of each step; see ``schema``. Never change a released step; add a new one."""

@@ -21,6 +21,11 @@ TABLES = {
     "issued": ("survey", "stratum", "invitations"),
     "owners": ("survey", "token", "day", "bytes"),
     "register": ("number", "event", "survey", "entry", "hash"),
+    "teams": ("id", "name", "contact", "key"),
+    "members": ("token", "team"),
+    "sessions": ("hash", "word", "token", "used", "until"),
+    "drafts": ("id", "team", "revision", "day", "gone"),
+    "draft_versions": ("draft", "revision", "edit", "document"),
 }
 """Every table with its columns, ordered so that foreign keys refer to earlier tables. Shards are
 merged, as the writers that they belong to stay behind."""

@@ -1,0 +1,62 @@
+"""Signing in by a group's signature: the server says a word that is good once, and whoever holds
+the signature signs it for this very server.
+
+The word carries its own age and the server's mark, so nothing is stored before it is used; then a
+session keeps its hash, and no second one can.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+
+from deniably.core.errors import BadSignature
+from deniably.trust.signing import Signature, verify_text
+from deniably_server.errors import Unauthorised
+from deniably_server.storage.store import Store
+
+_KEY = "sign_in_key"
+"""The setting with the key of the marks."""
+_SECONDS = 600
+"""How long a word is good."""
+
+
+def new_word(store: Store) -> str:
+    """Returns a new word to sign."""
+    plain = f"{int(time.time()):x}-{secrets.token_hex(16)}"
+    return f"{plain}-{_mark(store, plain)}"
+
+
+def text_to_sign(origin: str, word: str) -> bytes:
+    """Returns the bytes that are signed; another first line than that of a survey's signature, and
+    the address, so that no other server can use it."""
+    return f"deniably sign-in 1\n{origin}\n{word}\n".encode()
+
+
+def check_sign_in(store: Store, origin: str | None, word: str, signature: Signature) -> None:
+    """Raises Unauthorised unless the word is this server's and fresh, and the signature is of it,
+    for this ``origin``."""
+    plain, _, mark = word.rpartition("-")
+    if not word.isascii() or not hmac.compare_digest(mark, _mark(store, plain)):
+        raise Unauthorised("this server did not ask for this signature; load the page again")
+    if not 0 <= time.time() - int(plain.partition("-")[0], 16) <= _SECONDS:
+        raise Unauthorised("the page was open for too long before you signed in; load it again")
+    if origin is None:
+        raise Unauthorised("open the server by its own name; this one is not in its --hosts")
+    try:
+        verify_text(text_to_sign(origin, word), signature)
+    except BadSignature:
+        raise Unauthorised("this signature is not that of the group, for this server") from None
+
+
+def hash_of_word(word: str) -> str:
+    """Returns what a session keeps of its word."""
+    return hashlib.sha256(word.encode()).hexdigest()
+
+
+def _mark(store: Store, plain: str) -> str:
+    while (key := store.setting(_KEY)) is None:
+        store.set_setting(_KEY, secrets.token_hex(32), replace=False)
+    return hmac.new(bytes.fromhex(key), plain.encode(), hashlib.sha256).hexdigest()

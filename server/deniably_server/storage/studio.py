@@ -1,0 +1,214 @@
+"""The studio's part of the store: teams, sessions, and drafts that several people edit at once."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from deniably.authoring.drafts import Clash, Document, Operation, edit, from_json, to_json
+from deniably_server.errors import NotFound, Quota
+from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.tables.drafts import (
+    KEPT_DAYS,
+    MOST_DRAFTS,
+    StoredDraft,
+    add_version,
+    count_drafts,
+    drafts_of,
+    enter_draft,
+    find_draft,
+    find_version,
+    mark_gone,
+    purge_drafts,
+    revision_of_edit,
+)
+from deniably_server.storage.tables.sessions import (
+    begin_session,
+    end_session,
+    session_token,
+    use_session,
+)
+from deniably_server.storage.tables.stored_settings import take_setting
+from deniably_server.storage.tables.teams import (
+    Team,
+    enter_member,
+    enter_team,
+    signers_of,
+    surveys_of,
+    team_of,
+)
+from deniably_server.storage.tables.tokens import Token, day_in, enter_token, find_token
+
+Opened = Callable[[], AbstractContextManager[Connection]]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A revision of a draft. ``undo`` is the operation that takes the last edit back, where this
+    revision was made by one just now."""
+
+    id: str
+    revision: int
+    day: str
+    gone: str
+    document: Document
+    undo: Operation | None = None
+
+
+@dataclass(frozen=True)
+class DraftClash:
+    """What somebody else made of the same thing, in the newest ``revision``."""
+
+    theirs: object
+    revision: int
+
+
+class StudioStore:
+    """Teams, sessions and drafts in the store's database.
+
+    Each of ``reading``, ``writing`` and ``adding`` opens a connection in a transaction; nobody
+    writes beside one of ``writing``. Every method raises Unavailable where the database does not
+    answer.
+    """
+
+    def __init__(self, reading: Opened, writing: Opened, adding: Opened) -> None:
+        self._reading, self._writing, self._adding = reading, writing, adding
+
+    # --- teams and sessions -----------------------------------------------------------------
+
+    def found_team(
+        self, team: Team, member: Token, others: Sequence[Token], setting: tuple[str, str]
+    ) -> bool:
+        """Stores a team with its first member, and other tokens, in exchange for a setting.
+
+        Returns False and changes nothing where the setting has another value, so only one of
+        several simultaneous calls succeeds.
+        """
+        with self._writing() as database:
+            if not take_setting(database, *setting):
+                return False
+            for token in (member, *others):
+                enter_token(database, token)
+            enter_team(database, team)
+            enter_member(database, member.id, team.id)
+            return True
+
+    def team_of(self, token: str) -> Team | None:
+        """Returns the team that the token with this id is a member of; None if it is of none."""
+        with self._reading() as database:
+            return team_of(database, token)
+
+    def signer(self, key: str) -> Token | None:
+        """Returns a valid author's token of the team whose signature has this public key."""
+        with self._reading() as database:
+            members = [find_token(database, token) for token, _ in signers_of(database, key)]
+        valid = (token for token in members if token and _may_sign(token))
+        return next(valid, None)
+
+    def surveys(self, team: str) -> list[str]:
+        """Returns the names of the surveys that a team published, in alphabetical order."""
+        with self._reading() as database:
+            return surveys_of(database, team)
+
+    def sign_in(self, token: str, word: str) -> str | None:
+        """Begins a session of the token with this id; returns its cookie.
+
+        ``word`` is the hash of what was signed; returns None where it was used already.
+        """
+        with self._writing() as database:
+            return begin_session(database, token, word)
+
+    def session(self, cookie: str) -> Token | None:
+        """Returns the token of a session; None where it has ended, or its token has."""
+        with self._reading() as database:
+            row = session_token(database, cookie)
+            token = None if row is None else find_token(database, row[0])
+        if row is None or token is None or token.revoked or token.expired:
+            return None
+        if row[1] < day_in(0):
+            with self._adding() as database:
+                use_session(database, cookie)
+        return token
+
+    def sign_out(self, cookie: str) -> None:
+        """Ends a session."""
+        with self._writing() as database:
+            end_session(database, cookie)
+
+    # --- drafts -----------------------------------------------------------------------------
+
+    def begin_draft(self, team: str, document: Document, edit_id: str) -> Draft:
+        """Stores a new draft of a team. Raises Quota where it has ``MOST_DRAFTS``."""
+        draft, text = secrets.token_hex(8), to_json(document)
+        with self._writing() as database:
+            purge_drafts(database)
+            if count_drafts(database, team) >= MOST_DRAFTS:
+                raise Quota(f"a group has at most {MOST_DRAFTS} drafts; delete one first")
+            enter_draft(database, draft, team, edit_id, text)
+        return Draft(draft, 1, day_in(0), "", document)
+
+    def draft(self, team: str, draft: str) -> Draft:
+        """Returns the newest revision of a team's draft. Raises NotFound."""
+        with self._reading() as database:
+            return _draft(_own(find_draft(database, draft), team))
+
+    def drafts(self, team: str) -> list[Draft]:
+        """Returns a team's drafts, those that were edited last first, and deleted ones at the end
+        as long as they can be brought back."""
+        with self._reading() as database:
+            stored = drafts_of(database, team)
+        kept = [each for each in stored if not each.gone or each.gone >= day_in(-KEPT_DAYS)]
+        return sorted(map(_draft, kept), key=lambda draft: draft.gone != "")
+
+    def edit_draft(
+        self, team: str, draft: str, revision: int, edit_id: str, operation: Operation
+    ) -> Draft | DraftClash:
+        """Applies an operation that was made from a revision; what ``edit_id`` made already is
+        not made again.
+
+        Returns DraftClash where somebody changed the very same thing since that revision. Raises
+        NotFound, and BadSurvey as ``drafts.edit`` does.
+        """
+        # Reports go on coming in beside it, and of two edits the second sees the first.
+        with self._adding() as database:
+            database.takes_turn(draft, wait=True)
+            newest = _own(find_draft(database, draft), team)
+            if revision_of_edit(database, draft, edit_id) is not None:
+                return _draft(newest)
+            base = find_version(database, draft, revision)
+            result = edit(
+                from_json(newest.document), None if base is None else from_json(base), operation
+            )
+            if isinstance(result, Clash):
+                return DraftClash(result.theirs, newest.revision)
+            stored = add_version(database, newest, edit_id, to_json(result.document))
+        return _draft(stored, result.undo)
+
+    def delete_draft(self, team: str, draft: str, *, gone: bool = True) -> None:
+        """Deletes a draft, which can be brought back for ``KEPT_DAYS`` days, or brings it back.
+
+        Raises NotFound, and Quota where the team has as many as it may.
+        """
+        with self._writing() as database:
+            _own(find_draft(database, draft), team)
+            if not gone and count_drafts(database, team) >= MOST_DRAFTS:
+                raise Quota(f"a group has at most {MOST_DRAFTS} drafts; delete one first")
+            mark_gone(database, draft, gone=gone)
+
+
+def _own(draft: StoredDraft | None, team: str) -> StoredDraft:
+    """Returns a draft of this team. A draft of another team is not told from none."""
+    if draft is None or draft.team != team:
+        raise NotFound("there is no such draft")
+    return draft
+
+
+def _draft(stored: StoredDraft, undo: Operation | None = None) -> Draft:
+    document = from_json(stored.document)
+    return Draft(stored.id, stored.revision, stored.day, stored.gone, document, undo)
+
+
+def _may_sign(token: Token) -> bool:
+    return token.role == "author" and not token.revoked and not token.expired

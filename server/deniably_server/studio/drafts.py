@@ -1,0 +1,155 @@
+"""Drafts over HTTP, for the pages of the studio: begun, edited by operations, given out as YAML."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, TypedDict
+
+import msgspec
+from flask import Blueprint, Response
+
+from deniably.authoring.documents import load
+from deniably.authoring.drafts import drafted, operation_of, to_json, written
+from deniably.authoring.yaml_writing import to_yaml
+from deniably.survey.parts import SURVEY_NAME
+from deniably_server.errors import NotFound
+from deniably_server.guard.app_state import current_store
+from deniably_server.guard.session import require_member, require_own_page
+from deniably_server.storage.studio import Draft, DraftClash
+from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON, decoded, read_body
+from deniably_server.web.operation import BODY, Operation
+
+blueprint = Blueprint("studio_drafts", __name__, url_prefix="/studio")
+
+_SIGNED = ("unauthorised", "forbidden")
+_Name = Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,64}$")]
+
+
+class BeganAnswer(TypedDict):
+    """A new draft."""
+
+    id: str
+    revision: int
+
+
+class EditedAnswer(TypedDict):
+    """The newest revision, and the operation that takes this edit back; None where the edit was
+    made before."""
+
+    revision: int
+    undo: Any
+    document: Any
+
+
+class ClashAnswer(TypedDict):
+    """What somebody else made of the same thing, in the newest revision."""
+
+    theirs: Any
+    revision: int
+
+
+class Begun(msgspec.Struct, forbid_unknown_fields=True):
+    """An author's document as JSON, or the text of a file: YAML or JSON."""
+
+    document: dict[str, Any] | None = None
+    text: str | None = None
+
+
+class Edit(msgspec.Struct, forbid_unknown_fields=True):
+    """An operation, the revision that it was made from, and a random id: sent twice, it counts
+    once."""
+
+    edit: _Name
+    revision: int
+    operation: Any
+
+
+class Gone(msgspec.Struct, forbid_unknown_fields=True):
+    """Whether the draft is deleted."""
+
+    gone: bool
+
+
+_BEGUN = msgspec.json.Decoder(Begun)
+_EDIT, _GONE = msgspec.json.Decoder(Edit), msgspec.json.Decoder(Gone)
+
+
+@blueprint.post("/drafts")
+@Operation(
+    {201: {JSON: BeganAnswer}},
+    (*BODY, *_SIGNED, "bad-survey", "quota"),
+    body={JSON: Begun},
+)
+def begin() -> Response:
+    """Begin a draft with an author's document, which may have no questions yet."""
+    require_own_page()
+    member = require_member()
+    form = 'the body is {"document": {...}} or {"text": "..."}'
+    wanted = decoded(_BEGUN, read_body(JSON), form)
+    # Read again as authors' documents are: numbers with a point stay exact.
+    text = to_json(wanted.document or {}) if wanted.text is None else wanted.text
+    document = drafted(load(text))
+    draft = current_store().studio.begin_draft(member.team.id, document, "begun")
+    return json_answer({"id": draft.id, "revision": draft.revision}, 201)
+
+
+@blueprint.post("/drafts/<name>/edits")
+@Operation(
+    {200: {JSON: EditedAnswer}, 409: {JSON: ClashAnswer}},
+    (*BODY, *_SIGNED, "not-found", "bad-survey"),
+    body={JSON: Edit},
+)
+def edit(name: str) -> Response:
+    """Apply an edit to the newest revision; 409 where somebody changed the same thing."""
+    require_own_page()
+    member = require_member()
+    form = 'the body is {"edit": "...", "revision": 1, "operation": {"do": "put", ...}}'
+    wanted = decoded(_EDIT, read_body(JSON), form)
+    result = current_store().studio.edit_draft(
+        member.team.id, known(name), wanted.revision, wanted.edit, operation_of(wanted.operation)
+    )
+    if isinstance(result, DraftClash):
+        theirs = msgspec.Raw(to_json(result.theirs).encode())
+        return json_answer({"theirs": theirs, "revision": result.revision}, 409)
+    return json_answer(
+        {
+            "revision": result.revision,
+            "undo": msgspec.Raw(to_json(result.undo).encode()),
+            "document": msgspec.Raw(to_json(result.document).encode()),
+        }
+    )
+
+
+@blueprint.post("/drafts/<name>/gone")
+@Operation({204: {}}, (*BODY, *_SIGNED, "not-found", "quota"), body={JSON: Gone})
+def delete(name: str) -> Response:
+    """Delete a draft, or bring it back."""
+    require_own_page()
+    member = require_member()
+    wanted = decoded(_GONE, read_body(JSON), 'the body is {"gone": true} or {"gone": false}')
+    current_store().studio.delete_draft(member.team.id, known(name), gone=wanted.gone)
+    return Response(status=204)
+
+
+@blueprint.get("/drafts/<name>.yaml")
+@Operation({200: {"application/yaml": None}}, (*_SIGNED, "not-found"),
+           headers=("Content-Disposition",))  # fmt: skip
+def as_yaml(name: str) -> Response:
+    """The draft as a file, as authors write it in a terminal."""
+    draft = current_store().studio.draft(require_member().team.id, known(name))
+    answer = Response(to_yaml(written(draft.document)), mimetype="application/yaml")
+    answer.headers["Content-Disposition"] = f'attachment; filename="{_file(draft)}.yaml"'
+    return answer
+
+
+def known(name: str) -> str:
+    """Returns the id of a draft as an address has it. Raises NotFound where it can be none."""
+    if not (name.isascii() and name.isalnum()):  # a database may refuse other characters
+        raise NotFound("there is no such draft")
+    return name
+
+
+def _file(draft: Draft) -> str:
+    name = draft.document.get("name")
+    return name if isinstance(name, str) and re.match(SURVEY_NAME, name) else f"draft-{draft.id}"

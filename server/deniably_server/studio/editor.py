@@ -1,0 +1,88 @@
+"""The editor of a draft: its questions, the fields of one, and beside them what they cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from flask import Blueprint, redirect, render_template, request
+
+from deniably.authoring.drafts import to_json
+from deniably_server.guard.app_state import current_store
+from deniably_server.guard.session import Member, require_member, signed_in
+from deniably_server.storage.studio import Draft
+from deniably_server.studio.balance import EXPECTED, Balance, balance_of
+from deniably_server.studio.drafts import known
+from deniably_server.studio.fields import (
+    ALSO,
+    KINDS,
+    STOPS,
+    question_form,
+    survey_fields,
+)
+from deniably_server.studio.home import title_of
+from deniably_server.web.operation import NAMED, PAGE, Operation
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
+blueprint = Blueprint("studio_editor", __name__, url_prefix="/studio/d")
+
+_QUESTION = {"question": NAMED}
+
+
+@blueprint.get("/<name>")
+@Operation({**PAGE, 303: {}}, ("not-found",), query=_QUESTION, headers=("Location",))
+def edit(name: str) -> ResponseReturnValue:
+    """The editor, at the first page of the survey or at a question."""
+    member = signed_in()
+    if member is None:
+        return redirect("/studio/in", 303)
+    draft = current_store().studio.draft(member.team.id, known(name))
+    question = request.args.get("question", "")
+    form = question_form(draft.document, question) if question else None
+    if question and form is None:
+        return redirect(f"/studio/d/{draft.id}", 303)
+    return render_template(
+        "studio/edit.html",
+        **_shared(member, draft, question),
+        form=form,
+        fields=survey_fields(draft.document),
+        questions=[_listed(each) for each in draft.document["questions"]],
+        document=to_json(draft.document),
+        expect=cast(int, draft.document.get("expect") or EXPECTED),
+        stops=STOPS,
+        also=ALSO,
+        view=Balance(),
+    )
+
+
+@blueprint.get("/<name>/balance")
+@Operation(PAGE, ("not-found", "unauthorised"), query=_QUESTION)
+def balance(name: str) -> str:
+    """What the draft costs people, and what it will show: a piece of the editor's page."""
+    member = require_member()
+    draft = current_store().studio.draft(member.team.id, known(name))
+    question = request.args.get("question", "")
+    return render_template(
+        "studio/balance.html",
+        **_shared(member, draft, question),
+        form=bool(question),
+        view=balance_of(draft.document, question),
+    )
+
+
+def _shared(member: Member, draft: Draft, question: str) -> dict[str, object]:
+    return {
+        "team": member.team,
+        "draft": {"id": draft.id, "title": title_of(draft), "revision": draft.revision},
+    }
+
+
+def _listed(question: dict[str, object]) -> dict[str, object]:
+    kind = str(question.get("type", ""))
+    title = question.get("short") or question.get("label")
+    return {
+        "id": question["id"],
+        "title": str(title or "A new question"),
+        "kind": KINDS.get(kind, "Another kind" if kind else "Not chosen yet"),
+    }

@@ -1,0 +1,171 @@
+"""What the editor shows of a question: its kind of answer, and a field for each key of that kind.
+
+A key that has no field here is kept as it is; its author edits it in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, cast
+
+KINDS = {
+    "yes_no": "Yes or no",
+    "select_one": "One of several answers",
+    "select_multiple": "Several answers",
+    "scale": "Scale",
+    "number": "Number",
+}
+"""The kinds of answer that the editor makes, with their names."""
+_OTHERS = {
+    "vector": "Several numbers",
+    "point": "Place on a map",
+    "product": "Questions that belong together",
+}
+ALSO = {"prefer_not_to_say": "Prefer not to say", "dont_know": "Don’t know"}
+
+Widget = Literal["text", "area", "lines", "number"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a key: how it is asked for, and the text that stands in it."""
+
+    key: str
+    label: str
+    widget: Widget
+    text: str
+    hint: str = ""
+    needed: bool = True
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A stop of the slider: the odds, and how many of 100 guesses about one answer are right."""
+
+    odds: str
+    right: str
+
+
+STOPS = tuple(
+    Stop(odds, f"{100 * Decimal(odds) / (1 + Decimal(odds)):.0f}")
+    for odds in ("2", "2.5", "3", "4", "5", "7", "10", "14", "20", "30", "55", "90")
+)
+
+
+@dataclass(frozen=True)
+class QuestionForm:
+    """The fields of one question.
+
+    ``kept`` has keys that no field shows. ``stop`` is the place of its protection on the slider,
+    None where it has another one or shares a budget. ``also`` says which ordinary answers are
+    offered; it is empty where none can be.
+    """
+
+    id: str
+    number: int
+    kind: str
+    kinds: Mapping[str, str]
+    fields: Sequence[Field]
+    also: Mapping[str, bool]
+    stop: int | None
+    shares: bool
+    kept: Sequence[str]
+
+
+def survey_fields(draft: Mapping[str, Any]) -> list[Field]:
+    """Returns the fields of the first page."""
+    return [
+        _field(draft, "title", "Title", "text", "Respondents see it above everything."),
+        _field(draft, "intro", "What it is about", "area",
+               "Why you ask, and what you will do with it.", needed=False),
+        _field(draft, "contact", "Who asks, and how to reach you", "text", "It is public."),
+    ]  # fmt: skip
+
+
+def question_form(draft: Mapping[str, Any], question: str) -> QuestionForm | None:
+    """Returns the fields of a question of a draft; None where there is no such question."""
+    questions = cast(Sequence[Mapping[str, Any]], draft["questions"])
+    at = next((at for at, each in enumerate(questions) if each["id"] == question), None)
+    if at is None:
+        return None
+    keys = questions[at]
+    kind = str(keys.get("type", ""))
+    fields = list(_fields(keys, kind))
+    also = {name: name in _names(keys.get("also")) for name in ALSO} if kind in _ALSO else {}
+    shown = {each.key for each in fields} | {"id", "type", "odds"} | ({"also"} if also else set())
+    return QuestionForm(
+        question,
+        at + 1,
+        kind,
+        KINDS if kind in KINDS else {**KINDS, kind: _OTHERS.get(kind, kind or "Not chosen yet")},
+        fields,
+        also,
+        _stop(keys),
+        "budget" in draft,
+        sorted(key for key in keys if key not in shown),
+    )
+
+
+def lines_of(choices: object) -> str:
+    """Returns choices as lines of text, one a line."""
+    if not isinstance(choices, list):
+        return ""
+    return "\n".join(_label(choice) for choice in cast(list[object], choices))
+
+
+_ALSO = ("yes_no", "select_one", "select_multiple")
+_CHOOSING = ("select_one", "select_multiple", "scale")
+
+
+def _fields(keys: Mapping[str, Any], kind: str) -> list[Field]:
+    fields = [
+        _field(keys, "label", "Question", "area", "Say what counts, and since when."),
+        _field(keys, "hint", "Explanation", "text", needed=False),
+    ]
+    if kind in _CHOOSING:
+        hint = "One a line, in their order." if kind == "scale" else "One a line."
+        fields.append(Field("choices", "Answers", "lines", lines_of(keys.get("choices")), hint))
+    if kind == "select_multiple":
+        fields.append(_field(keys, "most", "At most so many ticks", "number", needed=False))
+    if kind == "number":
+        fields += [
+            _field(keys, "minimum", "Smallest number", "number", "Smaller ones count as this."),
+            _field(keys, "maximum", "Largest number", "number", "Larger ones count as this."),
+            _field(keys, "unit", "Unit", "text", "Such as hours.", needed=False),
+        ]
+    return [*fields, _field(keys, "short", "Short name in tables", "text", needed=False)]
+
+
+def _field(
+    keys: Mapping[str, Any],
+    key: str,
+    label: str,
+    widget: Widget,
+    hint: str = "",
+    *,
+    needed: bool = True,
+) -> Field:
+    value = keys.get(key)
+    text = "" if value is None or isinstance(value, (dict, list)) else str(value)
+    return Field(key, label, widget, text, hint, needed)
+
+
+def _names(also: object) -> list[object]:
+    return cast(list[object], also) if isinstance(also, list) else []
+
+
+def _label(choice: object) -> str:
+    match choice:
+        case {"label": label}:
+            return str(label)
+        case _:
+            return str(choice)
+
+
+def _stop(keys: Mapping[str, Any]) -> int | None:
+    """The place of a question's odds on the slider."""
+    odds = keys.get("odds")
+    texts = [stop.odds for stop in STOPS]
+    return texts.index(str(odds)) if str(odds) in texts else None

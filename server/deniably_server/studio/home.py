@@ -1,0 +1,72 @@
+"""The group's own page: its drafts, its surveys, and how to begin one."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, redirect, render_template
+
+from deniably.authoring.drafts import to_json
+from deniably_server.guard.app_state import current_store
+from deniably_server.guard.session import signed_in
+from deniably_server.storage.studio import Draft
+from deniably_server.storage.tables.teams import Team
+from deniably_server.storage.tables.tokens import day_in
+from deniably_server.web.operation import PAGE, Operation
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
+blueprint = Blueprint("studio_home", __name__, url_prefix="/studio")
+
+_SEASONS = ("winter", "spring", "summer", "autumn")
+
+
+@blueprint.get("/")
+@Operation({**PAGE, 303: {}}, headers=("Location",))
+def home() -> ResponseReturnValue:
+    """The drafts and the surveys of the group; whoever is signed out is asked to sign in."""
+    member = signed_in()
+    if member is None:
+        return redirect("/studio/in", 303)
+    store = current_store()
+    drafts = store.studio.drafts(member.team.id)
+    surveys = store.studio.surveys(member.team.id)
+    return render_template(
+        "studio/home.html",
+        team=member.team,
+        drafts=[_card(draft) for draft in drafts if not draft.gone],
+        gone=[_card(draft) for draft in drafts if draft.gone],
+        surveys=[
+            {"name": name, "title": store.survey(name).title, "state": store.state(name)}
+            for name in surveys
+        ],
+        empty=to_json(_empty(member.team)),
+    )
+
+
+def title_of(draft: Draft) -> str:
+    """Returns what a draft is called."""
+    return str(draft.document.get("title") or "") or "Without a title"
+
+
+def _card(draft: Draft) -> dict[str, object]:
+    return {
+        "id": draft.id,
+        "title": title_of(draft),
+        "questions": len(draft.document["questions"]),
+        "day": draft.day,
+        "gone": draft.gone,
+    }
+
+
+def _empty(team: Team) -> dict[str, Any]:
+    """A first draft. Its address stays in people's histories, so it says nothing of the topic."""
+    day = date.fromisoformat(day_in(0))
+    season = _SEASONS[day.month % 12 // 3]
+    return {
+        "name": f"{season}-{day.year % 100:02}",
+        "contact": f"{team.name}, {team.contact}",
+        "questions": [{"type": "yes_no", "odds": 3}],
+    }

@@ -1,0 +1,84 @@
+"""The first start in the browser: whoever has the link founds the group that writes surveys here.
+
+The browser makes the group's signature and keeps it. The server gets its public half alone, and a
+first proof that the browser holds the other one.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import msgspec
+from flask import Blueprint, Response, render_template, request
+
+from deniably.trust.signing import Signature
+from deniably_server.api.access import NewTokenAnswer, secret_answer
+from deniably_server.errors import Malformed, Unauthorised
+from deniably_server.guard.admin_link import first_tokens, link_setting, refuse_link
+from deniably_server.guard.app_state import current_limits, current_store
+from deniably_server.guard.session import own_origin, require_own_page, set_cookie
+from deniably_server.guard.sign_in import check_sign_in, hash_of_word
+from deniably_server.storage.tables.teams import new_team
+from deniably_server.web.body import JSON, decoded, read_body
+from deniably_server.web.operation import BODY, PAGE, Operation
+
+blueprint = Blueprint("studio_start", __name__, url_prefix="/studio")
+
+
+class Founding(msgspec.Struct, forbid_unknown_fields=True):
+    """A group, its public key, and the signed word that proves the key."""
+
+    secret: str
+    name: str
+    contact: str
+    key: str
+    word: str
+    signature: str
+
+
+class FoundedAnswer(TypedDict):
+    """The operator's token: who founds the group may also run the server."""
+
+    operator: NewTokenAnswer
+
+
+_FOUNDING = msgspec.json.Decoder(Founding)
+_FORM = "the body is a link's secret, a group's name, contact and key, and a signed word"
+
+
+@blueprint.get("/start")
+@Operation(PAGE)
+def start() -> str:
+    """The page of the first start: the group, its signature, and the copy of it."""
+    return render_template("studio/start.html")
+
+
+@blueprint.post("/start")
+@Operation(
+    {201: {JSON: FoundedAnswer}},
+    (*BODY, "unauthorised", "forbidden", "too-many"),
+    body={JSON: Founding},
+    headers=("Set-Cookie",),
+)
+def found() -> Response:
+    """Found the group in exchange for the link, and sign in."""
+    require_own_page()
+    wanted = decoded(_FOUNDING, read_body(JSON), _FORM)
+    store, limits = current_store(), current_limits()
+    limits.check_failures(request.environ)
+    try:
+        setting = link_setting(store, wanted.secret)
+        check_sign_in(store, own_origin(), wanted.word, Signature(wanted.key, wanted.signature))
+        team = new_team(wanted.name, wanted.contact, wanted.key)
+    except Unauthorised:
+        limits.count_failure(request.environ)
+        raise
+    except ValueError as error:
+        raise Malformed(str(error)) from None
+    (operator, text), (author, _) = first_tokens()
+    if not store.studio.found_team(team, author, [operator], setting):
+        refuse_link()  # somebody else used it meanwhile
+    answer = secret_answer({"operator": {**operator.document, "token": text}}, 201)
+    if cookie := store.studio.sign_in(author.id, hash_of_word(wanted.word)):
+        set_cookie(answer, cookie)
+    return answer

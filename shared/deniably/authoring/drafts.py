@@ -1,0 +1,313 @@
+"""A draft: an author's document while it is written, by one person or by several at once.
+
+Each question of a draft has a hidden ``id``, and the draft says how many people are expected to
+answer (``expect``); neither is ever published. An edit is one small operation. It names the
+revision that its author saw, and is applied to the newest one, unless somebody changed that very
+thing in between: so two people at two questions never meet, and nobody's words are lost.
+
+>>> draft = drafted({"title": "Pay", "questions": [{"name": "fair", "type": "yes_no"}]})
+>>> edited = edit(draft, draft, Put("q1", "label", "Is it fair?"))
+>>> edited.document["questions"][0]["label"], edited.undo
+('Is it fair?', Put(question='q1', key='label', value=None))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Annotated, Any, cast
+
+import msgspec
+from msgspec import Meta
+
+from deniably.authoring.documents import DEEPEST
+from deniably.authoring.written import slug
+from deniably.core.canonical import parse
+from deniably.core.errors import BadSurvey, Problem
+from deniably.survey.survey import MOST_QUESTIONS, what_is_wrong
+
+LARGEST_DRAFT = 256 << 10
+"""Bytes of a draft as JSON."""
+_LONGEST_NAME = 32  # characters of a name that is made; there is room for a number behind it
+
+Document = Mapping[str, Any]
+QuestionId = Annotated[str, Meta(pattern=r"^[a-z0-9]{1,32}$")]
+Key = Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class Put(msgspec.Struct, frozen=True, tag="put", tag_field="do", forbid_unknown_fields=True):
+    """Sets a key of a question, or of the survey where ``question`` is None; a ``value`` of None
+    takes the key away."""
+
+    question: QuestionId | None
+    key: Key
+    value: Any
+
+
+class Add(msgspec.Struct, frozen=True, tag="add", tag_field="do", forbid_unknown_fields=True):
+    """Adds a question behind another one, or before all where ``after`` is None."""
+
+    question: QuestionId
+    after: QuestionId | None
+    keys: dict[str, Any]
+
+
+class Remove(msgspec.Struct, frozen=True, tag="remove", tag_field="do", forbid_unknown_fields=True):
+    """Takes a question away."""
+
+    question: QuestionId
+
+
+class Move(msgspec.Struct, frozen=True, tag="move", tag_field="do", forbid_unknown_fields=True):
+    """Puts a question behind another one, or before all where ``after`` is None."""
+
+    question: QuestionId
+    after: QuestionId | None
+
+
+Operation = Put | Add | Remove | Move
+
+
+@dataclass(frozen=True)
+class Edited:
+    """The document after an operation, and the operation that takes it back."""
+
+    document: Document
+    undo: Operation
+
+
+@dataclass(frozen=True)
+class Clash:
+    """What somebody else made of the same thing meanwhile: the value of the key, the question's
+    keys, or None where it is gone."""
+
+    theirs: Any
+
+
+def drafted(document: object) -> Document:
+    """Returns an author's document as a draft: its questions have the ids q1, q2, and so on.
+
+    Raises BadSurvey where it is no mapping with a list of questions, or beyond a draft's limits.
+    """
+    match document:
+        case {"spec": _}:
+            raise _bad("$", "this is a published survey; its author's own file makes a draft")
+        case {"questions": list() as questions} if _are_mappings(cast(list[object], questions)):
+            whole = cast(Document, document)
+        case dict() if "questions" not in document:
+            whole = dict(cast(Document, document)) | {"questions": []}
+        case dict():
+            raise _bad("$.questions", "questions are a list, and each has keys of its own")
+        case _:
+            raise _bad("$", "a survey is written as keys and their values, such as title: Pay")
+    numbered = [
+        {"id": f"q{number}"} | _without(question, "id")
+        for number, question in enumerate(whole["questions"], 1)
+    ]
+    return _bounded(dict(whole) | {"questions": numbered})
+
+
+def written(draft: Document) -> Document:
+    """Returns the document that is checked, published and given out: without ids and ``expect``,
+    and with a name for each question, made from its text where its author wrote none.
+
+    >>> written({"title": "Pay", "questions": [{"id": "q1", "label": "Paid fairly?"}]})["questions"]
+    [{'name': 'paid_fairly', 'label': 'Paid fairly?'}]
+    """
+    names = question_names(draft)
+    questions = [
+        {"name": names[question["id"]]} | _without(question, "id") for question in _all(draft)
+    ]
+    return _without(draft, "expect") | {"questions": questions}
+
+
+def question_names(draft: Document) -> dict[str, str]:
+    """Returns the name of each question by its id, as it is published.
+
+    A name that its author did not write is made from the short name or the text, and numbered
+    where another question has it.
+    """
+    own = {each["id"]: each["name"] for each in _all(draft) if each.get("name")}
+    taken, names = {str(name) for name in own.values()}, dict[str, str]()
+    for question in _all(draft):
+        if (written_name := own.get(question["id"])) is not None:
+            names[question["id"]] = written_name
+            continue
+        plain = _plain(question)
+        tries = (plain if number == 1 else f"{plain}_{number}" for number in count(1))
+        name = next(each for each in tries if each not in taken)
+        taken.add(name)
+        names[question["id"]] = name
+    return names
+
+
+def _plain(question: Document) -> str:
+    texts = (question.get(key) for key in ("short", "label"))
+    slugs = (slug(text)[:_LONGEST_NAME].rstrip("_") for text in texts if isinstance(text, str))
+    return next((name for name in slugs if name), "question")
+
+
+def edit(newest: Document, base: Document | None, operation: Operation) -> Edited | Clash:
+    """Applies an operation to the newest revision of a draft.
+
+    ``base`` is the revision that the operation was made from; None where it is no longer known.
+    Returns Clash where somebody changed the very same thing since then. Raises BadSurvey where the
+    draft would go beyond its limits, or where the operation makes no sense in it.
+    """
+    match operation:
+        case Put():
+            result = _put(newest, base, operation)
+        case Add():
+            result = _add(newest, operation)
+        case Remove():
+            result = _remove(newest, base, operation)
+        case Move():
+            result = _move(newest, operation)
+    if isinstance(result, Edited):
+        _bounded(result.document)
+    return result
+
+
+def operation_of(value: object) -> Operation:
+    """Returns the operation that a JSON value says. Raises BadSurvey where it says none."""
+    try:
+        return msgspec.convert(value, Put | Add | Remove | Move)
+    except msgspec.ValidationError as error:
+        raise BadSurvey([what_is_wrong(error)]) from None
+
+
+def to_json(value: object) -> str:
+    """Returns a draft, an operation or a part of either as JSON; its decimals stay exact."""
+    return _encoder.encode(value).decode()
+
+
+def from_json(text: str) -> Document:
+    """Returns the draft that ``to_json`` wrote."""
+    return cast(Document, parse(text))
+
+
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+# --- operations ---------------------------------------------------------------------------------
+
+
+def _put(newest: Document, base: Document | None, operation: Put) -> Edited | Clash:
+    question, key, value = operation.question, operation.key, operation.value
+    if key == "id" or (question is None and key == "questions"):
+        raise _bad(f"$.{key}", "questions are added, removed and moved, each by its own operation")
+    keys = _keys(newest, question)
+    if keys is None:
+        return Clash(None)
+    theirs = keys.get(key)
+    seen = None if base is None else _keys(base, question)
+    if theirs != value and (seen is None or seen.get(key) != theirs):
+        return Clash(theirs)
+    changed = _without(keys, key) if value is None else dict(keys) | {key: value}
+    undo = Put(question, key, theirs)
+    if question is None:
+        return Edited(changed, undo)
+    return Edited(_with(newest, [changed if each is keys else each for each in _all(newest)]), undo)
+
+
+def _add(newest: Document, operation: Add) -> Edited | Clash:
+    if _keys(newest, operation.question) is not None:
+        raise _bad("$.question", f"the draft has a question {operation.question} already")
+    made = {"id": operation.question} | _without(operation.keys, "id")
+    return Edited(_with(newest, _inserted(_all(newest), operation.after, made)),
+                  Remove(operation.question))  # fmt: skip
+
+
+def _remove(newest: Document, base: Document | None, operation: Remove) -> Edited | Clash:
+    keys = _keys(newest, operation.question)
+    if keys is None:
+        return Clash(None)
+    if base is None or _keys(base, operation.question) != keys:
+        return Clash(_without(keys, "id"))
+    undo = Add(operation.question, _before(newest, operation.question), _without(keys, "id"))
+    return Edited(_with(newest, [each for each in _all(newest) if each is not keys]), undo)
+
+
+def _move(newest: Document, operation: Move) -> Edited | Clash:
+    keys = _keys(newest, operation.question)
+    if keys is None:
+        return Clash(None)
+    if operation.after == operation.question:
+        raise _bad("$.after", "a question cannot stand behind itself")
+    others = [each for each in _all(newest) if each is not keys]
+    undo = Move(operation.question, _before(newest, operation.question))
+    return Edited(_with(newest, _inserted(others, operation.after, keys)), undo)
+
+
+# --- documents ----------------------------------------------------------------------------------
+
+
+def _all(draft: Document) -> Sequence[Document]:
+    return cast(Sequence[Document], draft["questions"])
+
+
+def _keys(draft: Document, question: str | None) -> Document | None:
+    """The keys of a question, or of the survey; None where there is no such question."""
+    if question is None:
+        return draft
+    return next((each for each in _all(draft) if each["id"] == question), None)
+
+
+def _with(draft: Document, questions: Sequence[Document]) -> Document:
+    return dict(draft) | {"questions": list(questions)}
+
+
+def _before(draft: Document, question: str) -> str | None:
+    """The id of the question that stands before this one; None for the first."""
+    ids = [each["id"] for each in _all(draft)]
+    at = ids.index(question)
+    return ids[at - 1] if at else None
+
+
+def _inserted(
+    questions: Sequence[Document], after: str | None, question: Document
+) -> list[Document]:
+    """The questions with one more; at the end where the one before it is gone."""
+    ids = [each["id"] for each in questions]
+    at = 0 if after is None else ids.index(after) + 1 if after in ids else len(ids)
+    return [*questions[:at], question, *questions[at:]]
+
+
+def _without(keys: Document, key: str) -> dict[str, Any]:
+    return {name: value for name, value in keys.items() if name != key}
+
+
+def _are_mappings(questions: Sequence[object]) -> bool:
+    return all(isinstance(question, dict) for question in questions)
+
+
+def _bounded(draft: Document) -> Document:
+    """Returns the draft. Raises BadSurvey where it is beyond a limit."""
+    if (count := len(_all(draft))) > MOST_QUESTIONS:
+        raise _bad("$.questions", f"a survey has at most {MOST_QUESTIONS} questions, not {count}")
+    if next(_deeper(draft, DEEPEST), False):
+        raise _bad("$", f"at most {DEEPEST} lists and maps can be within each other")
+    if (size := len(_encoder.encode(draft))) > LARGEST_DRAFT:
+        raise _bad(
+            "$", f"a draft has at most {LARGEST_DRAFT:,} bytes, and this would have {size:,}"
+        )
+    return draft
+
+
+def _deeper(value: object, levels: int) -> Iterator[bool]:
+    """Yields True for each list or map that is within more than so many others."""
+    match value:
+        case dict() | list() if levels == 0:
+            yield True
+        case dict():
+            for item in cast(dict[str, object], value).values():
+                yield from _deeper(item, levels - 1)
+        case list():
+            for item in cast(list[object], value):
+                yield from _deeper(item, levels - 1)
+        case _:
+            pass
+
+
+def _bad(path: str, why: str) -> BadSurvey:
+    return BadSurvey([Problem(path, why)])

@@ -1,0 +1,304 @@
+"""The one view of a check: what a draft spends, shows and tells people, as one object.
+
+``deniably check --json``, ``POST /api/check`` and pages for authors show this object. Its figures
+are those of ``deniably check``, of ``deniably plan`` and of the form's first page. A draft with
+mistakes has a view, too: its problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import islice
+from typing import Any, Literal, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from deniably.authoring.checking import MARGIN_AT, notes_on, refusals
+from deniably.authoring.compile_question import published
+from deniably.authoring.compiling import compile_with_notes
+from deniably.authoring.incompatible_keys import problems_in
+from deniably.authoring.reading import document_problems, read
+from deniably.authoring.ways import (
+    Document,
+    Mend,
+    Way,
+    mends,
+    planned_groups,
+    ways,
+)
+from deniably.authoring.written import Choosing, WrittenQuestion
+from deniably.core.errors import BadSurvey, Problem
+from deniably.core.steering import one_line
+from deniably.design.at_privacy import promised
+from deniably.design.planning import Goal, estimable_groups, margin_for
+from deniably.design.stand_ins import StandIns
+from deniably.estimation.figures import Group, SingleMean
+from deniably.survey.guessing_rates import Guessing, guessing, rate_text
+from deniably.survey.questions import Question
+from deniably.survey.spending import FULL, privacy_spent
+from deniably.survey.survey import MOST_QUESTIONS, Survey, Waves
+from deniably.wording.first_page import first_page
+
+MOST_SHOWN = 50
+"""The most problems that a view lists; the others are counted."""
+LARGEST_N = 1_000_000_000
+"""The largest number of respondents that a check takes."""
+_FIVE_POINTS = 0.05
+_MOST_READ = 5_000  # questions whose problems are counted
+_MOST_COUNTED = 10_000  # problems
+
+Rate = int | Decimal
+"""A guessing rate of 100, as the form shows it."""
+
+
+class ShownProblem(msgspec.Struct, frozen=True):
+    """One mistake: where it is, what kind it is (see ``Problem``), and what to write instead."""
+
+    path: str
+    code: str
+    why: str
+
+
+class Used(msgspec.Struct, frozen=True):
+    """How much privacy is spent, of ``limit``; above it, devices refuse the survey.
+
+    ``total`` is for all that one device is asked. ``each`` has the parts of the questions. In a
+    panel, ``waves`` is for all waves.
+    """
+
+    total: int
+    limit: int
+    each: dict[str, int]
+    waves: int | None
+
+
+class GuessingScale(msgspec.Struct, frozen=True):
+    """The form's guessing scale: how many of 100 guesses are right.
+
+    ``one`` has the lowest and the highest rate of a question. ``all`` is the rate of all answers
+    together, ``waves`` that of all waves, and ``worst`` that of the luckiest guesser. ``often`` is
+    whether the form has to warn, and ``promise`` is what it says.
+    """
+
+    one: tuple[Rate, Rate]
+    all: Rate
+    waves: Rate | None
+    worst: Rate
+    often: bool
+    promise: str
+
+
+class FigureMargin(msgspec.Struct, frozen=True):
+    """A figure of the results with half of its 95 % interval, for the worst true value.
+
+    ``unit`` says of what the margin is a fraction: a ``share`` is from 0 to 1, a mean within its
+    ``range``.
+    """
+
+    figure: str
+    margin: float
+    unit: Literal["share", "range"]
+
+
+class QuestionView(msgspec.Struct, frozen=True):
+    """What one question gives away and shows.
+
+    ``right`` is its guessing rate. ``n_for_5`` is how many respondents bring each figure within
+    five points, or five per cent of the range; None where no number does. ``also`` has the widest
+    margin if the author offered a further answer, such as "Prefer not to say".
+    """
+
+    name: str
+    right: Rate
+    figures: list[FigureMargin]
+    n_for_5: int | None
+    also: dict[str, float]
+
+
+class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """The view of a check. A draft with ``problems`` has nothing else.
+
+    ``more`` is how many problems there are besides those listed. ``digest`` is that of the
+    definition as it would be published. It is None while figures are ``about`` right: a window
+    then stands in for the design of a mean that is still computed. ``refused`` says why devices
+    would refuse the survey, ``mends`` what to do about it. ``languages`` has what each translation
+    lacks; surveys have none yet.
+    """
+
+    digest: str | None = None
+    problems: list[ShownProblem] = []
+    more: int = 0
+    used: Used | None = None
+    refused: list[str] = []
+    guessing: GuessingScale | None = None
+    asked: int = 0
+    questions: list[QuestionView] = []
+    ways: list[Way] = []
+    mends: list[Mend] = []
+    notes: list[str] = []
+    first_page: list[str] = []
+    languages: dict[str, dict[str, int]] = {}
+    about: bool = False
+
+    @property
+    def json(self) -> bytes:
+        """The view as JSON; decimals are numbers."""
+        return _ENCODER.encode(self)
+
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+def quick_check(
+    source: Callable[[], object], n: int = MARGIN_AT, stand_ins: StandIns | None = None
+) -> QuickCheck:
+    """Check the draft that ``source`` returns, with the margins of ``n`` respondents.
+
+    ``source`` may raise BadSurvey, as ``documents.load`` does: its problems are the view, as those
+    of the draft itself. Within ``stand_ins`` windows may stand in for designs of means, and the
+    view is then about right. Raises ValueError unless n is from 1 to ``LARGEST_N``.
+    """
+    if not 1 <= n <= LARGEST_N:
+        raise ValueError(f"n is {n:,} respondents; give 1 to {LARGEST_N:,}")
+    try:
+        document = source()
+        if found := _problems(document):
+            return found
+        survey, notes = compile_with_notes(document)
+    except BadSurvey as error:
+        return _shown(error.problems)
+    view = _view(cast(Document, document), survey, n)
+    about = stand_ins is not None and bool(stand_ins.missing)
+    return replace(
+        view,
+        digest=None if about else survey.digest,
+        notes=[one_line(note) for note in (*notes, *notes_on(survey))],
+        about=about,
+    )
+
+
+def _view(document: Document, survey: Survey, n: int) -> QuickCheck:
+    rates, page = guessing(survey), first_page(survey)
+    return QuickCheck(
+        used=Used(
+            privacy_spent(survey.total),
+            FULL,
+            {each.name: privacy_spent(each.mechanism.loss) for each in survey.questions},
+            privacy_spent(survey.history) if isinstance(survey.waves, Waves) else None,
+        ),
+        refused=refusals(survey),
+        guessing=_scale(rates, f"{page.promise} {page.doubt}"),
+        asked=survey.asked,
+        questions=list(_questions(document, survey, rates, n)),
+        ways=ways(document, survey, n),
+        mends=mends(document, survey, n),
+        first_page=page.paragraphs,
+    )
+
+
+def _scale(rates: Guessing, promise: str) -> GuessingScale:
+    return GuessingScale(
+        (rate_text(rates.lowest), rate_text(rates.highest)),
+        rate_text(rates.together),
+        None if rates.waves is None else rate_text(rates.waves),
+        rate_text(rates.worst),
+        rates.often,
+        promise,
+    )
+
+
+# --- questions --------------------------------------------------------------------------------
+
+
+def _questions(
+    document: Document, survey: Survey, rates: Guessing, n: int
+) -> Iterator[QuestionView]:
+    margins = planned_groups(survey, n=n)
+    enough = planned_groups(survey, margin=_FIVE_POINTS)
+    written = {each.name: each for each in read(document)[0].questions}
+    for question, rate in zip(survey.questions, rates.one, strict=True):
+        of_it = written.get(question.name)
+        yield QuestionView(
+            question.name,
+            rate_text(rate),
+            [
+                FigureMargin(
+                    row.figure,
+                    row.plan.margin,
+                    "range" if isinstance(group, SingleMean) else "share",
+                )
+                for group, row in margins
+                if row.question == question.name
+            ],
+            max((row.plan.n for _, row in enough if row.question == question.name), default=None),
+            {} if of_it is None else _also(of_it, question, survey, n),
+        )
+
+
+def _also(written: WrittenQuestion, question: Question, survey: Survey, n: int) -> dict[str, float]:
+    """The widest margin with a further answer that people may give; of those that fit."""
+    if not isinstance(written, Choosing) or isinstance(survey.waves, Waves):
+        return {}
+    offered = {choice.name for choice in written.offered()}
+    name = "prefer_not_to_say"
+    if name in offered:
+        return {}
+    asked = replace(written, also=(*(written.also or ()), name))
+    if any(problems_in(asked, "$", budgeted=not asked.promised)):  # it has no place on a scale
+        return {}
+    try:
+        privacy = asked.privacy if asked.promised else promised(question.claim)
+        more = msgspec.convert(published(asked, privacy), Question)
+    except ValueError:  # no mechanism of that name takes one more
+        return {}
+    reports = survey.asked / len(survey.questions)
+    margins = [_margin(group, more, reports, n) for group in estimable_groups(more)]
+    return {name: max(margins)} if margins else {}
+
+
+def _margin(group: Group, question: Question, reports: float, n: int) -> float:
+    """The margin of ``n`` respondents, of whom the fraction ``reports`` answers the question."""
+    goal = Goal(lambda _: group.variance(question.report_mechanism), group.spread(), reports)
+    return margin_for(goal, question.mechanism.loss.epsilon, n).margin
+
+
+# --- problems ---------------------------------------------------------------------------------
+
+
+def _problems(document: object) -> QuickCheck | None:
+    """The view of a document that breaks the schema; None if it does not.
+
+    Each problem is counted, also of questions that are too many, which are read a hundred at a
+    time.
+    """
+    found = dict.fromkeys(islice(_every_problem(document), _MOST_COUNTED))
+    return _shown(list(found)) if found else None
+
+
+def _every_problem(document: object) -> Iterator[Problem]:
+    yield from document_problems(document)
+    questions: object = cast(Any, document).get("questions") if isinstance(document, Mapping) else 0
+    if not isinstance(questions, list) or len(cast(list[object], questions)) <= MOST_QUESTIONS:
+        return
+    some = cast(list[object], questions)[:_MOST_READ]
+    for first in range(0, len(some), MOST_QUESTIONS):
+        part = {"name": "a", "title": "A", "questions": some[first : first + MOST_QUESTIONS]}
+        for problem in document_problems(part):
+            yield Problem(_moved(problem.path, first), problem.why, problem.code)
+
+
+def _moved(path: str, by: int) -> str:
+    """The path of a problem in the whole list of questions."""
+    head, bracket, rest = path.partition("$.questions[")
+    number, end, rest = rest.partition("]")
+    return f"{head}{bracket}{int(number) + by}{end}{rest}" if bracket else path
+
+
+def _shown(problems: Sequence[Problem]) -> QuickCheck:
+    listed = [
+        ShownProblem(one_line(each.path), each.code, one_line(each.why))
+        for each in problems[:MOST_SHOWN]
+    ]
+    return QuickCheck(problems=listed, more=max(0, len(problems) - MOST_SHOWN))

@@ -1,0 +1,408 @@
+"""Other ways to ask the same survey, and mends for one that devices refuse.
+
+Each is a list of operations on the author's document. Each is compiled as it would be published,
+and its figures are those of ``deniably plan``. A way or a mend that does not compile is left out,
+and so is a mend that devices would refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import ROUND_FLOOR, Decimal
+from functools import cached_property
+from math import log, prod
+from typing import Any, Literal, cast
+
+import msgspec
+
+from deniably.authoring.checking import dearest, refusals
+from deniably.authoring.compile_question import sizes_together, together_question
+from deniably.authoring.compiling import compile_survey
+from deniably.authoring.reading import read
+from deniably.authoring.written import (
+    Choosing,
+    WrittenProduct,
+    WrittenQuestion,
+    WrittenSurvey,
+    WrittenYesNo,
+)
+from deniably.core.errors import BadSurvey
+from deniably.design.planning import PlanRow, estimable_groups, plan_figures
+from deniably.estimation.figures import Group
+from deniably.mechanisms.subset_selection import MOST_CHOICES
+from deniably.survey.guessing_rates import guessing, rate_text
+from deniably.survey.questions import MOST_PARTS, Product
+from deniably.survey.spending import privacy_spent
+from deniably.survey.survey import EPSILON_LIMIT, Survey
+from deniably.wording.words import Words
+
+Document = Mapping[str, Any]
+"""A survey as its author writes it."""
+WayId = Literal["all", "some", "joint"]
+Margins = dict[str, float]
+"""The widest margin of each question, as ``deniably plan`` gives it."""
+
+MOST_MENDS = 3
+STOPS = tuple(map(Decimal, ("2", "2.5", "3", "4", "5", "7", "10", "14", "20", "30", "55", "90")))
+"""The odds that a mend may set: those at which the studio's slider stops."""
+_BUDGETS = tuple(map(Decimal, ("5", "4", "3", "2", "1", "0.5")))
+"""The epsilons that a mend may set for all questions together."""
+_ROOMY = Decimal(4)
+"""The epsilon of a mend with one for all questions: 80 of 100, so that something is left."""
+_LEAST_JOINT = Decimal("0.7")  # the lowest stop of the slider
+_HUNDREDTH, _MILLIONTH = Decimal("0.01"), Decimal("0.000001")
+_PRIVACY = ("epsilon", "odds", "coins")
+_CLOSE = 1e-9
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """One change of a document: a key gets a value, or is removed where the value is None.
+
+    ``question`` is a question's name, None for a key of the survey. Without a ``key`` the question
+    itself is removed.
+    """
+
+    question: str | None
+    key: str | None
+    value: Any = None
+
+
+class Way(msgspec.Struct, frozen=True):
+    """A way to ask: ``all`` questions, ``some`` of them, or several as one ``joint`` report.
+
+    ``used`` is how much of 100 it spends. ``crosstabs`` says whether there can be cross-tables.
+    """
+
+    id: WayId
+    label: str
+    used: int
+    margins: Margins
+    crosstabs: bool
+    operations: list[Operation]
+
+
+class Mend(msgspec.Struct, frozen=True):
+    """A change after which devices accept the survey, with what it then spends and shows."""
+
+    label: str
+    operations: list[Operation]
+    used: int
+    margins: Margins
+
+
+def changed(document: Document, operations: Sequence[Operation]) -> dict[str, Any]:
+    """Returns the document after the operations; the given one stays as it is.
+
+    Raises KeyError where there is no question of the name.
+
+    >>> changed({"title": "A", "questions": []}, [Operation(None, "title", "B")])
+    {'title': 'B', 'questions': []}
+    """
+    found = dict(document)
+    for each in operations:
+        if each.question is None:
+            assert each.key is not None
+            found = _with(found, each.key, each.value)
+            continue
+        questions = [dict(one) for one in cast(Sequence[Document], found["questions"])]
+        index = [one["name"] for one in questions].index(each.question)
+        if each.key is None:
+            del questions[index]
+        else:
+            questions[index] = _with(questions[index], each.key, each.value)
+        found["questions"] = questions
+    return found
+
+
+def _with(group: Document, key: str, value: object) -> dict[str, Any]:
+    rest = {each: group[each] for each in group if each != key}
+    return rest if value is None else {**group, key: value}
+
+
+def planned_groups(
+    survey: Survey, *, n: int | None = None, margin: float | None = None
+) -> list[tuple[Group, PlanRow]]:
+    """Returns each group of figures that the results can show, with its plan."""
+    groups = [group for question in survey.questions for group in estimable_groups(question)]
+    return list(zip(groups, plan_figures(survey, n=n, margin=margin), strict=True))
+
+
+def widest_margins(survey: Survey, n: int) -> Margins:
+    """Returns the widest margin of each question; a product has one for each of its parts, too."""
+    products = {each.name for each in survey.questions if isinstance(each, Product)}
+    found: Margins = {}
+    for group, row in planned_groups(survey, n=n):
+        is_part = row.question in products and group.part is not None
+        name = group.part.name if is_part and group.part else row.question
+        found[name] = max(found.get(name, 0.0), row.plan.margin)
+    return found
+
+
+# --- ways -------------------------------------------------------------------------------------
+
+
+def ways(document: Document, survey: Survey, n: int) -> list[Way]:
+    """Returns the ways to ask a document's questions, whose ``survey`` it compiles to.
+
+    All spend about what the survey spends now, at most what devices allow. Margins are those of
+    ``n`` respondents.
+    """
+    draft = _Draft(document, survey)
+    found: list[Way] = []
+    for id_, label, operations in _ways(draft):
+        compiled = draft.compiled(operations)
+        if compiled is not None:
+            found.append(
+                Way(
+                    id_,
+                    label(compiled),
+                    privacy_spent(compiled.total),
+                    widest_margins(compiled, n),
+                    compiled.asked > 1
+                    or any(isinstance(one, Product) for one in compiled.questions),
+                    operations,
+                )
+            )
+    return found
+
+
+_Label = Callable[[Survey], str]
+"""The words for a way or a mend, from the survey that it gives."""
+
+
+def _ways(draft: _Draft) -> Iterator[tuple[WayId, _Label, list[Operation]]]:
+    budget = draft.document.get("budget")
+    yield "all", _of_all, [] if budget is None else [_budget(budget["epsilon"], "split")]
+    if len(draft.names) > 1:
+        yield "some", _of_some, [_budget(draft.whole, "sample"), *draft.without_own_privacy()]
+    joined = draft.joinable()
+    if len(joined) > 1:
+        yield "joint", _of_joint(len(joined)), draft.join(joined, draft.share_of(joined))
+
+
+def _of_all(survey: Survey) -> str:
+    return "Everybody answers all" if len(survey.questions) > 1 else "Everybody answers it"
+
+
+def _of_some(survey: Survey) -> str:
+    return f"Each device draws {survey.asked} of the {len(survey.questions)}"
+
+
+def _of_joint(count: int) -> _Label:
+    words = ("Two", "Three", "Four", "Five", "Six", "Seven", "Eight")
+    return lambda _: f"{words[count - 2]} questions on one page, as one report"
+
+
+# --- mends ------------------------------------------------------------------------------------
+
+
+def mends(document: Document, survey: Survey, n: int) -> list[Mend]:
+    """Returns at most three changes that make devices accept a survey that they refuse.
+
+    None where they accept it. Margins are those of ``n`` respondents.
+    """
+    if not refusals(survey):
+        return []
+    draft = _Draft(document, survey)
+    found: list[Mend] = []
+    for candidates in (_draw, _protect, _leave_out, _join):
+        for label, operations in candidates(draft):
+            compiled = draft.compiled(operations)
+            if compiled is None or refusals(compiled):
+                continue
+            used, margins = privacy_spent(compiled.total), widest_margins(compiled, n)
+            found.append(Mend(label(compiled), operations, used, margins))
+            break
+        if len(found) == MOST_MENDS:
+            break
+    return found
+
+
+_Candidate = tuple[_Label, list[Operation]]
+
+
+def _draw(draft: _Draft) -> Iterator[_Candidate]:
+    """Each device draws some of the questions."""
+    if len(draft.names) > 1:
+        yield _of_some, [_budget(_ROOMY, "sample"), *draft.without_own_privacy()]
+
+
+def _protect(draft: _Draft) -> Iterator[_Candidate]:
+    """The next stop down, for all questions that give away more than it."""
+    budget = draft.document.get("budget")
+    if budget is not None:
+        for epsilon in _BUDGETS:
+            if epsilon < budget["epsilon"]:
+                yield _protected, [Operation(None, "budget", {**budget, "epsilon": epsilon})]
+        return
+    for odds in reversed(STOPS):
+        if draft.may_fit(log(odds)):
+            yield (
+                _protected,
+                [
+                    operation
+                    for question, epsilon in draft.epsilons.items()
+                    if epsilon > log(odds) + _CLOSE
+                    for operation in draft.at_odds(question, odds)
+                ],
+            )
+
+
+def _protected(survey: Survey) -> str:
+    rate = rate_text(guessing(survey).highest)
+    return f"Protect every answer more: a guess is right at most {rate} of 100 times"
+
+
+def _leave_out(draft: _Draft) -> Iterator[_Candidate]:
+    """The survey without its dearest question."""
+    question = dearest(draft.survey)
+    if len(draft.names) > 1 and question.name in draft.names:
+        yield lambda _: f"Leave out “{question.label}”", [Operation(question.name, None)]
+
+
+def _join(draft: _Draft) -> Iterator[_Candidate]:
+    """The questions that have yes and no as answers, as one report."""
+    joined = [each for each in draft.joinable() if isinstance(each, WrittenYesNo)]
+    if len(joined) < 2 or "budget" in draft.document:
+        return
+    own = sum(draft.epsilons[each.name] for each in joined)
+    room = float(_ROOMY) - sum(draft.epsilons.values()) + own
+    epsilon = _down(min(own, room), _HUNDREDTH)
+    if epsilon >= _LEAST_JOINT:
+        yield _of_joint(len(joined)), draft.join(joined, epsilon)
+
+
+# --- drafts -----------------------------------------------------------------------------------
+
+
+class _Draft:
+    """A document that is valid, with the survey that it compiles to."""
+
+    def __init__(self, document: Document, survey: Survey) -> None:
+        self.document, self.survey = document, survey
+
+    @cached_property
+    def written(self) -> WrittenSurvey:
+        """The document as typed values."""
+        return read(self.document)[0]
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names of the questions as they are written."""
+        return {question.name for question in self.written.questions}
+
+    @cached_property
+    def epsilons(self) -> dict[str, float]:
+        """What each question gives away."""
+        return {each.name: each.mechanism.loss.epsilon for each in self.survey.questions}
+
+    @property
+    def whole(self) -> Decimal:
+        """The epsilon of all that is asked, at most what devices allow."""
+        budget = self.document.get("budget")
+        own = self.survey.total.epsilon if budget is None else budget["epsilon"]
+        return _down(min(own, int(EPSILON_LIMIT)), _HUNDREDTH)
+
+    def compiled(self, operations: Sequence[Operation]) -> Survey | None:
+        """The survey after the operations; None where it is not valid."""
+        if not operations:
+            return self.survey
+        try:
+            return compile_survey(changed(self.document, operations))
+        except BadSurvey:
+            return None
+
+    def without_own_privacy(self) -> Iterator[Operation]:
+        """Removes what each question states of its own privacy."""
+        for question in cast(Sequence[Document], self.document["questions"]):
+            for key in _PRIVACY:
+                if key in question:
+                    yield Operation(question["name"], key)
+
+    def at_odds(self, name: str, odds: Decimal) -> Iterator[Operation]:
+        """A question's privacy at these odds, in the key that states it."""
+        (question,) = (
+            each
+            for each in cast(Sequence[Document], self.document["questions"])
+            if each["name"] == name
+        )
+        if "epsilon" in question:
+            yield Operation(name, "epsilon", _down(log(odds), _HUNDREDTH))
+            return
+        if "coins" in question:
+            yield Operation(name, "coins")
+        yield Operation(name, "odds", odds)
+
+    def may_fit(self, epsilon: float) -> bool:
+        """Whether devices may accept the survey if no question gives away more than this; roughly,
+        to compile only what is worth it."""
+        at_once = self.survey.total if self.survey.count else self.survey.history
+        memos = at_once.epsilon / self.survey.total.epsilon
+        most = sorted(min(each, epsilon) for each in self.epsilons.values())[-self.survey.asked :]
+        return memos * sum(most) <= int(EPSILON_LIMIT) + _CLOSE
+
+    def joinable(self) -> list[WrittenQuestion]:
+        """The questions that fit into one report, from the first on."""
+        decide = {
+            each.show_if.question
+            for each in self.written.questions
+            if isinstance(each, Choosing) and each.show_if
+        }
+        found: list[WrittenQuestion] = []
+        for question in self.written.questions:
+            sizes = sizes_together([*found, question])
+            fits = sizes and prod(sizes) <= MOST_CHOICES and len(sizes) <= MOST_PARTS
+            if fits and question.name not in decide:
+                found.append(question)
+        return found
+
+    def share_of(self, joined: Sequence[WrittenQuestion]) -> Decimal:
+        """The epsilon that some questions have together, as the survey spends it now."""
+        if "budget" in self.document:
+            return _down(float(self.whole) * len(joined) / len(self.names), _HUNDREDTH)
+        own = sum(self.epsilons[each.name] for each in joined)
+        return _down(min(own, int(EPSILON_LIMIT)), _HUNDREDTH)
+
+    def join(self, joined: Sequence[WrittenQuestion], epsilon: Decimal) -> list[Operation]:
+        """Asks some questions as one, with this epsilon for all of them."""
+        product = together_question(joined, Words(self.written.language))
+        one = _as_written(product, self._free_name(product.name)) | {"epsilon": epsilon}
+        names = {each.name for each in joined}
+        budget = self.document.get("budget")
+        each = None if budget is None else _down(float(self.whole) / len(self.names), _MILLIONTH)
+        questions: list[Document] = []
+        for question in cast(Sequence[Document], self.document["questions"]):
+            if question["name"] not in names:
+                questions.append(question if each is None else {**question, "epsilon": each})
+            elif one not in questions:
+                questions.append(one)
+        asked = Operation(None, "questions", questions)
+        return [asked] if budget is None else [Operation(None, "budget"), asked]
+
+    def _free_name(self, name: str) -> str:
+        while name in self.names:
+            name = f"{name}_"
+        return name
+
+
+def _budget(epsilon: Decimal, spend: str) -> Operation:
+    return Operation(None, "budget", {"epsilon": epsilon, "spend": spend})
+
+
+def _as_written(product: WrittenProduct, name: str) -> dict[str, Any]:
+    """A product as an author writes it."""
+    parts = [
+        {
+            "name": part.name,
+            "label": part.label,
+            "choices": [msgspec.to_builtins(choice) for choice in part.choices],
+        }
+        for part in product.parts
+    ]
+    return {"name": name, "type": product.type, "label": product.label, "parts": parts}
+
+
+def _down(epsilon: float | Decimal, step: Decimal) -> Decimal:
+    """Rounded down, in the shortest spelling."""
+    found = Decimal(epsilon).quantize(step, rounding=ROUND_FLOOR)
+    return found.quantize(Decimal(1)) if found == found.to_integral() else found.normalize()

@@ -1,0 +1,89 @@
+"""Writes an author's document as YAML that ``documents.load`` reads back as the very same.
+
+Needs the extra ``author`` (PyYAML).
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any, cast
+
+import yaml
+
+from deniably.authoring.documents import LONGEST_NUMBER, YAML_RESOLVERS
+
+_WIDTH = 100
+_BLANKS = re.compile("[\t\r\n\x85\u2028\u2029\ufeff]")
+"""PyYAML reads these back from double quotes alone as what they were."""
+_PARAGRAPHS = re.compile(r"(?:[!-~\u00a1-\u1fff][ -~\u00a1-\u1fff]*\n{1,2})+[!-~\u00a1-\u1fff].*")
+"""Lines of ordinary text, which are easier to read as a block."""
+
+
+def to_yaml(document: object) -> str:
+    """Returns the YAML of a document, in its own order of keys.
+
+    ``document`` is made of dicts with texts as keys, lists, texts, whole numbers, Decimals,
+    booleans and None. Raises ValueError for anything else, and for numbers that ``load`` refuses.
+
+    >>> print(to_yaml({"title": "Pay: yes?", "questions": [{"odds": Decimal("2.5")}]}), end="")
+    title: 'Pay: yes?'
+    questions:
+      - odds: 2.5
+    """
+    _refuse(document)
+    return yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_WIDTH)
+
+
+def _refuse(value: object) -> None:
+    match value:
+        case dict():
+            for key, item in cast(dict[object, object], value).items():
+                if not isinstance(key, str):
+                    raise ValueError(f"a key is a text, not {key!r}")
+                _refuse(item)
+        case list():
+            for item in cast(list[object], value):
+                _refuse(item)
+        case int() | Decimal():
+            if isinstance(value, Decimal) and not value.is_finite():
+                raise ValueError(f"{value} is no number")
+            if len(_number(value)) > LONGEST_NUMBER:
+                raise ValueError(f"a number has at most {LONGEST_NUMBER} characters")
+        case None | str():
+            pass
+        case _:
+            raise ValueError(f"a survey holds no {type(value).__name__}")
+
+
+def _number(value: Decimal | int) -> str:
+    text = f"{value:f}" if isinstance(value, Decimal) else str(value)
+    # A decimal stays one: "3" would be read as a whole number.
+    return text if isinstance(value, int) or "." in text else f"{text}.0"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes a text exactly where the reader would take it for something else."""
+
+    yaml_implicit_resolvers = YAML_RESOLVERS
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Returns True: the reader refuses anchors, so what occurs twice is written twice."""
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Indents a list below its key, as the handbook's examples are."""
+        cast(Any, super()).increase_indent(flow, False)
+
+
+def _decimal(dumper: yaml.SafeDumper, value: Decimal) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:float", _number(value))
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if _PARAGRAPHS.fullmatch(text) else '"' if _BLANKS.search(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(Decimal, _decimal)
+_Dumper.add_representer(str, _text)

@@ -1,0 +1,26 @@
+"""How much of the privacy that devices allow a survey spends: so many of 100, for people.
+
+Unlike odds, it adds up: each question has its part of the whole. 100 is ``EPSILON_LIMIT``, above
+which devices refuse the survey. The number is rounded up, so it is above 100 exactly where the
+printed epsilon is above the limit.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+from deniably.core.loss import Loss
+from deniably.survey.survey import EPSILON_LIMIT
+
+FULL = 100
+"""All that a device allows one survey."""
+
+
+def privacy_spent(loss: Loss) -> int:
+    """Returns how much of 100 a loss spends: its epsilon text times 20, rounded up.
+
+    >>> privacy_spent(Loss(odds=Fraction(3))), privacy_spent(Loss(odds=Fraction(81)))
+    (22, 88)
+    """
+    return ceil(Fraction(loss.epsilon_text()) * FULL / Fraction(EPSILON_LIMIT))

@@ -1,0 +1,320 @@
+"""The author's studio in a real browser: from the link that the server prints to the results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from deniably.survey.report import make_report
+from deniably.survey.survey import read_survey
+from support.material import Server
+
+pytestmark = pytest.mark.browser
+
+WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+SAVED = "#state:text-is('Saved')"
+EXPERT = re.compile(r"\b(epsilon|odds|delta|YAML|token|mechanism)\b", re.IGNORECASE)
+
+
+class Studio:
+    """A page of an author, who presses and types, and everything that it sends."""
+
+    def __init__(self, context: BrowserContext, server: Server) -> None:
+        self.page, self.server = context.new_page(), server
+        self.page.set_default_timeout(30_000)
+        self.errors: list[str] = []
+        self.sent: list[str] = []
+        self.clicks = self.typed = 0
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on(
+            "request", lambda request: self.sent.append(f"{request.url} {request.post_data or ''}")
+        )
+
+    def press(self, what: str) -> None:
+        self.clicks += 1
+        self.page.click(what)
+
+    def write(self, field: str, text: str) -> None:
+        self.typed += 1
+        self.page.fill(field, text)
+        self.page.keyboard.press("Tab")
+
+    def saved(self) -> None:
+        self.page.wait_for_selector(SAVED)
+
+    def words(self) -> str:
+        """What stands on the page outside folds for experts."""
+        return self.page.inner_text("body")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server at its very first start."""
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(accept_downloads=True)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def look(axe_light_and_dark: Callable[[Page], list[str]]) -> Callable[[Studio], None]:
+    """Looks at a state of a page: for everybody, on any screen, in plain words."""
+
+    def look(studio: Studio) -> None:
+        assert axe_light_and_dark(studio.page) == [], studio.page.url
+        size = studio.page.viewport_size
+        for width in (390, 320):
+            studio.page.set_viewport_size({"width": width, "height": 700})
+            assert studio.page.evaluate(WIDE) <= 0, (studio.page.url, width)
+        if size:
+            studio.page.set_viewport_size(size)
+        assert EXPERT.findall(studio.words()) == [], studio.page.url
+        assert studio.errors == []
+
+    return look
+
+
+@pytest.fixture(scope="module")
+def walked(
+    server: Server,
+    context: BrowserContext,
+    look: Callable[[Studio], None],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Studio, Path, str]:
+    """The walk from the printed link to a live form; with the copy and its words."""
+    (link,) = re.findall(r"http://\S+/studio/start#\S+", server.log)
+    studio = Studio(context, server)
+    page = studio.page
+    page.goto(link)
+    studio.write("#name", "Harbour Workers’ Union")
+    studio.write("#contact", "survey@union.example")
+    page.wait_for_selector("#words li")
+    words = " ".join(page.locator("#words li").all_inner_texts())
+    look(studio)
+    with page.expect_download() as download:
+        studio.press("#save")
+    copy = tmp_path_factory.mktemp("copy") / download.value.suggested_filename
+    download.value.save_as(copy)
+    studio.press("#kept")
+    studio.press("#start")
+    page.wait_for_selector("#founded:not([hidden])")
+    studio.press("text=Write the first survey")
+    page.wait_for_selector("#empty")
+    look(studio)
+    studio.press("#empty")
+    page.wait_for_selector("#f-title")
+    page.wait_for_selector("#balance .no")
+    look(studio)
+    studio.write("#f-title", "Work at our sites")
+    studio.press("#list li:nth-child(2) a")
+    page.wait_for_selector("#f-label")
+    studio.write("#f-label", "In the last 12 months, did you hide an accident at work?")
+    studio.saved()
+    page.wait_for_selector("#balance .big")
+    look(studio)
+    studio.press("text=Continue")
+    page.wait_for_selector("#publish")
+    look(studio)
+    studio.press("#read")
+    studio.press("#publish")
+    page.wait_for_selector("#done:not([hidden])")
+    look(studio)
+    return studio, copy, words
+
+
+def test_from_the_link_to_a_live_form_it_takes_few_presses(
+    walked: tuple[Studio, Path, str], server: Server
+) -> None:
+    studio, _, _ = walked
+
+    assert studio.clicks <= 14
+    link = studio.page.inner_text("#link")
+    assert re.fullmatch(rf"{server.url}/s/\w+-\d\d", link)
+    assert requests.get(link, timeout=30).status_code == 200
+
+
+def test_the_register_has_the_survey_with_the_number_of_the_signature(
+    walked: tuple[Studio, Path, str], server: Server
+) -> None:
+    _, copy, _ = walked
+    (number,) = re.findall(r"^Number: (.*)$", copy.read_text(encoding="utf-8"), re.MULTILINE)
+
+    page = requests.get(f"{server.url}/register", headers={"Accept": "text/html"}, timeout=30).text
+
+    assert number in page.replace("\xa0", " ")
+
+
+def test_neither_the_signature_nor_its_words_leave_the_browser(
+    walked: tuple[Studio, Path, str], server: Server
+) -> None:
+    studio, copy, words = walked
+    body = "".join(copy.read_text(encoding="utf-8").split("-----")[2].split())
+
+    sent = " ".join(studio.sent)
+
+    assert words not in sent
+    assert all(f'"{word}"' not in sent for word in words.split())
+    assert body[:40] not in sent
+    assert "PRIVATE" not in sent
+    assert words not in server.log
+    assert words not in studio.page.content(), "they are shown once"
+    stored = studio.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+    assert stored == "[{},{}]"
+
+
+def test_another_browser_signs_in_with_the_copy_and_its_words(
+    walked: tuple[Studio, Path, str],
+    chromium: Browser,
+    server: Server,
+    look: Callable[[Studio], None],
+) -> None:
+    _, copy, words = walked
+    other = chromium.new_context()
+    studio = Studio(other, server)
+    page = studio.page
+    page.goto(f"{server.url}/studio/")
+    page.wait_for_url("**/studio/in")
+    look(studio)
+    page.set_input_files("#copy", copy)
+    page.fill("#opening", " ".join(reversed(words.split())))
+    page.click("#open")
+    page.wait_for_selector("#why:not([hidden])")
+    assert page.inner_text("#why") == "These are not the words of this copy."
+
+    page.fill("#opening", words)
+    page.click("#open")
+    page.wait_for_url("**/studio/")
+    assert "Work at our sites" in studio.words()
+    page.click("#out")
+    page.wait_for_url("**/studio/in")
+    page.click("#sign-in")
+    page.wait_for_url("**/studio/")
+    other.close()
+
+
+def test_a_definition_that_was_swapped_is_not_signed(
+    walked: tuple[Studio, Path, str], server: Server
+) -> None:
+    studio, _, _ = walked
+    page = studio.page
+    page.goto(f"{server.url}/studio/")
+    page.click("#empty")
+    page.wait_for_selector("#f-title")
+    page.fill("#f-title", "Night shifts")
+    page.keyboard.press("Tab")
+    page.click("#list li:nth-child(2) a")
+    page.wait_for_selector("#f-label")
+    page.fill("#f-label", "Do you sleep at work?")
+    page.keyboard.press("Tab")
+    page.wait_for_selector(SAVED)
+    page.click("text=Continue")
+    page.fill("#name", "nights-26")
+    page.check("#read")
+
+    def swap(route: object) -> None:
+        answer = route.fetch()  # type: ignore[attr-defined]
+        body = answer.text().replace("Night shifts", "Names of thieves")
+        route.fulfill(response=answer, body=body)  # type: ignore[attr-defined]
+
+    page.route("**/definition", swap)
+    page.click("#publish")
+    page.wait_for_selector("#why:not([hidden])")
+
+    assert "sent another survey" in page.inner_text("#why")
+    assert "Names of thieves" in page.inner_text("#why")
+    page.unroute("**/definition")
+    assert requests.get(f"{server.url}/s/nights-26", timeout=30).status_code == 404
+
+
+def test_what_is_typed_without_a_network_is_saved_once_and_in_order_when_it_is_back(
+    walked: tuple[Studio, Path, str], server: Server
+) -> None:
+    studio, _, _ = walked
+    page = studio.page
+    page.goto(f"{server.url}/studio/")
+    page.click("#empty")
+    page.wait_for_selector("#f-title")
+    draft = page.url.rpartition("/")[2]
+    page.wait_for_load_state("networkidle")
+
+    page.context.set_offline(True)
+    page.fill("#f-title", "First")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("#state:has-text('It is kept in this tab')")
+    page.fill("#f-intro", "Why we ask")
+    page.keyboard.press("Tab")
+    page.fill("#f-title", "Second")
+    page.keyboard.press("Tab")
+    page.context.set_offline(False)
+    page.wait_for_selector(SAVED)
+
+    file = page.request.get(f"{server.url}/studio/drafts/{draft}.yaml").text()
+    assert "title: Second\n" in file
+    assert "intro: Why we ask\n" in file
+
+
+def test_two_people_at_one_field_see_both_texts_and_lose_none(
+    walked: tuple[Studio, Path, str], server: Server
+) -> None:
+    studio, _, _ = walked
+    page = studio.page
+    page.goto(f"{server.url}/studio/")
+    page.click("#empty")
+    page.wait_for_selector("#f-title")
+    page.wait_for_load_state("networkidle")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.fill("#f-intro", "Theirs elsewhere")
+    other.keyboard.press("Tab")
+    other.fill("#f-title", "Theirs")
+    other.keyboard.press("Tab")
+    other.wait_for_selector(SAVED)
+    other.close()
+
+    page.fill("#f-title", "Mine")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("#clash:not([hidden])")
+
+    assert (page.inner_text("#theirs"), page.inner_text("#mine")) == ("Theirs", "Mine")
+    with page.expect_navigation():
+        page.click("#take-mine")
+    page.wait_for_selector("#f-title")
+    assert page.input_value("#f-title") == "Mine"
+    assert page.input_value("#f-intro") == "Theirs elsewhere"
+
+
+def test_a_survey_of_the_studio_is_answered_closed_and_read(
+    walked: tuple[Studio, Path, str], server: Server, look: Callable[[Studio], None]
+) -> None:
+    studio, _, _ = walked
+    page = studio.page
+    page.goto(f"{server.url}/studio/")
+    page.click("a:has-text('Work at our sites')")
+    page.wait_for_selector("#typed")
+    look(studio)
+    name = page.url.rpartition("/")[2]
+    survey = read_survey(requests.get(f"{server.url}/api/surveys/{name}", timeout=30).content)
+    question = survey.questions[0].name
+    for number in range(120):
+        server.post(survey, make_report(survey, {question: "yes" if number % 3 else "no"}).report)
+
+    page.fill("#typed", name)
+    page.click("#close")
+    page.wait_for_selector("text=See the results")
+    look(studio)
+    page.click("text=See the results")
+
+    page.wait_for_selector(".finding")
+    assert "120" in studio.words()
+    assert studio.errors == []

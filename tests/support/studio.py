@@ -1,0 +1,80 @@
+"""A group in the studio, as a browser of its own: founded by the server's link, signed in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from deniably.core.canonical import digest
+from deniably.trust.signing import Key, new_key
+from deniably_server.guard.admin_link import first_link
+from deniably_server.guard.app_state import store_of
+from deniably_server.guard.sign_in import text_to_sign
+
+ORIGIN = "http://localhost"
+OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
+
+
+@dataclass
+class Author:
+    """A person with the group's signature, and a browser."""
+
+    client: FlaskClient
+    key: Key = field(default_factory=new_key)
+
+    def post(self, address: str, value: object, **headers: str) -> TestResponse:
+        """Post JSON as a page of the studio does."""
+        return self.client.post(address, json=value, headers=OWN_PAGE | headers)
+
+    def signed_word(self, origin: str = ORIGIN) -> dict[str, str]:
+        """A word of the server with this person's signature."""
+        word = self.post("/studio/word", {}).get_json()["word"]
+        signature = self.key.sign_text(text_to_sign(origin, word))
+        return {"key": self.key.author, "word": word, "signature": signature.value}
+
+    def found(self, link: str, **changes: str) -> TestResponse:
+        """Found the group with the link's secret."""
+        group = {"name": "Harbour Workers' Union", "contact": "survey@union.example"}
+        return self.post(
+            "/studio/start", {"secret": link, **group, **self.signed_word(), **changes}
+        )
+
+    def sign_in(self) -> TestResponse:
+        """Begin a session."""
+        return self.post("/studio/in", self.signed_word())
+
+    def begin(self, document: dict[str, Any]) -> str:
+        """Begin a draft; returns its id."""
+        answer = self.post("/studio/drafts", {"document": document})
+        assert answer.status_code == 201, answer.text
+        return str(answer.get_json()["id"])
+
+    def edit(
+        self, draft: str, operation: dict[str, Any], revision: int = 1, edit: str = "e"
+    ) -> Any:
+        """Edit a draft; returns the answer."""
+        body = {"edit": edit, "revision": revision, "operation": operation}
+        return self.post(f"/studio/drafts/{draft}/edits", body)
+
+    def publish(self, draft: str) -> TestResponse:
+        """Sign the definition that the server says, and publish it."""
+        answer = self.post(f"/studio/drafts/{draft}/definition", {})
+        assert answer.status_code == 200, answer.text
+        version = digest(answer.get_json()["definition"])
+        signature = self.key.sign(version)
+        body = {"digest": version, "author": signature.author, "signature": signature.value}
+        return self.post(f"/studio/drafts/{draft}/published", body)
+
+
+def founded(app: Flask) -> Author:
+    """The group that founded itself with the server's link."""
+    author = Author(app.test_client())
+    secret = first_link(store_of(app))
+    assert secret is not None
+    answer = author.found(secret)
+    assert answer.status_code == 201, answer.text
+    return author
