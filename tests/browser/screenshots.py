@@ -31,6 +31,7 @@ from deniably.core.coins import Coins  # noqa: E402
 from deniably.survey.report import randomise_answers  # noqa: E402
 from deniably_client.demo import HERE, respondents  # noqa: E402
 from deniably_client.rehearsal import answer_all  # noqa: E402
+from deniably_server.guard.session import COOKIE  # noqa: E402
 from deniably_server.storage.store import Store  # noqa: E402
 from support.every_type import somebody, survey_of_everything  # noqa: E402
 from support.form_states import (  # noqa: E402
@@ -43,6 +44,7 @@ from support.form_states import (  # noqa: E402
     survey_in,
 )
 from support.material import Server  # noqa: E402
+from support.studio import Author, Distant  # noqa: E402
 
 README = ROOT / "server/screenshots"
 FOLDER = ROOT / "client/screenshots"
@@ -51,7 +53,7 @@ WIDTHS = {390: 0.7, 1280: 0.45}
 ALL = [(width, scheme) for width in WIDTHS for scheme in ("light", "dark")]
 FEW = [(390, "light"), (1280, "dark")]
 """Of what few people see."""
-MOST = 2_000_000
+MOST = 2_200_000
 """Bytes of all pictures."""
 _QUALITY = 0.15
 _HIGHEST = 1250
@@ -201,7 +203,7 @@ def pages(album: Album) -> None:
             page.wait_for_load_state("networkidle")
             yield state
 
-    album.fill("", walk)
+    album.fill("", walk, FEW)
 
 
 def form(album: Album) -> None:
@@ -245,6 +247,43 @@ def invited(album: Album) -> None:
     album.fill("invited", lambda page: invited_states(page, album.server.url, next(codes)), FEW)
 
 
+STUDIO = {"studio first start": "/studio/start", "studio sign in": "/studio/in"}
+"""Pages of the studio that nobody has to sign in for."""
+
+
+def studio(album: Album) -> None:
+    """The author's studio: the start, the group's page, the editor, the last page before."""
+    url = album.server.url
+    (secret,) = re.findall(r"/studio/start#(\S+)", album.server.log)
+    browser = Distant(url)
+    author = Author(browser)
+    words = author.signed_word(url)
+    author.found(secret, **words)
+    cookie = str(browser.session.cookies[COOKIE])
+    questions = [
+        {"type": "yes_no", "label": "In the last 12 months, did you hide an accident?", "odds": 3},
+        {"type": "select_one", "label": "Whom would you tell?", "odds": 3,
+         "choices": ["A colleague", "The union", "Nobody"]},
+    ]  # fmt: skip
+    draft = author.begin({"name": "autumn-26", "title": "Our sites", "questions": questions})
+
+    def walk(page: Page) -> Iterator[str]:
+        page.context.add_cookies([{"name": COOKIE, "value": cookie, "url": f"{url}/studio/"}])
+        for state, path in STUDIO.items():
+            page.goto(url + path)
+            yield state
+        for state, path in (
+            ("studio home", "/studio/"),
+            ("studio editor", f"/studio/d/{draft}?question=q2"),
+            ("studio publish", f"/studio/d/{draft}/publish"),
+        ):
+            page.goto(url + path)
+            page.wait_for_load_state("networkidle")
+            yield state
+
+    album.fill("", walk, FEW)
+
+
 def readme(album: Album) -> None:
     """The pictures of the README: the demonstration, with all of its respondents."""
     url = album.server.url
@@ -263,7 +302,7 @@ def readme(album: Album) -> None:
 
 
 GROUPS: dict[str, Callable[[Album], None]] = {
-    each.__name__: each for each in (pages, form, languages, rare, invited, readme)
+    each.__name__: each for each in (pages, form, languages, rare, invited, studio, readme)
 }
 
 
@@ -293,7 +332,8 @@ Made by `make screenshots`, in about four minutes. A picture is smaller than its
 The tests need none of the pictures. `form` is what everybody sees of a form, `invited` a survey by
 invitation, `rare` what few people see: weak protection, each kind of question with an answer
 missing and its protection explained, a report that did not get through, a later wave, another
-author than before, a survey above the device's limit, and a memory that cannot be read.
+author than before, a survey above the device's limit, and a memory that cannot be read. `studio` is
+what authors see.
 
 | state | | | | |
 | --- | --- | --- | --- | --- |

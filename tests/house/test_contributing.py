@@ -98,6 +98,7 @@ def test_what_it_names_is_there() -> None:
                 "shared/deniably/authoring/written.py",
                 "server/deniably_server/api/pages.py",
                 "server/deniably_server/commands/audit_browser.py",
+                "server/deniably_server/studio/fields.py",
             },
         ),
     ],

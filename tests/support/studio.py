@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import requests
 from flask import Flask
 from flask.testing import FlaskClient
-from werkzeug.test import TestResponse
 
 from deniably.core.canonical import digest
 from deniably.trust.signing import Key, new_key
@@ -19,31 +20,42 @@ ORIGIN = "http://localhost"
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
 
 
+class Distant:
+    """A browser that asks a real server, with what authors here use of a test client."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.session = url, requests.Session()
+
+    def post(self, address: str, **options: Any) -> Any:
+        """Post to an address of the server."""
+        return self.session.post(self.url + address, timeout=30, **options)
+
+
 @dataclass
 class Author:
     """A person with the group's signature, and a browser."""
 
-    client: FlaskClient
+    client: FlaskClient | Distant
     key: Key = field(default_factory=new_key)
 
-    def post(self, address: str, value: object, **headers: str) -> TestResponse:
+    def post(self, address: str, value: object, **headers: str) -> Any:
         """Post JSON as a page of the studio does."""
         return self.client.post(address, json=value, headers=OWN_PAGE | headers)
 
     def signed_word(self, origin: str = ORIGIN) -> dict[str, str]:
         """A word of the server with this person's signature."""
-        word = self.post("/studio/word", {}).get_json()["word"]
+        word = json.loads(self.post("/studio/word", {}).text)["word"]
         signature = self.key.sign_text(text_to_sign(origin, word))
         return {"key": self.key.author, "word": word, "signature": signature.value}
 
-    def found(self, link: str, **changes: str) -> TestResponse:
+    def found(self, link: str, **changes: str) -> Any:
         """Found the group with the link's secret."""
         group = {"name": "Harbour Workers' Union", "contact": "survey@union.example"}
         return self.post(
             "/studio/start", {"secret": link, **group, **self.signed_word(), **changes}
         )
 
-    def sign_in(self) -> TestResponse:
+    def sign_in(self) -> Any:
         """Begin a session."""
         return self.post("/studio/in", self.signed_word())
 
@@ -51,7 +63,7 @@ class Author:
         """Begin a draft; returns its id."""
         answer = self.post("/studio/drafts", {"document": document})
         assert answer.status_code == 201, answer.text
-        return str(answer.get_json()["id"])
+        return str(json.loads(answer.text)["id"])
 
     def edit(
         self, draft: str, operation: dict[str, Any], revision: int = 1, edit: str = "e"
@@ -60,11 +72,11 @@ class Author:
         body = {"edit": edit, "revision": revision, "operation": operation}
         return self.post(f"/studio/drafts/{draft}/edits", body)
 
-    def publish(self, draft: str) -> TestResponse:
+    def publish(self, draft: str) -> Any:
         """Sign the definition that the server says, and publish it."""
         answer = self.post(f"/studio/drafts/{draft}/definition", {})
         assert answer.status_code == 200, answer.text
-        version = digest(answer.get_json()["definition"])
+        version = digest(json.loads(answer.text)["definition"])
         signature = self.key.sign(version)
         body = {"digest": version, "author": signature.author, "signature": signature.value}
         return self.post(f"/studio/drafts/{draft}/published", body)
