@@ -666,7 +666,12 @@ MUTANTS = (
     ),
     Mutant("later waves are charged", "memory.js", "!known.includes(name)", "true", "ledger", 276),
     Mutant(
-        "a memo costs a report", "memory.js", "history(question.mechanism) ?? ", "", "ledger", 264
+        "a memo costs a report",
+        "memory.js",
+        "historyLoss(question.mechanism) ?? ",
+        "",
+        "ledger",
+        264,
     ),
     Mutant("every panel is one", "memory.js", "${waves?.panel}", "play", "ledger", 301),
     Mutant(
@@ -1005,7 +1010,12 @@ MUTANTS = (
         101,
     ),
     Mutant(
-        "any delta", "register.js", "delta: decimal(all.delta)", f"delta: {TOLD}.delta", LISTED, 63
+        "any delta",
+        "register.js",
+        "delta: asDecimal(all.delta)",
+        f"delta: {TOLD}.delta",
+        LISTED,
+        63,
     ),
     Mutant(
         "any mechanism",
