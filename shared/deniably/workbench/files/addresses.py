@@ -26,15 +26,13 @@ _GOOGLE_RETRIES = "10"
 """Seconds; Google's client asks again for 15 minutes, otherwise."""
 _NO_ANSWER = "no store answers there"
 _KEY = (
-    "the store does not take the key that this environment has: look whether there is one, it is the"
-    " right one, and still valid"
+    "the store does not take the key that this environment has: look whether there is one, it is"
+    " the right one, and still valid"
 )
-_OF_AZURE = (
-    "AZURE_CLIENT_ID and what goes with it, from `az login` or from the identity of the machine"
-)
+_OF_AZURE = "AZURE_CLIENT_ID and what goes with it, `az login` or the identity of the machine"
 _KEYS = {
-    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, from ~/.aws or from the role of the machine",
-    "gs": "GOOGLE_APPLICATION_CREDENTIALS or from the account of the machine",
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws or the role of the machine",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS or the account of the machine",
     "abfs": _OF_AZURE,
     "abfss": _OF_AZURE,
 }
