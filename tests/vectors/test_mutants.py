@@ -1036,7 +1036,7 @@ MUTANTS = (
     Mutant(
         "any history",
         "register.js",
-        "{ history: epsilon(history(definition)) }",
+        "{ history: epsilon(totalHistory(definition)) }",
         f"'history' in {TOLD} && {{ history: {TOLD}.history }}",
         LISTED,
         93,
@@ -1044,7 +1044,7 @@ MUTANTS = (
     Mutant(
         "the history is one wave's",
         "register.js",
-        "epsilon(history(definition))",
+        "epsilon(totalHistory(definition))",
         "epsilon(all)",
         LISTED,
         104,
