@@ -186,8 +186,8 @@ it. Addresses answer `HEAD` wherever they answer `GET`. A refusal is a problem d
 receives, byte by byte, is in [SPEC](../../../shared/SPEC.md#6-http).
 
 A token goes into the header `Authorization: Bearer TOKEN`. Without a token, some parameters of
-results take fewer values: `confidence` is one of ten levels, and `share` and `value` go in steps. The
-refusal `bad-parameter` lists what they take. See [for analysts](analysts.md).
+results take fewer values: `confidence` is one of ten levels, and `share` and `value` go in steps.
+The refusal `bad-parameter` lists what they take. See [for analysts](analysts.md).
 
 The names under "refusals" are the last part of a problem's `type`, such as `/problems/closed`.
 """
