@@ -172,7 +172,7 @@ def entry(sheet: Sheet, database: Path, port: int) -> None:
 def form(port: int, survey: Survey) -> int:
     """Load a form as a browser does that has nothing of it yet; the bytes, with all heads.
 
-    The page comes again for the copy that answers without a network.
+    The copy that answers without a network takes the page's headers again.
     """
     at = f"/s/{survey.name}"
     with local(port) as connection:
@@ -180,7 +180,8 @@ def form(port: int, survey: Survey) -> int:
         named = sorted(set(re.findall(r'"(/web/[^"]+)"', page)))
         device = named[0].split("/")[2]
         worker = [f"/web/{device}/device/{name}.js" for name in ("sw", "vault")]
-        rest = [*named, f"/register/{survey.name}", *worker, at]
+        rest = [*named, f"/register/{survey.name}", *worker]
+        size += got(connection, at, "gzip", "HEAD")[0]
         return size + sum(got(connection, path, "gzip, br")[0] for path in rest)
 
 
@@ -195,13 +196,15 @@ def local(port: int) -> closing[http.client.HTTPConnection]:
     return closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30))
 
 
-def got(connection: http.client.HTTPConnection, path: str, packed: str) -> tuple[int, str]:
+def got(
+    connection: http.client.HTTPConnection, path: str, packed: str, method: str = "GET"
+) -> tuple[int, str]:
     """The size of an answer and its text, where it is packed with gzip."""
-    connection.request("GET", path, headers={"Accept-Encoding": packed})
+    connection.request(method, path, headers={"Accept-Encoding": packed})
     answer = connection.getresponse()
     body = answer.read()
     assert answer.status == 200, (path, answer.status)
-    zipped = answer.getheader("Content-Encoding") == "gzip"
+    zipped = body and answer.getheader("Content-Encoding") == "gzip"
     text = gzip.decompress(body).decode() if zipped else ""
     return len(body) + sum(len(f"{name}: {one}\r\n") for name, one in answer.getheaders()), text
 

@@ -91,7 +91,7 @@ def test_requests_before_sending_are_the_same_whatever_is_answered(
         as_new(handed_on, server.url)
 
     assert seen[0] == seen[1]
-    assert all(method == "GET" for method, _ in seen[0])
+    assert all(method in ("GET", "HEAD") for method, _ in seen[0])
 
 
 def test_after_sending_no_true_answer_is_left_anywhere(sent: Watched) -> None:
@@ -283,6 +283,16 @@ def test_a_definition_that_was_tampered_with_is_refused(visitor: Watched) -> Non
         assert phone.posts() == []
         assert phone.shown("input") == 0, "nobody is asked anything"
     phone.page.context.unroute("**/s/workplace")
+
+
+def test_a_browser_without_safe_chance_names_the_address_to_open(visitor: Watched) -> None:
+    phone = visitor
+    phone.page.add_init_script("Object.defineProperty(crypto, 'subtle', { value: undefined })")
+    phone.open()
+
+    phone.wait("refused")
+    assert "begins with https" in phone.words("#why")
+    assert phone.shown("input") == 0, "nobody is asked anything"
 
 
 def test_a_survey_that_closes_meanwhile_is_explained(phone: Watched) -> None:

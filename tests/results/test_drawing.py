@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -195,8 +196,10 @@ def test_the_scale_of_a_card_has_room_for_all_its_intervals(
     ("ends", "unit", "ticks"),
     [
         ((0, 30), "days", ["0", "10", "20", "30 days"]),
+        ((0, 16), "", ["0", "4", "8", "12", "16"]),
+        ((0, 7), "", ["0", "1", "2", "3", "4", "5", "6", "7"]),
         ((0, 20_000), "", ["0", "5,000", "10,000", "20,000"]),
-        ((18, 67), "", ["18", "30", "40", "50", "60", "67"]),
+        ((18, 67), "", ["10", "20", "30", "40", "50", "60", "70"]),
         ((-3, 3), "km", ["-3", "-2", "-1", "0", "1", "2", "3 km"]),
         ((0.5, 2.0), "", ["0.5", "0.75", "1", "1.25", "1.5", "1.75", "2"]),
     ],
@@ -210,12 +213,26 @@ def test_both_ends_of_the_scale_of_a_mean_are_labelled(
 
 
 @given(st.floats(-1e4, 1e4), st.floats(1e-2, 1e6))
-def test_ticks_rise_and_are_few_whatever_the_range(low: float, length: float) -> None:
-    values = [value for value, _ in axes.of_numbers(low, low + length).ticks]
+def test_ticks_have_equal_steps_and_are_few_whatever_the_range(low: float, length: float) -> None:
+    found = axes.of_numbers(low, low + length)
+    values = [value for value, _ in found.ticks]
+    steps = [b - a for a, b in pairwise(values)]
 
-    assert values == sorted(set(values))
     assert 2 <= len(values) <= 8
-    assert (values[0], values[-1]) == (low, low + length)
+    assert steps == pytest.approx([(found.high - found.low) / len(steps)] * len(steps))
+    assert (values[0], values[-1]) == (found.low, found.high)
+    slack = 1e-6 * steps[0]
+    assert low - steps[0] <= found.low <= low + slack
+    assert low + length - slack <= found.high <= low + length + steps[0]
+
+
+@pytest.mark.parametrize("last", range(2, 30))
+def test_a_scale_of_opinions_has_equal_steps_from_end_to_end(last: int) -> None:
+    values = [value for value, _ in axes.of_numbers(1, last, first="disagree", last="agree").ticks]
+
+    assert (values[0], values[-1]) == (1, last)
+    assert len({b - a for a, b in pairwise(values)}) == 1
+    assert len(values) <= 6
 
 
 @pytest.mark.parametrize(

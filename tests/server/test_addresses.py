@@ -20,7 +20,7 @@ from deniably.workbench.engines.tallying import tally_set
 from deniably.workbench.files import store_addresses
 from deniably.workbench.files.optional_libraries import NoExport
 from deniably.workbench.files.parquet_parts import open_parts, read_parts, write_parts
-from deniably.workbench.files.store_addresses import address_of, why
+from deniably.workbench.files.store_addresses import address_of, in_words, why
 from deniably.workbench.report_set import of_simulation
 from deniably_server.commands.report_sets import tally
 from support.s3 import Server, server
@@ -355,6 +355,22 @@ def test_hadoop_without_its_client_is_told_in_a_sentence(
     said = refused("hdfs://127.0.0.1:1/x", "--to", tmp_path / "no.json")
 
     assert "reading hdfs needs Hadoop's client on this machine" in said
+
+
+@pytest.mark.parametrize(
+    ("root", "said", "source"),
+    [
+        ("gs://b", "google: OAuth2", "GOOGLE_APPLICATION_CREDENTIALS"),
+        ("abfs://c@a.dfs.core.windows.net", "DefaultAzureCredential", "AZURE_CLIENT_ID"),
+        ("abfss://c@a.dfs.core.windows.net", "AuthenticationFailed", "`az login`"),
+        ("s3://b", "AWS Error INVALID_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID"),
+    ],
+)
+def test_a_key_that_is_not_taken_is_named_by_where_it_comes_from(
+    root: str, said: str, source: str
+) -> None:
+    with pytest.raises(NoExport, match=source), in_words(f"{root}/x"):
+        raise OSError(said)
 
 
 @pytest.mark.parametrize(

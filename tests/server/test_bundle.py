@@ -18,6 +18,7 @@ from deniably_server.web.bundle import (
     bundle_modules,
     without_breaks,
     without_const,
+    without_signs,
     without_spaces,
 )
 
@@ -111,9 +112,11 @@ def test_what_is_written_otherwise_is_refused(line: str) -> None:
         ('f(\'say "a : b"\', "it\'s ( c )") ;', 'f(\'say "a : b"\',"it\'s ( c )");'),
         ('const a = "\\" , b" + c;', 'const a="\\" , b"+c;'),
         ("g(a, `one ( ${b + c} ) two`, d);", "g(a,`one ( ${b + c} ) two`,d);"),
-        ("if (/^[ ,] = /u.test(a)) b / c;", "if(/^[ ,] = /u.test(a)) b / c;"),
+        ("if (/^[ ,] = /u.test(a)) b / c;", "if(/^[ ,] = /u.test(a))b/c;"),
+        ("return /a , b/.test(c) / 2;", "return /a , b/.test(c)/2;"),
+        ("a[0] / (b + c) / d", "a[0]/(b+c)/d"),
         ("const mean = sum / n;", "const mean=sum/n;"),
-        ('const a = b / c + " / ( d";', 'const a=b / c + " / ( d";'),
+        ('const a = b / c + " / ( d";', 'const a=b/c+" / ( d";'),
     ],
 )
 def test_only_spaces_without_a_meaning_are_left_out(line: str, narrow: str) -> None:
@@ -131,6 +134,18 @@ def test_only_spaces_without_a_meaning_are_left_out(line: str, narrow: str) -> N
 )
 def test_a_bundle_says_let_in_its_code_alone(line: str, said: str) -> None:
     assert without_const(line) == said
+
+
+@pytest.mark.parametrize(
+    ("code", "short"),
+    [
+        ("{f(a,b,);return[c,];}", "{f(a,b);return[c]}"),
+        ("for(;;){g();}", "for(;;){g()}"),
+        ('h(";}",`,]`,/[;,)]/u,);', 'h(";}",`,]`,/[;,)]/u);'),
+    ],
+)
+def test_a_bundle_has_no_sign_that_means_nothing_before_a_bracket(code: str, short: str) -> None:
+    assert without_signs(code) == short
 
 
 def test_what_few_devices_need_stays_a_file_of_its_own() -> None:
@@ -172,7 +187,8 @@ def own_lines(path: str) -> list[str]:
 
 def bundled(path: str) -> bool:
     """Whether the bundle has all lines of a module, one right after another."""
-    return bool(re.search(r"\s*".join(map(re.escape, own_lines(path))), BUNDLE))
+    lines = (re.sub(r"[,;]$", "", without_signs(line)) for line in own_lines(path))
+    return bool(re.search(r"[,;]?\s*".join(map(re.escape, lines)), BUNDLE))
 
 
 def needed(entries: Sequence[str]) -> set[str]:

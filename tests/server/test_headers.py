@@ -7,7 +7,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
-from deniably_server.guard.headers import SECURITY_HEADERS
+from deniably_server.guard.headers import OF_FILES, SECURITY_HEADERS
+from deniably_server.web.static_files import BUILD
 from support.material import a_report
 
 REQUESTS = [
@@ -48,6 +49,26 @@ def test_every_response_carries_the_security_headers_and_no_cookie(
         assert answer.headers.getlist(name) == [value]
     assert "Set-Cookie" not in answer.headers
     assert len(answer.headers.getlist("Cache-Control")) == 1
+
+
+@pytest.mark.parametrize("path", ["form/page.js", "style/form-page.css", "form/form.js"])
+def test_scripts_and_styles_have_the_headers_that_browsers_heed_on_them(
+    client: FlaskClient, path: str
+) -> None:
+    """A page takes them in, and its own policy says what they may do."""
+    for address in (f"/web/{path}", f"/web/{BUILD}/{path}"):
+        headers = client.get(address).headers
+        found = [each for each in SECURITY_HEADERS if each in headers.items()]
+        assert found == list(OF_FILES)
+        assert dict(found)["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", [f"/web/{BUILD}/device/sw.js", f"/web/{BUILD}/style/icon.svg"])
+def test_a_worker_and_a_picture_have_all_headers_for_they_stand_alone(
+    client: FlaskClient, path: str
+) -> None:
+    headers = client.get(path).headers
+    assert [each for each in SECURITY_HEADERS if each not in headers.items()] == []
 
 
 def test_nothing_from_elsewhere_and_nothing_inline_runs() -> None:

@@ -137,10 +137,14 @@ def test_the_table_gives_each_report_to_answer_0_exactly_its_probability(
     law = bulk.masks(mechanism)
     assert law is not None
     total = comb(k - 1, omega - 1) * mechanism.own + comb(k - 1, omega) * mechanism.other
-    assert law_of_table(law) == {
+    expected = {
         mask * ((1 << k) + 1): Fraction(mechanism.own if mask & 1 else mechanism.other, total)
         for mask in (sum(1 << v for v in subset) for subset in combinations(range(k), omega))
     }
+    # Not all of the law: to print two of ten thousand reports may take longer than a test has.
+    found = law_of_table(law)
+    wrong = sorted(dict(expected.items() ^ found.items()))
+    assert [(mask, expected.get(mask), found.get(mask)) for mask in wrong[:5]] == []
 
 
 def test_a_draw_reads_the_table_and_draws_again_only_where_it_says_so(

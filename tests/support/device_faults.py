@@ -51,7 +51,7 @@ _ANSWER = "device.memory:answer"
 _COINS = "core.coins:Coins._fetched"
 _TAKEN = "os.urandom(count * _DRAW)"
 _BELOW = "core.coins:Coins.below"
-_KEPT = "        if kept:\n            next(draws)\n"
+_KEPT = "        if omega == 1:\n"
 _CELL = "survey.parts:Range.position"
 _GIVEN = "        steps = (_given(answer) - number(self.minimum)) / number(self.step)\n"
 _MADE = "    made = make_report(survey, answers, coins, asked, memos, id_, stratum)\n"
@@ -116,9 +116,11 @@ PYTHON = [
           "            return drawn\n"),
     Fault("no word of many is thrown away", "two questions", "core.coins:Coins.below_each",
           "if max(words) <= LARGEST - most:", "if words:"),
-    Fault("many draws end with the first bytes", "two questions", "core.coins:Coins._complete",
-          "taken[-missing:] = [first, *(self._source(_DRAW) for _ in range(missing - 1))]",
-          "taken[-missing:] = [first] * missing"),
+    Fault("many draws end with the first bytes", "two questions", "core.coins:Coins._bytes_of",
+          "self._fetched(max(missing, _POOL)) + self._source((missing - 1) * _DRAW)",
+          "self._fetched(max(missing, _POOL)) * missing"),
+    Fault("the first bit of many is always 0", "two questions", "core.coins:_Words.read",
+          "padded & self._mask", "padded & (self._mask >> 1)"),
     Fault("the first bit is always 0", "two questions", _BELOW, "& _MOST", "& (_MOST >> 1)"),
     Fault("an id carries an answer", "two questions", _REPORT,
           "    report = Report(id or coins.draw_id(),",

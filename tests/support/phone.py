@@ -315,7 +315,7 @@ class Watched:
         return self.words("h1")
 
     def posts(self) -> list[Request]:
-        return [request for request in self.requests if request.method != "GET"]
+        return [request for request in self.requests if request.method not in ("GET", "HEAD")]
 
     def checked(self) -> int:
         checked: int = self.page.evaluate("document.querySelectorAll('input:checked').length")

@@ -185,9 +185,11 @@ it. Addresses answer `HEAD` wherever they answer `GET`. A refusal is a problem d
 (`application/problem+json`); its `type` leads to a page that explains it. What a device sends and
 receives, byte by byte, is in [SPEC](../../../shared/SPEC.md#6-http).
 
-A token goes into the header `Authorization: Bearer TOKEN`. Some parameters of results have fewer
-values without one (`bad-parameter` says which): `confidence` is one of ten levels, and `share` and
-`value` go in steps. See [for analysts](analysts.md).
+A token goes into the header `Authorization: Bearer TOKEN`. Without a token, some parameters of
+results take fewer values: `confidence` is one of ten levels, and `share` and `value` go in steps.
+The refusal `bad-parameter` lists what they take. See [for analysts](analysts.md).
+
+The names under "refusals" are the last part of a problem's `type`, such as `/problems/closed`.
 """
 
 

@@ -21,7 +21,7 @@ import { checkClaim } from "/survey/claim.js";
 import { encode } from "/survey/questions.js";
 import { inReport, stratumIn } from "/survey/strata.js";
 import { verify } from "/survey/survey.js";
-import { history, total } from "/survey/total.js";
+import { total, totalHistory } from "/survey/total.js";
 import { blind, finalise, verify as verifyBlind } from "/trust/blind_rsa.js";
 import { readCode } from "/trust/codes.js";
 import { decode, number as ofBytes, verify as verifyOurselves } from "/trust/ed25519.js";
@@ -254,7 +254,7 @@ const RUN = {
   waves: {
     async report({ answer, kept }, tape, group) {
       const mechanism = await checked(group.mechanism);
-      const found = [loss(mechanism), mechanisms.history(mechanism)].map(written);
+      const found = [loss(mechanism), mechanisms.historyLoss(mechanism)].map(written);
       if (canonicalise(found) !== canonicalise([group.loss, group.history])) {
         throw new Error(`another loss: ${canonicalise(found)}`);
       }
@@ -269,7 +269,7 @@ const RUN = {
     invalid_definition: definition,
     async history({ definition }) {
       const found = await survey(definition);
-      return { total: written(total(found)), history: written(history(found)) };
+      return { total: written(total(found)), history: written(totalHistory(found)) };
     },
   },
   blind_rsa: {

@@ -171,16 +171,6 @@ def test_without_secure_random_numbers_the_page_refuses(crypto: str, run_alone: 
     assert "no secure random numbers" in error["message"]
 
 
-def test_on_an_insecure_page_the_digest_says_what_to_do(run_alone: Any) -> None:
-    body = """
-      Object.defineProperty(crypto, "subtle", { value: undefined });
-      return (await import("/core/canonical.js")).digest({});
-    """
-    error = run_alone(body)
-    assert error["name"] == "Refused"
-    assert "https" in error["message"]
-
-
 def test_random_bytes_are_fetched_in_blocks_below_the_quota_and_used_once(run_alone: Any) -> None:
     body = """
       const { Coins } = await import("/core/coins.js");

@@ -667,7 +667,12 @@ MUTANTS = (
     ),
     Mutant("later waves are charged", "memory.js", "!known.includes(name)", "true", "ledger", 276),
     Mutant(
-        "a memo costs a report", "memory.js", "history(question.mechanism) ?? ", "", "ledger", 264
+        "a memo costs a report",
+        "memory.js",
+        "historyLoss(question.mechanism) ?? ",
+        "",
+        "ledger",
+        264,
     ),
     Mutant("every panel is one", "memory.js", "${waves?.panel}", "play", "ledger", 301),
     Mutant(
@@ -1006,7 +1011,12 @@ MUTANTS = (
         101,
     ),
     Mutant(
-        "any delta", "register.js", "delta: decimal(all.delta)", f"delta: {TOLD}.delta", LISTED, 63
+        "any delta",
+        "register.js",
+        "delta: asDecimal(all.delta)",
+        f"delta: {TOLD}.delta",
+        LISTED,
+        63,
     ),
     Mutant(
         "any mechanism",
@@ -1027,7 +1037,7 @@ MUTANTS = (
     Mutant(
         "any history",
         "register.js",
-        "{ history: epsilon(history(definition)) }",
+        "{ history: epsilon(totalHistory(definition)) }",
         f"'history' in {TOLD} && {{ history: {TOLD}.history }}",
         LISTED,
         93,
@@ -1035,7 +1045,7 @@ MUTANTS = (
     Mutant(
         "the history is one wave's",
         "register.js",
-        "epsilon(history(definition))",
+        "epsilon(totalHistory(definition))",
         "epsilon(all)",
         LISTED,
         104,

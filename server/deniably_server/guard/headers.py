@@ -34,23 +34,35 @@ SECURITY_HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", ", ".join(f"{feature}=()" for feature in _UNUSED)),
 )
+_OF_DOCUMENTS = (
+    "Content-Security-Policy",
+    "X-Frame-Options",
+    "Cross-Origin-Opener-Policy",
+    "Permissions-Policy",
+)
+OF_FILES = tuple(each for each in SECURITY_HEADERS if each[0] not in _OF_DOCUMENTS)
+"""The headers that browsers heed on scripts and stylesheets. The others are for what a browser
+shows or runs by itself. They weigh half a kilobyte, on slow lines too."""
+_FILES = ("text/css", "text/javascript")
 _PAGES_THAT_ASK = ("/surveys/", "/lab/")
 """Pages of results and of the lab have forms that choose what to show; a respondent's form submits
 nothing."""
-_CHOOSING = dict(SECURITY_HEADERS) | {
-    "Content-Security-Policy": _POLICY.replace("form-action 'none'", "form-action 'self'")
-}
+_CHOOSING = tuple(
+    (name, value.replace("form-action 'none'", "form-action 'self'"))
+    for name, value in SECURITY_HEADERS
+)
 NO_STORE = ("Cache-Control", "no-store")
 
 
 class ResponseHeaders:
     """WSGI middleware: adds the security headers and joins the body into one list.
 
-    It is around Flask, so that no response can miss the headers. A response without Cache-Control
-    gets no-store. The date is the server's to add, and is taken out where Werkzeug wrote one for a
-    conditional answer, because a response has one (RFC 9110, section 5.3). One list saves the
-    server a call into Python for each piece of the body. A body without a length is made as it is
-    sent, and stays as it is, and so does a file.
+    It is around Flask, so that no response can miss the headers. Scripts and stylesheets have only
+    the headers that browsers heed on them. A service worker has all, because it runs by itself. A
+    response without Cache-Control gets no-store. The date is the server's to add, and is taken out
+    where Werkzeug wrote one for a conditional answer, because a response has one (RFC 9110, section
+    5.3). One list saves the server a call into Python for each piece of the body. A body without a
+    length is made as it is sent, and stays as it is, and so does a file.
     """
 
     def __init__(self, app: WSGIApplication) -> None:
@@ -65,11 +77,17 @@ class ResponseHeaders:
             status: str, headers: list[tuple[str, str]], *exc_info: object
         ) -> Callable[[bytes], object]:
             nonlocal has_length
-            has_length = any(name.lower() == "content-length" for name, _ in headers)
-            cached = any(name == "Cache-Control" for name, _ in headers)
-            security = _CHOOSING.items() if chooses else SECURITY_HEADERS
+            has = {name.lower(): value for name, value in headers}
+            has_length = "content-length" in has
+            file = has.get("content-type", "").startswith(_FILES)
+            if file and "service-worker-allowed" not in has:
+                security = OF_FILES
+            else:
+                security = _CHOOSING if chooses else SECURITY_HEADERS
             own = [header for header in headers if header[0].lower() != "date"]
-            return start_response(status, [*own, *security, *([] if cached else [NO_STORE])])
+            return start_response(
+                status, [*own, *security, *([] if "cache-control" in has else [NO_STORE])]
+            )
 
         body: Iterable[bytes] = self._app(environ, start)
         if not has_length or isinstance(body, FilePart):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -35,37 +35,35 @@ _BUNDLES = {
 """The form's bundles, each with the modules that it runs, and those that it leaves out. Only a
 survey with strata needs all of them."""
 SHEETS = {
-    "style/page.css": ("tokens", "base"),
+    "style/page.css": ("tokens", "base", "notes"),
     "style/form-page.css": ("tokens", "base", "form", "fields"),
-    "style/handbook-page.css": ("tokens", "base", "results", "handbook"),
-    "style/register-page.css": ("tokens", "base", "register"),
-    "style/home-page.css": ("tokens", "base", "rain", "results", "home"),
-    "style/how-page.css": ("tokens", "base", "rain", "how"),
-    "style/lab-page.css": ("tokens", "base", "results", "lab"),
-    "style/class-page.css": ("tokens", "base", "results", "lab", "class"),
-    "style/studio-page.css": ("tokens", "base", "studio"),
-    "style/dossier-page.css": ("tokens", "base", "dossier"),
+    "style/handbook-page.css": ("tokens", "base", "notes", "results", "handbook"),
+    "style/register-page.css": ("tokens", "base", "notes", "register"),
+    "style/home-page.css": ("tokens", "base", "notes", "rain", "results", "home"),
+    "style/how-page.css": ("tokens", "base", "notes", "rain", "how"),
+    "style/lab-page.css": ("tokens", "base", "notes", "results", "lab"),
+    "style/class-page.css": ("tokens", "base", "notes", "results", "lab", "class"),
+    "style/studio-page.css": ("tokens", "base", "notes", "studio"),
+    "style/dossier-page.css": ("tokens", "base", "notes", "dossier"),
 }
 """The first stylesheet of a page, with the sheets that it is joined from."""
 ALONE = "style/form-page.css"
 """Pages that have this sheet have no other; they are fetched over the slowest lines."""
 _PACKED = {*_BUNDLES, ALONE}
-"""What is packed with Brotli as it is loaded: it is fetched over the slowest lines."""
-_QUALITY, _WINDOW = 8, 18
-"""Of Brotli. To pack all of them takes some 10 ms at each start of a process, and a form is 2.4 kB
-smaller than with gzip. At quality 11 it would take 300 ms, for 2.5 kB more."""
+"""What is packed with Brotli: it is fetched over the slowest lines."""
+_WINDOW = 18
+"""Of Brotli, whose best quality takes 130 ms for a form's scripts. The first form that a process
+serves waits for it, and each is 4 kB smaller than with gzip."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True)
 class File:
-    """A file's content, its media type, and its SHA-256 digest in hexadecimal digits; the content
-    packed with Brotli, where it is worth it."""
+    """A file's content, its media type, and its SHA-256 digest in hexadecimal digits."""
 
     body: bytes
     kind: str
     tag: str
-    packed: bytes | None = None
 
 
 @web.get("/web/<room>/<name>")
@@ -113,8 +111,8 @@ def _response(name: str) -> Response:
     file = _files().get(name)
     if file is None:
         raise NotFound("there is no such file")
-    if file.packed is not None and prefers_brotli():
-        response = Response(file.packed, mimetype=file.kind)
+    if name in _PACKED and prefers_brotli():
+        response = Response(_packed(name), mimetype=file.kind)
         response.headers["Content-Encoding"] = "br"
         return response
     return Response(file.body, mimetype=file.kind)
@@ -141,19 +139,19 @@ def _files() -> dict[str, File]:
         joined = join_sheets(by_name[f"style/{part}.css"].body.decode() for part in parts)
         sheet = without_unused_tokens(joined) if name == ALONE else joined
         by_name[name] = _file(sheet.encode(), _KINDS[".css"])
-    return by_name | {name: _packed(by_name[name]) for name in _PACKED}
+    return by_name
 
 
 def _file(body: bytes, kind: str) -> File:
     return File(body, kind, hashlib.sha256(body).hexdigest())
 
 
-def _packed(file: File) -> File:
+@cache
+def _packed(name: str) -> bytes:
     library = cast(Any, brotli)  # it has no types
-    packed: bytes = library.compress(
-        file.body, mode=library.MODE_TEXT, quality=_QUALITY, lgwin=_WINDOW
-    )
-    return replace(file, packed=packed)
+    body = _files()[name].body
+    packed: bytes = library.compress(body, mode=library.MODE_TEXT, quality=11, lgwin=_WINDOW)
+    return packed
 
 
 def _build() -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from io import BytesIO
 from itertools import accumulate
 from operator import mod
+from struct import Struct
 
 LARGEST = 1 << 53
 """The largest bound of a draw: what a JavaScript number holds exactly."""
@@ -67,11 +69,8 @@ class Coins:
         least, most = sorted((bounds[0], bounds[-1]))
         if not 1 <= least <= most <= LARGEST:
             raise ValueError(f"bounds of draws are {least} to {most}; they must be 1 to 2**53")
-        source = self._source
-        taken = [source(_DRAW) for _ in bounds]
-        if not taken[-1]:
-            self._complete(taken)
-        words = [word & _MOST for word in map(_integer, taken)]
+        taken = self._bytes_of(len(bounds))
+        words = _words(len(bounds)).read(taken)
         if max(words) <= LARGEST - most:  # as nearly always: then no number is thrown away
             return list(map(mod, words, bounds))
         return self._drawn_again(taken, bounds)
@@ -122,17 +121,20 @@ class Coins:
         """
         return "".join(f"{self.below(1 << 32):08x}" for _ in range(4))
 
-    def _drawn_again(self, taken: Sequence[bytes], bounds: range) -> list[int]:
+    def _drawn_again(self, taken: bytes, bounds: range) -> list[int]:
         """``below`` of every bound from these bytes, and then from as many more as it takes."""
-        left = iter(taken)
-        again = Coins(lambda count: next(left, b"") or self._source(count) or self._fetched(_POOL))
+        left = BytesIO(taken).read
+        again = Coins(lambda count: left(count) or self._source(count) or self._fetched(_POOL))
         return [again.below(n) for n in bounds]
 
-    def _complete(self, taken: list[bytes]) -> None:
-        """Put bytes where the source had none left."""
-        missing = taken.count(b"")
-        first = self._fetched(max(missing, _POOL))
-        taken[-missing:] = [first, *(self._source(_DRAW) for _ in range(missing - 1))]
+    def _bytes_of(self, count: int) -> bytes:
+        """The bytes of so many draws."""
+        if not self._from_system:
+            return b"".join([self._source(_DRAW) or self._fetched(_POOL) for _ in range(count)])
+        taken = self._source(count * _DRAW)
+        if missing := count - len(taken) // _DRAW:
+            taken += self._fetched(max(missing, _POOL)) + self._source((missing - 1) * _DRAW)
+        return taken
 
     def _fetched(self, count: int) -> bytes:
         """The bytes of a draw; the source then has those of ``count - 1`` more."""
@@ -144,3 +146,23 @@ class Coins:
 
 _nothing = BytesIO().read
 """The source of coins that have fetched nothing yet."""
+
+
+class _Words:
+    """Reads many draws at once: in four calls, whatever their number."""
+
+    __slots__ = ("_apart", "_mask", "_size", "_together")
+
+    def __init__(self, count: int) -> None:
+        self._apart = Struct(f"{_DRAW}s" * count)
+        self._together = Struct(f">{count}Q")
+        self._size = 8 * count
+        self._mask = _integer(_MOST.to_bytes(8) * count)
+
+    def read(self, taken: bytes) -> tuple[int, ...]:
+        """The lowest 53 bits of every draw, each of which has its bytes in this order."""
+        padded = _integer(b"\0".join(self._apart.unpack(taken)))
+        return self._together.unpack((padded & self._mask).to_bytes(self._size))
+
+
+_words = lru_cache(maxsize=64)(_Words)

@@ -26,8 +26,8 @@ class UnitCosts:
     """Every cost that a plan of machines uses, in the order in which they arise."""
 
     connection: UnitCost = UnitCost("a new HTTPS connection, at the proxy", 0.8, "ms of a core")
-    form: UnitCost = UnitCost("a form: its page and all that this needs", 10, "ms of a core")
-    form_size: UnitCost = UnitCost("a form, over the wire", 56, "kB")
+    form: UnitCost = UnitCost("a form: its page and all that this needs", 5, "ms of a core")
+    form_size: UnitCost = UnitCost("a form, over the wire", 48, "kB")
     device: UnitCost = UnitCost("what a device reads before it answers", 2, "ms of a core")
     device_size: UnitCost = UnitCost("what a device reads, over the wire", 2.3, "kB")
     entry: UnitCost = UnitCost("a survey among the last 127 of the register", 40, "bytes")

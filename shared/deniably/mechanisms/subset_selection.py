@@ -96,6 +96,9 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
             raise BadAnswer(f"an answer is the index of a choice, from 0 to {self.k - 1}")
         k, omega = self.k, self.omega
         kept = coins.choose((omega * self.own, (k - omega) * self.other)) == 0
+        if omega == 1:
+            other = coins.below(k - 1)
+            return ((other + (other >= answer), answer)[kept],)
         draws = enumerate(coins.below_each(range(k - omega, k)), k - omega)
         if kept:
             next(draws)

@@ -66,14 +66,7 @@ export const digest = async (value) => sha256(canonicalise(value));
 
 /** @type {(text: string) => Promise<string>} SHA-256 of a text's UTF-8, hexadecimal */
 export async function sha256(text) {
-  const subtle = globalThis.crypto?.subtle;
-  if (subtle === undefined) {
-    throw new Refused(
-      "This page came over an insecure connection, so this browser cannot check the survey. " +
-        "Please open its https address.",
-    );
-  }
-  const hash = await subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return hexadecimal(new Uint8Array(hash));
 }
 

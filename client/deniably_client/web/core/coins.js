@@ -33,7 +33,7 @@ export class Coins {
     // Below this limit every residue modulo n occurs equally often; reject the rest.
     const limit = LARGEST - (LARGEST % n);
     for (;;) {
-      const u = integer(this.#source(DRAW));
+      const u = decoded(this.#source(DRAW));
       if (u < limit) return u % n;
     }
   }
@@ -84,10 +84,7 @@ export class Coins {
 /** @type {() => Source} bytes of the operating system's generator, fetched in blocks */
 function systemBytes() {
   if (typeof globalThis.crypto?.getRandomValues !== "function") {
-    throw new Refused(
-      "This browser has no secure random numbers, so it cannot protect your answers. " +
-        "Please use a current browser.",
-    );
+    throw new Refused("This browser has no secure random numbers. Please use a current one.");
   }
   let pool = new Uint8Array(0);
   let start = 0;
@@ -102,7 +99,7 @@ function systemBytes() {
 }
 
 /** @type {(bytes: Uint8Array) => number} big-endian, of 7 bytes without their top 3 bits */
-function integer(bytes) {
+function decoded(bytes) {
   // A missing byte would make every comparison false, and the draw would never end.
   if (bytes.length !== DRAW) throw new RangeError("the source gave too few random bytes");
   return bytes.reduce((u, byte, place) => (place === 0 ? byte & 0x1f : u * 256 + byte), 0);

@@ -10,7 +10,7 @@ import { keep, kept, listingOf } from "./vault.js";
 /** @import { VerifiedSurvey, Known } from "../trust/types.js" */
 
 /** Milliseconds to wait for the network where a copy of the listing is kept. */
-const PATIENCE = 4000;
+const SILENCE = 4000;
 
 /**
  * Finds a verified definition in the server's register (see `verifyListing`). Without a network
@@ -24,7 +24,7 @@ const PATIENCE = 4000;
 export async function meet(known, definition, version, accepted) {
   const path = `/register/${definition.name}`;
   const request = online() ? fresh(path, LISTING) : Promise.reject(new TypeError("there is no network"));
-  const silence = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+  const silence = new Promise((resolve) => setTimeout(resolve, SILENCE));
   const answer = await Promise.race([request, silence]).catch(() => undefined);
   const copy = answer === undefined ? await old() : undefined;
   if (copy === undefined) listing = await request;
@@ -75,7 +75,7 @@ export async function hasChanged(address, version) {
       credentials: "omit",
       referrerPolicy: "no-referrer",
       cache: "no-store",
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(SILENCE),
     });
     return response.ok && (await sha256(await body(response, DEFINITION))) !== version;
   } catch (error) {

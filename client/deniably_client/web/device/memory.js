@@ -8,7 +8,7 @@ import { pure } from "../core/odds.js";
 import {
   HASH, NAME, SURVEY_NAME, between, integer, like, list, object, text,
 } from "../core/validators.js";
-import { history, loss } from "../mechanisms/mechanism.js";
+import { historyLoss, loss } from "../mechanisms/mechanism.js";
 import { makeReport } from "../survey/report.js";
 import { total } from "../survey/total.js";
 import { HEAD } from "../trust/register.js";
@@ -129,7 +129,7 @@ export async function freshQuestions(memory, { definition, version, drawn, chang
 export const charges = ({ name }, version, fresh, author, day) =>
   fresh.map((question) => {
     const head = { day, author, survey: name, version };
-    return ledgerEntry(head, question.name, history(question.mechanism) ?? loss(question.mechanism));
+    return ledgerEntry(head, question.name, historyLoss(question.mechanism) ?? loss(question.mechanism));
   });
 
 /**

@@ -1,6 +1,5 @@
 // Keeps the page and its code, so that the form opens and works without a network.
 
-import { DEFINITION, body } from "../core/body.js";
 import { keep, keepCode, kept } from "./vault.js";
 
 const ENCODED = ["content-encoding", "content-length"];
@@ -9,17 +8,18 @@ const ENCODED = ["content-encoding", "content-length"];
  * Stores this page and its code; returns whether that worked. Some browsers store nothing, such as in
  * private windows; there the page works until it is closed.
  * @param {string} version of the survey; a stored page of this build, version and language is reused
+ * @param {string} body the page's HTML, as it came
  * @returns {Promise<boolean>}
  */
-export async function keepPage(version) {
+export async function keepPage(version, body) {
   try {
     const code = new URL("..", import.meta.url);
     const { serviceWorker } = navigator;
     const worker = await serviceWorker.register(new URL("device/sw.js", code), { type: "module", scope: "/s/" });
-    await keepCode(code.pathname, named().filter((name) => name.startsWith(code.href)));
+    await keepCode(code.pathname, filesOfPage().filter((name) => name.startsWith(code.href)));
     const page = await kept(location.pathname);
     const marks = [code.pathname, version, `<html lang="${document.documentElement.lang}"`];
-    if (!marks.every((mark) => page?.body.includes(mark))) await fetchPage();
+    if (!marks.every((mark) => page?.body.includes(mark))) await keepThis(body);
     await activated(worker.installing ?? worker.waiting ?? worker.active);
     return true;
   } catch {
@@ -28,7 +28,7 @@ export async function keepPage(version) {
 }
 
 /** The files that the page's HTML names. The list is the same in every browser. */
-const named = () =>
+const filesOfPage = () =>
   [...document.querySelectorAll("link[href], script[src]")].map((element) =>
     element instanceof HTMLLinkElement ? element.href : /** @type {HTMLScriptElement} */ (element).src,
   );
@@ -55,10 +55,14 @@ const activated = (worker) =>
     look();
   });
 
-async function fetchPage() {
+/**
+ * Stores the page with its policies, which only the headers have.
+ * @param {string} body
+ */
+async function keepThis(body) {
   const { pathname, search } = location;
-  const response = await fetch(pathname + search, { credentials: "omit", cache: "no-store" });
+  const response = await fetch(pathname + search, { method: "HEAD", credentials: "omit", cache: "no-store" });
   if (!response.ok) throw new Error("the page is not there");
   const headers = [...response.headers].filter(([name]) => !ENCODED.includes(name));
-  await keep(pathname, { headers, body: await body(response, DEFINITION) });
+  await keep(pathname, { headers, body });
 }

@@ -13,7 +13,7 @@ export class Unreachable extends Error {}
 const TRIES = 4;
 const FIRST_WAIT = 500;
 /** Milliseconds until the header of an answer is there, and then until its few words are. */
-const PATIENCE = 60_000;
+const LONGEST_TRY = 60_000;
 const WORDS = 4000;
 
 /**
@@ -59,7 +59,7 @@ async function attempt(url, body, ticket) {
       referrerPolicy: "no-referrer",
       redirect: "error",
       cache: "no-store",
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(LONGEST_TRY),
     });
   } catch {
     return undefined;

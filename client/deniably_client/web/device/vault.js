@@ -10,7 +10,7 @@ const DATABASE = "deniably-offline";
 const CODE = "deniably-code-";
 const CIPHER = "AES-GCM";
 /** The open page was forgotten: later attempts to store it do nothing. */
-let closed = false;
+let forgotten = false;
 
 /** @type {(path: string) => string} the key of the listing beside a page */
 export const listingOf = (path) => `${path} listing`;
@@ -25,7 +25,7 @@ export const keep = (path, page) =>
     const iv = crypto.getRandomValues(new Uint8Array(12));
     const bytes = new TextEncoder().encode(JSON.stringify(page));
     const sealed = await crypto.subtle.encrypt({ name: CIPHER, iv }, cipher, bytes);
-    if (!closed) await done(pages(database).put({ iv, sealed }, name));
+    if (!forgotten) await done(pages(database).put({ iv, sealed }, name));
   });
 
 /** @type {(path: string) => Promise<Page | undefined>} the stored page of a path */
@@ -44,7 +44,7 @@ export const kept = (path) =>
  * @type {(path: string) => Promise<void>}
  */
 export async function forget(path) {
-  closed = true;
+  forgotten = true;
   const left = await opened(async (database) => {
     for (const each of [path, listingOf(path), invitationTo(path)]) {
       const { name } = await known(database, each);
@@ -63,7 +63,7 @@ export async function keepCode(build, files) {
   if ((await codes()).some((name) => name !== CODE + build)) await forgetAll();
   const cache = await caches.open(CODE + build);
   const there = await Promise.all(files.map((file) => cache.match(file)));
-  if (!closed) await cache.addAll(files.filter((_, i) => there[i] === undefined));
+  if (!forgotten) await cache.addAll(files.filter((_, i) => there[i] === undefined));
 }
 
 const codes = async () => (await caches.keys()).filter((name) => name.startsWith(CODE));

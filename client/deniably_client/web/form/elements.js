@@ -1,5 +1,8 @@
 // Finds the page's elements, as the server rendered them.
 
+/** The page as it came, before anything is filled in: what is kept for use without a network. */
+export const page = `<!doctype html>\n${document.documentElement.outerHTML}`;
+
 export const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
 const { name = "", digest = "" } = survey.dataset;
 /** The version of the survey that the page shows. */

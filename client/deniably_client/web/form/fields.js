@@ -2,7 +2,7 @@
 
 import { encode } from "../survey/questions.js";
 import { nearest, parseNumber } from "../wording/number_input.js";
-import { decimal, words } from "../wording/words.js";
+import { pointed, words } from "../wording/words.js";
 
 /** @import { Definition, Question } from "../survey/types.js" */
 /** @import { Answer } from "./types.js" */
@@ -139,8 +139,8 @@ function counted(input, number) {
   const { low = "", high = "", step = "" } = input?.dataset ?? {};
   const unit = input?.nextElementSibling?.textContent ?? "";
   const counts = nearest(number, low, high, step);
-  const text = unit ? `${decimal(number)} ${unit}` : decimal(number);
-  return counts === undefined ? text : words("fields.counts", { text, number: decimal(counts) });
+  const text = unit ? `${pointed(number)} ${unit}` : pointed(number);
+  return counts === undefined ? text : words("fields.counts", { text, number: pointed(counts) });
 }
 
 /**

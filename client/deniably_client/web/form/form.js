@@ -10,7 +10,7 @@ import { sendOthers } from "../device/waiting.js";
 import { conditional, verify } from "../survey/survey.js";
 import { words } from "../wording/words.js";
 import { answered, wipe } from "./asked.js";
-import { api, byId, questions, survey, version } from "./elements.js";
+import { api, byId, page, questions, survey, version } from "./elements.js";
 import { changes, remembered, whatIsKnown } from "./remembered.js";
 import { refuse, sendKept } from "./sending.js";
 import { about, state } from "./state.js";
@@ -70,7 +70,7 @@ async function prepare() {
 
 /** Stores the page for use offline and sends waiting reports, in the background. */
 async function settle() {
-  const offline = await keepPage(version);
+  const offline = await keepPage(version, page);
   if (offline) await keepListing();
   byId("kept").hidden = !offline;
   survey.dataset["kept"] = String(offline);

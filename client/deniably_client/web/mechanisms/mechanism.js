@@ -80,7 +80,7 @@ export const loss = (/** @type {Mechanism} */ mechanism) =>
   checked.get(mechanism) ?? family(mechanism).loss(mechanism);
 
 /** The loss of all reports made from one memo; undefined for mechanisms without a memo. */
-export const history = (/** @type {Mechanism} */ mechanism) =>
+export const historyLoss = (/** @type {Mechanism} */ mechanism) =>
   family(mechanism).history?.(mechanism);
 
 /** @type {(mechanism: any) => any} the mechanism of a single report, also behind memoisation */

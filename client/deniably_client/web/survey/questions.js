@@ -1,7 +1,7 @@
 // Checks questions of every type and encodes their answers (SPEC section 4.1).
 
 import { must } from "../core/errors.js";
-import { checkMechanism, history, inner, load, loadMechanism, loss } from "../mechanisms/mechanism.js";
+import { checkMechanism, historyLoss, inner, load, loadMechanism, loss } from "../mechanisms/mechanism.js";
 import choice from "./choice.js";
 import { checkClaim } from "./claim.js";
 
@@ -40,13 +40,13 @@ export async function checkQuestion(question, path) {
   await loadMechanism(mechanism.name);
   checkMechanism(mechanism, `${path}.mechanism`);
   type.fits(taken(question), path);
-  checkClaim(claim, loss(mechanism), `${path}.claim`, history(mechanism));
+  checkClaim(claim, loss(mechanism), `${path}.claim`, historyLoss(mechanism));
 }
 
 /** @type {(kind: unknown) => string} why a question of an unknown type is refused */
 function whyNot(kind) {
   if (!FREE_TEXT.test(String(kind).replace(/[ _-]/g, ""))) return "there is no such type of question";
-  return "free text cannot be asked: a sentence that a person writes gives its writer away, and no randomised response protects it";
+  return "free text cannot be asked: no randomised response protects it";
 }
 
 const FREE_TEXT =

@@ -1,7 +1,7 @@
 // The total privacy loss of one person in a survey (SPEC section 2.2).
 
 import { largest } from "../core/loss.js";
-import { history as ofMemo, loss } from "../mechanisms/mechanism.js";
+import { historyLoss, loss } from "../mechanisms/mechanism.js";
 
 /** @import { Loss } from "../core/types.js" */
 /** @import { Definition } from "./types.js" */
@@ -14,8 +14,8 @@ export const total = ({ questions, ask = questions.length }) =>
   );
 
 /** @type {(definition: Definition) => Loss} of all waves of its panel */
-export const history = ({ questions, ask = questions.length, waves: { count = 1 } = {} }) =>
+export const totalHistory = ({ questions, ask = questions.length, waves: { count = 1 } = {} }) =>
   largest(
-    questions.flatMap(({ mechanism }) => Array(count).fill(ofMemo(mechanism) ?? loss(mechanism))),
+    questions.flatMap(({ mechanism }) => Array(count).fill(historyLoss(mechanism) ?? loss(mechanism))),
     ask * count,
   );

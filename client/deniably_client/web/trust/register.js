@@ -9,7 +9,7 @@ import {
   DATE, HASH, KEY, anything, between, integer, like, list, object,
 } from "../core/validators.js";
 import { loss } from "../mechanisms/mechanism.js";
-import { history, total } from "../survey/total.js";
+import { total, totalHistory } from "../survey/total.js";
 import { checkSignature, fingerprint, signedBy } from "./signing.js";
 import { BLOCK, NOTHING, blockSides, folded, logRoot, nameSides, root } from "./trees.js";
 
@@ -24,7 +24,7 @@ export const HEAD = object(
   { count: between(0, Infinity), head: HASH },
   { day: DATE, log: HASH, map: HASH, key: HASH, signature: like(/^[0-9a-f]{128}$/) },
 );
-const LISTING = object({
+const LISTED = object({
   entry: anything,
   head: HEAD,
   blocks: HASHES,
@@ -44,7 +44,7 @@ const LISTING = object({
  */
 export async function verifyListing(known, origin, definition, version, text, accepted, more) {
   const listing = /** @type {Listing} */ (parse(text));
-  LISTING(listing, "register");
+  LISTED(listing, "register");
   const seal = await checkListing(listing, definition.name);
   const before = known.registers[origin];
   if (before) await checkContinues(listing, before, more);
@@ -189,11 +189,11 @@ function published(definition, version, { number, previous, day, author, signatu
     author,
     signature,
     epsilon: epsilon(all),
-    delta: decimal(all.delta),
+    delta: asDecimal(all.delta),
     questions: questions.map(({ name: question, mechanism }) => {
       return { name: question, mechanism: mechanism.name, epsilon: epsilon(loss(mechanism)) };
     }),
-    ...(waves && { history: epsilon(history(definition)) }),
+    ...(waves && { history: epsilon(totalHistory(definition)) }),
     ...(definition.invited && { invitations: checkedKey(invitations) }),
   };
 }
@@ -215,7 +215,7 @@ function epsilon({ odds, exponent: [n, d] }) {
 }
 
 /** @type {(value: [bigint, bigint]) => string} the one decimal spelling of a fraction */
-function decimal(value) {
+function asDecimal(value) {
   const [n = "0", d = "1"] = fraction(...value).split("/");
   let scale = 1n;
   let places = 0;

@@ -54,4 +54,4 @@ export const day = (day) =>
   });
 
 /** @type {(plain: string) => string} 2981.5 is 2981,5 in German */
-export const decimal = (plain) => plain.replace(".", words("number.point"));
+export const pointed = (plain) => plain.replace(".", words("number.point"));

@@ -56,21 +56,43 @@ def of_shares(rows: Iterable[Row]) -> Axis:
 
 
 def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last: str = "") -> Axis:
-    """The axis of a mean, over the whole range, with both ends labelled.
+    """The axis of a mean, evenly stepped over the whole range, with both ends labelled.
 
+    It ends where the range does, or at round numbers around it where no round step divides it.
     ``unit`` follows the last number. ``first`` and ``last`` are words at the ends, as in
     "1 disagree".
     """
     longest = max(len(number(low)) + len(first), len(number(high)) + len(last or unit))
-    step = _step(high - low, _MOST_STEPS if longest <= _SHORT else _SHORT)
-    inner = [step * k for k in range(math.floor(low / step), math.ceil(high / step) + 1)]
-    near = 0.6 * step
-    values = [low, *(one for one in inner if low + near <= one <= high - near), high]
-    texts = [plain(one, step) for one in values]
+    most = _MOST_STEPS if longest <= _SHORT else _SHORT
+    values = _even(low, high, most, exact=bool(first or last))
+    texts = [plain(one, values[1] - values[0]) for one in values]
     texts[0] = f"{texts[0]} {_cut(first)}" if first else texts[0]
     texts[-1] = f"{texts[-1]} {_cut(last)}" if last else with_unit(texts[-1], unit)
-    found = Axis(low, high, tuple(zip(values, texts, strict=True)))
+    found = Axis(values[0], values[-1], tuple(zip(values, texts, strict=True)))
     return replace(found, ticks=tuple(_apart(found)))
+
+
+def _even(low: float, high: float, most: int, *, exact: bool) -> list[float]:
+    """Ticks with equal steps, ``most`` or one more at the most: from ``low`` to ``high`` where a
+    round step divides the range, or ``exact`` says that these are whole numbers; else from a round
+    number below to one above."""
+    length = high - low
+    whole = _whole(low) and _whole(length)
+    if whole and 1 < length <= most + 1:
+        steps: Iterable[float] = [1.0]
+    elif exact:
+        steps = range(math.ceil(length / most), round(length) + 1)
+    else:
+        unit = 10.0 ** math.floor(math.log10(length / most))
+        steps = (unit * one for one in (1, 2, 2.5, 4, 5, 10) if unit * one * most >= length - 1e-9)
+    for step in steps:
+        if _whole(length / step) and (exact or _whole(low / step)):
+            return [low + step * k for k in range(round(length / step) + 1)]
+    return [value for value, _ in of_values((low, high)).ticks]
+
+
+def _whole(value: float) -> bool:
+    return abs(value - round(value)) < 1e-9
 
 
 def _apart(drawn: Axis) -> Iterator[tuple[float, str]]:

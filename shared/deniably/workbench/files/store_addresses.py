@@ -25,6 +25,18 @@ _WITH_CONTAINER = ("abfs", "abfss")
 _GOOGLE_RETRIES = "10"
 """Seconds; Google's client asks again for 15 minutes, otherwise."""
 _NO_ANSWER = "no store answers there"
+_KEY = (
+    "the store does not take the key that this environment has: look whether there is one, it is"
+    " the right one, and still valid"
+)
+_OF_AZURE = "AZURE_CLIENT_ID and what goes with it, `az login` or the identity of the machine"
+_KEYS = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws or the role of the machine",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS or the account of the machine",
+    "abfs": _OF_AZURE,
+    "abfss": _OF_AZURE,
+}
+"""Where the key of each store comes from."""
 _WRONG = (
     (r"libjvm|libhdfs|CLASSPATH",
      "reading hdfs needs Hadoop's client on this machine: set JAVA_HOME, HADOOP_HOME and CLASSPATH,"
@@ -36,8 +48,7 @@ _WRONG = (
     (r"INVALID_?ACCESS_?KEY_?ID|SIGNATURE_?DOES_?NOT_?MATCH|EXPIRED_?TOKEN|INVALID_?TOKEN"
      r"|UNRECOGNIZED_?CLIENT|INVALID_?CLIENT_?TOKEN_?ID|UNAUTHENTICATED|AuthenticationFailed"
      r"|OAuth2|DefaultAzureCredential",
-     "the store does not take the key that this environment has: look whether it is the right one,"
-     " and still valid"),
+     _KEY),
     (r"ACCESS_?DENIED|PERMISSION_?DENIED|Permission denied|AuthorizationFailure"
      r"|AuthorizationPermissionMismatch|HTTP status 403|403 Forbidden",
      "the key that this environment has may not list or read it: give it that right, or use"
@@ -204,7 +215,10 @@ def in_words(about: Address | str) -> Generator[None]:
     except NoExport:
         raise
     except Exception as error:
-        raise NoExport(f"{about}: {why(str(error))}") from None
+        sentence = why(str(error))
+        keys = _KEYS.get(str(about).partition("://")[0], "") if sentence == _KEY else ""
+        source = f". It comes from {keys}" if keys else ""
+        raise NoExport(f"{about}: {sentence}{source}") from None
 
 
 def why(text: str) -> str:
