@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -310,6 +312,29 @@ def test_mistakes_are_said_where_they_are(author: Author) -> None:
     assert "Not ready yet" in balance
     assert "The title: this is still empty" in balance
     assert f'href="/studio/d/{draft}?question=q1"' in balance
+
+
+def test_a_mend_that_is_offered_is_accepted_and_costs_what_it_says(author: Author) -> None:
+    questions = [
+        {"name": f"a{number}", "type": "yes_no", "label": f"Q{number}", "odds": 7}
+        for number in range(4)
+    ]
+    draft = author.begin(PAY | {"questions": questions})
+    balance = author.client.get(f"/studio/d/{draft}/balance").text
+    assert "refuse" in balance
+    mends = [json.loads(unescape(text)) for text in re.findall(r'data-mend="([^"]*)"', balance)]
+    assert 1 <= len(mends) <= 3
+
+    for number, operations in enumerate(mends):
+        other = author.begin(PAY | {"questions": questions})
+        for at, operation in enumerate(operations):
+            answer = author.edit(other, operation, at + 1, f"mend-{number}-{at}")
+            assert answer.status_code == 200, (operation, answer.text)
+        mended = author.client.get(f"/studio/d/{other}/balance").text
+        assert "data-mend" not in mended
+        (spent,) = re.findall(r'<span class="big">(\d+)', mended)
+        assert int(spent) <= 100
+        assert author.post(f"/studio/drafts/{other}/definition", {}).status_code == 200
 
 
 def test_a_deleted_draft_is_offered_back(author: Author) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deniably.authoring.drafts import Document, Put, Remove, question_names, to_json, written
+from deniably.authoring.drafts import Add, Document, Put, Remove, question_names, to_json, written
 from deniably.authoring.quick_check import QuickCheck, ShownProblem, quick_check
-from deniably.authoring.ways import Mend
+from deniably.authoring.ways import Mend, Operation
 
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
 _MISSING = re.compile(r"the key (\w+) is missing")
@@ -151,12 +151,25 @@ def _parts(
 
 def _mend(mend: Mend, ids: Mapping[str, str]) -> ShownMend:
     operations = [
-        Remove(ids[each.question])
-        if each.question is not None and each.key is None
-        else Put(None if each.question is None else ids[each.question], each.key or "", each.value)
-        for each in mend.operations
+        operation for written_one in mend.operations for operation in _drafted(written_one, ids)
     ]
     return ShownMend(mend.label, to_json(operations))
+
+
+def _drafted(operation: Operation, ids: Mapping[str, str]) -> Iterator[Put | Remove | Add]:
+    """The operations on a draft that do what one on the author's document does."""
+    if operation.question is not None and operation.key is None:
+        yield Remove(ids[operation.question])
+    elif operation.question is None and operation.key == "questions":
+        yield from (Remove(id_) for id_ in ids.values())
+        after = None
+        for number, question in enumerate(operation.value, 1):
+            id_ = ids.get(question["name"], f"mend{number}")
+            yield Add(id_, after, question)
+            after = id_
+    else:
+        question_id = None if operation.question is None else ids[operation.question]
+        yield Put(question_id, operation.key or "", operation.value)
 
 
 def _margins(
