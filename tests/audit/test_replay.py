@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from deniably.audit import survey_audit, verdict_levels
 from deniably.audit.question_audit import audit
 from deniably.audit.replay import python_device, replaying
 from deniably.audit.replay.coins_check import below_in_python, edge_draws
@@ -307,6 +308,14 @@ def judged(name: str, replays: Replays) -> tuple[str, str]:
     return question.rung, judge_whole(ReportAudit(together, tuple(pairs)), replays).rung
 
 
+@pytest.fixture
+def few_visits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three people answer through the whole client, for tests of what else an audit says."""
+    monkeypatch.setattr(survey_audit, "VISITS", 3)
+    monkeypatch.setattr(verdict_levels, "VISITS", 3)
+
+
+@pytest.mark.usefixtures("few_visits")
 def test_without_javascript_nothing_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """However often the Python was replayed: phones run JavaScript."""
     monkeypatch.setenv("PATH", "/nowhere")
@@ -377,6 +386,7 @@ def test_a_walked_question_takes_no_number_of_replays_beside_its_classes(
     assert walked.least(question) < 60 <= other.least(question)
 
 
+@pytest.mark.usefixtures("few_visits")
 def test_proof_takes_a_walk_in_both_languages() -> None:
     found = audit_survey(as_survey(STUDIES["numbers"]), trials=10, scenarios=1)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import service
 from sheet import Sheet, duration, scaled
 
-from browser import chromium
+from browser import ARGUMENTS, chromium
 from deniably.trust.signing import new_key
 from deniably_server.storage.store import Store
 
@@ -52,7 +52,7 @@ def measure(sheet: Sheet) -> None:
         for survey in surveys.values():
             store.publish(survey, new_key().sign(survey.digest))
         store.close()
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         with serving(database) as port:
             for title in ["3 questions"] if sheet.quick else surveys:
                 url = f"http://127.0.0.1:{port}/s/{surveys[title].name}"
@@ -68,7 +68,7 @@ def serving(database: Path) -> AbstractContextManager[int]:
 
 def beside_others(sheet: Sheet, browser: Browser, folder: Path) -> None:
     """The first visit where a server has few surveys, and where it has many, in turn."""
-    counts = (FEW, FEW * 10 if sheet.quick else MANY)
+    counts = (2, FEW) if sheet.quick else (FEW, MANY)
     visits: dict[int, list[_Visit]] = {count: [] for count in counts}
     with ExitStack() as running:
         urls: dict[int, str] = {}
@@ -128,7 +128,7 @@ def visit(browser: Browser, url: str, *, slowed: bool) -> _Visit:
         slow_down(line)
     first = first_question(page, url)
     page.wait_for_selector("#survey[data-settled]", state="attached")
-    page.wait_for_timeout(1000)  # for what the browser has still to say of its requests
+    page.wait_for_timeout(1000 if slowed else 50)  # for what it has still to say of its requests
     size = sum(received.values())
     again = first_question(page, url)
     context.close()

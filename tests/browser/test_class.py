@@ -17,7 +17,7 @@ from deniably_server.storage.store import Store
 from support.commands import call
 from support.material import PublicServer, Server, a_report
 from support.phone import PHONE, Watched, new_tab
-from support.soak import soak
+from support.soak import all_but, soak
 
 pytestmark = pytest.mark.browser
 
@@ -236,10 +236,11 @@ def test_in_arabic_the_picture_stays_within_its_card(
     assert outside == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", all_but(("de", "uk", "ar"), list(LANGUAGES)))
 def test_a_small_wall_shows_the_code_both_steps_and_reveal_without_scrolling(
     desktop: BrowserContext, public: PublicServer, language: str
 ) -> None:
+    """German and Ukrainian leave the least room, Arabic leaves the most."""
     page = new_tab(desktop)
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(f"{public.url}/surveys/small/class?language={language}")

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext
 from deniably.authoring.compiling import publish_text
 from support.material import Server
 from support.phone import ANSWERS, SURVEY, Watched, as_new
+from support.soak import soak
 
 pytestmark = pytest.mark.browser
 
@@ -97,10 +98,10 @@ def refused(phone: Watched) -> None:
 
 STEPS = (
     error,
-    back_and_forth,
+    soak(back_and_forth),
     reloaded,
     other_language,
-    practised,
+    soak(practised),
     sixty_steps,
     sending,
     receipt,

@@ -27,6 +27,7 @@ from support.phone import (
     SURVEY,
     Watched,
     as_new,
+    new_tab,
 )
 
 pytestmark = pytest.mark.browser
@@ -53,7 +54,7 @@ class Plugged:
         self.context.set_offline(False)
 
     def new_tab(self) -> Watched:
-        return Watched(self.context.new_page(), self.server)
+        return Watched(new_tab(self.context), self.server)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from deniably.authoring.compiling import publish_text
 from support.every_type import survey_within_limits
 from support.material import Server
 from support.phone import SURVEY, Watched
+from support.soak import soak
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.kill()
 
 
-@pytest.fixture(params=["workplace", "everything"])
+@pytest.fixture(params=[soak("workplace"), "everything"])
 def path(request: pytest.FixtureRequest) -> str:
     return f"/s/{request.param}"
 
@@ -32,10 +33,10 @@ def path(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     ("path", "accepted", "most"),
     [
-        ("/s/workplace", "gzip", 46_300),
+        soak("/s/workplace", "gzip", 46_300),
         ("/s/workplace", "gzip, br", 42_300),
         ("/s/everything", "gzip", 50_000),
-        ("/s/everything", "gzip, br", 46_100),
+        soak("/s/everything", "gzip, br", 46_100),
     ],
 )
 def test_the_start_is_two_ways_to_the_server_away_and_the_form_weighs_less_than_50_kb(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from random import Random
 from typing import Any
@@ -231,10 +232,10 @@ def decimal_text(value: Fraction) -> str:
     >>> decimal_text(Fraction(-15, 2)), decimal_text(Fraction(40))
     ('-7.5', '40')
     """
-    places_after = 0
-    while value * 10**places_after % 1:
-        places_after += 1
-    digits = str(abs(int(value * 10**places_after))).rjust(places_after + 1, "0")
+    places_after, scaled = 0, abs(value.numerator)
+    while scaled % value.denominator:
+        places_after, scaled = places_after + 1, scaled * 10
+    digits = str(scaled // value.denominator).rjust(places_after + 1, "0")
     sign = "-" if value < 0 else ""
     if not places_after:
         return sign + digits
@@ -243,8 +244,13 @@ def decimal_text(value: Fraction) -> str:
 
 def _grid(limits: Mapping[str, str]) -> tuple[Fraction, Fraction, int]:
     """(minimum, step, the number of positions)"""
-    low, high, step = (Fraction(limits[key]) for key in ("minimum", "maximum", "step"))
-    return low, step, int((high - low) / step) + 1
+    return _positions(limits["minimum"], limits["maximum"], limits["step"])
+
+
+@cache
+def _positions(minimum: str, maximum: str, step: str) -> tuple[Fraction, Fraction, int]:
+    low, high, width = Fraction(minimum), Fraction(maximum), Fraction(step)
+    return low, width, int((high - low) / width) + 1
 
 
 def _first(limits: Mapping[str, str], cell: int, cells: int) -> str:
