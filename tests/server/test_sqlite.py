@@ -107,6 +107,9 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
         "keys": [("survey", "TEXT"), ("secret", "TEXT")],
         "invitations": [("hash", "BLOB"), ("survey", "TEXT"), ("blinded", "BLOB"),
                         ("stratum", "INTEGER")],
+        # Of what authors drafted: numbers that many drafts share, and of nobody's report.
+        "designs": [("positions", "INTEGER"), ("own", "INTEGER"), ("other", "INTEGER"),
+                    ("mechanism", "TEXT")],
         # Public, in the order of publishing, and of nobody's report.
         "register": [("number", "INTEGER"), ("event", "TEXT"), ("survey", "TEXT"),
                      ("entry", "TEXT"), ("hash", "TEXT")],

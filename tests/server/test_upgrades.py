@@ -1,8 +1,8 @@
 """The next version may change the tables: a database of an older one is brought to them where it
 lies, whole or not at all, and keeps all that it has.
 
-There is one schema so far, so the older one is made up: it has no table ``issued``, and counted
-invitations each time instead.
+The steps since the first release fill nothing. So an older schema is made up, too: it has no table
+``issued``, and counted invitations each time instead.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import json
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from deniably_server.errors import Newer, Unreleased
 from deniably_server.storage.engines.database_urls import engine_at
-from deniably_server.storage.engines.engine import Engine
+from deniably_server.storage.engines.engine import Connection, Engine
 from deniably_server.storage.engines.schema_migration import Steps, digest_of
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
@@ -28,13 +29,25 @@ INVITED = survey_named("invited", invited=True)
 OPEN, OVER = survey_named("open"), survey_named("over", ask=1)
 
 
+LATER = ("designs", "draft_versions", "drafts", "sessions", "members", "teams")
+"""The tables that later steps made, first those that refer to others."""
+CHANGED = ("steps", "issued", *LATER)
+
+
+def _undo_later(database: Connection) -> None:
+    """The tables as the first release made them."""
+    for table in LATER:
+        database.execute(f"DROP TABLE {table}")
+    database.execute("DELETE FROM steps WHERE number > 1")
+
+
 def history(engine: Engine) -> Steps:
     """The steps that made the older tables, and the one from these to ours."""
-    (today,) = engine.steps
+    today, *later = engine.steps
     (table,) = [statement for statement in today if "CREATE TABLE issued" in statement]
     older = [statement for statement in today if statement != table]
     fill = "INSERT INTO issued SELECT survey, stratum, count(*) FROM invitations GROUP BY 1, 2"
-    return (older, (table, fill))
+    return (older, (table, fill, *chain(*later)))
 
 
 @pytest.fixture
@@ -54,6 +67,7 @@ def old(address: str) -> str:
         store.erase_order()
     with closing(engine_at(address).connect()) as database:
         database.execute("DROP TABLE issued")
+        _undo_later(database)
         older, _ = history(engine_at(address))
         database.execute("UPDATE steps SET digest = ?", [digest_of(older)])
     return address
@@ -69,9 +83,7 @@ def upgraded(monkeypatch: pytest.MonkeyPatch, old: str) -> str:
 
 def kept(address: str) -> Contents:
     """What the upgrade has no business with."""
-    return {
-        table: rows for table, rows in contents(address).items() if table not in ("steps", "issued")
-    }
+    return {table: rows for table, rows in contents(address).items() if table not in CHANGED}
 
 
 def test_an_older_database_keeps_what_it_has_and_goes_on(upgraded: str) -> None:
@@ -94,6 +106,19 @@ def test_an_older_database_keeps_what_it_has_and_goes_on(upgraded: str) -> None:
         assert store.state("over") == "closed"
         assert examine(store) == []
     assert [number for number, _ in contents(upgraded)["steps"]] == [1, 2]
+
+
+def test_a_database_of_the_first_release_gets_the_tables_of_later_ones(address: str) -> None:
+    Store(address).close()
+    with closing(engine_at(address).connect()) as database:
+        _undo_later(database)
+    before = kept(address)
+
+    with closing(Store(address)) as store:
+        store.add_design(61, 3, 1, "{}")
+        assert store.design(61, 3, 1) == "{}"
+        assert examine(store) == []
+    assert kept(address) == before
 
 
 def test_of_several_that_open_it_at_once_one_upgrades_it(upgraded: str) -> None:
@@ -124,11 +149,11 @@ engine.migrate()
 def test_an_upgrade_that_is_killed_halfway_changes_nothing(
     upgraded: str, nursery: Nursery, tmp_path: Path
 ) -> None:
-    """Before its first statement, between the two, and after the last."""
+    """Before its first statement, between two, and after the last."""
     before = contents(upgraded)
     steps = json.dumps(engine_at(upgraded).steps)
 
-    for at in range(3):
+    for at in range(4):
         arguments = [upgraded, str(at), steps]
         process = nursery.begin_program(KILLED, arguments, tmp_path / "log")
         assert process.wait(60) == -signal.SIGKILL, (tmp_path / "log").read_text()
@@ -156,7 +181,7 @@ def newer(address: str) -> str:
     """A database to which a later version added a step."""
     Store(address).close()
     with closing(engine_at(address).connect()) as database:
-        database.execute("INSERT INTO steps VALUES (2, 'later')")
+        database.execute("INSERT INTO steps VALUES (4, 'later')")
     return address
 
 

@@ -31,6 +31,7 @@ from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.engines.readers import Readers
 from deniably_server.storage.studio import StudioStore
+from deniably_server.storage.tables.designs import enter_design, find_design
 from deniably_server.storage.tables.invitations import (
     InvitationCounts,
     count_invitations,
@@ -671,6 +672,18 @@ class Store:
             if replace:
                 remove_setting(database, key)
             return enter_setting(database, key, value)
+
+    # --- designs ----------------------------------------------------------------------------
+
+    def design(self, positions: int, own: int, other: int) -> str | None:
+        """Returns the best mechanism for a mean, as JSON; None if it is not stored."""
+        with self._reading() as database:
+            return find_design(database, positions, own, other)
+
+    def add_design(self, positions: int, own: int, other: int, mechanism: str) -> None:
+        """Store the best mechanism for a mean, as JSON, if it is not stored."""
+        with self._transaction() as database:
+            enter_design(database, positions, own, other, mechanism)
 
     # --- tokens -----------------------------------------------------------------------------
 

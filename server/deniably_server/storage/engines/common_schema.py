@@ -176,3 +176,15 @@ STUDIO = (
     """,
 )
 """The tables of the studio. They hold what authors write, and nothing about reports."""
+
+DESIGNS = """
+    CREATE TABLE designs (
+        positions INTEGER NOT NULL CHECK (positions >= 2),
+        own INTEGER NOT NULL CHECK (own > 0),
+        other INTEGER NOT NULL CHECK (other > 0),
+        mechanism TEXT NOT NULL,
+        PRIMARY KEY (positions, own, other)
+    )
+    """
+"""The best designs of means that checks of drafts asked for, by what they depend on. It names no
+survey and nobody."""

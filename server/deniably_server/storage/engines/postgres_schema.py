@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import STUDIO, TABLES
+from deniably_server.storage.engines.common_schema import DESIGNS, STUDIO, TABLES
 
 
 def _own(table: str) -> str:
@@ -80,5 +80,6 @@ STEPS = (
         """,
     ),
     tuple(map(_own, STUDIO)),
+    (_own(DESIGNS),),
 )
 """The statements of each step; see ``schema``. Never change a released step; add a new one."""

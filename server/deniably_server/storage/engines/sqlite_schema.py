@@ -6,7 +6,7 @@ table does not reveal who came first.
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import STUDIO, TABLES
+from deniably_server.storage.engines.common_schema import DESIGNS, STUDIO, TABLES
 
 
 def _strict(table: str) -> str:
@@ -81,5 +81,6 @@ STEPS = (
         """,
     ),
     tuple(map(_strict, STUDIO)),
+    (_strict(DESIGNS),),
 )
 """The statements of each step; see ``schema``. Never change a released step; add a new one."""
