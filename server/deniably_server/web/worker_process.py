@@ -41,8 +41,9 @@ _NICENESS = 10
 _GENEROUS, _FEWEST_BY_CLOCK = 10, 60
 """The time by the clock is so many times the processor time, and at least so many seconds."""
 _LENGTH = struct.Struct("!Q")
-_DONE, _LONG, _LARGE, _STARVED, _BROKEN = b"d", b"l", b"m", b"s", b"b"
-_AT_LIMIT = {signal.SIGPROF, signal.SIGXCPU}
+DONE, LONG, LARGE, STARVED, BROKEN = b"d", b"l", b"m", b"s", b"b"
+"""The first byte of a message: the answer, or why there is none."""
+AT_LIMIT = {signal.SIGPROF, signal.SIGXCPU}
 """What ends a process at its limit of processor time."""
 _FIRST_AFTER_STANDARD_STREAMS = 3
 
@@ -64,7 +65,7 @@ class WorkerFailed(Exception):
     """The worker process failed or ended."""
 
 
-_FAILURES = {_LONG: TookTooLong, _LARGE: TookTooMuchMemory, _STARVED: Starved}
+_FAILURES = {LONG: TookTooLong, LARGE: TookTooMuchMemory, STARVED: Starved}
 
 
 class Bounds(NamedTuple):
@@ -72,6 +73,10 @@ class Bounds(NamedTuple):
 
     processor: float
     clock: float
+
+
+Forker = Callable[[socket.socket, Callable[[], Answerer], Bounds, int], NoReturn]
+"""Answers the questions of a line, in a process of its own: what prepares it, and its limits."""
 
 
 def generous(processor: float) -> float:
@@ -94,8 +99,10 @@ class WorkerProcess:
         seconds: float,
         clock: float | None = None,
         niceness: int = _NICENESS,
+        forker: Forker | None = None,
     ) -> None:
         self._prepare, self._niceness = prepare, niceness
+        self._forker = forker or _be_forker
         self._bounds = Bounds(seconds, generous(seconds) if clock is None else clock)
         self._line: socket.socket | None = None
         self._ended = False
@@ -112,15 +119,15 @@ class WorkerProcess:
             assert self._line is not None
             if self._ended:  # asked after the start: ``end`` may have found no line to cut
                 raise WorkerFailed
-            _send(self._line, question)
-            answer = _receive(self._line)
+            send(self._line, question)
+            answer = receive(self._line)
             if answer is None:
                 raise WorkerFailed
         except (OSError, WorkerFailed) as error:
             self.close()
             raise WorkerFailed from error
         kind, body = answer[:1], answer[1:]
-        if kind == _DONE:
+        if kind == DONE:
             return body
         raise _FAILURES.get(kind, WorkerFailed)
 
@@ -140,7 +147,7 @@ class WorkerProcess:
     def _start(self) -> None:
         own_end, child_end = socket.socketpair()
         if not os.fork():
-            _be_forker(child_end, self._prepare, self._bounds, self._niceness)
+            self._forker(child_end, self._prepare, self._bounds, self._niceness)
         child_end.close()  # else the line would stay open when the forker ends
         self._line = own_end
 
@@ -150,32 +157,38 @@ def _be_forker(
 ) -> NoReturn:
     """Forks a worker for each question, until the serving process is gone."""
     with suppress(BaseException):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)  # it ends with the serving process
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        with suppress(OSError):  # a sandbox may forbid it
-            os.nice(niceness)
-        _let_go_of_all_but(line.fileno())
+        begin_forker(line, niceness)
         answer: Answerer | None = None
-        while (question := _receive(line)) is not None:
+        while (question := receive(line)) is not None:
             if answer is None:
                 answer = prepare()
                 gc.collect()
                 gc.freeze()  # keeps memory shared with the workers
             message, imported = _parted(_worked(line, answer, question, bounds))
-            _send(line, message)
+            send(line, message)
             _import(imported)
     os._exit(0)  # no cleanup: locks and buffers are copies of the serving process's
+
+
+def begin_forker(line: socket.socket, niceness: int) -> None:
+    """Does what a forking process does first: it ends with the serving process alone, steps back,
+    and closes all that it inherited but its line."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with suppress(OSError):  # a sandbox may forbid it
+        os.nice(niceness)
+    _let_go_of_all_but(line.fileno())
 
 
 def _parted(message: bytes) -> tuple[bytes, list[str]]:
     """Splits a worker's message into the answer with its kind, and the names of the modules that
     the worker imported."""
-    if not message.startswith(_DONE):
+    if not message.startswith(DONE):
         return message, []
-    start = len(_DONE) + _LENGTH.size
-    end = start + _LENGTH.unpack(message[len(_DONE) : start])[0]
-    return _DONE + message[end:], message[start:end].decode().split()
+    start = len(DONE) + _LENGTH.size
+    end = start + _LENGTH.unpack(message[len(DONE) : start])[0]
+    return DONE + message[end:], message[start:end].decode().split()
 
 
 def _import(names: list[str]) -> None:
@@ -202,7 +215,7 @@ def _worked(line: socket.socket, answer: Answerer, question: bytes, bounds: Boun
             os.kill(worker, signal.SIGKILL)
         _, status = os.waitpid(worker, 0)
     ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    return _LONG if message == _BROKEN and ended in _AT_LIMIT else message
+    return LONG if message == BROKEN and ended in AT_LIMIT else message
 
 
 def _waited_for(read_end: int, line: socket.socket, seconds: float) -> bytes:
@@ -211,13 +224,13 @@ def _waited_for(read_end: int, line: socket.socket, seconds: float) -> bytes:
         remaining = until - monotonic()
         ready = select.select([read_end, line.fileno()], [], [], max(0.0, remaining))[0]
         if not ready:
-            return _STARVED
+            return STARVED
         if line.fileno() in ready:  # the serving process is gone: it asks one question at a time
-            return _BROKEN
+            return BROKEN
         if read_end in ready:
             part = os.read(read_end, 1 << 20)
             if not part:
-                return b"".join(parts) or _BROKEN
+                return b"".join(parts) or BROKEN
             parts.append(part)
 
 
@@ -228,9 +241,9 @@ def _be_worker(write_end: int, answer: Answerer, question: bytes, seconds: float
         try:
             answered = answer(question)
             imported = " ".join(name for name in sys.modules if name not in before).encode()
-            message = b"".join((_DONE, _LENGTH.pack(len(imported)), imported, answered))
+            message = b"".join((DONE, _LENGTH.pack(len(imported)), imported, answered))
         except MemoryError:
-            message = _LARGE
+            message = LARGE
         with open(write_end, "wb") as out:
             out.write(message)
     os._exit(0)
@@ -245,6 +258,11 @@ def _limit(seconds: float) -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     _allow(resource.RLIMIT_CPU, int(seconds) + 2)
+    limit_memory()
+
+
+def limit_memory() -> None:
+    """Limits this process to ``MEMORY`` more bytes than it has."""
     _allow(resource.RLIMIT_DATA, _reserved() + MEMORY)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # if memory is short, this is killed first
@@ -270,11 +288,12 @@ def _let_go_of_all_but(descriptor: int) -> None:
     os.closerange(descriptor + 1, maximum)
 
 
-def _send(line: socket.socket, message: bytes) -> None:
+def send(line: socket.socket, message: bytes) -> None:
+    """Sends one message to the other process."""
     line.sendall(_LENGTH.pack(len(message)) + message)
 
 
-def _receive(line: socket.socket) -> bytes | None:
+def receive(line: socket.socket) -> bytes | None:
     """Returns the next message; None if the other side is gone."""
     head = _exactly(line, _LENGTH.size)
     return None if head is None else _exactly(line, _LENGTH.unpack(head)[0])
