@@ -24,6 +24,7 @@ from deniably_server.api import (
     openapi,
     paper_texts,
     papers,
+    quick_checks,
     register,
     report_files,
     reports,
@@ -80,6 +81,7 @@ def create_app(
     attach_state(app, store, limits)
     keep_report_files(app, files)
     app.register_blueprint(surveys.surveys)
+    app.register_blueprint(quick_checks.blueprint)
     app.register_blueprint(register.blueprint)
     app.register_blueprint(reports.reports)
     app.register_blueprint(batches)

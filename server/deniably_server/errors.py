@@ -16,12 +16,13 @@ DeniablyError
     Conflict              the id or the name is in use with other content
     Closed                the survey takes no more reports
     TooFew                closing the survey now would hide its results for ever
-    TooLarge              the report is longer than 1 MiB
+    TooLarge              the report is longer than 1 MiB, or the draft than 256 kB
     UnsupportedMediaType  the body is of another media type
     Uninvited             the invitation or the ticket is missing or wrong
     Used                  the invitation was traded before
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
+  TooSlow                 a draft takes too long to be checked; it may be published all the same
   Unavailable             the database does not answer or store; retry later
   Newer                   a newer version made the database
   Unreleased              a version that was never released made the database
@@ -112,7 +113,7 @@ class TooFew(Refusal):
 
 
 class TooLarge(Refusal):
-    """A report is longer than 1 MiB."""
+    """A report is longer than 1 MiB, or a draft than 256 kB."""
 
 
 class UnsupportedMediaType(Refusal):
@@ -141,6 +142,10 @@ class NotStored(DeniablyError):
 
 class Uncomputed(DeniablyError):
     """The worker process failed or ended; the next computation starts a new one."""
+
+
+class TooSlow(DeniablyError):
+    """A check of a draft takes longer than the server gives it; the draft may be fine."""
 
 
 class Unavailable(DeniablyError):

@@ -34,6 +34,7 @@ from uvicorn import Config, Server
 
 from deniably_server.api.cached_views import answerer, use_file_queue, use_queue
 from deniably_server.api.computation_queue import ComputationQueue
+from deniably_server.api.quick_checks import CheckTurns, checker, use_checks
 from deniably_server.app import create_app
 from deniably_server.layers import server_layers
 from deniably_server.order_eraser import erase_order_after_closings
@@ -43,6 +44,7 @@ from deniably_server.watching.journal import Faults, Form, Journal
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.periodic import every_minute
 from deniably_server.watching.shared_folder import shared_folder
+from deniably_server.web.check_process import lasting_process
 from deniably_server.web.worker_process import Answerer, WorkerProcess
 
 _PATIENCE = 8
@@ -62,14 +64,17 @@ _CONNECTIONS = 4096
 _FILES = 256
 """The number of a process's other file descriptors."""
 _WORKERS = "deniably_workers"
-"""The extension of the application that computes: for everybody, for holders of tokens alone, and
-files of reports."""
+"""The extension of the application that computes: for everybody, for holders of tokens alone, files
+of reports, and checks of drafts."""
 _STAY = 60
 """Seconds that a request stays for a computation that has begun, at least: on a busy machine one
 takes many times its processor time. Then it is refused, and finds the answer when it comes back."""
 _FILE, _FILES_AWAITED, _FOR_FILES = 20, 16, 15
 """To make a file of reports may take so many times as long as a result; so many requests wait for
 files that are made; and the process that makes them steps back so far."""
+_CHECK, _CHECK_BY_CLOCK = 2, 30
+"""A check of a draft may take so many seconds of processor time, and so many by the clock: on a
+busy machine the process steps back for those that take reports."""
 _FOR_HOLDERS = 5
 """How far the process of holders steps back; that of everybody steps back further."""
 _LINES = 10_000
@@ -305,6 +310,7 @@ def _application(config: Mapping[str, object], shared: Path | None, files: Path 
     worker = WorkerProcess(prepare, longest)  # it forks: before threads
     reserved = WorkerProcess(prepare, longest, niceness=_FOR_HOLDERS)
     maker = WorkerProcess(prepare, _FILE * longest, niceness=_FOR_FILES)
+    checks = lasting_process(partial(_checks, config), _CHECK, _CHECK_BY_CLOCK)
     form = cast(Form, config["LOG"])
     _log_faults(form, by_thread=True)
     journal, metrics = Journal(form), Metrics(shared)
@@ -325,8 +331,9 @@ def _application(config: Mapping[str, object], shared: Path | None, files: Path 
     )
     if files is not None:  # else each process has a folder of its own
         use_file_queue(app, making)
+    use_checks(app, CheckTurns(checks.ask, max(1, cast(int, config["THREADS"]) // 4)))
     metrics.watch_lengths(lambda: Counter(queue.lengths()) + Counter(making.lengths()))
-    app.extensions[_WORKERS] = (worker, reserved, maker)
+    app.extensions[_WORKERS] = (worker, reserved, maker, checks)
     erase_order_after_closings(app.extensions["deniably"])
     return app
 
@@ -336,6 +343,13 @@ def _answers(config: Mapping[str, object], files: Path | None) -> Answerer:
     _log_faults(cast(Form, config["LOG"]))
     await_database(str(config["DATABASE"]))
     return answerer(create_app(config, files=files))
+
+
+def _checks(config: Mapping[str, object]) -> Answerer:
+    """Create what checks drafts, in the process that does nothing else."""
+    _log_faults(cast(Form, config["LOG"]))
+    await_database(str(config["DATABASE"]))
+    return checker(Store(str(config["DATABASE"])))
 
 
 def _log_faults(form: Form, *, by_thread: bool = False) -> None:

@@ -21,7 +21,7 @@ from deniably_server.web.worker_process import (
     WorkerFailed,
     WorkerProcess,
 )
-from support.crowd import until
+from support.crowd import PATIENCE, until
 
 SEEN: list[bytes] = []
 
@@ -57,7 +57,7 @@ def remembering() -> Answerer:
 
 @pytest.fixture
 def process() -> Iterator[WorkerProcess]:
-    with closing(lasting_process(remembering, 1, 60)) as process:
+    with closing(lasting_process(remembering, 1, 10 * PATIENCE)) as process:
         yield process
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
 from time import monotonic
 from typing import TYPE_CHECKING, cast
@@ -31,11 +31,12 @@ from deniably_server.api.computation_queue import (
     RefusedJob,
     refused,
 )
+from deniably_server.api.designs import MOST_AT_ONCE, find_designs
 from deniably_server.api.fine_parameters import FINE, settle_level
 from deniably_server.api.visibility import visible_survey
 from deniably_server.deferred import GONE
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
-from deniably_server.guard.app_state import current_asker, current_store
+from deniably_server.guard.app_state import current_asker, current_store, store_of
 from deniably_server.guard.read_limit import let_others_read
 from deniably_server.watching import request_facts
 from deniably_server.web.problems import refuse
@@ -211,10 +212,30 @@ def answerer(app: Flask) -> Answerer:
         job = msgspec.msgpack.decode(question, type=Job)
         if job.file:
             return msgspec.msgpack.encode(_made(app, *job.file))
+        if job.designs:
+            return msgspec.msgpack.encode(_designed(app, job.designs))
         outcome = _compiled(job.definition) if job.definition else _computed(app, job)
         return msgspec.msgpack.encode(outcome)
 
     return answer
+
+
+def find_later(keys: Sequence[tuple[int, int, int]]) -> None:
+    """Have designs of means computed and stored, when there is time; nobody waits for them."""
+    queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
+    if queue is None or not keys:
+        return
+    asker = current_asker()
+    job = Job("", "", request_facts.request_id(request.environ), designs=(*keys[:MOST_AT_ONCE],))
+    queue.begin(("designs", asker.name), job, "designs", asker)
+
+
+def _designed(app: Flask, keys: Sequence[tuple[int, int, int]]) -> Computed | RefusedJob:
+    try:
+        find_designs(store_of(app), keys)
+    except Unavailable as error:
+        return refused(error)
+    return Computed([], b"")
 
 
 def compiled(text: bytes) -> Survey:

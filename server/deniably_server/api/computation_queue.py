@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from functools import partial
 from threading import Condition, Event, Thread
 from time import monotonic
@@ -39,23 +40,24 @@ from deniably_server.web.worker_process import (
 )
 
 Reads = Literal[
-    "tallies", "variants", "reports", "report variants", "nothing", "definition", "file"
+    "tallies", "variants", "reports", "report variants", "nothing", "definition", "file", "designs"
 ]
 """What a computation reads: tallies, or every report, in both cases also for an answer that is one
 of hundreds (see ``cached_view``); nothing of anybody, for the lab; or an author's definition. Or it
-makes a file of every report, which is kept elsewhere."""
-Lane = Literal["publishing", "holders", "results", "variants", "reports", "lab", "files"]
+makes a file of every report, or designs of means, which are kept elsewhere."""
+Lane = Literal["publishing", "holders", "designs", "results", "variants", "reports", "lab", "files"]
 Outcome = Literal["computed", "cached", "failed", "refused"]
-Room = Literal["publishing", "holders", "anybody"]
+Room = Literal["publishing", "holders", "designs", "anybody"]
 
 _LANES: dict[Reads, Lane] = {
     "tallies": "results", "variants": "variants", "reports": "reports",
     "report variants": "reports", "nothing": "lab", "definition": "publishing", "file": "files",
+    "designs": "designs",
 }  # fmt: skip
 """The lanes of those without a token."""
-_OF_HOLDERS: tuple[Lane, ...] = ("publishing", "holders")
+_OF_HOLDERS: tuple[Lane, ...] = ("publishing", "holders", "designs")
 _OF_ALL: tuple[Lane, ...] = (*_OF_HOLDERS, "results", "variants", "reports", "lab", "files")
-_PARTS: dict[Room, int] = {"anybody": 1, "holders": 2, "publishing": 4}
+_PARTS: dict[Room, int] = {"anybody": 1, "holders": 2, "publishing": 4, "designs": 4}
 """Which part of the number of requests that may wait each room has."""
 _OF_ONE = 2
 """Which part of a room the requests of one network address or token may take."""
@@ -75,7 +77,8 @@ _WEIGHT = 0.2
 
 class Job(msgspec.Struct, frozen=True):
     """A computation for the worker process: a GET of ``target``, a ``definition`` to compile, or a
-    ``file`` to make of a survey's reports, as the survey's name and the file's ending.
+    ``file`` to make of a survey's reports, as the survey's name and the file's ending, or
+    ``designs`` of means to find.
 
     ``authorization`` is the request's header and ``request`` its id. ``instead`` is what a refusal
     suggests to ask for if the computation takes too much.
@@ -87,6 +90,7 @@ class Job(msgspec.Struct, frozen=True):
     definition: bytes = b""
     instead: str = "ask for questions with fewer choices, or take the shares from results.csv"
     file: tuple[str, str] | None = None
+    designs: tuple[tuple[int, int, int], ...] = ()
 
 
 class Computed(msgspec.Struct, frozen=True, tag="computed"):
@@ -155,6 +159,8 @@ class _Waiting:
         """The room that the request takes a place in."""
         if self.work.reads == "definition":
             return "publishing"
+        if self.work.reads == "designs":
+            return "designs"
         return "holders" if self.asker.has_token else "anybody"
 
 
@@ -192,6 +198,7 @@ def _caches() -> dict[Reads, _Cache]:
         "nothing": _Cache(_MOST_PLAYED),
         "definition": _Cache(_MOST_PLAYED),
         "file": _Cache(0),
+        "designs": _Cache(0),
     }
 
 
@@ -299,6 +306,19 @@ class ComputationQueue:
         with self._news:
             self._leave(waiting)
         return waiting.work.answer
+
+    def begin(self, key: Hashable, job: Job, reads: Reads, asker: Asker) -> None:
+        """Have something computed for which nobody waits; never raises.
+
+        While work of this key waits, the newer job takes its place. Without room it is forgotten.
+        """
+        with self._news:
+            work = self._works.get(key)
+            if work is None:
+                with suppress(Busy):
+                    self._enter(key, job, reads, asker)
+            elif not work.begun:
+                work.job = job
 
     def kept(self, key: Hashable) -> Computed | None:
         """Returns a cached result; None where there is none."""
@@ -499,4 +519,4 @@ def _too_large(job: Job) -> TooMuch:
 
 def _lane(reads: Reads, asker: Asker) -> Lane:
     lane = _LANES[reads]
-    return "holders" if asker.has_token and lane != "publishing" else lane
+    return "holders" if asker.has_token and lane not in ("publishing", "designs") else lane

@@ -25,10 +25,9 @@ def refuse_unknown(app: Flask) -> None:
 
     @app.before_request
     def _() -> None:  # pyright: ignore[reportUnusedFunction]
-        if request.method in _READS and request.args:
-            operation = current_operation()
-            if operation is not None:
-                _check(operation)
+        operation = current_operation() if request.args else None
+        if operation is not None and (request.method in _READS or operation.query):
+            _check(operation)
 
 
 def _check(operation: Operation) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import ceil
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 _PLACES = 1 << 16
+CHECKS = 240
+"""Checks of drafts that one token may ask for in a minute: one after each change of a slider."""
 _WINDOW = 60.0  # seconds
 _DAY = 86400
 _FORGOTTEN, _LONGEST_MEMORY = 600.0, float(_DAY)
@@ -114,6 +116,7 @@ class ServerLimits:
     trades: Limit | None
     failures: Limit | None
     proxies: int
+    checks: Limit = field(default_factory=lambda: Limit(CHECKS), compare=False)
 
     def admit(self, environ: WSGIEnvironment) -> str | None:
         """Count one request with reports. Returns its address, or None if it is not limited.
@@ -132,6 +135,12 @@ class ServerLimits:
         """Count one invitation, even one traded before, because every signature takes some
         milliseconds. Raises TooMany."""
         self._count(environ, self.trades, "invitations")
+
+    def count_check(self, token: str) -> None:
+        """Count one check of a draft, by the id of its token. Raises TooMany."""
+        if not self.checks.take(token):
+            wait = self.checks.wait(token)
+            raise TooMany(f"this token asks for more than {CHECKS} checks in a minute", wait)
 
     def _count(self, environ: WSGIEnvironment, limit: Limit | None, what: str) -> str | None:
         """Take one token. Returns the address, or None if it is not limited. Raises TooMany."""

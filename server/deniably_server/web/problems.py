@@ -127,7 +127,12 @@ KINDS = {
             409,
             "The invitation was traded before, by another device or by this one before it forgot.",
         ),
-        Kind("too-large", "The body is too large", 413, "The body is over 1 MiB."),
+        Kind(
+            "too-large",
+            "The body is too large",
+            413,
+            "The body is over 1 MiB, or that of a draft over 256 kB.",
+        ),
         Kind(
             "unsupported-media-type",
             "Unsupported media type",
@@ -208,6 +213,12 @@ KINDS = {
             " later.",
         ),
         Kind(
+            "too-slow",
+            "Too long to work out here",
+            503,
+            "This takes too long to work out here. It can still be published.",
+        ),
+        Kind(
             "unavailable",
             "Temporarily unavailable",
             503,
@@ -223,6 +234,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     BadReport: "bad-report",
     BadSurvey: "bad-survey",
     MalformedReport: "malformed",
+    errors.TooSlow: "too-slow",
     errors.Unavailable: "unavailable",
     http.BadRequest: "malformed",
     http.MethodNotAllowed: "method-not-allowed",

@@ -1,0 +1,199 @@
+"""Checks of drafts, while authors write: what a survey would spend and show (``quick_check``).
+
+``deniably serve`` checks in a lasting process beside the one that computes results. There a window
+stands in for each design of a mean that is not known yet, and the view is then ``about`` right. The
+missing designs are computed in the queue, so that the same check is exact a little later.
+Publishing compiles by itself, and always exactly.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, cast
+
+import msgspec
+from flask import Blueprint, Flask, Response, current_app, request
+
+from deniably.authoring.checking import MARGIN_AT
+from deniably.authoring.compiling import load
+from deniably.authoring.quick_check import LARGEST_N, QuickCheck, quick_check
+from deniably.design.stand_ins import standing_in
+from deniably_server.api.cached_views import find_later
+from deniably_server.api.designs import KnownDesigns
+from deniably_server.errors import BadParameter, Busy, TooLarge, TooMany, TooSlow, Uncomputed
+from deniably_server.guard.app_state import current_limits
+from deniably_server.guard.auth import require
+from deniably_server.storage.store import Store
+from deniably_server.web.body import JSON, YAML, read_body
+from deniably_server.web.operation import BODY, TOKEN, Operation
+from deniably_server.web.problems import error_location
+from deniably_server.web.worker_process import (
+    Answerer,
+    Starved,
+    TookTooLong,
+    TookTooMuchMemory,
+    WorkerFailed,
+)
+
+blueprint = Blueprint("quick_checks", __name__)
+log = logging.getLogger("deniably")
+
+LARGEST_DRAFT = 256_000
+"""Bytes of a draft."""
+_KEY = "deniably_checks"
+_PATIENCE = 5.0
+"""Seconds that a check waits for those of others."""
+
+
+_FIRST: dict[str, object] = {
+    "name": "first",
+    "title": "First",
+    "budget": {"epsilon": 6, "spend": "split"},
+    "questions": [
+        {"name": "one", "type": "yes_no", "label": "One?"},
+        {"name": "two", "type": "yes_no", "label": "Two?"},
+        {"name": "three", "type": "scale", "label": "Three?", "choices": ["a", "b", "c"]},
+        {"name": "four", "type": "number", "label": "Four?", "minimum": 0, "maximum": 60},
+    ],
+}
+"""A draft that needs what most drafts do."""
+
+
+class CheckJob(msgspec.Struct, frozen=True):
+    """A draft as it was sent, and the number of respondents that margins are for."""
+
+    text: bytes
+    n: int
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """The view of a check as JSON, and the designs that a window stood in for."""
+
+    view: bytes
+    missing: list[tuple[int, int, int]]
+
+
+def checker(store: Store) -> Answerer:
+    """Returns the function that checks drafts, in a process that does nothing else.
+
+    It has checked one draft already: workers that are forked later have all modules, and the caches
+    that every draft fills.
+    """
+    known = KnownDesigns(store)
+    with standing_in(lambda _: None):
+        quick_check(lambda: _FIRST)
+
+    def answer(question: bytes) -> bytes:
+        job = msgspec.msgpack.decode(question, type=CheckJob)
+        try:
+            with standing_in(known.find) as stand_ins:
+                view = quick_check(lambda: load(job.text), job.n, stand_ins)
+        except MemoryError:
+            raise
+        except Exception as error:
+            log.error("a check failed: %s", error_location(error))
+            raise
+        missing: list[tuple[int, int, int]] = [(*key,) for key in stand_ins.missing]
+        return msgspec.msgpack.encode(Checked(view.json, missing))
+
+    return answer
+
+
+class CheckTurns:
+    """Hands checks to the process one by one, and of each asker one at a time.
+
+    ``ask`` is the process's. At most ``most`` checks are there at once.
+    """
+
+    def __init__(self, ask: Callable[[bytes], bytes], most: int) -> None:
+        self._ask, self._most = ask, most
+        self._there, self._entry = set[str](), Lock()
+        self._process = Lock()
+
+    def check(self, asker: str, job: CheckJob) -> Checked:
+        """Returns what was found.
+
+        Raises TooMany while another check of this asker is there, Busy while too many others are,
+        TooSlow where it takes too much, and Uncomputed where the process fails.
+        """
+        self._enter(asker)
+        try:
+            if not self._process.acquire(timeout=_PATIENCE):
+                raise Busy("many drafts are checked now", 1)
+            try:
+                found = self._asked(msgspec.msgpack.encode(job))
+            finally:
+                self._process.release()
+        finally:
+            self._there.discard(asker)
+        return msgspec.msgpack.decode(found, type=Checked)
+
+    def _enter(self, asker: str) -> None:
+        with self._entry:
+            if asker in self._there:
+                raise TooMany("another draft is checked with this token; ask for one at a time")
+            if len(self._there) >= self._most:
+                raise Busy("many drafts are checked now", 1)
+            self._there.add(asker)
+
+    def _asked(self, question: bytes) -> bytes:
+        """The answer; a process that was killed is asked once again, and is a new one then."""
+        try:
+            try:
+                return self._ask(question)
+            except WorkerFailed:
+                return self._ask(question)
+        except (TookTooLong, TookTooMuchMemory, Starved):
+            raise TooSlow from None
+        except WorkerFailed:
+            raise Uncomputed("the process that checks is gone") from None
+
+
+def use_checks(app: Flask, turns: CheckTurns) -> None:
+    """Let ``app`` check drafts in this process. Without one it checks them in the request."""
+    app.extensions[_KEY] = turns
+
+
+@blueprint.post("/api/check")
+@Operation(
+    {200: {JSON: QuickCheck}},
+    (*BODY, *TOKEN, "bad-parameter", "busy", "too-slow"),
+    "author",
+    query={"n": {"type": "integer", "minimum": 1, "maximum": LARGEST_N, "default": MARGIN_AT}},
+    body=dict.fromkeys((JSON, *YAML), dict[str, Any]),
+)
+def check() -> Response:
+    """Check a draft of a survey: what it would spend, show and tell people. Nothing is stored.
+
+    The body is a definition as authors write it, at most 256 kB. A draft with mistakes is answered
+    with 200 too, and with its problems. Margins are those of n respondents. While about is true,
+    the figures of means are about right; ask again in a second for the exact ones. Each token has
+    one check at a time, and 240 a minute. It is the object that deniably check --json prints.
+    """
+    token = require("author")
+    current_limits().count_check(token.id)
+    text = read_body(JSON, *YAML)
+    if len(text) > LARGEST_DRAFT:
+        raise TooLarge(
+            f"a draft has at most {LARGEST_DRAFT // 1000} kB, and this one has"
+            f" {-(-len(text) // 1000):,} kB"
+        )
+    return Response(_view(token.id, CheckJob(text, _respondents())), mimetype=JSON)
+
+
+def _view(asker: str, job: CheckJob) -> bytes:
+    turns = cast("CheckTurns | None", current_app.extensions.get(_KEY))
+    if turns is None:
+        return quick_check(lambda: load(job.text), job.n).json
+    found = turns.check(asker, job)
+    find_later(found.missing)
+    return found.view
+
+
+def _respondents() -> int:
+    text = request.args.get("n", str(MARGIN_AT))
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= LARGEST_N):
+        raise BadParameter(f"n is the number of respondents, from 1 to {LARGEST_N:,}")
+    return int(text)
