@@ -348,8 +348,7 @@ def _answers(config: Mapping[str, object], files: Path | None) -> Answerer:
 def _checks(config: Mapping[str, object]) -> Answerer:
     """Create what checks drafts, in the process that does nothing else."""
     _log_faults(cast(Form, config["LOG"]))
-    await_database(str(config["DATABASE"]))
-    return checker(Store(str(config["DATABASE"])))
+    return checker()
 
 
 def _log_faults(form: Form, *, by_thread: bool = False) -> None:

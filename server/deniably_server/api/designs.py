@@ -7,7 +7,6 @@ The next check finds it in the table, whichever process makes it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 
 import msgspec
 
@@ -23,23 +22,37 @@ _MOST_KEPT = 4_000
 _decode = msgspec.json.Decoder(MeanMechanism).decode
 
 
-class KnownDesigns:
-    """The designs in a database, of which those that were read stay in memory."""
+class StoredDesign(msgspec.Struct, frozen=True):
+    """A design as the table has it: its key, and its mechanism as JSON."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._read: dict[DesignKey, MeanMechanism] = {}
+    key: tuple[int, int, int]
+    mechanism: str
+
+
+class KnownDesigns:
+    """The designs that a process was told, in memory."""
+
+    def __init__(self) -> None:
+        self._known: dict[DesignKey, MeanMechanism] = {}
+
+    def add(self, designs: Iterable[StoredDesign]) -> None:
+        """Know these, too; where there are too many, forget all others."""
+        if len(self._known) > _MOST_KEPT:
+            self._known.clear()
+        for each in designs:
+            self._known[DesignKey(*each.key)] = _decode(each.mechanism)
 
     def find(self, key: DesignKey) -> MeanMechanism | None:
-        """Returns a design; None where it is not known, or the database does not answer."""
-        if found := self._read.get(key):
-            return found
-        with suppress(Unavailable):
-            if text := self._store.design(*key):
-                if len(self._read) >= _MOST_KEPT:
-                    self._read.clear()
-                return self._read.setdefault(key, _decode(text))
-        return None
+        """Returns a design; None if it is not known."""
+        return self._known.get(key)
+
+
+def stored_designs(store: Store, keys: Iterable[tuple[int, int, int]]) -> list[StoredDesign]:
+    """Returns those designs that are stored; none where the database does not answer."""
+    try:
+        return [StoredDesign(key, text) for key in keys if (text := store.design(*key))]
+    except Unavailable:
+        return []
 
 
 def find_designs(store: Store, keys: Iterable[tuple[int, int, int]]) -> None:

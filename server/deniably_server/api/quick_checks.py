@@ -9,7 +9,8 @@ Publishing compiles by itself, and always exactly.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any, cast
 
@@ -21,11 +22,10 @@ from deniably.authoring.compiling import load
 from deniably.authoring.quick_check import LARGEST_N, QuickCheck, quick_check
 from deniably.design.stand_ins import standing_in
 from deniably_server.api.cached_views import find_later
-from deniably_server.api.designs import KnownDesigns
+from deniably_server.api.designs import KnownDesigns, StoredDesign, stored_designs
 from deniably_server.errors import BadParameter, Busy, TooLarge, TooMany, TooSlow, Uncomputed
-from deniably_server.guard.app_state import current_limits
+from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.auth import require
-from deniably_server.storage.store import Store
 from deniably_server.web.body import JSON, YAML, read_body
 from deniably_server.web.operation import BODY, TOKEN, Operation
 from deniably_server.web.problems import error_location
@@ -43,6 +43,7 @@ log = logging.getLogger("deniably")
 LARGEST_DRAFT = 256_000
 """Bytes of a draft."""
 _KEY = "deniably_checks"
+_ROUNDS = 4
 _PATIENCE = 5.0
 """Seconds that a check waits for those of others."""
 
@@ -62,10 +63,12 @@ _FIRST: dict[str, object] = {
 
 
 class CheckJob(msgspec.Struct, frozen=True):
-    """A draft as it was sent, and the number of respondents that margins are for."""
+    """A draft as it was sent, and the number of respondents that margins are for; with designs that
+    the process may not know."""
 
     text: bytes
     n: int
+    designs: list[StoredDesign] = []
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -75,18 +78,19 @@ class Checked(msgspec.Struct, frozen=True):
     missing: list[tuple[int, int, int]]
 
 
-def checker(store: Store) -> Answerer:
+def checker() -> Answerer:
     """Returns the function that checks drafts, in a process that does nothing else.
 
     It has checked one draft already: workers that are forked later have all modules, and the caches
-    that every draft fills.
+    that every draft fills. It opens no database: it is told the designs that are stored.
     """
-    known = KnownDesigns(store)
+    known = KnownDesigns()
     with standing_in(lambda _: None):
         quick_check(lambda: _FIRST)
 
     def answer(question: bytes) -> bytes:
         job = msgspec.msgpack.decode(question, type=CheckJob)
+        known.add(job.designs)
         try:
             with standing_in(known.find) as stand_ins:
                 view = quick_check(lambda: load(job.text), job.n, stand_ins)
@@ -101,6 +105,10 @@ def checker(store: Store) -> Answerer:
     return answer
 
 
+Stored = Callable[[Sequence[tuple[int, int, int]]], list[StoredDesign]]
+"""Returns those of some designs that are stored."""
+
+
 class CheckTurns:
     """Hands checks to the process one by one, and of each asker one at a time.
 
@@ -112,8 +120,8 @@ class CheckTurns:
         self._there, self._entry = set[str](), Lock()
         self._process = Lock()
 
-    def check(self, asker: str, job: CheckJob) -> Checked:
-        """Returns what was found.
+    def check(self, asker: str, job: CheckJob, stored: Stored) -> Checked:
+        """Returns what was found, with the designs that are ``stored``; its ``missing`` are not.
 
         Raises TooMany while another check of this asker is there, Busy while too many others are,
         TooSlow where it takes too much, and Uncomputed where the process fails.
@@ -123,12 +131,23 @@ class CheckTurns:
             if not self._process.acquire(timeout=_PATIENCE):
                 raise Busy("many drafts are checked now", 1)
             try:
-                found = self._asked(msgspec.msgpack.encode(job))
+                return self._checked(job, stored)
             finally:
                 self._process.release()
         finally:
             self._there.discard(asker)
-        return msgspec.msgpack.decode(found, type=Checked)
+
+    def _checked(self, job: CheckJob, stored: Stored) -> Checked:
+        """Asks again with stored designs that the process did not know. They may change how a
+        budget is spent, which needs others."""
+        for _ in range(_ROUNDS):
+            answer = self._asked(msgspec.msgpack.encode(job))
+            found = msgspec.msgpack.decode(answer, type=Checked)
+            designs = stored(found.missing)
+            if not designs:
+                break
+            job = msgspec.structs.replace(job, designs=designs)
+        return found
 
     def _enter(self, asker: str) -> None:
         with self._entry:
@@ -187,7 +206,7 @@ def _view(asker: str, job: CheckJob) -> bytes:
     turns = cast("CheckTurns | None", current_app.extensions.get(_KEY))
     if turns is None:
         return quick_check(lambda: load(job.text), job.n).json
-    found = turns.check(asker, job)
+    found = turns.check(asker, job, partial(stored_designs, current_store()))
     find_later(found.missing)
     return found.view
 
