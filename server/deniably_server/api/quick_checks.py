@@ -99,7 +99,7 @@ def checker() -> Answerer:
         except Exception as error:
             log.error("a check failed: %s", error_location(error))
             raise
-        missing: list[tuple[int, int, int]] = [(*key,) for key in stand_ins.missing]
+        missing = [(key.positions, key.own, key.other) for key in stand_ins.missing]
         return msgspec.msgpack.encode(Checked(view.json, missing))
 
     return answer
@@ -140,14 +140,16 @@ class CheckTurns:
     def _checked(self, job: CheckJob, stored: Stored) -> Checked:
         """Asks again with stored designs that the process did not know. They may change how a
         budget is spent, which needs others."""
+        found = self._answered(job)
         for _ in range(_ROUNDS):
-            answer = self._asked(msgspec.msgpack.encode(job))
-            found = msgspec.msgpack.decode(answer, type=Checked)
-            designs = stored(found.missing)
-            if not designs:
+            if not (designs := stored(found.missing)):
                 break
-            job = msgspec.structs.replace(job, designs=designs)
+            found = self._answered(msgspec.structs.replace(job, designs=designs))
         return found
+
+    def _answered(self, job: CheckJob) -> Checked:
+        answer = self._asked(msgspec.msgpack.encode(job))
+        return msgspec.msgpack.decode(answer, type=Checked)
 
     def _enter(self, asker: str) -> None:
         with self._entry:
