@@ -66,8 +66,8 @@ def numbers(text: str) -> list[str]:
 def lines(card: Card) -> list[dict[str, Any]]:
     """The rows of the pictures of a card: the words, and the marks back on their scale."""
     found = []
-    for picture in card.pictures:
-        table = ElementTree.fromstring(picture.source)
+    for picture in card.exhibit.unfolded:
+        table = ElementTree.fromstring(picture.html().source)
         ticks = [
             (
                 float(one.get("x", "").rstrip("%")),

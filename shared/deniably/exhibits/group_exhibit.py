@@ -8,7 +8,7 @@ from deniably.core.counting import counted, people
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records
 from deniably.exhibits.marks import AreaMap, Columns
 from deniably.exhibits.paper import headed
-from deniably.exhibits.question_exhibit import area_map
+from deniably.exhibits.question_pictures import area_map
 from deniably.results import combined
 from deniably.results.document import PointResult
 from deniably.results.drawing import digits

@@ -362,3 +362,11 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     strata: dict[SurveyName, SurveyName] | UnsetType = UNSET
     subgroups: list[dict[SurveyName, SurveyName]] | UnsetType = UNSET
     questions: list[QuestionResult]
+
+    def question(self, name: str) -> QuestionResult:
+        """The figures of the question ``name``. Raises KeyError if there is no such question."""
+        for question in self.questions:
+            if question.name == name:
+                return question
+        names = ", ".join(question.name for question in self.questions)
+        raise KeyError(f"no question {name!r}; there are {names}")

@@ -50,10 +50,7 @@ class _Clause:
 
 def sentence(result: SurveyResult, name: str) -> str:
     """The finding of a question for a paper. Raises KeyError if there is no such question."""
-    question = next((one for one in result.questions if one.name == name), None)
-    if question is None:
-        names = ", ".join(one.name for one in result.questions)
-        raise KeyError(f"no question {name!r}; there are {names}")
+    question = result.question(name)
     clauses = list(_clauses(question, f"{narrative.level_text(result.confidence)} CI"))
     *most, last = clauses
     details = "; ".join(filter(None, [last.bracket, *_details(result, question)]))
