@@ -205,10 +205,10 @@ def numbers(found: CrosstabResult) -> list[list[str]]:
     return [
         [
             ", ".join(one.names),
-            _points(one.estimate),
-            _span(one.interval),
-            _points(one.standard_error),
-            _points(one.consistent),
+            printing.points(one.estimate),
+            printing.span(one.interval),
+            printing.points(one.standard_error),
+            printing.points(one.consistent),
             *_within(one.of_row),
             *_within(one.of_column),
         ]
@@ -376,13 +376,5 @@ def _heat_cell(share: _Share, most: float) -> HeatCell:
 
 def _within(share: WithinResult) -> list[str]:
     if share.estimate is None:
-        return [digits.UNKNOWN, _span(share.interval)]
-    return [_points(share.estimate), _span(share.interval)]
-
-
-def _points(share: float) -> str:
-    return digits.number(100 * share, 1)
-
-
-def _span(interval: Sequence[float]) -> str:
-    return " to ".join(_points(end) for end in interval)
+        return [digits.UNKNOWN, printing.span(share.interval)]
+    return [printing.points(share.estimate), printing.span(share.interval)]

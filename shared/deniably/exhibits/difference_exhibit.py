@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from deniably.core.counting import people
+from deniably.exhibits import tested
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Strips
 from deniably.exhibits.paper import headed
-from deniably.exhibits.printing import apart, p_text
 from deniably.results.among_asked import of_pairs, of_whom
-from deniably.results.comparison import RISK, AdjustedResult, DifferencesResult
+from deniably.results.comparison import AdjustedResult, DifferencesResult
 from deniably.results.drawing import axes, digits
-from deniably.results.drawing.row import Row, banded, difference_row
+from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text, quoted
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
 from deniably.results.rows import ResultRow
@@ -29,7 +28,7 @@ COLUMNS = (
     "adjusted_p_value", "adjustment", "note",
 )  # fmt: skip
 """The columns of the CSV of differences."""
-HEADS = ("Points", "interval", "Std. error", "p alone", "p adjusted (Holm)")
+HEADS = ("Points", *tested.HEADS)
 
 
 DIFFERENCE = (
@@ -88,7 +87,11 @@ def exhibit(
             found["differences"][0]["note"],
         ),
         caption=f"Differences: {found['question']}",
-        lines=lambda: Printed("", *_printed(found, level)),
+        lines=lambda: Printed(
+            "",
+            ("compared", *tested.printed_heads(found["confidence"])),
+            [(one["compared"], *tested.printed(one)) for one in found["differences"]],
+        ),
         remarks=[*notes],
         title=title,
         lede=f"{before}{what}, in percentage points, {people(found['n'])}.",
@@ -108,13 +111,13 @@ def exhibit(
 def rows(found: DifferencesResult) -> list[Row]:
     """The largest difference first, each of the larger share over the smaller. Grey with an open
     dot: not shown to differ."""
-    return [_row(one) for one in _by_size(found)]
+    return [tested.row(_label(one), one) for one in _by_size(found)]
 
 
 def statement(found: DifferencesResult) -> str:
     """How many differ, and which of the others cannot be told apart."""
     every = found["differences"]
-    apart = [one for one in every if _differs(one)]
+    apart = [one for one in every if tested.differs(one)]
     what = "answers" if found["other"] else "pairs of answers"
     if not apart:
         return f"None of these {what} can be told apart." if len(every) > 1 else _one(every[0])
@@ -122,7 +125,7 @@ def statement(found: DifferencesResult) -> str:
         return _one(every[0])
     many = f"All {len(every)}" if len(apart) == len(every) else f"{len(apart)} of {len(every)}"
     said = f"{many} {what} differ{'s' if len(apart) == 1 else ''} by more than chance explains"
-    rest = [one for one in every if not _differs(one)]
+    rest = [one for one in every if not tested.differs(one)]
     if not rest:
         return f"{said}."
     if len(rest) > _MOST_NAMED:
@@ -141,7 +144,7 @@ def family(found: DifferencesResult) -> str:
         f"All {len(every)} were tested at once (Holm 1979): the risk that any of the differences"
         f" shown is chance is 5{digits.NARROW}% over all."
     )
-    alone = [one for one in every if not _differs(one) and _leaves_out_0(one)]
+    alone = [one for one in every if not tested.differs(one) and _leaves_out_0(one)]
     if not alone:
         return said
     which = "; ".join(map(_two, alone)) if len(alone) <= _MOST_NAMED else f"{len(alone)} others"
@@ -170,7 +173,7 @@ def finding(found: DifferencesResult, *, of_some: bool = False) -> str:
             continue
         larger, smaller = one["labels"] if one["estimate"] >= 0 else one["labels"][::-1]
         labels += [label for label in one["labels"] if label not in labels]
-        if _differs(one):
+        if tested.differs(one):
             below.setdefault(larger, set()).add(smaller)
     beaten = set[str]().union(*below.values())
     leaders = [label for label in labels if label not in beaten]
@@ -184,17 +187,7 @@ def finding(found: DifferencesResult, *, of_some: bool = False) -> str:
 
 def numbers(found: DifferencesResult) -> list[list[str]]:
     """A line for each difference: what, then its figures as ``HEADS`` names them."""
-    return [
-        [
-            _label(one),
-            digits.signed(100 * one["estimate"], 1),
-            " to ".join(digits.signed(100 * end, 1) for end in one["interval"]),
-            digits.number(100 * one["standard_error"], 1),
-            digits.p_cell(one["p_value"]),
-            digits.p_cell(one["adjusted_p_value"]),
-        ]
-        for one in _by_size(found)
-    ]
+    return [[_label(one), *tested.numbers(one)] for one in _by_size(found)]
 
 
 def difference_rows(found: DifferencesResult) -> Iterator[ResultRow]:
@@ -237,24 +230,6 @@ def forest(found: DifferencesResult) -> Strips:
     )  # fmt: skip
 
 
-def _printed(found: DifferencesResult, level: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The headings and the lines of a terminal's table."""
-    heads = ("compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")
-    return heads, [
-        (
-            one["compared"],
-            *apart(one["estimate"], one["interval"], shares=True),
-            p_text(one["p_value"]),
-            p_text(one["adjusted_p_value"]),
-        )
-        for one in found["differences"]
-    ]
-
-
-def _differs(one: AdjustedResult) -> bool:
-    return one["adjusted_p_value"] < RISK
-
-
 def _by_size(found: DifferencesResult) -> list[AdjustedResult]:
     """The largest first; of two answers, each as the larger over the smaller."""
     turned = found["differences"] if found["other"] else map(_larger_first, found["differences"])
@@ -280,22 +255,12 @@ def _turned(interval: Sequence[float] | None) -> list[float] | None:
     return None if interval is None else [-interval[1], -interval[0]]
 
 
-def _row(one: AdjustedResult) -> Row:
-    row = difference_row(_label(one), one["estimate"], one["interval"], shown=_differs(one))
-    short = replace(
-        row.reading,
-        value=row.reading.value.removesuffix(f"{digits.NARROW}points"),
-        interval=row.reading.bare,
-    )
-    return replace(banded(row, one["interval_80"], one["interval_50"]), reading=short)
-
-
 def _label(one: AdjustedResult) -> str:
     return " over ".join(one["labels"])
 
 
 def _one(one: AdjustedResult) -> str:
-    return f"{_two(one)} {'differ' if _differs(one) else 'cannot be told apart'}."
+    return f"{_two(one)} {'differ' if tested.differs(one) else 'cannot be told apart'}."
 
 
 def _two(one: AdjustedResult) -> str:

@@ -18,9 +18,14 @@ from deniably.results.groups import GroupsResult, on_square
 from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.rows import ResultRow
 from deniably.survey.questions import Point
+from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
 
-COLUMNS = ("group", "first", "second", "centre_error", "share", "share_error")
+COLUMNS = (
+    "survey", "strata", "question", "n", "group", "first", "second", "centre_error", "share",
+    "share_error",
+)  # fmt: skip
+"""The columns of the CSV of groups; ``first`` and ``second`` are the middle on the two sides."""
 K_MEANS = (
     "Groups of the areas of the map by k-means, weighted with their shares; errors by repetitions"
     " of the survey in simulation."
@@ -71,6 +76,7 @@ def exhibit(
         ],
         caption=f"Groups: {question.label}",
         lines=lambda: Printed("Groups", heads, list(_lines(found, "%"))),
+        remarks=[assumed],
         title=title,
         lede=f"{before}{counted(number, 'group')} of places, {people(found['n'])}.",
         figure=lambda: [
@@ -108,6 +114,10 @@ def _records(found: GroupsResult) -> Iterator[ResultRow]:
     for index, group in enumerate(found["groups"]):
         first, second = group["centre"]
         yield {
+            "survey": found["survey"],
+            "strata": stratum_text(found["strata"]),
+            "question": found["question"],
+            "n": found["n"],
             "group": group_letter(index),
             "first": first,
             "second": second,

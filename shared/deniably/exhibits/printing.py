@@ -21,14 +21,27 @@ def share(estimate: float | None, interval: Sequence[float]) -> tuple[str, str]:
     return reading.value, reading.interval
 
 
-def apart(estimate: float, interval: Sequence[float], *, shares: bool) -> tuple[str, str]:
-    """A difference and its interval as the pages print them: of shares in points."""
+def apart(
+    estimate: float, interval: Sequence[float], *, shares: bool, unit: str = ""
+) -> tuple[str, str]:
+    """A difference and its interval as the pages print them: of shares in points, of means in their
+    ``unit``."""
     if shares:
         reading = digits.points(estimate, interval)
         return reading.value, reading.bare
     decimals = digits.places(interval)
     low, high = (digits.signed(end, decimals) for end in interval)
-    return digits.signed(estimate, decimals), f"{low} to {high}"
+    return digits.with_unit(digits.signed(estimate, decimals), unit), f"{low} to {high}"
+
+
+def points(share: float) -> str:
+    """A share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
+    return digits.number(100 * share, 1)
+
+
+def span(interval: Iterable[float]) -> str:
+    """An interval of shares as ``points`` prints them."""
+    return " to ".join(map(points, interval))
 
 
 def p_text(p: float) -> str:

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from deniably.core.counting import counted
 from deniably.exhibits.exhibit import Printed
+from deniably.exhibits.printing import points, span
 from deniably.results import places
 from deniably.results.document import (
     AmongAskedResult,
@@ -46,9 +47,9 @@ def number_tables(question: QuestionResult, interval: str) -> Iterator[Printed]:
     if choices := getattr(question, "choices", UNSET):
         yield _shares(question.label, choices, interval, adjusted)
     match question:
-        case VectorResult(parts=parts):
-            if means := [(part.label, part.mean) for part in parts if part.mean is not None]:
-                yield _means(question, means, interval)
+        case VectorResult(known=known):
+            if known:
+                yield _means(question, [(part.label, mean) for part, mean in known], interval)
         case ProductResult(parts=parts, cells=cells):
             for part in parts:
                 yield _shares(part.label, part.choices, interval, adjusted)
@@ -72,9 +73,9 @@ def method(question: QuestionResult, interval: str) -> Iterator[str]:
         " are a random sample of; “these respondents only” leaves sampling out."
     )
     if isinstance(question, VectorResult):
-        for part in question.parts:
-            if part.poisoning and part.mean:
-                yield _fake_reports(part.poisoning, part.mean, f", {part.label}")
+        for part, mean in question.known:
+            if part.poisoning is not None:
+                yield _fake_reports(part.poisoning, mean, f", {part.label}")
     elif isinstance(question.poisoning, PoisoningResult):
         has_shares = bool(getattr(question, "choices", UNSET))
         yield _fake_reports(question.poisoning, None if has_shares else _mean_of(question))
@@ -94,16 +95,16 @@ def _among_asked(question: QuestionResult, among: AmongAskedResult, interval: st
         [
             [
                 choice.label,
-                digits.UNKNOWN if choice.estimate is None else _points(choice.estimate),
-                _span(choice.interval),
-                "" if choice.standard_error is None else _points(choice.standard_error),
-                _span(choice.joint_interval),
+                digits.UNKNOWN if choice.estimate is None else points(choice.estimate),
+                span(choice.interval),
+                "" if choice.standard_error is None else points(choice.standard_error),
+                span(choice.joint_interval),
             ]
             for choice in among.choices
         ],
         note=(
-            f"{_points(share.estimate)}{NARROW}% were asked ({interval} {_span(share.interval)},"
-            f" std. error {_points(share.standard_error)}). From the reports to {among.reports}"
+            f"{points(share.estimate)}{NARROW}% were asked ({interval} {span(share.interval)},"
+            f" std. error {points(share.standard_error)}). From the reports to {among.reports}"
             f"{more}. The shares below are of everybody."
         ),
     )
@@ -116,11 +117,11 @@ def _shares(label: str, choices: Sequence[ChoiceResult], interval: str, adjusted
         [
             [
                 choice.label,
-                _points(choice.estimate),
-                _span(choice.interval),
-                _points(choice.standard_error),
-                _span(choice.joint_interval),
-                _span(choice.respondents_interval),
+                points(choice.estimate),
+                span(choice.interval),
+                points(choice.standard_error),
+                span(choice.joint_interval),
+                span(choice.respondents_interval),
                 _adjusted(choice.consistent, choice.interval),
             ]
             for choice in choices
@@ -137,9 +138,9 @@ def _cells(
         [
             [
                 ", ".join(map(places.span, cell.names)),
-                _points(cell.estimate),
-                _span(cell.interval),
-                _points(cell.standard_error),
+                points(cell.estimate),
+                span(cell.interval),
+                points(cell.standard_error),
                 _adjusted(cell.consistent, cell.interval),
             ]
             for cell in cells
@@ -202,14 +203,14 @@ def _fake_reports(poisoning: PoisoningResult, mean: MeanResult | None, name: str
     """The most that fake reports could do to a mean, or to shares where there is none."""
     few, many = poisoning.shift
     if mean is None:
-        figure, by_few, by_many = "a share", f"{_points(few)} points", _points(many)
+        figure, by_few, by_many = "a share", f"{points(few)} points", points(many)
     else:
         figure, by_many = "the mean", _numbers(mean, many)
         by_few = f"{_numbers(mean, few)} {mean.unit}" if mean.unit else _numbers(mean, few)
     flip = ""
     if poisoning.flip:
         flip = (
-            f" To take the lead away it takes about {_points(poisoning.flip)}{NARROW}% of the"
+            f" To take the lead away it takes about {points(poisoning.flip)}{NARROW}% of the"
             " reports."
         )
     return (
@@ -222,20 +223,11 @@ def _fake_reports(poisoning: PoisoningResult, mean: MeanResult | None, name: str
 # --- numbers ----------------------------------------------------------------------------------
 
 
-def _points(share: float) -> str:
-    """A share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
-    return digits.number(100 * share, 1)
-
-
-def _span(interval: Sequence[float]) -> str:
-    return " to ".join(map(_points, interval))
-
-
 def _adjusted(share: float, interval: Sequence[float]) -> str:
     """An adjusted share; what may be nobody's reads "below" the end of its interval."""
-    if _points(interval[0]) == _points(0):
-        return f"below {_points(max(interval[1], _LEAST_SEEN))}"
-    return _points(share)
+    if points(interval[0]) == points(0):
+        return f"below {points(max(interval[1], _LEAST_SEEN))}"
+    return points(share)
 
 
 def _numbers(mean: MeanResult, *values: float) -> str:

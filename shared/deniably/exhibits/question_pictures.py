@@ -169,8 +169,7 @@ def _line(question: QuestionResult, choices: Sequence[ChoiceResult]) -> Row:
     if narrative.asks_yes_or_no([one.name for one in choices]):
         return replace(shown.of_choice(choices[0]), note=f"“{choices[0].label}”", aside=False)
     first = narrative.leader([one.estimate for one in choices])
-    joint = [one.joint_interval for one in choices]
-    clear = narrative.clear(first, [low for low, _ in joint], [high for _, high in joint])
+    clear = narrative.is_in_front(first, [one.joint_interval for one in choices])
     said = "clearly the most frequent answer" if clear else "highest, but not clearly in front"
     row = shown.of_choice(choices[first])
     return replace(row, note=f"“{choices[first].label}”, {said}", aside=False)
@@ -321,7 +320,7 @@ def _on(mean: MeanResult, range_: tuple[str, str] | None = None) -> str:
 
 
 def _vector(question: VectorResult, heads: Heads) -> Drawn:
-    known = [(part, part.mean) for part in question.parts if part.mean is not None]
+    known = question.known
     if not known:
         unread = MeanResult(
             n=0, unit="", extent=[0, 1], estimate=None, standard_error=None, interval=[0, 1],

@@ -6,14 +6,12 @@ A figure in the strata is one strip each on a common axis, and below it are the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from deniably.exhibits import side_rows
+from deniably.exhibits import side_rows, tested
 from deniably.exhibits.difference_exhibit import DIFFERENCE
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Strips
 from deniably.exhibits.paper import headed
-from deniably.exhibits.printing import apart, p_text
 from deniably.exhibits.side_rows import axis
 from deniably.results.among_asked import OF_THOSE_ASKED, of_whom
 from deniably.results.by_stratum import (
@@ -23,17 +21,15 @@ from deniably.results.by_stratum import (
     ComparedFigure,
     by_stratum_rows,
 )
-from deniably.results.comparison import RISK
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.row import Row, banded, difference_row
+from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text, quoted
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
 from deniably.survey.survey import Survey
 
 _MOST_OPEN = 12
 """Differences that a page shows at once; of more, those of each figure are folded."""
-APART_HEADS = ("Difference", "interval", "Std. error", "p alone", "p adjusted (Holm)")
 
 
 def exhibit(
@@ -82,7 +78,7 @@ def exhibit(
             f" its {by}. The {by} is not randomised."
         ],
         caption=f"{found['question']} By {by}",
-        lines=lambda: Printed("", *_printed(found, level), texts=2),
+        lines=lambda: Printed("", *_printed(found), texts=2),
         remarks=stated(
             f"Without results: {', '.join(found['hidden'])}." if found["hidden"] else ""
         ),
@@ -109,7 +105,7 @@ def exhibit(
 def finding(found: ByStratumResult) -> str:
     """One sentence on what differs; that nothing is shown to, if so."""
     every = [(figure, one) for figure in found["figures"] for one in figure["differences"]]
-    apart = [(figure, one) for figure, one in every if _differs(one)]
+    apart = [(figure, one) for figure, one in every if tested.differs(one)]
     if not every:
         return "These reports allow no test of a difference."
     if not apart:
@@ -175,13 +171,11 @@ def numbers(found: ByStratumResult) -> list[list[str]]:
 
 
 def differences(found: ByStratumResult) -> list[list[str]]:
-    """A line for each difference, as ``APART_HEADS`` names them."""
+    """A line for each difference, as ``tested`` names them."""
     return [
         [
             f"{figure['label']}, {_pair(one)}",
-            *_signed(figure, one),
-            digits.p_cell(one["p_value"]),
-            digits.p_cell(one["adjusted_p_value"]),
+            *tested.numbers(one, *side_rows.scale(figure, one["interval"])),
         ]
         for figure in found["figures"]
         for one in figure["differences"]
@@ -241,28 +235,22 @@ def _numbers(found: ByStratumResult) -> Iterator[Printed]:
         f"{found['short']}, by {found['by']}", ("Figure", *side_rows.HEADS), numbers(found)
     )
     if found["tests"]:
-        heads = ("First less second", *APART_HEADS)
+        heads = ("First less second", "Difference", *tested.HEADS)
         yield Printed(f"{found['short']}, differences", heads, differences(found))
 
 
-def _printed(found: ByStratumResult, level: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _printed(found: ByStratumResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The headings and the lines of a terminal's table."""
-    heads = ("figure", "compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")
+    heads = ("figure", "compared", *tested.printed_heads(found["confidence"]))
     return heads, [
         (
             figure["label"],
             f"{one['first']} less {one['second']}",
-            *apart(one["estimate"], one["interval"], shares=figure["name"] is not None),
-            p_text(one["p_value"]),
-            p_text(one["adjusted_p_value"]),
+            *tested.printed(one, shares=figure["name"] is not None),
         )
         for figure in found["figures"]
         for one in figure["differences"]
     ]
-
-
-def _differs(one: ApartResult) -> bool:
-    return one["adjusted_p_value"] < RISK
 
 
 def _pair(one: ApartResult) -> str:
@@ -294,21 +282,6 @@ def _said(figure: ComparedFigure, one: ApartResult, tests: int) -> str:
     )
 
 
-def _apart_row(figure: ComparedFigure, one: ApartResult) -> Row:
-    row = difference_row(_pair(one), one["estimate"], one["interval"], shown=_differs(one))
-    if figure["name"] is not None:
-        short = row.reading.value.removesuffix(f"{digits.NARROW}points")
-        row = replace(row, reading=replace(row.reading, value=short, interval=row.reading.bare))
-    else:
-        places = digits.places(one["interval"])
-        ends = " to ".join(digits.signed(end, places) for end in one["interval"])
-        value = digits.with_unit(digits.signed(one["estimate"], places), figure["unit"])
-        row = replace(row, reading=replace(row.reading, value=value, interval=ends))
-    return banded(row, one["interval_80"], one["interval_50"])
-
-
-def _signed(figure: ComparedFigure, one: ApartResult) -> list[str]:
-    factor, decimals = side_rows.scale(figure, one["interval"])
-    ends = " to ".join(digits.signed(factor * end, decimals) for end in one["interval"])
-    estimate = digits.signed(factor * one["estimate"], decimals)
-    return [estimate, ends, digits.number(factor * one["standard_error"], decimals)]
+def _apart_row(figure: ComparedFigure, test: ApartResult) -> Row:
+    shares = figure["name"] is not None
+    return tested.row(_pair(test), test, shares=shares, unit=figure["unit"])

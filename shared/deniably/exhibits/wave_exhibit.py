@@ -10,6 +10,7 @@ from deniably.exhibits import side_rows
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Trends
 from deniably.exhibits.paper import headed
+from deniably.exhibits.printing import apart
 from deniably.exhibits.side_rows import axis
 from deniably.results.among_asked import OF_THOSE_ASKED
 from deniably.results.drawing import axes, digits
@@ -122,11 +123,12 @@ def change_text(series: SeriesResult) -> str:
     change = series["change"]
     if change is None:
         return "These reports allow no test of a change."
-    apart, bare = _apart(series, change)
+    difference, interval = _apart(series, change)
     first, last = _ends(series)
     return (
-        f"Wave {first} to wave {last}: {apart} ({bare}), {digits.p_value(change['p_value'])};"
-        f" adjusted for all tests here, {digits.p_value(change['adjusted_p_value'])}."
+        f"Wave {first} to wave {last}: {difference} ({interval}),"
+        f" {digits.p_value(change['p_value'])}; adjusted for all tests here,"
+        f" {digits.p_value(change['adjusted_p_value'])}."
     )
 
 
@@ -291,12 +293,8 @@ def _moved(series: SeriesResult) -> str:
 
 def _apart(series: SeriesResult, change: ChangeResult) -> tuple[str, str]:
     """A change and its interval as text, in points or in the unit of a mean."""
-    if series["name"] is None:
-        places = digits.places(change["interval"])
-        ends = " to ".join(digits.signed(end, places) for end in change["interval"])
-        return digits.with_unit(digits.signed(change["estimate"], places), series["unit"]), ends
-    reading = digits.points(change["estimate"], change["interval"])
-    return reading.value, reading.bare
+    shares = series["name"] is not None
+    return apart(change["estimate"], change["interval"], shares=shares, unit=series["unit"])
 
 
 def _p_values(change: ChangeResult) -> list[str]:

@@ -164,8 +164,7 @@ def leader(found: AmongAskedResult) -> int | None:
 
 def is_clear(found: AmongAskedResult, first: int) -> bool:
     """Whether an answer is in front, by the intervals that hold for all answers at once."""
-    joint = [one.joint_interval for one in found.choices]
-    return narrative.clear(first, [low for low, _ in joint], [high for _, high in joint])
+    return narrative.is_in_front(first, [one.joint_interval for one in found.choices])
 
 
 def share_asked_sentence(found: AmongAskedResult, confidence: float, follow_up: FollowUp) -> str:

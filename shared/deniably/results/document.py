@@ -301,6 +301,11 @@ class VectorResult(_Question, frozen=True, kw_only=True, tag="vector"):
 
     parts: list[NumberPartResult]
 
+    @property
+    def known(self) -> list[tuple[NumberPartResult, MeanResult]]:
+        """The numbers that some report has, each with its mean."""
+        return [(part, part.mean) for part in self.parts if part.mean is not None]
+
 
 class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
     """A map, area by area: the areas of the first column come first, from its low end.

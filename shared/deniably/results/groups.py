@@ -9,6 +9,8 @@ from deniably.survey.questions import Point
 from deniably.survey.readable import rounded
 from deniably.survey.strata import Stratum
 
+MOST_GROUPS = 12
+
 
 class GroupResult(TypedDict):
     """One group on a map: its middle in the map's units, its share, and their standard errors."""

@@ -106,6 +106,12 @@ def clear(first: int, low: npt.ArrayLike, high: npt.ArrayLike) -> bool:
     return bool(np.all(others < np.asarray(low)[first]))
 
 
+def is_in_front(first: int, joint: Sequence[Sequence[float]]) -> bool:
+    """Whether the first answer is clearly in front, by the joint intervals of all."""
+    low, high = zip(*joint, strict=True)
+    return clear(first, low, high)
+
+
 def mean_sentence(subject: str, reading: Reading, confidence: float) -> str:
     """A mean with its interval as one plain sentence."""
     if reading.state == "unknown":

@@ -149,7 +149,7 @@ def _of_leader(
     what = "combination of answers" if isinstance(question, ProductResult) else "answer"
     to = f"{what} to “{question.label}”"
     joint = [one.joint_interval for one in figures if not isinstance(one, AreaResult)]
-    clear = bool(joint) and narrative.clear(at, *zip(*joint, strict=True))
+    clear = bool(joint) and narrative.is_in_front(at, joint)
     if clear and reading.state == "known":
         text = f"the most frequent {to} was “{label}”, an estimated {reading.value}"
         return _Clause(text, f"{level} {reading.interval}")
@@ -241,10 +241,9 @@ def _median(question: NumberResult, level: str) -> Iterator[_Clause]:
 
 
 def _of_vector(question: VectorResult, level: str) -> Iterator[_Clause]:
-    known = [(part, part.mean) for part in question.parts if part.mean is not None]
-    if not known:
+    if not question.known:
         yield _Clause(f"no report had any of the numbers of “{question.label}”")
-    for number, (part, mean) in enumerate(known):
+    for number, (part, mean) in enumerate(question.known):
         of = f" under “{question.label}”" if number == 0 else ""
         found = _of_mean(f"the mean of “{part.label}”{of}", mean, level)
         said = f"; n = {mean.n:,}" if _is_sampled(question) else ""
