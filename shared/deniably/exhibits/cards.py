@@ -60,7 +60,7 @@ def _card(result: SurveyResult, question: QuestionResult) -> Card:
 
 
 def glance(
-    found: Sequence[Card],
+    all_cards: Sequence[Card],
     confidence: float,
     *,
     about: str = "One line a question",
@@ -71,8 +71,8 @@ def glance(
     ``about`` and ``heading``, what a line is of, are for screen readers.
     """
     heads = heads_at(confidence)
-    of_shares = [card.line for card in found if card.own is None]
-    of_means = [(card.line, card.own) for card in found if card.own is not None]
+    of_shares = [card.line for card in all_cards if card.own is None]
+    of_means = [(card.line, card.own) for card in all_cards if card.own is not None]
     drawn: list[Html] = []
     if of_shares:
         axis = axes.of_shares(of_shares)
@@ -111,9 +111,9 @@ _GRADES = (
 """The most points that a word still fits."""
 
 
-def precision(result: SurveyResult, found: Sequence[Card]) -> Precision | None:
+def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | None:
     """The precision of all shares; None where there are none."""
-    halves = sorted((card.half, card.line.label) for card in found if card.half is not None)
+    halves = sorted((card.half, card.line.label) for card in all_cards if card.half is not None)
     if not halves:
         return None
     typical = halves[(len(halves) - 1) // 2][0]
@@ -124,7 +124,7 @@ def precision(result: SurveyResult, found: Sequence[Card]) -> Precision | None:
         worst=digits.half(halves[-1][0]),
         of_worst=halves[-1][1],
         four_times=4 * result.n,
-        below=any(_reads_below(card.question) for card in found),
+        below=any(_reads_below(card.question) for card in all_cards),
     )
 
 
@@ -132,11 +132,13 @@ def _reads_below(question: QuestionResult) -> bool:
     match question:
         case YesNoResult() | SelectOneResult() | SelectMultipleResult() | ScaleResult():
             choices = question.choices or ()
-            return any(shown.of_choice(one).reading.state == "below" for one in choices)
+            return any(shown.of_choice(choice).reading.state == "below" for choice in choices)
         case _:
             return False
 
 
 def _grade(points: float) -> str:
     """The word for a typical half-width, by the points that are printed beside it."""
-    return next((word for most, word in _GRADES if points <= most), "too coarse for single figures")
+    return next(
+        (word for limit, word in _GRADES if points <= limit), "too coarse for single figures"
+    )

@@ -49,20 +49,20 @@ def p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def whole_rows(found: Iterable[ResultRow]) -> list[ResultRow]:
+def whole_rows(rows: Iterable[ResultRow]) -> list[ResultRow]:
     """The rows with every column of ``results.csv``, in its order."""
-    return [{key: row.get(key) for key in COLUMNS} for row in found]
+    return [{key: row.get(key) for key in COLUMNS} for row in rows]
 
 
-def table_lines(found: Iterable[ResultRow], confidence: float) -> list[tuple[str, ...]]:
+def table_lines(rows: Iterable[ResultRow], confidence: float) -> list[tuple[str, ...]]:
     """The lines of a table for people, from rows as in ``results.csv``."""
     heading = ("question", "answer", "estimate", f"{level_text(confidence)} interval", "n")
-    return [heading, *_lines(found)]
+    return [heading, *_lines(rows)]
 
 
-def _lines(found: Iterable[ResultRow]) -> Iterator[tuple[str, ...]]:
+def _lines(result_rows: Iterable[ResultRow]) -> Iterator[tuple[str, ...]]:
     before: Cell = None
-    rows = list(found)
+    rows = list(result_rows)
     followed = {row["question"] for row in rows if row["figure"] == OF_THOSE_ASKED}
     for row in rows:
         if row.get("low") is None:  # a share for display alone

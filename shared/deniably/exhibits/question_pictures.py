@@ -112,8 +112,10 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
     ordered = shown.ordered(choices, by_size=by_size)
     listed, rest = ordered, list[ChoiceResult]()
     if len(choices) > _MANY and choices[0].stands_out is not None:
-        listed = [one for one in ordered if one.stands_out] or ordered
-        rest = [one for one in ordered if not one.stands_out] if listed is not ordered else []
+        listed = [choice for choice in ordered if choice.stands_out] or ordered
+        rest = (
+            [choice for choice in ordered if not choice.stands_out] if listed is not ordered else []
+        )
     drawn = _rows(listed)
     pictures = [Picture(_strips(question.label, drawn, heads.shares))]
     if rest:
@@ -131,17 +133,19 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
 
 def _of_those_asked(question: QuestionResult, among: AmongAskedResult, heads: Heads) -> Drawn:
     """The shares among those who were asked; where none can be told, how many were asked."""
-    drawn, asked = (
-        [shown.of_choice_among(one) for one in among.choices],
+    drawn, asked_row = (
+        [shown.of_choice_among(choice) for choice in among.choices],
         shown.of_asked(among.asked),
     )
     first = among_asked.leader(among)
     marks = _strips(f"{question.label}: of those who were asked", drawn, heads.shares)
-    of_everybody = replace(_strips("Who was asked", [asked], heads.shares), title="Of everybody")
+    of_everybody = replace(
+        _strips("Who was asked", [asked_row], heads.shares), title="Of everybody"
+    )
     figure = [of_everybody]
     if first is not None:
         figure = [replace(marks, title="Of those who were asked"), of_everybody]
-    known = [one.interval for one in among.choices if one.estimate is not None]
+    known = [choice.interval for choice in among.choices if choice.estimate is not None]
     return Drawn(
         [Picture(of_everybody if first is None else marks)],
         lambda: figure,
@@ -154,25 +158,25 @@ def _line_among(among: AmongAskedResult, rows: Sequence[Row], first: int | None)
     """The line of the glance: the answer of the headline."""
     if first is None:
         return replace(rows[0], note="of those who were asked: cannot be told", aside=False)
-    said = f"“{rows[first].label}”, of those who were asked"
-    if not narrative.asks_yes_or_no([one.name for one in among.choices]):
+    note = f"“{rows[first].label}”, of those who were asked"
+    if not narrative.asks_yes_or_no([choice.name for choice in among.choices]):
         clear = among_asked.is_clear(among, first)
-        said += ", clearly the most frequent" if clear else ", highest, but not clearly in front"
-    return replace(rows[first], note=said, aside=False)
+        note += ", clearly the most frequent" if clear else ", highest, but not clearly in front"
+    return replace(rows[first], note=note, aside=False)
 
 
 def _rows(choices: Sequence[ChoiceResult]) -> list[Row]:
-    return [shown.of_choice(one) for one in choices]
+    return [shown.of_choice(choice) for choice in choices]
 
 
 def _line(question: QuestionResult, choices: Sequence[ChoiceResult]) -> Row:
-    if narrative.asks_yes_or_no([one.name for one in choices]):
+    if narrative.asks_yes_or_no([choice.name for choice in choices]):
         return replace(shown.of_choice(choices[0]), note=f"“{choices[0].label}”", aside=False)
-    first = narrative.leader([one.estimate for one in choices])
-    clear = narrative.is_in_front(first, [one.joint_interval for one in choices])
-    said = "clearly the most frequent answer" if clear else "highest, but not clearly in front"
+    first = narrative.leader([choice.estimate for choice in choices])
+    clear = narrative.is_in_front(first, [choice.joint_interval for choice in choices])
+    note = "clearly the most frequent answer" if clear else "highest, but not clearly in front"
     row = shown.of_choice(choices[first])
-    return replace(row, note=f"“{choices[first].label}”, {said}", aside=False)
+    return replace(row, note=f"“{choices[first].label}”, {note}", aside=False)
 
 
 def _choice_notes(
@@ -191,18 +195,18 @@ def _choice_notes(
                 f"People could tick up to {question.most}, so the shares do not sum to 100"
                 f"{digits.NARROW}%."
             )
-        proper = [one for one in choices if not shown.of_choice(one).aside]
-        if any(not _above(one, other) for one, other in pairwise(proper)):
+        proper = [choice for choice in choices if not shown.of_choice(choice).aside]
+        if any(not _above(choice, other) for choice, other in pairwise(proper)):
             notes.append("The order is not certain.")
     return notes
 
 
-def _above(one: ChoiceResult, other: ChoiceResult) -> bool:
-    return one.joint_interval[0] > other.joint_interval[1]
+def _above(choice: ChoiceResult, other: ChoiceResult) -> bool:
+    return choice.joint_interval[0] > other.joint_interval[1]
 
 
 def _widest(choices: Sequence[ChoiceResult | AreaResult]) -> float:
-    return max(one.interval[1] - one.interval[0] for one in choices) / 2
+    return max(choice.interval[1] - choice.interval[0] for choice in choices) / 2
 
 
 # --- means ------------------------------------------------------------------------------------
@@ -276,8 +280,10 @@ def _dots(
             places_.append((float(bucket.low) + float(bucket.high)) / 2)
             wanted = next(beyond, None)
     places_ += [float(range_[1])] * (plot.DOTS - len(places_))
-    unsure = [one for one in quantiles if narrative.width(one, range_) > shown.UNSURE]
-    from_ = min((one.share for one in unsure if one.share > 0.5), default=1.0)
+    unsure = [
+        quantile for quantile in quantiles if narrative.width(quantile, range_) > shown.UNSURE
+    ]
+    from_ = min((quantile.share for quantile in unsure if quantile.share > 0.5), default=1.0)
     known = sum((k + 0.5) / plot.DOTS < from_ for k in range(plot.DOTS))
     notes = [
         "Each dot is 1 in 20 people. Where single dots lie is a guess, the fit nearest to the"
@@ -315,7 +321,7 @@ def _one_mean(
 
 
 def _on(mean: MeanResult, range_: tuple[str, str] | None = None) -> str:
-    low, high = range_ or (axes.plain(one) for one in mean.extent)
+    low, high = range_ or (axes.plain(end) for end in mean.extent)
     return f"on a scale from {low} to {with_unit(high, mean.unit)}"
 
 
@@ -335,15 +341,15 @@ def _vector(question: VectorResult, heads: Heads) -> Drawn:
         marks.append(Strips(drawn, axis, "", question.label, heads.means, "Figure"))
     part, mean = known[0]
     if len(marks) == 1:
-        part, mean = max(known, key=lambda one: one[1].estimate or 0.0)
+        part, mean = max(known, key=lambda known_part: known_part[1].estimate or 0.0)
     called = "the largest mean" if len(marks) == 1 and len(known) > 1 else "mean"
     row = replace(shown.of_mean(part.label, mean), note=f"“{part.label}”: {called}, {_on(mean)}")
     own = axes.of_numbers(*ends(mean.extent), mean.unit)
     return Drawn([*map(Picture, marks)], lambda: marks, row, own=own)
 
 
-def _axis_of(one: tuple[NumberPartResult, MeanResult]) -> tuple[float, float, str]:
-    mean = one[1]
+def _axis_of(known_part: tuple[NumberPartResult, MeanResult]) -> tuple[float, float, str]:
+    mean = known_part[1]
     return mean.extent[0], mean.extent[1], mean.unit
 
 
@@ -352,12 +358,12 @@ def _axis_of(one: tuple[NumberPartResult, MeanResult]) -> tuple[float, float, st
 
 def _product(question: ProductResult, heads: Heads) -> Drawn:
     cells, parts = question.cells, question.parts
-    named = [(", ".join(one.names), one) for one in cells]
-    first = narrative.leader([one.estimate for one in cells])
+    named = [(", ".join(cell.names), cell) for cell in cells]
+    first = narrative.leader([cell.estimate for cell in cells])
     line = replace(shown.of_cell(*named[first]), note=f"“{named[first][0]}”, the highest estimate")
-    out = sum(one.stands_out for one in cells)
+    out = sum(cell.stands_out for cell in cells)
     notes = [f"{out} of {len(cells)} combinations stand{'s' * (out == 1)} out from the noise."]
-    listed = [shown.of_cell(*one) for one in named]
+    listed = [shown.of_cell(*named_cell) for named_cell in named]
     of_parts = [
         _strips(part.label, _rows(shown.ordered(part.choices, by_size=False)), heads.shares,
                 titled=True)
@@ -373,12 +379,12 @@ def _product(question: ProductResult, heads: Heads) -> Drawn:
         if len(together.columns.labels) > _WIDE:
             region = f"Combinations: {question.label}"
         pictures = [Picture(table, region=region)]
-        told = "Shares of everybody, with their intervals. Hatched: cannot be told from nobody"
-        notes = [f"{told}, {RISK}.", *notes]
+        text = "Shares of everybody, with their intervals. Hatched: cannot be told from nobody"
+        notes = [f"{text}, {RISK}.", *notes]
         if has_room(table):
             figure = [table]
     else:
-        seen = [row for row, (_, one) in zip(listed, named, strict=True) if one.stands_out]
+        seen = [row for row, (_, cell) in zip(listed, named, strict=True) if cell.stands_out]
         pictures = [Picture(marks) for marks in of_parts]
         if seen:
             marks = _strips("Combinations that stand out", seen, heads.shares, titled=True)
@@ -387,19 +393,21 @@ def _product(question: ProductResult, heads: Heads) -> Drawn:
 
 
 def _point(question: PointResult, heads: Heads) -> Drawn:
-    out = sorted((one for one in question.cells if one.stands_out), key=lambda one: -one.estimate)
-    leading = max(question.cells, key=lambda one: one.estimate)
-    said = "the most frequent area" if leading.stands_out else "highest, but does not stand out"
+    out = sorted(
+        (area for area in question.cells if area.stands_out), key=lambda area: -area.estimate
+    )
+    leading = max(question.cells, key=lambda area: area.estimate)
+    note = "the most frequent area" if leading.stands_out else "highest, but does not stand out"
     where = places.place(question.sides, leading)
-    line = replace(shown.of_cell("", leading), note=f"{where}, {said}")
+    line = replace(shown.of_cell("", leading), note=f"{where}, {note}")
     notes = [
         f"Coloured areas stand out from the noise, with a risk of 5{NARROW}% over all"
         f" {len(question.cells)}; grey ones cannot be told from nobody."
     ]
     drawn = [
-        shown.of_cell(places.place(question.sides, one), one)
-        for one in question.cells
-        if one.stands_out
+        shown.of_cell(places.place(question.sides, area), area)
+        for area in question.cells
+        if area.stands_out
     ]
     drawn.sort(key=nearest_last)
     listed = PaperStrips(drawn, axes.of_shares(drawn)) if drawn else None
@@ -430,9 +438,9 @@ def _areas(question: PointResult, out: Sequence[AreaResult]) -> Html:
         return Html()
     heads = [*(side.label for side in question.sides), "Share", "Interval"]
     lines = [
-        [*map(places.span, one.names), reading.value, reading.bare]
-        for one in out
-        for reading in [shown.of_cell("", one).reading]
+        [*map(places.span, area.names), reading.value, reading.bare]
+        for area in out
+        for reading in [shown.of_cell("", area).reading]
     ]
     return strip.plain_table("Areas that stand out", heads, lines)
 
