@@ -59,7 +59,7 @@ class Remote:
     ) -> bytes:
         """What the server answers at a path of the survey, such as ``/results``, or ``/register``.
 
-        Reads at most ``most`` bytes. Raises NoResults, with the reason.
+        Reads at most ``limit`` bytes. Raises NoResults, with the reason.
         """
         try:
             with self.session() as session, self.answer(session, path, query) as answer:
