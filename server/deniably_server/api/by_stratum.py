@@ -189,6 +189,7 @@ STRATA: Kind[ByStratumResult] = Kind(
     page=_PAGE,
     figure=_PAGE,
     read=_current,
+    sheet=lambda _, found: (stratum_exhibit.file_name(found), stratum_exhibit.records(found)),
     show=_show,
     choose=_choose,
     choose_again=_choose_again,

@@ -10,6 +10,7 @@ from flask import request
 
 from deniably.core.errors import Incomparable
 from deniably.exhibits.comparison import Comparison
+from deniably.exhibits.exhibit import Exhibit, Records
 from deniably.results.comparison import Side
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
@@ -39,14 +40,20 @@ def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
         with comparable():
             return comparison.compute(compared, request.args, confidence())
 
+    def exhibit_of(name: str, document: _Document) -> Exhibit:
+        sample, closed = respondents(name), current_store().closing_day(name)
+        return comparison.exhibit(document, sample.survey, sample.visible.state, closed)
+
+    def sheet(name: str, document: _Document) -> tuple[str, Records]:
+        exhibit = exhibit_of(name, document)
+        return exhibit.file, exhibit.records
+
     def show(name: str, document: _Document) -> Shown:
-        sample, store = respondents(name), current_store()
-        state, closed = sample.visible.state, store.closing_day(name)
-        exhibit = comparison.exhibit(document, sample.survey, state, closed)
+        sample, exhibit = respondents(name), exhibit_of(name, document)
         return Shown(
             exhibits=[exhibit],
             heading=exhibit.heading,
-            chip=state,
+            chip=sample.visible.state,
             who=who_answered(exhibit.source.n, sample.strata),
             home=sample.survey.title,
             subgroups=subgroup_links(sample, *(key.removesuffix("!") for key in query)),
@@ -62,6 +69,7 @@ def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
         page=query,
         figure=query,
         read=read,
+        sheet=sheet,
         show=show,
         back=title,
     )

@@ -217,6 +217,7 @@ CROSSTAB: Kind[CrosstabResult] = Kind(
     page=_PAGE,
     figure=_PAGE,
     read=_current,
+    sheet=lambda _, found: (crosstab_exhibit.file_name(found), crosstab_exhibit.records(found)),
     show=_show,
     check=_of,
     choose=_choose,

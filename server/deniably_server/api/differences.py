@@ -223,6 +223,7 @@ DIFFERENCES: Kind[DifferencesResult] = Kind(
     page=_PAGE,
     figure=_PAGE,
     read=_current,
+    sheet=lambda _, found: (difference_exhibit.file_name(found), difference_exhibit.records(found)),
     show=_show,
     choose=_choose,
     choices="Other questions",

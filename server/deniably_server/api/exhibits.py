@@ -16,7 +16,7 @@ from flask import Blueprint, Response, render_template, request
 from deniably.core.counting import people
 from deniably.core.languages.html import Html
 from deniably.exhibits import table
-from deniably.exhibits.exhibit import Exhibit
+from deniably.exhibits.exhibit import Exhibit, Records
 from deniably.exhibits.paper import paper
 from deniably.survey.strata import Stratum, stratum_text
 from deniably_server.api.analysts import or_ask_for_a_token
@@ -83,8 +83,6 @@ class Shown:
     """By default the finding of the one exhibit."""
     surveys: Sequence[str]
     """Those that its figures are of."""
-    file: str = ""
-    """What the CSV is called, where not as its one exhibit."""
     settled: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parameters that the request may have left open, for the link to the figure."""
     nothing: str = ""
@@ -122,6 +120,8 @@ class Kind(Generic[_Document]):
     strata: bool = True
     read: Callable[[str], _Document]
     """The document that the request asks for. Raises refusals."""
+    sheet: Callable[[str, _Document], tuple[str, Records]]
+    """What the file of its CSV is called, and the exact numbers: nothing else is made for these."""
     show: Callable[[str, _Document], Shown]
     check: Callable[[], object] = lambda: None
     """Raises BadParameter for parameters of pages and figures alone."""
@@ -175,9 +175,8 @@ def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
 
     @cached_view(kind.reads, kind.others)
     def as_csv(name: str) -> Response:
-        shown = kind.show(name, kind.read(name))
-        file = shown.file or shown.exhibits[0].file
-        return as_attachment(table.csv(*shown.exhibits), file)
+        file, records = kind.sheet(name, kind.read(name))
+        return as_attachment(table.csv(records), file)
 
     @cached_view(kind.reads, kind.others)
     def as_svg(name: str) -> Response:

@@ -98,6 +98,7 @@ GROUPS: Kind[GroupsResult] = Kind(
     page=_GROUPS,
     figure=_GROUPS,
     read=_current,
+    sheet=lambda _, found: (group_exhibit.file_name(found), group_exhibit.records(found)),
     show=_show,
     back="The groups",
 )

@@ -71,7 +71,6 @@ def _show(name: str, result: WavesResult) -> Shown:
             "How precise is this?", statement, () if store.survey(name).count else (memo_note,)
         ),
         surveys=_shown(name),
-        file=f"{name}-waves",
         nothing="No question was asked alike in all waves.",
     )
 
@@ -134,6 +133,7 @@ WAVES: Kind[WavesResult] = Kind(
     figure={**_QUESTION, **LEVEL},
     strata=False,
     read=_current,
+    sheet=lambda name, found: (f"{name}-waves", wave_exhibit.records(found)),
     show=_show,
     others=_others,
     back="All waves",

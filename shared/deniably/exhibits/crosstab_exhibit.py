@@ -77,9 +77,7 @@ def exhibit(
     hatched = "" if of == "all" else ", or too few to say"
     return Exhibit(
         document=document,
-        file="-".join(
-            [document["survey"], *document["question_names"], *document["strata"].values()]
-        ),
+        file=file_name(document),
         heading=title,
         about=" and ".join(f"“{question}”" for question in document["questions"]),
         source=ResultsSource.of_survey(survey, "closed", document["n"], closed, document["strata"]),
@@ -91,7 +89,7 @@ def exhibit(
         pictures=lambda: _pictures(
             document, of, (rows_title, columns_title), strips_, folded=folded
         ),
-        records=Records(COLUMNS, lambda: crosstab_rows(document)),
+        records=records(document),
         numbers=lambda: [Printed("all pairs", ("Pair", *HEADS), numbers(document))],
         method=lambda: stated(*_method(document), "" if coarse else product()),
         estimator=CROSSTAB,
@@ -114,6 +112,16 @@ def exhibit(
         asks=document["questions"],
         words=f". {document['sentence']} {shares} with {level} intervals:",
     )
+
+
+def file_name(document: CrosstabResult) -> str:
+    """What the files of a cross-table are called, without an ending."""
+    return "-".join([document["survey"], *document["question_names"], *document["strata"].values()])
+
+
+def records(document: CrosstabResult) -> Records:
+    """The exact numbers of a cross-table."""
+    return Records(COLUMNS, lambda: crosstab_rows(document))
 
 
 def usual(document: CrosstabResult) -> Of:

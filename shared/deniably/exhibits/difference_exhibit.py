@@ -60,14 +60,7 @@ def exhibit(
     heading = f"What differs from {other}?" if other else "Which answers differ?"
     return Exhibit(
         document=document,
-        file="-".join(
-            [
-                document["survey"],
-                *document["strata"].values(),
-                document["question_name"],
-                "differences",
-            ]
-        ),
+        file=file_name(document),
         heading=heading,
         about=f"the differences in “{document['question']}”",
         source=ResultsSource.of_survey(survey, state, document["n"], closed, document["strata"]),
@@ -76,7 +69,7 @@ def exhibit(
         finding=statement(document),
         family=family(document),
         pictures=lambda: [Picture(forest(document))],
-        records=Records(COLUMNS, lambda: difference_rows(document)),
+        records=records(document),
         numbers=lambda: [Printed("differences", ("Difference", *HEADS), numbers(document))],
         method=lambda: [
             "Each p-value is that of a score test, and each interval holds all differences that"
@@ -118,6 +111,17 @@ def exhibit(
         asks=[document["question"]],
         words=f". {statement(document)} {what} in percentage points, with {level} intervals:",
     )
+
+
+def file_name(document: DifferencesResult) -> str:
+    """What the files of the differences are called, without an ending."""
+    subgroup = document["strata"].values()
+    return "-".join([document["survey"], *subgroup, document["question_name"], "differences"])
+
+
+def records(document: DifferencesResult) -> Records:
+    """The exact numbers of the differences."""
+    return Records(COLUMNS, lambda: difference_rows(document))
 
 
 def rows(document: DifferencesResult) -> list[Row]:

@@ -51,7 +51,7 @@ def exhibit(
     heads = ("Group", *(part.label for part in question.parts), "Moves by", "Share", "Std. error")
     return Exhibit(
         document=document,
-        file=f"{document['survey']}-{question.name}-groups",
+        file=file_name(document),
         heading=question.label,
         about=f"the groups in “{question.label}”",
         source=ResultsSource.of_survey(survey, state, document["n"], closed, document["strata"]),
@@ -62,7 +62,7 @@ def exhibit(
             Picture(area_map(shown, centres)),
             Picture(Columns(heads, list(_lines(document, "%")), about="Groups")),
         ],
-        records=Records(COLUMNS, lambda: _records(document)),
+        records=records(document),
         method=lambda: [
             "Groups of the areas of the map by k-means, weighted with their shares. How far the"
             f" centres move and how the shares vary comes from {document['resamples']} repetitions"
@@ -93,6 +93,16 @@ def exhibit(
     )
 
 
+def file_name(document: GroupsResult) -> str:
+    """What the files of the groups are called, without an ending."""
+    return f"{document['survey']}-{document['question']}-groups"
+
+
+def records(document: GroupsResult) -> Records:
+    """The exact numbers of the groups."""
+    return Records(COLUMNS, lambda: _rows(document))
+
+
 # --- below ------------------------------------------------------------------------------------
 
 
@@ -110,7 +120,7 @@ def _lines(document: GroupsResult, unit: str = "") -> Iterator[list[str]]:
         ]
 
 
-def _records(document: GroupsResult) -> Iterator[ResultRow]:
+def _rows(document: GroupsResult) -> Iterator[ResultRow]:
     for index, group in enumerate(document["groups"]):
         first, second = group["centre"]
         yield {

@@ -58,9 +58,7 @@ def exhibit(
     )
     return Exhibit(
         document=document,
-        file="-".join(
-            [document["survey"], *document["strata"].values(), document["question_name"], "by", by]
-        ),
+        file=file_name(document),
         heading=f"{document['short']} by {by}",
         about=f"“{document['question']}” by {by}",
         source=ResultsSource.of_survey(survey, state, n, closed, document["strata"]),
@@ -69,7 +67,7 @@ def exhibit(
         finding=finding(document),
         family=adjusted(document),
         pictures=lambda: list(pictures(document)),
-        records=Records(COLUMNS, lambda: by_stratum_rows(document)),
+        records=records(document),
         numbers=lambda: list(_numbers(document)),
         method=lambda: [
             f"Shares in per cent, with the {level} interval. Each p-value is that of a score test"
@@ -109,6 +107,17 @@ def exhibit(
         asks=[document["question"]],
         words=f"; the link said the {by} of each. {finding(document)} With {level} intervals:",
     )
+
+
+def file_name(document: ByStratumResult) -> str:
+    """What the files of the strata are called, without an ending."""
+    subgroup, by = document["strata"].values(), document["by"]
+    return "-".join([document["survey"], *subgroup, document["question_name"], "by", by])
+
+
+def records(document: ByStratumResult) -> Records:
+    """The exact numbers of the strata."""
+    return Records(COLUMNS, lambda: by_stratum_rows(document))
 
 
 def finding(document: ByStratumResult) -> str:

@@ -59,7 +59,7 @@ def exhibit(
         finding=finding(question),
         family=adjusted(document, "question"),
         pictures=lambda: list(pictures(question)),
-        records=Records(COLUMNS, lambda: wave_rows(document)),
+        records=records(document),
         numbers=lambda: list(_numbers(document, question)),
         method=lambda: stated(
             f"Shares in per cent, with the {level} interval. Two tests for each figure: the last"
@@ -100,6 +100,11 @@ def exhibit(
 def exhibits(document: WavesResult, survey: Survey, closed: str = "") -> list[Exhibit]:
     """Each question over the waves; ``survey`` and ``closed`` as in ``exhibit``."""
     return [exhibit(document, question, survey, closed) for question in document["questions"]]
+
+
+def records(document: WavesResult) -> Records:
+    """The exact numbers of all questions over the waves."""
+    return Records(COLUMNS, lambda: wave_rows(document))
 
 
 def main_series(question: WaveQuestion) -> SeriesResult | None:
