@@ -32,7 +32,7 @@ _LEAST_SEEN = 0.001
 
 
 def number_tables(question: QuestionResult, interval: str) -> Iterator[Printed]:
-    """The tables of a question: shares of those who were asked, shares, means, combinations.
+    """Yields the tables of a question: shares of those who were asked, shares, means, combinations.
 
     ``interval`` names its column, such as "95 % interval".
     """
@@ -63,7 +63,7 @@ def number_tables(question: QuestionResult, interval: str) -> Iterator[Printed]:
 
 
 def method(question: QuestionResult, interval: str) -> Iterator[str]:
-    """How the figures were made, what they are of, and the most that fake reports could do."""
+    """Says how the figures were made, what they are of, and the most that fake reports could do."""
     if isinstance(question, PointResult):
         yield f"The CSV has all {len(question.cells)} areas."
     yield (

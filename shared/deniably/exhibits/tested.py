@@ -18,12 +18,12 @@ HEADS = ("interval", "Std. error", "p alone", "p adjusted (Holm)")
 
 
 def differs(test: Tested) -> bool:
-    """Whether the test shows a difference, adjusted for all that were tested with it."""
+    """Returns whether the test shows a difference, adjusted for all that were tested with it."""
     return test["adjusted_p_value"] < RISK
 
 
 def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row:
-    """The row of a difference of shares, in points, or of means, in their ``unit``.
+    """Returns the row of a difference of shares, in points, or of means, in their ``unit``.
 
     It is grey with an open dot where no difference is shown.
     """
@@ -35,7 +35,7 @@ def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row
 
 
 def numbers(test: Tested, factor: float = 100, decimals: int = 1) -> list[str]:
-    """The estimate, and then as ``HEADS`` names them; by default in points with a decimal."""
+    """Returns the estimate, and then as ``HEADS`` names them; by default in points with a decimal."""
     return [
         digits.signed(factor * test["estimate"], decimals),
         " to ".join(digits.signed(factor * end, decimals) for end in test["interval"]),
@@ -46,12 +46,12 @@ def numbers(test: Tested, factor: float = 100, decimals: int = 1) -> list[str]:
 
 
 def printed_heads(confidence: float) -> tuple[str, ...]:
-    """The headings of ``printed``."""
+    """Returns the headings of ``printed``."""
     return "difference", f"{level_text(confidence)} interval", "p", "p adjusted (Holm)"
 
 
 def printed(test: Tested, *, shares: bool = True) -> tuple[str, ...]:
-    """The difference in the table of a terminal."""
+    """Returns the difference for the table of a terminal."""
     return (
         *apart(test["estimate"], test["interval"], shares=shares),
         p_text(test["p_value"]),

@@ -89,7 +89,10 @@ def quantile(
 
 
 def grouped(collected: Collected, name: str, count: int) -> Findings:
-    """The groups of people on the map of a question. Raises NoFigure, NoResults and ImportError."""
+    """Returns the groups of people on the map of a question.
+
+    Raises NoFigure, NoResults, and ImportError without scikit-learn.
+    """
     from deniably.estimation.clusters import clusters
 
     question = collected.question(name)

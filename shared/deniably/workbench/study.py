@@ -249,7 +249,7 @@ class Study(Table):
         return quantile(self._collected, question, share, confidence, by, weighed)
 
     def groups(self, question: str, count: int = 3) -> Findings:
-        """Find ``count`` groups of people on the map of a question, such as two towns.
+        """Finds ``count`` groups of people on the map of a question, such as two towns.
 
         **Estimator.** K-means of the areas of the map, weighted with their shares for display;
         errors are from repetitions of the survey in simulation. **Assumption.** That of the study,
