@@ -14,7 +14,7 @@ from deniably.exhibits import difference_exhibit
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably.trust.signing import new_key
-from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.report_set import ReportSet
 from deniably_server.app import create_app
 from support.every_type import reports_by_seed

@@ -140,7 +140,7 @@ class Kind(Generic[_Document]):
 def descriptions(
     called: str, json: str, *, records: str = "", chosen: str = "", figure: str = ""
 ) -> dict[str, str]:
-    """Returns what each view of a kind answers. ``called`` names what is shown, such as "The waves".
+    """Returns what each view of a kind answers; ``called`` names it, such as "The waves".
 
     ``records`` says what the rows of its CSV are, ``chosen`` what its page is without parameters,
     and ``figure`` names what a figure is of, where that is less than the whole.

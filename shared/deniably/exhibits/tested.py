@@ -35,7 +35,7 @@ def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row
 
 
 def numbers(test: Tested, factor: float = 100, decimals: int = 1) -> list[str]:
-    """Returns the estimate, and then as ``HEADS`` names them; by default in points with a decimal."""
+    """Returns the estimate, and then as ``HEADS`` names them; by default in points."""
     return [
         digits.signed(factor * test["estimate"], decimals),
         " to ".join(digits.signed(factor * end, decimals) for end in test["interval"]),
