@@ -66,8 +66,8 @@ def numbers(text: str) -> list[str]:
 def lines(card: Card) -> list[dict[str, Any]]:
     """The rows of the pictures of a card: the words, and the marks back on their scale."""
     found = []
-    for picture in card.pictures:
-        table = ElementTree.fromstring(picture.source)
+    for picture in card.exhibit.unfolded:
+        table = ElementTree.fromstring(picture.html().source)
         ticks = [
             (
                 float(one.get("x", "").rstrip("%")),
@@ -186,7 +186,7 @@ def test_the_word_for_precision_is_that_of_the_number_printed_beside_it(exact: f
         for cells in [question.report_mechanism.law.cell_count]
     })  # fmt: skip
     first = cards(found)[0]
-    told = precision(found, [replace(first, drawn=replace(first.drawn, half=exact))])
+    told = precision(found, [replace(first, half=exact)])
 
     assert told
     assert told.grade == word_for(float(told.typical)), f"±{told.typical} points"

@@ -61,7 +61,7 @@ def test_the_order_is_certain_only_if_every_answer_is_clear_of_the_next(
 ) -> None:
     """ "Don't know" stands last whatever its size: it is no part of the order."""
     (card,) = cards(with_joint(*joint))
-    assert (UNCERTAIN not in card.notes) == certain
+    assert (UNCERTAIN not in card.exhibit.notes()) == certain
 
 
 def test_the_scale_of_a_number_is_the_questions_also_where_answers_count_in_ranges() -> None:

@@ -184,7 +184,9 @@ def test_where_nobody_was_asked_the_sentence_says_that_it_cannot_be_told() -> No
     card = cards(document)[1]
     assert card.line.note == "of those who were asked: cannot be told"
     assert not card.line.drawn
-    assert not any("Again?" in picture.source for picture in card.pictures), "no picture of them"
+    assert not any("Again?" in picture.html().source for picture in card.exhibit.unfolded), (
+        "no picture of them"
+    )
     assert "too few to say what those answered who were asked" in sentence(document, "again")
     assert paper(exhibit(document, "again"))
 

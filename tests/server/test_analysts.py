@@ -102,8 +102,8 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
     known |= {f"/api/surveys/<name>/lab{end}" for end in ("", ".csv", ".svg")}  # from it alone
     known.add("/surveys/<name>/lab")
     known.add("/surveys/<name>/class")  # for all, without a figure: see ``test_class_page``
-    known.add("/api/surveys/<name>/groups")  # of points, which this survey has not
-    known.add("/api/surveys/<name>/groups.svg")
+    # Of points, which this survey has not.
+    known |= {f"/api/surveys/<name>/groups{end}" for end in ("", ".csv", ".svg")}
     known |= {*OF_STRATA}
     known |= {"/surveys/<name>/groups", "/surveys/<name>/groups/figure"}
     # Of panels, see ``test_waves_that_the_caller_may_not_see_are_counted_and_not_shown``.

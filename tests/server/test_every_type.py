@@ -308,8 +308,15 @@ def test_groups_on_the_map_are_found_with_their_uncertainty(
     for group in found["groups"]:
         assert f"share {100 * group['share']:.1f}" in said.replace("\u202f", " ")
     figure = client.get("/surveys/everything/groups/figure?question=home&count=2").text
-    assert "as a table (CSV)" not in figure, "the groups have none of their own"
+    assert "groups.csv?question=home&amp;count=2" in figure
     assert "The groups</a>" in figure
+    sheet = client.get("/api/surveys/everything/groups.csv?question=home&count=2").text
+    lines = [line.split(",") for line in sheet.splitlines()]
+    assert lines[0][4:7] == ["group", "first", "second"]
+    for line, letter, group in zip(lines[1:], "AB", found["groups"], strict=True):
+        assert line[4] == letter
+        assert list(map(float, line[5:7])) == group["centre"]
+        assert float(line[8]) == group["share"]
 
 
 def test_groups_without_their_library_name_the_extra_that_has_it(

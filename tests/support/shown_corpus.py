@@ -34,6 +34,7 @@ from deniably.core.coins import Coins
 from deniably.core.errors import BadModel, NoEstimate, NoFigure, NoResults
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
+from deniably.trust.signing import new_key
 from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.report_set import ReportSet
 from deniably_server.api.document_cache import cache_documents
@@ -58,9 +59,9 @@ def shown_of(number: int) -> Shown:
     random = Random(number)
     with tempfile.TemporaryDirectory() as folder:
         address = str(Path(folder) / "deniably.db")
-        sets = list(_report_sets(random, number))
+        sets, author = list(_report_sets(random, number)), new_key()
         for reports in sets:
-            with closing(stored(address, reports)) as store:
+            with closing(stored(address, reports, author)) as store:
                 if random.random() < 0.9 or len(sets) > 1:
                     store.close_survey(reports.survey.name)
         app = create_app({"DATABASE": address, "TESTING": True})

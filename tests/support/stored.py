@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 
 from deniably.core.canonical import canonical
-from deniably.trust.signing import new_key
+from deniably.trust.signing import Key, new_key
 from deniably.workbench.packing import PackedField, Rows
 from deniably.workbench.report_set import ReportSet
 from deniably_server.storage.store import Store
@@ -18,10 +18,13 @@ from deniably_server.storage.writing.commit import NULL, BatchWrite
 _BATCH = 20_000
 
 
-def stored(address: str, reports: ReportSet) -> Store:
-    """An open store with the survey and the reports of a set, under new ids."""
+def stored(address: str, reports: ReportSet, author: Key | None = None) -> Store:
+    """An open store with the survey and the reports of a set, under new ids.
+
+    The waves of a panel need one ``author``; without one it is somebody new.
+    """
     store = Store(address)
-    store.publish(reports.survey, new_key().sign(reports.survey.digest))
+    store.publish(reports.survey, (author or new_key()).sign(reports.survey.digest))
     for start in range(0, len(reports), _BATCH):
         batch = _batch(reports, slice(start, start + _BATCH))
         store.begin(batch)

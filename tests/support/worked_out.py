@@ -25,19 +25,19 @@ def _follow_up(followed: FollowUpReports | None) -> tuple[object, ...]:
 @contextmanager
 def worked_out_once() -> Generator[None]:
     """Within this, in this process: a document hangs on nothing but the definition, the tally and
-    how it is asked for, and nobody can change it."""
+    how it is reported for, and nobody can change it."""
     work_out = result._question
 
-    def once(asked: result._Asked) -> QuestionResult:
-        tally, counts = asked.tally, asked.tally.counts
+    def once(reported: result._Reported) -> QuestionResult:
+        tally, counts = reported.tally, reported.tally.counts
         key = (
-            *(type(asked.question), msgspec.json.encode(asked.question)),
+            *(type(reported.question), msgspec.json.encode(reported.question)),
             *(tally.n, counts.dtype.str, counts.tobytes(), tally.start, tally.endless),
-            *(asked.sampled_fraction, asked.risk, asked.confidence, asked.smooth),
-            *_follow_up(asked.followed),
+            *(reported.sampled_fraction, reported.risk, reported.confidence, reported.smooth),
+            *_follow_up(reported.followed),
         )
         if key not in _KNOWN:
-            _KNOWN[key] = work_out(asked)
+            _KNOWN[key] = work_out(reported)
         return _KNOWN[key]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -23,6 +23,7 @@ import requests
 
 import deniably as dn
 from deniably.authoring.compiling import compile_survey
+from deniably.core.errors import NoFigure
 from deniably.estimation.difference import holm
 from deniably.estimation.tally import Tally
 from deniably.results.drawing import png
@@ -192,6 +193,22 @@ def test_differences_means_and_figures_are_the_servers(server: Server, study: dn
     file = shown(server, "figures/stolen.svg", width=180).text
     assert study.figure("stolen", width=180) == file
     assert dn.open(f"{server.url}/s/everything").figure("stolen", width=180) == file
+
+
+def test_groups_are_the_servers(server: Server, study: dn.Study) -> None:
+    expected = shown(server, "groups", question="home", count=2).json()
+    sheet = shown(server, "groups.csv", question="home", count=2).text.splitlines()
+    found = study.groups("home", 2)
+
+    assert found.to_dict() == expected | {"estimator": found.estimator}
+    assert [[*row] for row in found.rows] == [sheet[0].split(",")] * 2
+    assert [row["share"] for row in found.rows] == [one["share"] for one in expected["groups"]]
+    assert "is an assumption, not a finding" in str(found)
+    assert found._repr_html_().count("<svg") >= 1
+    with pytest.raises(NoFigure, match="stolen is a yes_no and has no map"):
+        study.groups("stolen")
+    with pytest.raises(NoFigure, match="from 1 to 12"):
+        study.groups("home", 13)
 
 
 def test_a_quantile_of_any_share_lies_between_those_around_it(study: dn.Study) -> None:

@@ -23,7 +23,7 @@ from deniably.survey.strata import Stratum, query_of, stratum_text
 from deniably.survey.survey import Survey
 from deniably_server.api.comparisons import asked_question
 from deniably_server.api.document_cache import cached_document
-from deniably_server.api.exhibits import Kind, Lead, Shown, Ways, blueprint_of
+from deniably_server.api.exhibits import Kind, Lead, Shown, Ways, blueprint_of, descriptions
 from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
@@ -36,6 +36,7 @@ from deniably_server.api.visibility import VisibleSurvey, visible_survey
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.operation import NAMED, QueryParameters
+from deniably_server.web.problems import sentence
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -148,7 +149,7 @@ def _chooser(visible: VisibleSurvey, why: str = "") -> str:
         fixed=fixed,
         same=kept_query,
         open=visible.state == "open",
-        why=why and f"{why[:1].upper()}{why[1:]}.",
+        why=why and sentence(why),
     )
 
 
@@ -175,20 +176,20 @@ def _current(name: str) -> ByStratumResult:
 
 STRATA: Kind[ByStratumResult] = Kind(
     name="strata",
-    about={
-        "json": "The figures of a question for each value of a key of the strata, with tests of"
-        " every two.\n\nValues of other keys as parameters fix these.",
-        "csv": "The strata for a spreadsheet, with a row for each figure and for each difference.",
-        "svg": "The strata as a figure for a paper: a file that needs nothing else.",
-        "page": "The strata as a page; without a question and a key, a page to choose them.",
-        "figure": "The figure of the strata in both widths, as files to save, and in words.",
-    },
+    about=descriptions(
+        "The strata",
+        "The figures of a question for each value of a key of the strata, with tests of every two."
+        "\n\nValues of other keys as parameters fix these.",
+        records="each figure and for each difference",
+        chosen="without a question and a key, a page to choose them",
+    ),
     document=ByStratumResult,
     query=_ASKED,
     svg={**_ASKED, **WIDTH},
     page=_PAGE,
     figure=_PAGE,
     read=_current,
+    sheet=lambda _, found: (stratum_exhibit.file_name(found), stratum_exhibit.records(found)),
     show=_show,
     choose=_choose,
     choose_again=_choose_again,

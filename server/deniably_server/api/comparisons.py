@@ -8,14 +8,13 @@ from typing import TypeVar
 
 from flask import request
 
-from deniably.core.counting import people
 from deniably.core.errors import Incomparable
 from deniably.exhibits.comparison import Comparison
+from deniably.exhibits.exhibit import Exhibit, Records
 from deniably.results.comparison import Side
 from deniably.survey.questions import Question
-from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
-from deniably_server.api.exhibits import Kind, Shown
+from deniably_server.api.exhibits import Kind, Shown, descriptions, who_answered
 from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import Respondents, respondents, subgroup_links
@@ -41,16 +40,21 @@ def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
         with comparable():
             return comparison.compute(compared, request.args, confidence())
 
+    def exhibit_of(name: str, document: _Document) -> Exhibit:
+        sample, closed = respondents(name), current_store().closing_day(name)
+        return comparison.exhibit(document, sample.survey, sample.visible.state, closed)
+
+    def sheet(name: str, document: _Document) -> tuple[str, Records]:
+        exhibit = exhibit_of(name, document)
+        return exhibit.file, exhibit.records
+
     def show(name: str, document: _Document) -> Shown:
-        sample, store = respondents(name), current_store()
-        state, closed = sample.visible.state, store.closing_day(name)
-        exhibit = comparison.exhibit(document, sample.survey, state, closed)
-        part = f" of {stratum_text(sample.strata)}" if sample.strata else ""
+        sample, exhibit = respondents(name), exhibit_of(name, document)
         return Shown(
             exhibits=[exhibit],
             heading=exhibit.heading,
-            chip=state,
-            who=f"{people(exhibit.source.n)}{part}",
+            chip=sample.visible.state,
+            who=who_answered(exhibit.source.n, sample.strata),
             home=sample.survey.title,
             subgroups=subgroup_links(sample, *(key.removesuffix("!") for key in query)),
             surveys=[name],
@@ -58,19 +62,14 @@ def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
 
     return Kind(
         name=comparison.name,
-        about={
-            "json": f"{title}.",
-            "csv": f"{title} for a spreadsheet.",
-            "svg": f"{title} as a figure for a paper: a file that needs nothing else.",
-            "page": f"{title} as a page.",
-            "figure": f"{title} as figures in both widths, as files to save, and in words.",
-        },
+        about=descriptions(title, f"{title}."),
         document=comparison.document,
         query=query,
         svg={**query, **WIDTH},
         page=query,
         figure=query,
         read=read,
+        sheet=sheet,
         show=show,
         back=title,
     )

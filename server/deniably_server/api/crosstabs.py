@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 from flask import render_template, request
 
-from deniably.core.counting import people
 from deniably.core.errors import Incomparable
 from deniably.exhibits import crosstab_exhibit
 from deniably.exhibits.crosstab_exhibit import Of
@@ -25,10 +24,10 @@ from deniably.results.crosstabs import (
 )
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
-from deniably.survey.strata import query_of, stratum_text
+from deniably.survey.strata import query_of
 from deniably.survey.survey import Survey
 from deniably_server.api.document_cache import cached_document
-from deniably_server.api.exhibits import Kind, Shown, Ways, blueprint_of
+from deniably_server.api.exhibits import Kind, Shown, Ways, blueprint_of, descriptions, who_answered
 from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
@@ -42,6 +41,7 @@ from deniably_server.api.subgroups import (
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.operation import NAMED, QueryParameters
+from deniably_server.web.problems import sentence
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -74,12 +74,11 @@ def _show(name: str, result: CrosstabResult) -> Shown:
     of = _of() or crosstab_exhibit.usual(result)
     exhibit = crosstab_exhibit.exhibit(result, sample.survey, of, current_store().closing_day(name))
     address = f"{request.path}{query_of_view(sample.survey, 'rows', 'columns', 'confidence')}"
-    part = f" of {stratum_text(result['strata'])}" if result["strata"] else ""
     return Shown(
         exhibits=[exhibit],
         heading=exhibit.heading,
         chip="closed",
-        who=f"{people(result['n'])}{part}",
+        who=who_answered(result["n"], result["strata"]),
         home=sample.survey.title,
         ways=Ways(
             "Percentages of",
@@ -112,7 +111,7 @@ def _chooser(sample: Respondents, why: str = "") -> str:
         given=request.args,
         same=kept_query,
         subgroups=subgroup_links(sample, "rows", "columns", "confidence"),
-        why=why and f"{why[:1].upper()}{why[1:]}.",
+        why=why and sentence(why),
     )
 
 
@@ -205,13 +204,12 @@ def _asked(survey: Survey, key: str) -> int:
 
 CROSSTAB: Kind[CrosstabResult] = Kind(
     name="crosstab",
-    about={
-        "json": "The joint distribution of the answers to two questions, ``rows`` and ``columns``.",
-        "csv": "The cross-table for a spreadsheet, with a row for each figure.",
-        "svg": "The cross-table as a figure for a paper: a file that needs nothing else.",
-        "page": "The cross-table as a page; without two questions, a page to choose them.",
-        "figure": "The figure of a cross-table in both widths, as files to save, and in words.",
-    },
+    about=descriptions(
+        "The cross-table",
+        "The joint distribution of the answers to two questions, ``rows`` and ``columns``.",
+        records="each figure",
+        chosen="without two questions, a page to choose them",
+    ),
     document=CrosstabResult,
     reads="reports",
     query=_PAIR,
@@ -219,6 +217,7 @@ CROSSTAB: Kind[CrosstabResult] = Kind(
     page=_PAGE,
     figure=_PAGE,
     read=_current,
+    sheet=lambda _, found: (crosstab_exhibit.file_name(found), crosstab_exhibit.records(found)),
     show=_show,
     check=_of,
     choose=_choose,

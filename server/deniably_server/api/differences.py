@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from flask import Response, render_template, request
 
-from deniably.core.counting import people
 from deniably.exhibits import difference_exhibit
 from deniably.results import comparison
 from deniably.results.by_stratum import FEWEST
@@ -20,11 +19,10 @@ from deniably.results.comparison import (
     has_pairs,
 )
 from deniably.survey.readable import listed_label, short_label
-from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
 from deniably_server.api.cached_views import cached_view
 from deniably_server.api.comparisons import asked_question, comparable, side
-from deniably_server.api.exhibits import Kind, Shown, blueprint_of
+from deniably_server.api.exhibits import Kind, Shown, blueprint_of, descriptions, who_answered
 from deniably_server.api.fine_parameters import COMPARED, LEVEL, confidence, settle_number
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import (
@@ -41,6 +39,7 @@ from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import NAMED, Operation, QueryParameters
+from deniably_server.web.problems import sentence
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -109,7 +108,7 @@ def _choose(name: str) -> ResponseReturnValue | None:
     try:
         question = asked_question(sample.survey)
     except BadParameter as error:
-        return _chooser(sample, f"{str(error)[:1].upper()}{str(error)[1:]}."), 400
+        return _chooser(sample, sentence(str(error))), 400
     if "survey" not in request.args and not has_pairs(question):
         why = f"The answers to “{question.label}” are not compared in pairs."
         return _chooser(sample, why), 400
@@ -121,13 +120,12 @@ def _show(name: str, result: DifferencesResult) -> Shown:
     survey, other = sample.survey, result["other"]
     closed = current_store().closing_day(survey.name)
     exhibit = difference_exhibit.exhibit(result, survey, sample.visible.state, closed)
-    part = f" of {stratum_text(result['strata'])}" if result["strata"] else ""
     return Shown(
         exhibits=[exhibit],
         heading=exhibit.heading,
         title=f"Which answers differ? {short_label(asked_question(survey))}",
         chip=sample.visible.state,
-        who=f"{people(result['n'])}{part}",
+        who=who_answered(result["n"], result["strata"]),
         home=survey.title,
         subgroups=subgroup_links(sample, "question", "survey", "confidence"),
         surveys=[name, other or name],
@@ -212,14 +210,12 @@ def _with_ways(why: str) -> str:
 
 DIFFERENCES: Kind[DifferencesResult] = Kind(
     name="differences",
-    about={
-        "json": "Test every pair of a question's choices, or each choice here and in another"
-        " ``survey``.",
-        "csv": "The differences for a spreadsheet, with a row for each difference.",
-        "svg": "The differences as a figure for a paper: a file that needs nothing else.",
-        "page": "The differences as a page; without a question, a page to choose one.",
-        "figure": "The figure of the differences in both widths, as files to save, and in words.",
-    },
+    about=descriptions(
+        "The differences",
+        "Test every pair of a question's choices, or each choice here and in another ``survey``.",
+        records="each difference",
+        chosen="without a question, a page to choose one",
+    ),
     endpoints={"json": "differences"},
     document=DifferencesResult,
     query=_QUESTION,
@@ -227,6 +223,7 @@ DIFFERENCES: Kind[DifferencesResult] = Kind(
     page=_PAGE,
     figure=_PAGE,
     read=_current,
+    sheet=lambda _, found: (difference_exhibit.file_name(found), difference_exhibit.records(found)),
     show=_show,
     choose=_choose,
     choices="Other questions",

@@ -13,10 +13,12 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, render_template, request
 
+from deniably.core.counting import people
 from deniably.core.languages.html import Html
 from deniably.exhibits import table
-from deniably.exhibits.exhibit import Exhibit
+from deniably.exhibits.exhibit import Exhibit, Records
 from deniably.exhibits.paper import paper
+from deniably.survey.strata import Stratum, stratum_text
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.cached_views import cached_view
 from deniably_server.api.computation_queue import Reads
@@ -81,8 +83,6 @@ class Shown:
     """By default the finding of the one exhibit."""
     surveys: Sequence[str]
     """Those that its figures are of."""
-    file: str = ""
-    """What the CSV is called, where not as its one exhibit."""
     settled: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parameters that the request may have left open, for the link to the figure."""
     nothing: str = ""
@@ -105,7 +105,7 @@ class Kind(Generic[_Document]):
     name: str
     about: Mapping[str, str]
     """What each view answers, for the reference of the API: ``json``, ``csv``, ``svg``, ``page``
-    and ``figure``. Without one of ``csv``, there is none."""
+    and ``figure``."""
     endpoints: Mapping[str, str] = field(default_factory=dict[str, str])
     """Names of views that are not the kind's with the format's, such as ``strata_as_json``."""
     document: Any
@@ -120,6 +120,8 @@ class Kind(Generic[_Document]):
     strata: bool = True
     read: Callable[[str], _Document]
     """The document that the request asks for. Raises refusals."""
+    sheet: Callable[[str, _Document], tuple[str, Records]]
+    """What the file of its CSV is called, and the exact numbers: nothing else is made for these."""
     show: Callable[[str, _Document], Shown]
     check: Callable[[], object] = lambda: None
     """Raises BadParameter for parameters of pages and figures alone."""
@@ -133,6 +135,29 @@ class Kind(Generic[_Document]):
     """What the link to that page says."""
     back: str
     """What the link from a figure back to the page says."""
+
+
+def descriptions(
+    called: str, json: str, *, records: str = "", chosen: str = "", figure: str = ""
+) -> dict[str, str]:
+    """Returns what each view of a kind answers; ``called`` names it, such as "The waves".
+
+    ``records`` says what the rows of its CSV are, ``chosen`` what its page is without parameters,
+    and ``figure`` names what a figure is of, where that is less than the whole.
+    """
+    figure = figure or called
+    return {
+        "json": json,
+        "csv": f"{called} for a spreadsheet{records and f', with a row for {records}'}.",
+        "svg": f"{figure} as a figure for a paper: a file that needs nothing else.",
+        "page": f"{called} as a page{chosen and f'; {chosen}'}.",
+        "figure": f"{figure} as figures in both widths, as files to save, and in words.",
+    }
+
+
+def who_answered(n: int, strata: Stratum) -> str:
+    """Returns how many people these are, and of which subgroup."""
+    return f"{people(n)} of {stratum_text(strata)}" if strata else people(n)
 
 
 def blueprint_of(kind: Kind[Any], name: str) -> Blueprint:
@@ -150,9 +175,8 @@ def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
 
     @cached_view(kind.reads, kind.others)
     def as_csv(name: str) -> Response:
-        shown = kind.show(name, kind.read(name))
-        file = shown.file or shown.exhibits[0].file
-        return as_attachment(table.csv(*shown.exhibits), file)
+        file, records = kind.sheet(name, kind.read(name))
+        return as_attachment(table.csv(records), file)
 
     @cached_view(kind.reads, kind.others)
     def as_svg(name: str) -> Response:
@@ -164,10 +188,9 @@ def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
     _add(blueprint, kind, "json", as_json, Operation(
         {200: {JSON: kind.document}}, RESULTS, query=kind.query, strata=kind.strata
     ))  # fmt: skip
-    if "csv" in kind.about:
-        _add(blueprint, kind, "csv", as_csv, Operation(
-            {200: {CSV: None}}, RESULTS, query=kind.query, headers=_SAVED, strata=kind.strata
-        ))  # fmt: skip
+    _add(blueprint, kind, "csv", as_csv, Operation(
+        {200: {CSV: None}}, RESULTS, query=kind.query, headers=_SAVED, strata=kind.strata
+    ))  # fmt: skip
     _add(blueprint, kind, "svg", as_svg, Operation(
         {200: {SVG: None}}, RESULTS, query=kind.svg, headers=_SAVED, strata=kind.strata
     ))  # fmt: skip
@@ -212,7 +235,7 @@ def _add_pages(blueprint: Blueprint, kind: Kind[Any]) -> None:
             file=exhibit.file,
             address=f"{api % name}.svg{query}",
             about=exhibit.about,
-            csv=f"{api % name}.csv{data}" if "csv" in kind.about else "",
+            csv=f"{api % name}.csv{data}",
             back=(f"{page % name}{page_query}{exhibit.anchor and f'#{exhibit.anchor}'}", kind.back),
         )
 

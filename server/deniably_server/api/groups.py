@@ -1,4 +1,4 @@
-"""Groups of people on the map of a point question, as JSON and as a page."""
+"""Groups of people on the map of a point question, as JSON, as CSV and as a page."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from importlib.util import find_spec
 
 from flask import request
 
-from deniably.core.counting import people
 from deniably.estimation.clusters import clusters
 from deniably.exhibits import group_exhibit
 from deniably.results.document import PointResult
-from deniably.results.groups import GroupsResult, groups_result
+from deniably.results.groups import MOST_GROUPS, GroupsResult, groups_result
 from deniably.survey.questions import Point
-from deniably.survey.strata import query_of, stratum_text, titled
+from deniably.survey.strata import query_of, titled
 from deniably.survey.survey import Survey
 from deniably_server.api.document_cache import cached_document
-from deniably_server.api.exhibits import Kind, Shown, blueprint_of
+from deniably_server.api.exhibits import Kind, Shown, blueprint_of, descriptions, who_answered
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.results import current_results
 from deniably_server.api.subgroups import respondents, subgroup_links
@@ -24,7 +23,6 @@ from deniably_server.guard.app_state import current_store
 from deniably_server.web.operation import NAMED, QueryParameters
 
 _GROUPS: QueryParameters = {"question!": NAMED, "count": {"type": "integer", "minimum": 1}}
-_MOST_GROUPS = 12
 _LIBRARY = "sklearn"
 
 
@@ -34,12 +32,11 @@ def _show(name: str, groups: GroupsResult) -> Shown:
     (point_result,) = current_results(name, only=groups["question"]).questions
     assert isinstance(point_result, PointResult)
     closed = current_store().closing_day(survey.name)
-    part = f" of {stratum_text(sample.strata)}" if sample.strata else ""
     return Shown(
         exhibits=[group_exhibit.exhibit(groups, point_result, survey, state, closed)],
         heading=titled(survey.title, sample.strata),
         chip=state,
-        who=f"{people(groups['n'])}{part}",
+        who=who_answered(groups["n"], sample.strata),
         home="All results",
         subgroups=subgroup_links(sample, "question", "count"),
         surveys=[name],
@@ -74,8 +71,8 @@ def _current(name: str) -> GroupsResult:
             f" ?question={points[0]}&count=3"
         )
     count = request.args.get("count", "3")
-    if not count.isdecimal() or not 1 <= int(count[:9]) <= _MOST_GROUPS:
-        raise BadParameter(f"“count” is the number of groups, from 1 to {_MOST_GROUPS}")
+    if not count.isdecimal() or not 1 <= int(count[:9]) <= MOST_GROUPS:
+        raise BadParameter(f"“count” is the number of groups, from 1 to {MOST_GROUPS}")
     try:
         key = ("groups", name, query_of(sample.strata), question.name, int(count))
         tally = sample.tallies()[question.name]
@@ -90,18 +87,18 @@ def _current(name: str) -> GroupsResult:
 
 GROUPS: Kind[GroupsResult] = Kind(
     name="groups",
-    about={
-        "json": "Find ``count`` groups of people on the map of ``question``.",
-        "svg": "The groups as a figure for a paper: a file that needs nothing else.",
-        "page": "The groups as a page, with the map.",
-        "figure": "The figure of the groups in both widths, as files to save, and in words.",
-    },
+    about=descriptions(
+        "The groups",
+        "Find ``count`` groups of people on the map of ``question``.",
+        records="each group",
+    ),
     document=GroupsResult,
     query=_GROUPS,
     svg={**_GROUPS, "width": WIDTH["width"]},
     page=_GROUPS,
     figure=_GROUPS,
     read=_current,
+    sheet=lambda _, found: (group_exhibit.file_name(found), group_exhibit.records(found)),
     show=_show,
     back="The groups",
 )

@@ -11,6 +11,7 @@ from deniably_server.api.analysts import View
 from deniably_server.api.visibility import visible_survey
 from deniably_server.errors import Hidden, Refusal
 from deniably_server.guard.app_state import current_store
+from deniably_server.web.problems import sentence
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def hidden_page(name: str, hidden: Hidden) -> str:
     """Returns the page that says why a survey's results, or this view of them, are not shown."""
-    why = f"{str(hidden)[:1].upper()}{str(hidden)[1:]}."
+    why = sentence(str(hidden))
     survey = current_store().survey(name)
     closed = current_store().state(name) == "closed"
     others = _are_shown(name)

@@ -17,9 +17,7 @@ from deniably.core.languages.html import Html
 from deniably.design.release_of_counts import counts_alone
 from deniably.estimation import question_shares
 from deniably.exhibits import cards
-from deniably.results import places
-from deniably.results.document import MeanResult, SurveyResult
-from deniably.results.drawing import digits
+from deniably.results.document import SurveyResult
 from deniably.results.narrative import level_text
 from deniably.results.pairs import checkable
 from deniably.results.side_by_side import has_figures
@@ -257,62 +255,16 @@ def default_words() -> dict[str, Words]:
     return {"words": ENGLISH}
 
 
-@pages.app_template_filter("percent")
-def percent(share: float) -> str:
-    """Returns a share as a percentage with a decimal: 0.3217 becomes 32.2 %."""
-    return digits.with_unit(points(share), "%")
-
-
-@pages.app_template_filter("points")
-def points(share: float) -> str:
-    """Returns a share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
-    return digits.number(100 * share, 1)
-
-
-@pages.app_template_filter("span")
-def span(interval: list[float]) -> str:
-    """Returns an interval of shares as two numbers of a hundred: 32.2 to 35.0."""
-    return " to ".join(map(points, interval))
-
-
 @pages.app_template_filter("unbroken")
 def unbroken(sentence: str) -> str:
     """Returns a sentence whose intervals in brackets stay on one line."""
     return _BRACKETS.sub(lambda match: match[0].replace(" ", "\u00a0"), sentence)
 
 
-@pages.app_template_filter("combined")
-def combined(names: list[str]) -> str:
-    """Returns the name of a combination of answers or of an area, with true minus signs."""
-    return ", ".join(map(places.span, names))
-
-
-@pages.app_template_filter("adjusted")
-def adjusted(share: float, interval: list[float]) -> str:
-    """Returns an adjusted share as text. Where its interval begins at 0, the text is "below" and
-    the interval's end."""
-    if points(interval[0]) == points(0):
-        return f"below {points(max(interval[1], 0.001))}"
-    return points(share)
-
-
-@pages.app_template_filter("numbers")
-def numbers(values: list[float], mean: MeanResult) -> str:
-    """Returns one or two numbers with a decimal more than the mean itself is printed with."""
-    decimals = digits.places(mean.interval) + 1
-    return " to ".join(digits.number(value, decimals) for value in values)
-
-
 pages.add_app_template_filter(level_text, "level")
 pages.add_app_template_filter(counted, "counted")
 pages.add_app_template_filter(people, "people")
 pages.add_app_template_filter(stratum_text, "stratum")
-
-
-@pages.app_template_filter("number")
-def number(value: float, error: float) -> str:
-    """Returns a number as text, with the decimals that its standard error supports."""
-    return digits.number(value, digits.places((-error, error)))
 
 
 def _keyboard(grid: Range) -> str:

@@ -46,12 +46,12 @@ def figure_page(
     address: str,
     about: str,
     back: tuple[str, str],
-    csv: str = "",
+    csv: str,
 ) -> str:
     """Returns the page of a figure of ``surveys`` with both widths, as files to save, and in words.
 
     ``address`` is the file's address with all of its query except the width; ``csv`` that of its
-    numbers, if they are a table of their own. ``about`` says what the figure shows. ``back`` is the
+    numbers. ``about`` says what the figure shows. ``back`` is the
     address and the name of the page that it belongs to.
     """
     store = current_store()

@@ -17,7 +17,7 @@ from deniably.results.waves import (
     waves_result,
 )
 from deniably.survey.survey import Survey, Waves
-from deniably_server.api.exhibits import Kind, Lead, Shown, blueprint_of
+from deniably_server.api.exhibits import Kind, Lead, Shown, blueprint_of, descriptions
 from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.paper_files import WIDTH
 from deniably_server.api.subgroups import everybody
@@ -71,7 +71,6 @@ def _show(name: str, result: WavesResult) -> Shown:
             "How precise is this?", statement, () if store.survey(name).count else (memo_note,)
         ),
         surveys=_shown(name),
-        file=f"{name}-waves",
         nothing="No question was asked alike in all waves.",
     )
 
@@ -121,15 +120,12 @@ def _may_see(name: str) -> bool:
 
 WAVES: Kind[WavesResult] = Kind(
     name="waves",
-    about={
-        "json": "Every question of a panel over its waves, with tests of a change.",
-        "csv": "The waves for a spreadsheet, with a row for each figure in each wave.",
-        "svg": "One question over the waves as a figure for a paper: a file that needs nothing"
-        " else.",
-        "page": "The waves as a page.",
-        "figure": "The figure of a question over the waves in both widths, as files to save, and in"
-        " words.",
-    },
+    about=descriptions(
+        "The waves",
+        "Every question of a panel over its waves, with tests of a change.",
+        records="each figure in each wave",
+        figure="One question over the waves",
+    ),
     document=WavesResult,
     query=LEVEL,
     svg={**_QUESTION, **WIDTH},
@@ -137,6 +133,7 @@ WAVES: Kind[WavesResult] = Kind(
     figure={**_QUESTION, **LEVEL},
     strata=False,
     read=_current,
+    sheet=lambda name, found: (f"{name}-waves", wave_exhibit.records(found)),
     show=_show,
     others=_others,
     back="All waves",

@@ -254,7 +254,7 @@ def members(error: Exception) -> dict[str, object]:
     match error:
         case BadReport():
             place = {} if error.path == "$" else {"path": one_line(error.path)}
-            return document | {"detail": _sentence(error.why)} | place
+            return document | {"detail": sentence(error.why)} | place
         case BadSurvey():
             listed = [
                 {"path": one_line(each.path), "why": one_line(each.why)} for each in error.problems
@@ -264,9 +264,9 @@ def members(error: Exception) -> dict[str, object]:
                 "errors": listed,
             }
         case BadInvitation():
-            return document | {"detail": _sentence(str(error))}
+            return document | {"detail": sentence(str(error))}
         case errors.Refusal():
-            return document | {"detail": _sentence(error.why)}
+            return document | {"detail": sentence(error.why)}
         case _:
             return document | {"detail": kind.when}
 
@@ -391,7 +391,7 @@ def _place(traceback: TracebackType | None) -> str:
     return place
 
 
-def _sentence(why: str) -> str:
+def sentence(why: str) -> str:
     """Returns a sentence on one line, because it may quote the request and programs print it."""
     why = one_line(why)
     return why[:1].upper() + why[1:] + ("" if why.endswith((".", "?", "!")) else ".")

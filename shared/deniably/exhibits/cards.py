@@ -1,14 +1,15 @@
-"""A card for each question of a result: the finding, its pictures and its notes, and one line for
-the glance over all of them. Pages and notebooks show the same cards."""
+"""A card for each question of a result: its exhibit, and its line in the glance over all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import cast
 
 from deniably.core.languages.html import Html
-from deniably.exhibits.question_exhibit import Drawn, Heads, draw, heads_at
+from deniably.exhibits.exhibit import Exhibit
+from deniably.exhibits.question_exhibit import exhibit_of
+from deniably.exhibits.question_pictures import draw, heads_at
 from deniably.results import shown
 from deniably.results.document import (
     QuestionResult,
@@ -25,37 +26,21 @@ from deniably.results.drawing.row import Row
 
 @dataclass(frozen=True)
 class Card:
-    """One question of the page of results: what its exhibit draws, and its line in the glance."""
+    """One question of the page of results: its exhibit, and its ``line`` in the glance.
 
-    question: QuestionResult
-    drawn: Drawn
+    ``own`` is the line's own axis, or None for that of shares. ``half`` is half the widest interval
+    of the shares, None without shares.
+    """
+
+    exhibit: Exhibit
     line: Row
-
-    @cached_property
-    def pictures(self) -> tuple[Html, ...]:
-        """What is drawn of it."""
-        return tuple(one.html() for one in self.drawn.pictures if not one.summary)
-
-    @cached_property
-    def folded(self) -> tuple[str, Html] | None:
-        """Answers that are folded away, below a summary."""
-        folded = [(one.summary, one.html()) for one in self.drawn.pictures if one.summary]
-        return folded[0] if folded else None
+    own: Axis | None
+    half: float | None
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes below."""
-        return (*self.drawn.notes, *self.question.notes)
-
-    @property
-    def own(self) -> Axis | None:
-        """Its own axis in the glance, or None for that of shares."""
-        return self.drawn.own
-
-    @property
-    def half(self) -> float | None:
-        """Half the widest interval of its shares, None without shares."""
-        return self.drawn.half
+    def question(self) -> QuestionResult:
+        """The figures of the question."""
+        return cast(QuestionResult, self.exhibit.document)
 
     @property
     def flagged(self) -> bool:
@@ -65,18 +50,17 @@ class Card:
 
 def cards(result: SurveyResult) -> list[Card]:
     """The cards of all questions."""
-    heads = heads_at(result.confidence)
-    return [_card(one, heads) for one in result.questions]
+    return [_card(result, question) for question in result.questions]
 
 
-def _card(question: QuestionResult, heads: Heads) -> Card:
-    drawn = draw(question, heads)
+def _card(result: SurveyResult, question: QuestionResult) -> Card:
+    drawn = draw(question, heads_at(result.confidence))
     line = replace(drawn.line, label=question.short, address=f"#{question.name}")
-    return Card(question, drawn, line)
+    return Card(exhibit_of(result, question, drawn), line, drawn.own, drawn.half)
 
 
 def glance(
-    found: Sequence[Card],
+    all_cards: Sequence[Card],
     confidence: float,
     *,
     about: str = "One line a question",
@@ -87,8 +71,8 @@ def glance(
     ``about`` and ``heading``, what a line is of, are for screen readers.
     """
     heads = heads_at(confidence)
-    of_shares = [card.line for card in found if card.own is None]
-    of_means = [(card.line, card.own) for card in found if card.own is not None]
+    of_shares = [card.line for card in all_cards if card.own is None]
+    of_means = [(card.line, card.own) for card in all_cards if card.own is not None]
     drawn: list[Html] = []
     if of_shares:
         axis = axes.of_shares(of_shares)
@@ -127,9 +111,9 @@ _GRADES = (
 """The most points that a word still fits."""
 
 
-def precision(result: SurveyResult, found: Sequence[Card]) -> Precision | None:
+def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | None:
     """The precision of all shares; None where there are none."""
-    halves = sorted((card.half, card.line.label) for card in found if card.half is not None)
+    halves = sorted((card.half, card.line.label) for card in all_cards if card.half is not None)
     if not halves:
         return None
     typical = halves[(len(halves) - 1) // 2][0]
@@ -140,7 +124,7 @@ def precision(result: SurveyResult, found: Sequence[Card]) -> Precision | None:
         worst=digits.half(halves[-1][0]),
         of_worst=halves[-1][1],
         four_times=4 * result.n,
-        below=any(_reads_below(card.question) for card in found),
+        below=any(_reads_below(card.question) for card in all_cards),
     )
 
 
@@ -148,11 +132,13 @@ def _reads_below(question: QuestionResult) -> bool:
     match question:
         case YesNoResult() | SelectOneResult() | SelectMultipleResult() | ScaleResult():
             choices = question.choices or ()
-            return any(shown.of_choice(one).reading.state == "below" for one in choices)
+            return any(shown.of_choice(choice).reading.state == "below" for choice in choices)
         case _:
             return False
 
 
 def _grade(points: float) -> str:
     """The word for a typical half-width, by the points that are printed beside it."""
-    return next((word for most, word in _GRADES if points <= most), "too coarse for single figures")
+    return next(
+        (word for limit, word in _GRADES if points <= limit), "too coarse for single figures"
+    )

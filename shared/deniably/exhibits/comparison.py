@@ -36,9 +36,9 @@ class Comparison(Generic[_Document]):
     exhibit: Callable[[_Document, Survey, str, str], Exhibit]
     """What is shown of it: of the survey, its state, and the day on which it was closed."""
 
-    def missing(self, given: Mapping[str, Any]) -> str:
+    def missing(self, arguments: Mapping[str, Any]) -> str:
         """What to say of a parameter that is not given; empty if all are."""
         for name, about in self.asks.items():
-            if name not in given:
+            if name not in arguments:
                 return f"“{name}” is missing: {about}"
         return ""

@@ -54,115 +54,127 @@ class CrosstabStrips:
 
 
 def exhibit(
-    found: CrosstabResult, survey: Survey, of: Of | None = None, closed: str = ""
+    document: CrosstabResult, survey: Survey, of: Of | None = None, closed: str = ""
 ) -> Exhibit:
     """A cross-table of ``survey``, which was closed on the day ``closed``, with percentages ``of``
     rows, columns or everybody, by default as ``usual`` has them."""
-    of = of or usual(found)
-    level, shares = level_text(found["confidence"]), f"Percentages {ABOUT[of]}"
-    questions = [survey.question(name) for name in found["question_names"]]
+    of = of or usual(document)
+    level, shares = level_text(document["confidence"]), f"Percentages {ABOUT[of]}"
+    questions = [survey.question(name) for name in document["question_names"]]
     rows_title, columns_title = (short_label(question) for question in questions)
     title = f"{rows_title} × {columns_title}"
-    unheard = silence(silent(found, of))
-    strips_ = strips(found, of)
-    coarse = half_width(found, of) > COARSE
-    folded = coarse and found["independence"] >= RISK
+    unheard = silence(silent(document, of))
+    strips_ = strips(document, of)
+    coarse = half_width(document, of) > COARSE
+    folded = coarse and document["independence"] >= RISK
 
     def product() -> str:
         names = [question.name for question in survey.questions]
-        chosen = [names.index(name) for name in found["question_names"]]
-        asked_as_one = as_product(survey, chosen, found)
+        chosen = [names.index(name) for name in document["question_names"]]
+        asked_as_one = as_product(survey, chosen, document)
         return asked_as_one.sentence if asked_as_one else ""
 
     hatched = "" if of == "all" else ", or too few to say"
     return Exhibit(
-        document=found,
-        file="-".join([found["survey"], *found["question_names"], *found["strata"].values()]),
+        document=document,
+        file=file_name(document),
         heading=title,
-        about=" and ".join(f"“{question}”" for question in found["questions"]),
-        source=ResultsSource.of_survey(survey, "closed", found["n"], closed, found["strata"]),
+        about=" and ".join(f"“{question}”" for question in document["questions"]),
+        source=ResultsSource.of_survey(survey, "closed", document["n"], closed, document["strata"]),
         protections=[Protection.of_question(question) for question in questions],
-        confidence=found["confidence"],
-        finding=found["sentence"],
-        precision=_precision(found, of, strips_, folded=folded),
+        confidence=document["confidence"],
+        finding=document["sentence"],
+        precision=_precision(document, of, strips_, folded=folded),
         family="" if folded else unheard,
-        pictures=lambda: _pictures(found, of, (rows_title, columns_title), strips_, folded=folded),
-        records=Records(COLUMNS, lambda: crosstab_rows(found)),
-        numbers=lambda: [Printed("all pairs", ("Pair", *HEADS), numbers(found))],
-        method=lambda: stated(*_method(found), "" if coarse else product()),
+        pictures=lambda: _pictures(
+            document, of, (rows_title, columns_title), strips_, folded=folded
+        ),
+        records=records(document),
+        numbers=lambda: [Printed("all pairs", ("Pair", *HEADS), numbers(document))],
+        method=lambda: stated(*_method(document), "" if coarse else product()),
         estimator=CROSSTAB,
         notes=lambda: stated(product() if coarse else ""),
-        caption=" by ".join(found["questions"]),
-        lines=lambda: Printed("", *_printed(found, of, (rows_title, columns_title)), texts=2),
+        caption=" by ".join(document["questions"]),
+        lines=lambda: Printed("", *_printed(document, of, (rows_title, columns_title)), texts=2),
         remarks=[f"The picture has percentages {ABOUT[of]}."],
         title=title,
-        lede=f"{shares}, {people(found['n'])}.",
+        lede=f"{shares}, {people(document['n'])}.",
         rows="pairs of answers",
         opening=stated(
-            found["sentence"],
+            document["sentence"],
             unheard,
             f"{shares} with {level} intervals; the darker, the larger."
             f"{' “All” is of everybody.' if of != 'all' else ''} Hatched: cannot be told from"
             f" nobody{hatched}.",
         ),
-        legend=[legend(found["confidence"])] if strips_ else [],
+        legend=[legend(document["confidence"])] if strips_ else [],
         effect=f" {SAMPLE}",
-        asks=found["questions"],
-        words=f". {found['sentence']} {shares} with {level} intervals:",
+        asks=document["questions"],
+        words=f". {document['sentence']} {shares} with {level} intervals:",
     )
 
 
-def usual(found: CrosstabResult) -> Of:
+def file_name(document: CrosstabResult) -> str:
+    """What the files of a cross-table are called, without an ending."""
+    return "-".join([document["survey"], *document["question_names"], *document["strata"].values()])
+
+
+def records(document: CrosstabResult) -> Records:
+    """The exact numbers of a cross-table."""
+    return Records(COLUMNS, lambda: crosstab_rows(document))
+
+
+def usual(document: CrosstabResult) -> Of:
     """The percentages that a page shows first: those that can be drawn as strips."""
-    return "columns" if len(found["rows"]) == 2 < len(found["columns"]) else "rows"
+    return "columns" if len(document["rows"]) == 2 < len(document["columns"]) else "rows"
 
 
-def half_width(found: CrosstabResult, of: Of) -> float:
+def half_width(document: CrosstabResult, of: Of) -> float:
     """Half the width of a typical interval of these percentages (the median)."""
-    intervals = [_share(one, of)[1] for line in found["cells"] for one in line]
+    intervals = [_share(cell, of)[1] for line in document["cells"] for cell in line]
     return median(high - low for low, high in intervals) / 2
 
 
-def strips(found: CrosstabResult, of: Of) -> CrosstabStrips | None:
+def strips(document: CrosstabResult, of: Of) -> CrosstabStrips | None:
     """Strips of the first of two answers, within rows or columns; None where there are not two."""
     if of == "all":
         return None
-    lines, answers = found["rows"], found["columns"]
-    outer, inner = found["questions"]
+    lines, answers = document["rows"], document["columns"]
+    outer, inner = document["questions"]
     if of == "columns":
         lines, answers, outer, inner = answers, lines, inner, outer
     if len(answers) != 2:
         return None
-    shares = [line[0] for line in _lines(found, of)]
+    shares = [line[0] for line in _lines(document, of)]
     rows = [_row(label, share) for label, share in zip(lines, shares, strict=True)]
     about = f"{inner} “{answers[0]}”, by: {outer}"
     marks = Strips(
         rows, axes.of_shares(rows), about, about=about,
-        heads=(f"“{answers[0]}”", f"{level_text(found['confidence'])} interval"), heading=outer,
+        heads=(f"“{answers[0]}”", f"{level_text(document['confidence'])} interval"), heading=outer,
     )  # fmt: skip
-    finding = _finding(answers[0], rows) if found["independence"] < RISK else ""
+    finding = _finding(answers[0], rows) if document["independence"] < RISK else ""
     return CrosstabStrips(marks, finding)
 
 
-def pairs(found: CrosstabResult, of: Of) -> list[Row]:
+def pairs(document: CrosstabResult, of: Of) -> list[Row]:
     """A row for each pair of answers, where a heat table has no room."""
     return [
-        share_row(", ".join(one.names), one.estimate, one.interval)
+        share_row(", ".join(cell.names), cell.estimate, cell.interval)
         if of == "all"
-        else _row(", ".join(one.names), one.of_row if of == "rows" else one.of_column)
-        for line in found["cells"]
-        for one in line
+        else _row(", ".join(cell.names), cell.of_row if of == "rows" else cell.of_column)
+        for line in document["cells"]
+        for cell in line
     ]
 
 
-def silent(found: CrosstabResult, of: Of) -> list[str]:
+def silent(document: CrosstabResult, of: Of) -> list[str]:
     """The rows or columns with too few people to say anything about them."""
     if of == "all":
         return []
-    labels = found["columns"] if of == "columns" else found["rows"]
+    labels = document["columns"] if of == "columns" else document["rows"]
     return [
         label
-        for label, line in zip(labels, _lines(found, of), strict=True)
+        for label, line in zip(labels, _lines(document, of), strict=True)
         if all(share.estimate is None for share in line)
     ]
 
@@ -174,22 +186,24 @@ def silence(labels: Sequence[str]) -> str:
     return f"Too few to say anything about those who answered {quoted(list(labels))}."
 
 
-def together(found: CrosstabResult, of: Of, titles: tuple[str, str]) -> Heat:
+def together(document: CrosstabResult, of: Of, titles: tuple[str, str]) -> Heat:
     """The heat table of all pairs.
 
     ``titles`` are short names of the questions. Margins are shares of everybody; a margin that
     would be 100 % everywhere is left out. A hatched cell cannot be told from nobody, or is too few.
     """
-    shares = [[_share(one, of) for one in line] for line in found["cells"]]
-    most = max((one[0] for line in shares for one in line if one[0] is not None), default=1.0)
-    cells = [[_heat_cell(one, most) for one in line] for line in shares]
+    shares = [[_share(cell, of) for cell in line] for line in document["cells"]]
+    largest = max(
+        (share[0] for line in shares for share in line if share[0] is not None), default=1.0
+    )
+    cells = [[_heat_cell(share, largest) for share in line] for line in shares]
     rows, columns = (
-        [digits.share(one.estimate, one.interval) for one in found[key]]
+        [digits.share(figure.estimate, figure.interval) for figure in document[key]]
         for key in ("row_margins", "column_margins")
     )
     return Heat(
-        HeatMargin(titles[0], found["rows"], () if of == "rows" else rows),
-        HeatMargin(titles[1], found["columns"], () if of == "columns" else columns),
+        HeatMargin(titles[0], document["rows"], () if of == "rows" else rows),
+        HeatMargin(titles[1], document["columns"], () if of == "columns" else columns),
         cells,
     )
 
@@ -200,20 +214,20 @@ HEADS = (
 )  # fmt: skip
 
 
-def numbers(found: CrosstabResult) -> list[list[str]]:
+def numbers(document: CrosstabResult) -> list[list[str]]:
     """A line for each pair: its labels, then its figures in per cent, as ``HEADS`` names them."""
     return [
         [
-            ", ".join(one.names),
-            _points(one.estimate),
-            _span(one.interval),
-            _points(one.standard_error),
-            _points(one.consistent),
-            *_within(one.of_row),
-            *_within(one.of_column),
+            ", ".join(cell.names),
+            printing.points(cell.estimate),
+            printing.span(cell.interval),
+            printing.points(cell.standard_error),
+            printing.points(cell.consistent),
+            *_within(cell.of_row),
+            *_within(cell.of_column),
         ]
-        for line in found["cells"]
-        for one in line
+        for line in document["cells"]
+        for cell in line
     ]
 
 
@@ -221,7 +235,7 @@ def numbers(found: CrosstabResult) -> list[list[str]]:
 
 
 def _pictures(
-    found: CrosstabResult,
+    document: CrosstabResult,
     of: Of,
     titles: tuple[str, str],
     strips_: CrosstabStrips | None,
@@ -230,12 +244,12 @@ def _pictures(
 ) -> list[Picture]:
     everybody = "; “All” is of everybody" if of != "all" else ""
     few = "" if of == "all" else ", or too few to say"
-    interval = f"{level_text(found['confidence'])} interval"
-    anyway = f"Show the {len(found['rows']) * len(found['columns'])} cells anyway"
+    interval = f"{level_text(document['confidence'])} interval"
+    anyway = f"Show the {len(document['rows']) * len(document['columns'])} cells anyway"
     cells = Picture(
         HeatTable(
-            together(found, of, titles), "All combinations" if strips_ else "",
-            about=f"Percentages {ABOUT[of]}", cells=lambda: pairs(found, of),
+            together(document, of, titles), "All combinations" if strips_ else "",
+            about=f"Percentages {ABOUT[of]}", cells=lambda: pairs(document, of),
         ),
         "All combinations",
         notes=[
@@ -244,13 +258,13 @@ def _pictures(
         ],
         summary=anyway if folded else "",
         region="All pairs of answers",
-        wide=len(found["columns"]) > 3,
+        wide=len(document["columns"]) > 3,
         apart=strips_ is not None,
     )  # fmt: skip
     if strips_ is None:
         return [cells]
     answered = (
-        f"Percentages {ABOUT[of]}. {people(found['n'])} answered both. Bands of small groups are"
+        f"Percentages {ABOUT[of]}. {people(document['n'])} answered both. Bands of small groups are"
         " wide because the size of the group is itself estimated."
     )
     marks = strips_.marks
@@ -258,20 +272,20 @@ def _pictures(
 
 
 def _precision(
-    found: CrosstabResult, of: Of, strips_: CrosstabStrips | None, *, folded: bool
+    document: CrosstabResult, of: Of, strips_: CrosstabStrips | None, *, folded: bool
 ) -> str:
-    if strips_ and found["independence"] < RISK:
+    if strips_ and document["independence"] < RISK:
         return "How much is less certain: see the bands."
     if not folded:
         return ""
     where = {"rows": "within a row", "columns": "within a column", "all": "of a pair"}[of]
     return (
-        f"With {people(found['n'])} a share {where} is known to about"
-        f" ±{round(100 * half_width(found, of))} points only."
+        f"With {people(document['n'])} a share {where} is known to about"
+        f" ±{round(100 * half_width(document, of))} points only."
     )
 
 
-def _method(found: CrosstabResult) -> list[str]:
+def _method(document: CrosstabResult) -> list[str]:
     fitted = {
         "maximum_likelihood": "those that make all reports together most likely (maximum"
         " likelihood)",
@@ -280,17 +294,18 @@ def _method(found: CrosstabResult) -> list[str]:
         "projection": f"the nearest shares to the estimates that sum to 100{digits.NARROW}%",
         "clipping": f"the estimates one by one, kept between 0 and 100{digits.NARROW}%, as people"
         " may have ticked several answers",
-    }[found["fit"]]
+    }[document["fit"]]
     tested = (
-        f"The test of independence shuffles the reports to one question {found['shuffles']} times."
-        " The p-value is the share of these tables, with this one, that look at least as dependent."
-        if found["shuffles"]
+        f"The test of independence shuffles the reports to one question {document['shuffles']}"
+        " times. The p-value is the share of these tables, with this one, that look at least as"
+        " dependent."
+        if document["shuffles"]
         else "The p-value of the test of independence is from the chi-squared distribution:"
         " shuffling so many reports would take long."
     )
     return [
-        f"{found['n']:,} respondents were asked both. The two answers were randomised one by one;"
-        " the table undoes both at once. Tabulating the reports as they are would make every"
+        f"{document['n']:,} respondents were asked both. The two answers were randomised one by"
+        " one; the table undoes both at once. Tabulating the reports as they are would make every"
         " connection look weaker than it is. A share within a row is a ratio of two estimates; its"
         " interval holds every share that the reports do not reject (Fieller 1954), and is “too few"
         " to say” where it is wider than 80 points.",
@@ -300,10 +315,10 @@ def _method(found: CrosstabResult) -> list[str]:
 
 
 def _printed(
-    found: CrosstabResult, of: Of, titles: tuple[str, str]
+    document: CrosstabResult, of: Of, titles: tuple[str, str]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The headings and the lines of a terminal's table."""
-    interval = f"{level_text(found['confidence'])} interval"
+    interval = f"{level_text(document['confidence'])} interval"
     within = "columns" if of == "columns" else "rows"
     heads = (*titles, "of everybody", interval, f"of its {within[:-1]}", interval)
     return heads, [
@@ -312,7 +327,7 @@ def _printed(
             *printing.share(cell.estimate, cell.interval),
             *printing.share(own.estimate, own.interval),
         )
-        for line in found["cells"]
+        for line in document["cells"]
         for cell in line
         for own in (cell.of_column if within == "columns" else cell.of_row,)
     ]
@@ -321,11 +336,11 @@ def _printed(
 _Share = tuple[float | None, Sequence[float]]
 
 
-def _lines(found: CrosstabResult, of: Of) -> list[list[WithinResult]]:
+def _lines(document: CrosstabResult, of: Of) -> list[list[WithinResult]]:
     """The shares within each row, or within each column."""
     if of == "rows":
-        return [[one.of_row for one in line] for line in found["cells"]]
-    return [[one.of_column for one in line] for line in zip(*found["cells"], strict=True)]
+        return [[cell.of_row for cell in line] for line in document["cells"]]
+    return [[cell.of_column for cell in line] for line in zip(*document["cells"], strict=True)]
 
 
 def _row(label: str, share: WithinResult) -> Row:
@@ -359,30 +374,22 @@ def _finding(answer: str, rows: Sequence[Row]) -> str:
     return f"Of those who answered “{known[0].label}”, {first} answered “{answer}”{others}."
 
 
-def _share(one: CrossedResult, of: Of) -> _Share:
+def _share(cell: CrossedResult, of: Of) -> _Share:
     if of == "all":
-        return one.estimate, one.interval
-    within = one.of_row if of == "rows" else one.of_column
+        return cell.estimate, cell.interval
+    within = cell.of_row if of == "rows" else cell.of_column
     return within.estimate, within.interval
 
 
-def _heat_cell(share: _Share, most: float) -> HeatCell:
+def _heat_cell(share: _Share, largest: float) -> HeatCell:
     estimate, interval = share
     if estimate is None:
-        one = heat_cell(sum(interval) / 2, interval, most, seen=False)
-        return replace(one, reading=_untold(one.reading))
-    return heat_cell(estimate, interval, most, seen=interval[0] > 0)
+        drawn = heat_cell(sum(interval) / 2, interval, largest, seen=False)
+        return replace(drawn, reading=_untold(drawn.reading))
+    return heat_cell(estimate, interval, largest, seen=interval[0] > 0)
 
 
 def _within(share: WithinResult) -> list[str]:
     if share.estimate is None:
-        return [digits.UNKNOWN, _span(share.interval)]
-    return [_points(share.estimate), _span(share.interval)]
-
-
-def _points(share: float) -> str:
-    return digits.number(100 * share, 1)
-
-
-def _span(interval: Sequence[float]) -> str:
-    return " to ".join(_points(end) for end in interval)
+        return [digits.UNKNOWN, printing.span(share.interval)]
+    return [printing.points(share.estimate), printing.span(share.interval)]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from deniably.core.counting import people
+from deniably.exhibits import tested
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Strips
 from deniably.exhibits.paper import headed
-from deniably.exhibits.printing import apart, p_text
 from deniably.results.among_asked import of_pairs, of_whom
-from deniably.results.comparison import RISK, AdjustedResult, DifferencesResult
+from deniably.results.comparison import AdjustedResult, DifferencesResult
 from deniably.results.drawing import axes, digits
-from deniably.results.drawing.row import Row, banded, difference_row
+from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text, quoted
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
 from deniably.results.rows import ResultRow
@@ -29,7 +28,7 @@ COLUMNS = (
     "adjusted_p_value", "adjustment", "note",
 )  # fmt: skip
 """The columns of the CSV of differences."""
-HEADS = ("Points", "interval", "Std. error", "p alone", "p adjusted (Holm)")
+HEADS = ("Points", *tested.HEADS)
 
 
 DIFFERENCE = (
@@ -39,13 +38,17 @@ DIFFERENCE = (
 
 
 def exhibit(
-    found: DifferencesResult, survey: Survey, state: str = "closed", closed: str = ""
+    document: DifferencesResult, survey: Survey, state: str = "closed", closed: str = ""
 ) -> Exhibit:
     """The differences of a question of ``survey``, which is in this state, since the day
     ``closed``."""
-    question = survey.question(found["question_name"])
-    other, level, count = found["other"], level_text(found["confidence"]), len(found["differences"])
-    title, before = headed(short_label(question), found["question"])
+    question = survey.question(document["question_name"])
+    other, level, count = (
+        document["other"],
+        level_text(document["confidence"]),
+        len(document["differences"]),
+    )
+    title, before = headed(short_label(question), document["question"])
     what = f"Shares less those in survey {other}" if other else "Differences of shares"
     explained = (
         f"Share here less the share in {other}, in percentage points"
@@ -53,124 +56,154 @@ def exhibit(
         else "Difference between the shares of two answers, in percentage points"
     )
     whom = of_whom(question, asked=True) if other else of_pairs(question)
-    notes = dict.fromkeys(stated(*(one["note"] for one in found["differences"])))
+    notes = dict.fromkeys(stated(*(difference["note"] for difference in document["differences"])))
     heading = f"What differs from {other}?" if other else "Which answers differ?"
     return Exhibit(
-        document=found,
-        file="-".join(
-            [found["survey"], *found["strata"].values(), found["question_name"], "differences"]
-        ),
+        document=document,
+        file=file_name(document),
         heading=heading,
-        about=f"the differences in “{found['question']}”",
-        source=ResultsSource.of_survey(survey, state, found["n"], closed, found["strata"]),
+        about=f"the differences in “{document['question']}”",
+        source=ResultsSource.of_survey(survey, state, document["n"], closed, document["strata"]),
         protections=[Protection.of_question(question)],
-        confidence=found["confidence"],
-        finding=statement(found),
-        family=family(found),
-        pictures=lambda: [Picture(forest(found))],
-        records=Records(COLUMNS, lambda: difference_rows(found)),
-        numbers=lambda: [Printed("differences", ("Difference", *HEADS), numbers(found))],
+        confidence=document["confidence"],
+        finding=statement(document),
+        family=family(document),
+        pictures=lambda: [Picture(forest(document))],
+        records=records(document),
+        numbers=lambda: [Printed("differences", ("Difference", *HEADS), numbers(document))],
         method=lambda: [
             "Each p-value is that of a score test, and each interval holds all differences that"
             " this test does not reject: it leaves out 0 exactly where “p alone” is below"
-            f" {1 - found['confidence']:g}. The adjusted p-value takes into account that {count}"
+            f" {1 - document['confidence']:g}. The adjusted p-value takes into account that {count}"
             " were tested at once (Holm 1979). Differences that cannot be told apart need not be"
             " equal."
         ],
         estimator=DIFFERENCE,
-        label=found["question"],
+        label=document["question"],
         whom=whom,
-        claim=finding(found, of_some=whom != ""),
+        claim=finding(document, of_some=whom != ""),
         notes=lambda: stated(
             f"{explained}; the dark line is “no difference”. Grey with an open dot: cannot be told"
             " apart. Intervals are for each comparison alone; dots are filled by the adjusted"
             " p-value.",
-            found["differences"][0]["note"],
+            document["differences"][0]["note"],
         ),
-        caption=f"Differences: {found['question']}",
-        lines=lambda: Printed("", *_printed(found, level)),
+        caption=f"Differences: {document['question']}",
+        lines=lambda: Printed(
+            "",
+            ("compared", *tested.printed_heads(document["confidence"])),
+            [
+                (difference["compared"], *tested.printed(difference))
+                for difference in document["differences"]
+            ],
+        ),
         remarks=[*notes],
         title=title,
-        lede=f"{before}{what}, in percentage points, {people(found['n'])}.",
+        lede=f"{before}{what}, in percentage points, {people(document['n'])}.",
         rows="differences",
-        opening=stated(statement(found), family(found)),
+        opening=stated(statement(document), family(document)),
         legend=[
-            *stated(found["differences"][0]["note"]),
-            legend(found["confidence"], "grey and open where the two cannot be told apart"),
+            *stated(document["differences"][0]["note"]),
+            legend(document["confidence"], "grey and open where the two cannot be told apart"),
             "Intervals are for each comparison alone.",
         ],
         effect=f" {SAMPLE}",
-        asks=[found["question"]],
-        words=f". {statement(found)} {what} in percentage points, with {level} intervals:",
+        asks=[document["question"]],
+        words=f". {statement(document)} {what} in percentage points, with {level} intervals:",
     )
 
 
-def rows(found: DifferencesResult) -> list[Row]:
+def file_name(document: DifferencesResult) -> str:
+    """What the files of the differences are called, without an ending."""
+    subgroup = document["strata"].values()
+    return "-".join([document["survey"], *subgroup, document["question_name"], "differences"])
+
+
+def records(document: DifferencesResult) -> Records:
+    """The exact numbers of the differences."""
+    return Records(COLUMNS, lambda: difference_rows(document))
+
+
+def rows(document: DifferencesResult) -> list[Row]:
     """The largest difference first, each of the larger share over the smaller. Grey with an open
     dot: not shown to differ."""
-    return [_row(one) for one in _by_size(found)]
+    return [tested.row(_label(difference), difference) for difference in _by_size(document)]
 
 
-def statement(found: DifferencesResult) -> str:
+def statement(document: DifferencesResult) -> str:
     """How many differ, and which of the others cannot be told apart."""
-    every = found["differences"]
-    apart = [one for one in every if _differs(one)]
-    what = "answers" if found["other"] else "pairs of answers"
+    differences = document["differences"]
+    apart = [difference for difference in differences if tested.differs(difference)]
+    what = "answers" if document["other"] else "pairs of answers"
     if not apart:
-        return f"None of these {what} can be told apart." if len(every) > 1 else _one(every[0])
-    if len(every) == 1:
-        return _one(every[0])
-    many = f"All {len(every)}" if len(apart) == len(every) else f"{len(apart)} of {len(every)}"
-    said = f"{many} {what} differ{'s' if len(apart) == 1 else ''} by more than chance explains"
-    rest = [one for one in every if not _differs(one)]
+        return (
+            f"None of these {what} can be told apart."
+            if len(differences) > 1
+            else _verdict(differences[0])
+        )
+    if len(differences) == 1:
+        return _verdict(differences[0])
+    many = (
+        f"All {len(differences)}"
+        if len(apart) == len(differences)
+        else f"{len(apart)} of {len(differences)}"
+    )
+    text = f"{many} {what} differ{'s' if len(apart) == 1 else ''} by more than chance explains"
+    rest = [difference for difference in differences if not tested.differs(difference)]
     if not rest:
-        return f"{said}."
+        return f"{text}."
     if len(rest) > _MOST_NAMED:
-        return f"{said}; the others cannot be told apart."
+        return f"{text}; the others cannot be told apart."
     if len(rest) == 1:
-        return f"{said}; {_two(rest[0])} cannot be told apart."
-    return f"{said}; these cannot be told apart: {'; '.join(map(_two, rest))}."
+        return f"{text}; {_pair(rest[0])} cannot be told apart."
+    return f"{text}; these cannot be told apart: {'; '.join(map(_pair, rest))}."
 
 
-def family(found: DifferencesResult) -> str:
+def family(document: DifferencesResult) -> str:
     """How the tests were adjusted for being many, and which would differ alone; empty for one."""
-    every = found["differences"]
-    if len(every) == 1:
+    differences = document["differences"]
+    if len(differences) == 1:
         return ""
-    said = (
-        f"All {len(every)} were tested at once (Holm 1979): the risk that any of the differences"
-        f" shown is chance is 5{digits.NARROW}% over all."
+    text = (
+        f"All {len(differences)} were tested at once (Holm 1979): the risk that any of the"
+        f" differences shown is chance is 5{digits.NARROW}% over all."
     )
-    alone = [one for one in every if not _differs(one) and _leaves_out_0(one)]
+    alone = [
+        difference
+        for difference in differences
+        if not tested.differs(difference) and _leaves_out_0(difference)
+    ]
     if not alone:
-        return said
-    which = "; ".join(map(_two, alone)) if len(alone) <= _MOST_NAMED else f"{len(alone)} others"
+        return text
+    which = "; ".join(map(_pair, alone)) if len(alone) <= _MOST_NAMED else f"{len(alone)} others"
     return (
-        f"{said} Tested alone, {which} would differ, too, so the interval leaves out 0; among"
-        f" {len(every)} tests this can be chance."
+        f"{text} Tested alone, {which} would differ, too, so the interval leaves out 0; among"
+        f" {len(differences)} tests this can be chance."
     )
 
 
-def _leaves_out_0(one: AdjustedResult) -> bool:
-    low, high = one["interval"]
+def _leaves_out_0(difference: AdjustedResult) -> bool:
+    low, high = difference["interval"]
     return not low <= 0 <= high
 
 
-def finding(found: DifferencesResult, *, of_some: bool = False) -> str:
+def finding(document: DifferencesResult, *, of_some: bool = False) -> str:
     """Says which answer leads, if the differences show it; empty for two surveys.
 
     Of a question that was asked ``of_some`` people, "not applicable" is no answer that leads.
     """
-    if found["other"]:
+    if document["other"]:
         return ""
     labels: list[str] = []
     below: dict[str, set[str]] = {}  # answer -> those shown to be less frequent
-    for one in found["differences"]:
-        if of_some and NOT_APPLICABLE in one["names"]:
+    for difference in document["differences"]:
+        if of_some and NOT_APPLICABLE in difference["names"]:
             continue
-        larger, smaller = one["labels"] if one["estimate"] >= 0 else one["labels"][::-1]
-        labels += [label for label in one["labels"] if label not in labels]
-        if _differs(one):
+        larger, smaller = (
+            difference["labels"] if difference["estimate"] >= 0 else difference["labels"][::-1]
+        )
+        labels += [label for label in difference["labels"] if label not in labels]
+        if tested.differs(difference):
             below.setdefault(larger, set()).add(smaller)
     beaten = set[str]().union(*below.values())
     leaders = [label for label in labels if label not in beaten]
@@ -182,97 +215,73 @@ def finding(found: DifferencesResult, *, of_some: bool = False) -> str:
     return f"{quoted(leaders)} lead over all others; which of them is in front is open."
 
 
-def numbers(found: DifferencesResult) -> list[list[str]]:
+def numbers(document: DifferencesResult) -> list[list[str]]:
     """A line for each difference: what, then its figures as ``HEADS`` names them."""
-    return [
-        [
-            _label(one),
-            digits.signed(100 * one["estimate"], 1),
-            " to ".join(digits.signed(100 * end, 1) for end in one["interval"]),
-            digits.number(100 * one["standard_error"], 1),
-            digits.p_cell(one["p_value"]),
-            digits.p_cell(one["adjusted_p_value"]),
-        ]
-        for one in _by_size(found)
-    ]
+    return [[_label(difference), *tested.numbers(difference)] for difference in _by_size(document)]
 
 
-def difference_rows(found: DifferencesResult) -> Iterator[ResultRow]:
+def difference_rows(document: DifferencesResult) -> Iterator[ResultRow]:
     """A line of the CSV for each difference, in the order of the document."""
-    for one in found["differences"]:
-        names, labels = ([*one[key], ""][:2] for key in ("names", "labels"))
-        low, high = one["interval"]
+    for difference in document["differences"]:
+        names, labels = ([*difference[key], ""][:2] for key in ("names", "labels"))
+        low, high = difference["interval"]
         yield {
-            "survey": found["survey"],
-            "strata": stratum_text(found["strata"]),
-            "question": found["question_name"],
-            "other_survey": found["other"],
-            "n": found["n"],
+            "survey": document["survey"],
+            "strata": stratum_text(document["strata"]),
+            "question": document["question_name"],
+            "other_survey": document["other"],
+            "n": document["n"],
             "first": names[0],
             "first_label": labels[0],
             "second": names[1],
             "second_label": labels[1],
-            "estimate": one["estimate"],
+            "estimate": difference["estimate"],
             "low": low,
             "high": high,
-            "confidence": one["confidence"],
-            "standard_error": one["standard_error"],
-            "p_value": one["p_value"],
-            "adjusted_p_value": one["adjusted_p_value"],
-            "adjustment": found["adjustment"],
-            "note": one["note"],
+            "confidence": difference["confidence"],
+            "standard_error": difference["standard_error"],
+            "p_value": difference["p_value"],
+            "adjusted_p_value": difference["adjusted_p_value"],
+            "adjustment": document["adjustment"],
+            "note": difference["note"],
         }
 
 
 # --- below ------------------------------------------------------------------------------------
 
 
-def forest(found: DifferencesResult) -> Strips:
+def forest(document: DifferencesResult) -> Strips:
     """The differences on one axis with nought."""
-    drawn, level = rows(found), level_text(found["confidence"])
+    drawn, level = rows(document), level_text(document["confidence"])
     return Strips(
-        drawn, axes.of_differences(drawn), about=f"Differences: {found['question']}",
+        drawn, axes.of_differences(drawn), about=f"Differences: {document['question']}",
         heads=("Points", f"{level} interval"),
-        heading="Answer" if found["other"] else "Two answers",
+        heading="Answer" if document["other"] else "Two answers",
     )  # fmt: skip
 
 
-def _printed(found: DifferencesResult, level: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The headings and the lines of a terminal's table."""
-    heads = ("compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")
-    return heads, [
-        (
-            one["compared"],
-            *apart(one["estimate"], one["interval"], shares=True),
-            p_text(one["p_value"]),
-            p_text(one["adjusted_p_value"]),
-        )
-        for one in found["differences"]
-    ]
-
-
-def _differs(one: AdjustedResult) -> bool:
-    return one["adjusted_p_value"] < RISK
-
-
-def _by_size(found: DifferencesResult) -> list[AdjustedResult]:
+def _by_size(document: DifferencesResult) -> list[AdjustedResult]:
     """The largest first; of two answers, each as the larger over the smaller."""
-    turned = found["differences"] if found["other"] else map(_larger_first, found["differences"])
-    return sorted(turned, key=lambda one: -abs(one["estimate"]))
+    turned = (
+        document["differences"]
+        if document["other"]
+        else map(_larger_first, document["differences"])
+    )
+    return sorted(turned, key=lambda difference: -abs(difference["estimate"]))
 
 
-def _larger_first(one: AdjustedResult) -> AdjustedResult:
-    if one["estimate"] >= 0:
-        return one
-    low, high = one["interval"]
+def _larger_first(difference: AdjustedResult) -> AdjustedResult:
+    if difference["estimate"] >= 0:
+        return difference
+    low, high = difference["interval"]
     return {
-        **one,
-        "names": one["names"][::-1],
-        "labels": one["labels"][::-1],
-        "estimate": -one["estimate"],
+        **difference,
+        "names": difference["names"][::-1],
+        "labels": difference["labels"][::-1],
+        "estimate": -difference["estimate"],
         "interval": [-high, -low],
-        "interval_80": _turned(one["interval_80"]),
-        "interval_50": _turned(one["interval_50"]),
+        "interval_80": _turned(difference["interval_80"]),
+        "interval_50": _turned(difference["interval_50"]),
     }
 
 
@@ -280,23 +289,15 @@ def _turned(interval: Sequence[float] | None) -> list[float] | None:
     return None if interval is None else [-interval[1], -interval[0]]
 
 
-def _row(one: AdjustedResult) -> Row:
-    row = difference_row(_label(one), one["estimate"], one["interval"], shown=_differs(one))
-    short = replace(
-        row.reading,
-        value=row.reading.value.removesuffix(f"{digits.NARROW}points"),
-        interval=row.reading.bare,
+def _label(difference: AdjustedResult) -> str:
+    return " over ".join(difference["labels"])
+
+
+def _verdict(difference: AdjustedResult) -> str:
+    return (
+        f"{_pair(difference)} {'differ' if tested.differs(difference) else 'cannot be told apart'}."
     )
-    return replace(banded(row, one["interval_80"], one["interval_50"]), reading=short)
 
 
-def _label(one: AdjustedResult) -> str:
-    return " over ".join(one["labels"])
-
-
-def _one(one: AdjustedResult) -> str:
-    return f"{_two(one)} {'differ' if _differs(one) else 'cannot be told apart'}."
-
-
-def _two(one: AdjustedResult) -> str:
-    return quoted(one["labels"])
+def _pair(difference: AdjustedResult) -> str:
+    return quoted(difference["labels"])

@@ -29,12 +29,13 @@ class Records:
 @dataclass(frozen=True)
 class Printed:
     """A table of texts for people, whose first ``texts`` columns are words. ``about`` says what it
-    is to a screen reader."""
+    is to a screen reader, and ``note`` is a sentence below it."""
 
     about: str
     heads: Sequence[str]
     lines: Sequence[Sequence[str]]
     texts: int = 1
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,16 @@ class Exhibit:
     """What the whole epsilon is of."""
     words: str
     """How the paragraph for the text of a paper goes on after what protects the answers."""
+
+    @property
+    def unfolded(self) -> list[Picture]:
+        """The pictures that a page shows at once."""
+        return [picture for picture in self.pictures() if not picture.summary]
+
+    @property
+    def folded(self) -> list[Picture]:
+        """The pictures that a page folds away."""
+        return [picture for picture in self.pictures() if picture.summary]
 
     @cached_property
     def parts(self) -> Sequence[PaperPart]:

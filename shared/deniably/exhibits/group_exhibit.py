@@ -8,7 +8,7 @@ from deniably.core.counting import counted, people
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records
 from deniably.exhibits.marks import AreaMap, Columns
 from deniably.exhibits.paper import headed
-from deniably.exhibits.question_exhibit import area_map
+from deniably.exhibits.question_pictures import area_map
 from deniably.results import combined
 from deniably.results.document import PointResult
 from deniably.results.drawing import digits
@@ -18,9 +18,14 @@ from deniably.results.groups import GroupsResult, on_square
 from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.rows import ResultRow
 from deniably.survey.questions import Point
+from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
 
-COLUMNS = ("group", "first", "second", "centre_error", "share", "share_error")
+COLUMNS = (
+    "survey", "strata", "question", "n", "group", "first", "second", "centre_error", "share",
+    "share_error",
+)  # fmt: skip
+"""The columns of the CSV of groups; ``first`` and ``second`` are the middle on the two sides."""
 K_MEANS = (
     "Groups of the areas of the map by k-means, weighted with their shares; errors by repetitions"
     " of the survey in simulation."
@@ -28,40 +33,40 @@ K_MEANS = (
 
 
 def exhibit(
-    found: GroupsResult, shown: PointResult, survey: Survey, state: str, closed: str = ""
+    document: GroupsResult, shown: PointResult, survey: Survey, state: str, closed: str = ""
 ) -> Exhibit:
     """The groups on the map of a question of ``survey``, which is in this state, since the day
     ``closed``; ``shown`` is the map's own result."""
-    question, number = survey.question(found["question"]), len(found["groups"])
+    question, number = survey.question(document["question"]), len(document["groups"])
     assert isinstance(question, Point)
-    centres = [on_square(question, group) for group in found["groups"]]
+    centres = [on_square(question, group) for group in document["groups"]]
     title, before = headed(shown.short, shown.label)
     assumed = (
         f"That people fall into {counted(number, 'group')} is an assumption, not a finding: k-means"
         " of the areas of the map, weighted with their shares. How far the middles move, and the"
-        f" errors of the shares, are from {found['resamples']} repetitions of the survey in"
+        f" errors of the shares, are from {document['resamples']} repetitions of the survey in"
         " simulation."
     )
     sides = [side.label for side in shown.sides]
     heads = ("Group", *(part.label for part in question.parts), "Moves by", "Share", "Std. error")
     return Exhibit(
-        document=found,
-        file=f"{found['survey']}-{question.name}-groups",
+        document=document,
+        file=file_name(document),
         heading=question.label,
         about=f"the groups in “{question.label}”",
-        source=ResultsSource.of_survey(survey, state, found["n"], closed, found["strata"]),
+        source=ResultsSource.of_survey(survey, state, document["n"], closed, document["strata"]),
         protections=[Protection.of_question(question)],
         confidence=0.95,
         finding="",
         pictures=lambda: [
             Picture(area_map(shown, centres)),
-            Picture(Columns(heads, list(_lines(found, "%")), about="Groups")),
+            Picture(Columns(heads, list(_lines(document, "%")), about="Groups")),
         ],
-        records=Records(COLUMNS, lambda: _records(found)),
+        records=records(document),
         method=lambda: [
             "Groups of the areas of the map by k-means, weighted with their shares. How far the"
-            f" centres move and how the shares vary comes from {found['resamples']} repetitions of"
-            " the survey in simulation."
+            f" centres move and how the shares vary comes from {document['resamples']} repetitions"
+            " of the survey in simulation."
         ],
         estimator=K_MEANS,
         label=question.label,
@@ -70,12 +75,13 @@ def exhibit(
             f" people fall into {number} groups is an assumption, not a finding."
         ],
         caption=f"Groups: {question.label}",
-        lines=lambda: Printed("Groups", heads, list(_lines(found, "%"))),
+        lines=lambda: Printed("Groups", heads, list(_lines(document, "%"))),
+        remarks=[assumed],
         title=title,
-        lede=f"{before}{counted(number, 'group')} of places, {people(found['n'])}.",
+        lede=f"{before}{counted(number, 'group')} of places, {people(document['n'])}.",
         figure=lambda: [
             AreaMap(combined.areas(shown), None, "", centres),
-            Columns(["group", *sides, "moves by", "share", "SE"], list(_lines(found))),
+            Columns(["group", *sides, "moves by", "share", "SE"], list(_lines(document))),
         ],
         opening=[
             "Rings: the middles of the groups. Shaded areas stand out from the noise, with a risk"
@@ -87,12 +93,22 @@ def exhibit(
     )
 
 
+def file_name(document: GroupsResult) -> str:
+    """What the files of the groups are called, without an ending."""
+    return f"{document['survey']}-{document['question']}-groups"
+
+
+def records(document: GroupsResult) -> Records:
+    """The exact numbers of the groups."""
+    return Records(COLUMNS, lambda: _rows(document))
+
+
 # --- below ------------------------------------------------------------------------------------
 
 
-def _lines(found: GroupsResult, unit: str = "") -> Iterator[list[str]]:
+def _lines(document: GroupsResult, unit: str = "") -> Iterator[list[str]]:
     """A line a group; ``unit`` stands behind the error of its share."""
-    for index, group in enumerate(found["groups"]):
+    for index, group in enumerate(document["groups"]):
         error = group["centre_error"]
         places = digits.places((-error, error))
         yield [
@@ -104,10 +120,14 @@ def _lines(found: GroupsResult, unit: str = "") -> Iterator[list[str]]:
         ]
 
 
-def _records(found: GroupsResult) -> Iterator[ResultRow]:
-    for index, group in enumerate(found["groups"]):
+def _rows(document: GroupsResult) -> Iterator[ResultRow]:
+    for index, group in enumerate(document["groups"]):
         first, second = group["centre"]
         yield {
+            "survey": document["survey"],
+            "strata": stratum_text(document["strata"]),
+            "question": document["question"],
+            "n": document["n"],
             "group": group_letter(index),
             "first": first,
             "second": second,

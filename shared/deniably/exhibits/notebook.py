@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from deniably.core.languages.html import Html
-from deniably.exhibits.cards import cards
+from deniably.exhibits.question_exhibit import exhibits
 from deniably.results.document import SurveyResult
 
 STYLE: Final = """
@@ -48,17 +48,17 @@ STYLE: Final = """
 def html(result: SurveyResult) -> Html:
     """The results as HTML for a notebook, with the same pictures as the page."""
     parts = [Html.filled("<h3>{title}</h3>", title=Html.text(result.title))]
-    for card in cards(result):
-        question = card.question
+    for question, exhibit in zip(result.questions, exhibits(result), strict=True):
+        notes = exhibit.notes()
         parts += [
-            Html.filled("<h4>{label}</h4>", label=Html.text(question.label)),
-            Html.filled('<p class="finding">{said}</p>', said=Html.text(question.sentence)),
+            Html.filled("<h4>{label}</h4>", label=Html.text(exhibit.label)),
+            Html.filled('<p class="finding">{text}</p>', text=Html.text(exhibit.finding)),
             *(
                 Html.filled("<p><strong>{flag}</strong></p>", flag=Html.text(flag))
                 for flag in question.flags
             ),
-            *card.pictures,
-            *(Html.filled('<p class="note">{note}</p>', note=Html.text(one)) for one in card.notes),
+            *(picture.html() for picture in exhibit.unfolded),
+            *(Html.filled('<p class="note">{note}</p>', note=Html.text(note)) for note in notes),
         ]
     return styled(Html.joined("", parts))
 

@@ -21,14 +21,27 @@ def share(estimate: float | None, interval: Sequence[float]) -> tuple[str, str]:
     return reading.value, reading.interval
 
 
-def apart(estimate: float, interval: Sequence[float], *, shares: bool) -> tuple[str, str]:
-    """A difference and its interval as the pages print them: of shares in points."""
+def apart(
+    estimate: float, interval: Sequence[float], *, shares: bool, unit: str = ""
+) -> tuple[str, str]:
+    """A difference and its interval as the pages print them: of shares in points, of means in their
+    ``unit``."""
     if shares:
         reading = digits.points(estimate, interval)
         return reading.value, reading.bare
     decimals = digits.places(interval)
     low, high = (digits.signed(end, decimals) for end in interval)
-    return digits.signed(estimate, decimals), f"{low} to {high}"
+    return digits.with_unit(digits.signed(estimate, decimals), unit), f"{low} to {high}"
+
+
+def points(share: float) -> str:
+    """A share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
+    return digits.number(100 * share, 1)
+
+
+def span(interval: Iterable[float]) -> str:
+    """An interval of shares as ``points`` prints them."""
+    return " to ".join(map(points, interval))
 
 
 def p_text(p: float) -> str:
@@ -36,20 +49,20 @@ def p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def whole_rows(found: Iterable[ResultRow]) -> list[ResultRow]:
+def whole_rows(rows: Iterable[ResultRow]) -> list[ResultRow]:
     """The rows with every column of ``results.csv``, in its order."""
-    return [{key: row.get(key) for key in COLUMNS} for row in found]
+    return [{key: row.get(key) for key in COLUMNS} for row in rows]
 
 
-def table_lines(found: Iterable[ResultRow], confidence: float) -> list[tuple[str, ...]]:
+def table_lines(rows: Iterable[ResultRow], confidence: float) -> list[tuple[str, ...]]:
     """The lines of a table for people, from rows as in ``results.csv``."""
     heading = ("question", "answer", "estimate", f"{level_text(confidence)} interval", "n")
-    return [heading, *_lines(found)]
+    return [heading, *_lines(rows)]
 
 
-def _lines(found: Iterable[ResultRow]) -> Iterator[tuple[str, ...]]:
+def _lines(result_rows: Iterable[ResultRow]) -> Iterator[tuple[str, ...]]:
     before: Cell = None
-    rows = list(found)
+    rows = list(result_rows)
     followed = {row["question"] for row in rows if row["figure"] == OF_THOSE_ASKED}
     for row in rows:
         if row.get("low") is None:  # a share for display alone

@@ -2,92 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET, structs
 
-from deniably.core.counting import counted, people
-from deniably.core.languages.html import Html
-from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
-from deniably.exhibits.marks import AreaMap, HeatTable, Strips
-from deniably.exhibits.paper import has_room, headed, nearest_last
+from deniably.core.counting import people
+from deniably.exhibits.exhibit import Exhibit, Printed, Records, stated
+from deniably.exhibits.marks import HeatTable
+from deniably.exhibits.paper import headed
 from deniably.exhibits.printing import TEXTS, table_lines
-from deniably.results import among_asked, combined, narrative, places, shown
+from deniably.exhibits.question_numbers import method, number_tables
+from deniably.exhibits.question_pictures import RISK, Drawn, draw, heads_at
+from deniably.results import places
 from deniably.results.document import (
-    AmongAskedResult,
-    AreaResult,
-    ChoiceResult,
-    MeanResult,
-    NumberPartResult,
     NumberResult,
     PointResult,
-    ProductResult,
-    QuantileResult,
     QuestionResult,
-    ScaleResult,
     SelectMultipleResult,
-    SelectOneResult,
     SurveyResult,
-    VectorResult,
-    YesNoResult,
 )
-from deniably.results.drawing import axes, digits, plot, strip
-from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.digits import NARROW, exact, with_unit
+from deniably.results.drawing.digits import NARROW
 from deniably.results.drawing.paper import PaperPart
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
-from deniably.results.drawing.row import Row, ends
 from deniably.results.narrative import level_text
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
 from deniably.results.rows import COLUMNS, ResultRow, rows
-
-_MANY = 20
-"""With more choices, those that cannot be told from 0 are folded away."""
-_WIDE = 4
-"""Heat tables with more columns scroll sideways on a phone."""
-_RISK = f"with a risk of 5{NARROW}% over all of them"
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """What the type of a question decides: its pictures, the parts of its figure for a paper, and
-    the notes below.
-
-    ``line`` is its row in the glance; ``own`` is its own axis there, or None for that of shares.
-    ``half`` is half the widest interval of its shares, None without shares.
-    """
-
-    pictures: Sequence[Picture]
-    figure: Callable[[], Sequence[PaperPart]]
-    line: Row
-    notes: Sequence[str] = ()
-    own: Axis | None = None
-    half: float | None = None
-
-
-@dataclass(frozen=True)
-class Heads:
-    """Headings of the columns of figures: the interval has the level of the results."""
-
-    interval: str
-
-    @property
-    def shares(self) -> tuple[str, str]:
-        """The words for shares."""
-        return ("Estimate", self.interval)
-
-    @property
-    def means(self) -> tuple[str, str]:
-        """The words for means."""
-        return ("Mean", self.interval)
-
-
-def heads_at(confidence: float) -> Heads:
-    """The headings of results at a level."""
-    return Heads(f"{level_text(confidence)} interval")
 
 
 def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
@@ -95,9 +35,22 @@ def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
 
     Raises KeyError if there is no such question.
     """
-    question = _question(result, name)
+    question = result.question(name)
+    return exhibit_of(result, question, draw(question, heads_at(result.confidence)), closed)
+
+
+def exhibits(result: SurveyResult) -> list[Exhibit]:
+    """All questions of a document of results."""
+    return [exhibit(result, question.name) for question in result.questions]
+
+
+def exhibit_of(
+    result: SurveyResult, question: QuestionResult, drawn: Drawn, closed: str = ""
+) -> Exhibit:
+    """A question of a document whose pictures are ``drawn`` already."""
     source, protection = ResultsSource.of_result(result, closed), Protection.of_result(question)
-    drawn = draw(question, heads_at(result.confidence))
+    level = level_text(result.confidence)
+    interval = f"{level} interval"
     parts = drawn.figure()
     title, before = headed(question.short, question.label)
     means = any(isinstance(part, PaperStrips) and part.axis.zero is None for part in parts)
@@ -108,7 +61,7 @@ def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
 
     return Exhibit(
         document=question,
-        file=f"{result.survey}-{name}",
+        file=f"{result.survey}-{question.name}",
         heading=question.short,
         about=f"“{question.label}”",
         source=source,
@@ -117,8 +70,10 @@ def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
         finding=question.sentence,
         pictures=lambda: drawn.pictures,
         records=Records(COLUMNS, own),
+        numbers=lambda: list(number_tables(question, interval)),
+        method=lambda: list(method(question, interval)),
         estimator="",
-        anchor=name,
+        anchor=question.name,
         label=question.label,
         notes=lambda: [*drawn.notes, *question.notes],
         caption=f"{result.title}: {question.label}",
@@ -130,361 +85,8 @@ def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
         opening=stated(*_notes(result, question, parts)),
         effect=f"{effect} {SAMPLE}",
         asks=[question.label],
-        words=f".{effect} Estimates with {level_text(result.confidence)} intervals:",
+        words=f".{effect} Estimates with {level} intervals:",
     )
-
-
-def draw(question: QuestionResult, heads: Heads) -> Drawn:
-    """What is drawn of a question, by its type."""
-    match question:
-        case YesNoResult() | SelectOneResult() | SelectMultipleResult():
-            if question.among_asked is not UNSET:
-                return _of_those_asked(question, question.among_asked, heads)
-            return _of_choices(question, question.choices, heads)
-        case ScaleResult():
-            return _scale(question, heads)
-        case NumberResult():
-            return _number(question, heads)
-        case VectorResult():
-            return _vector(question, heads)
-        case ProductResult():
-            return _product(question, heads)
-        case PointResult():
-            return _point(question, heads)
-
-
-# --- shares -----------------------------------------------------------------------------------
-
-
-def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads: Heads) -> Drawn:
-    by_size = isinstance(question, SelectMultipleResult)
-    ordered = shown.ordered(choices, by_size=by_size)
-    listed, rest = ordered, list[ChoiceResult]()
-    if len(choices) > _MANY and choices[0].stands_out is not None:
-        listed = [one for one in ordered if one.stands_out] or ordered
-        rest = [one for one in ordered if not one.stands_out] if listed is not ordered else []
-    drawn = _rows(listed)
-    pictures = [Picture(_strips(question.label, drawn, heads.shares))]
-    if rest:
-        marks = _strips(f"{question.label}, the rest", _rows(rest), heads.shares)
-        summary = f"{counted(len(rest), 'answer')} that cannot be told from nobody’s"
-        pictures.append(Picture(marks, summary=summary))
-    return Drawn(
-        pictures,
-        lambda: [_strips("", drawn if listed is ordered else _rows(ordered), heads.shares)],
-        _line(question, choices),
-        _choice_notes(question, drawn, listed, bool(rest)),
-        half=_widest(choices),
-    )
-
-
-def _of_those_asked(question: QuestionResult, among: AmongAskedResult, heads: Heads) -> Drawn:
-    """The shares among those who were asked; where none can be told, how many were asked."""
-    drawn, asked = (
-        [shown.of_choice_among(one) for one in among.choices],
-        shown.of_asked(among.asked),
-    )
-    first = among_asked.leader(among)
-    marks = _strips(f"{question.label}: of those who were asked", drawn, heads.shares)
-    of_everybody = replace(_strips("Who was asked", [asked], heads.shares), title="Of everybody")
-    figure = [of_everybody]
-    if first is not None:
-        figure = [replace(marks, title="Of those who were asked"), of_everybody]
-    known = [one.interval for one in among.choices if one.estimate is not None]
-    return Drawn(
-        [Picture(of_everybody if first is None else marks)],
-        lambda: figure,
-        _line_among(among, drawn, first),
-        half=max(high - low for low, high in known) / 2 if known else None,
-    )
-
-
-def _line_among(among: AmongAskedResult, rows: Sequence[Row], first: int | None) -> Row:
-    """The line of the glance: the answer of the headline."""
-    if first is None:
-        return replace(rows[0], note="of those who were asked: cannot be told", aside=False)
-    said = f"“{rows[first].label}”, of those who were asked"
-    if not narrative.asks_yes_or_no([one.name for one in among.choices]):
-        clear = among_asked.is_clear(among, first)
-        said += ", clearly the most frequent" if clear else ", highest, but not clearly in front"
-    return replace(rows[first], note=said, aside=False)
-
-
-def _rows(choices: Sequence[ChoiceResult]) -> list[Row]:
-    return [shown.of_choice(one) for one in choices]
-
-
-def _line(question: QuestionResult, choices: Sequence[ChoiceResult]) -> Row:
-    if narrative.asks_yes_or_no([one.name for one in choices]):
-        return replace(shown.of_choice(choices[0]), note=f"“{choices[0].label}”", aside=False)
-    first = narrative.leader([one.estimate for one in choices])
-    joint = [one.joint_interval for one in choices]
-    clear = narrative.clear(first, [low for low, _ in joint], [high for _, high in joint])
-    said = "clearly the most frequent answer" if clear else "highest, but not clearly in front"
-    row = shown.of_choice(choices[first])
-    return replace(row, note=f"“{choices[first].label}”, {said}", aside=False)
-
-
-def _choice_notes(
-    question: QuestionResult, rows: Sequence[Row], choices: Sequence[ChoiceResult], folded: bool
-) -> list[str]:
-    notes: list[str] = []
-    if folded:
-        some = "1 answer stands" if len(rows) == 1 else f"{len(rows)} answers stand"
-        notes.append(
-            f"{some} out from the noise. The risk that any of these is nobody’s answer is at most"
-            f" 5{digits.NARROW}%."
-        )
-    if isinstance(question, SelectMultipleResult):
-        if question.most > 1:
-            notes.append(
-                f"People could tick up to {question.most}, so the shares do not sum to 100"
-                f"{digits.NARROW}%."
-            )
-        proper = [one for one in choices if not shown.of_choice(one).aside]
-        if any(not _above(one, other) for one, other in pairwise(proper)):
-            notes.append("The order is not certain.")
-    return notes
-
-
-def _above(one: ChoiceResult, other: ChoiceResult) -> bool:
-    return one.joint_interval[0] > other.joint_interval[1]
-
-
-def _widest(choices: Sequence[ChoiceResult | AreaResult]) -> float:
-    return max(one.interval[1] - one.interval[0] for one in choices) / 2
-
-
-# --- means ------------------------------------------------------------------------------------
-
-
-def _scale(question: ScaleResult, heads: Heads) -> Drawn:
-    mean = None if question.mean is UNSET else question.mean
-    if question.choices is UNSET:
-        assert isinstance(mean, MeanResult)
-        return _one_mean(question.label, mean, heads, named="Mean score")
-    shares = (
-        _of_choices(question, question.choices, heads)
-        if question.among_asked is UNSET
-        else _of_those_asked(question, question.among_asked, heads)
-    )
-    if not isinstance(mean, MeanResult):
-        return shares
-    labels = [row.label for row in _rows(question.choices) if not row.aside]
-    axis = axes.of_numbers(*ends(mean.extent), first=labels[0], last=labels[-1])
-    score = Strips(
-        [shown.of_mean("Mean score", mean)], axis, about="Mean score", heads=heads.means,
-        heading="Figure",
-    )  # fmt: skip
-    pictures, folded = shares.pictures[:1], shares.pictures[1:]
-    return replace(
-        shares,
-        pictures=[*pictures, Picture(score), *folded],
-        figure=lambda: [*shares.figure(), score],
-    )
-
-
-def _number(question: NumberResult, heads: Heads) -> Drawn:
-    if question.distribution is UNSET:
-        return _one_mean(question.label, question.mean, heads)
-    quantiles = () if question.quantiles is UNSET else question.quantiles
-    range_ = question.distribution[0].low, question.distribution[-1].high
-    low, high = map(float, range_)
-    axis = axes.of_numbers(low, high)
-    drawn = [shown.of_mean("Mean", question.mean), *shown.of_quantiles(question)]
-    shape = narrative.knows_shape(quantiles, range_)
-    above, notes = _dots(question, quantiles, range_, axis) if shape else (None, [])
-    marks = Strips(
-        drawn, axis, about=f"{question.label}: mean and quantiles", heads=heads.shares,
-        heading="Figure", above=above,
-    )  # fmt: skip
-    unit = question.mean.unit
-    alone = _one_mean(question.label, question.mean, heads, range_)
-    return replace(
-        alone,
-        pictures=[Picture(marks)],
-        figure=lambda: [replace(marks, axis=axes.of_numbers(low, high, unit))],
-        notes=notes,
-    )
-
-
-def _dots(
-    question: NumberResult,
-    quantiles: Sequence[QuantileResult],
-    range_: tuple[str, str],
-    axis: Axis,
-) -> tuple[Html, list[str]]:
-    """The dots, and what to say of them: open are those above the first quantile that is not
-    known well."""
-    assert question.distribution is not UNSET
-    places_: list[float] = []
-    reached, beyond = 0.0, iter(range(plot.DOTS))
-    wanted = next(beyond, None)
-    for bucket in question.distribution:
-        reached += bucket.consistent
-        while wanted is not None and (wanted + 0.5) / plot.DOTS <= reached + 1e-9:
-            places_.append((float(bucket.low) + float(bucket.high)) / 2)
-            wanted = next(beyond, None)
-    places_ += [float(range_[1])] * (plot.DOTS - len(places_))
-    unsure = [one for one in quantiles if narrative.width(one, range_) > shown.UNSURE]
-    from_ = min((one.share for one in unsure if one.share > 0.5), default=1.0)
-    known = sum((k + 0.5) / plot.DOTS < from_ for k in range(plot.DOTS))
-    notes = [
-        "Each dot is 1 in 20 people. Where single dots lie is a guess, the fit nearest to the"
-        " reports: trust the intervals."
-    ]
-    if unsure:
-        last = unsure[-1]
-        low, high = map(exact, last.interval)
-        notes.append(
-            "Open dots: their place is not known. The upper end of"
-            f" {shown.QUANTILES.get(last.share, f'{last.share:.0%}').lower()} may be anywhere from"
-            f" {low} to {with_unit(high, question.mean.unit)}."
-        )
-    return plot.dots(places_, known, axis), notes
-
-
-def _one_mean(
-    label: str,
-    mean: MeanResult,
-    heads: Heads,
-    range_: tuple[str, str] | None = None,
-    named: str = "Mean",
-) -> Drawn:
-    """``range_`` is the question's, where answers count as the middle of a range of numbers; paper
-    has the mean ``named`` so."""
-    axis = axes.of_numbers(*ends(mean.extent), mean.unit)
-    row = shown.of_mean("Mean", mean)
-    marks = Strips([row], axis, about=f"{label}: mean", heads=heads.means, heading="Figure")
-    return Drawn(
-        [Picture(marks)],
-        lambda: [replace(marks, rows=[replace(row, label=named)])],
-        replace(row, note=f"mean, {_on(mean, range_)}"),
-        own=axis,
-    )
-
-
-def _on(mean: MeanResult, range_: tuple[str, str] | None = None) -> str:
-    low, high = range_ or (axes.plain(one) for one in mean.extent)
-    return f"on a scale from {low} to {with_unit(high, mean.unit)}"
-
-
-def _vector(question: VectorResult, heads: Heads) -> Drawn:
-    known = [(part, part.mean) for part in question.parts if part.mean is not None]
-    if not known:
-        unread = MeanResult(
-            n=0, unit="", extent=[0, 1], estimate=None, standard_error=None, interval=[0, 1],
-            interval_80=None, interval_50=None, respondents_standard_error=None,
-            respondents_interval=[0, 1],
-        )  # fmt: skip
-        return replace(_one_mean(question.label, unread, heads), pictures=[], figure=list)
-    marks: list[Strips] = []
-    for (low, high, unit), some in groupby(known, key=_axis_of):
-        drawn = [shown.of_mean(part.label, mean) for part, mean in some]
-        axis = axes.of_numbers(low, high, unit)
-        marks.append(Strips(drawn, axis, "", question.label, heads.means, "Figure"))
-    part, mean = known[0]
-    if len(marks) == 1:
-        part, mean = max(known, key=lambda one: one[1].estimate or 0.0)
-    called = "the largest mean" if len(marks) == 1 and len(known) > 1 else "mean"
-    row = replace(shown.of_mean(part.label, mean), note=f"“{part.label}”: {called}, {_on(mean)}")
-    own = axes.of_numbers(*ends(mean.extent), mean.unit)
-    return Drawn([*map(Picture, marks)], lambda: marks, row, own=own)
-
-
-def _axis_of(one: tuple[NumberPartResult, MeanResult]) -> tuple[float, float, str]:
-    mean = one[1]
-    return mean.extent[0], mean.extent[1], mean.unit
-
-
-# --- combinations and places ------------------------------------------------------------------
-
-
-def _product(question: ProductResult, heads: Heads) -> Drawn:
-    cells, parts = question.cells, question.parts
-    named = [(", ".join(one.names), one) for one in cells]
-    first = narrative.leader([one.estimate for one in cells])
-    line = replace(shown.of_cell(*named[first]), note=f"“{named[first][0]}”, the highest estimate")
-    out = sum(one.stands_out for one in cells)
-    notes = [f"{out} of {len(cells)} combinations stand{'s' * (out == 1)} out from the noise."]
-    listed = [shown.of_cell(*one) for one in named]
-    of_parts = [
-        _strips(part.label, _rows(shown.ordered(part.choices, by_size=False)), heads.shares,
-                titled=True)
-        for part in parts
-    ]  # fmt: skip
-    figure: list[PaperPart] = [
-        *(replace(marks, title=marks.about) for marks in of_parts),
-        replace(_strips("", listed, heads.shares), title="All of these together"),
-    ]
-    if (together := combined.table(question)) is not None:
-        table = HeatTable(together, about=question.label, cells=lambda: listed)
-        region = ""
-        if len(together.columns.labels) > _WIDE:
-            region = f"Combinations: {question.label}"
-        pictures = [Picture(table, region=region)]
-        told = "Shares of everybody, with their intervals. Hatched: cannot be told from nobody"
-        notes = [f"{told}, {_RISK}.", *notes]
-        if has_room(table):
-            figure = [table]
-    else:
-        seen = [row for row, (_, one) in zip(listed, named, strict=True) if one.stands_out]
-        pictures = [Picture(marks) for marks in of_parts]
-        if seen:
-            marks = _strips("Combinations that stand out", seen, heads.shares, titled=True)
-            pictures.append(Picture(marks))
-    return Drawn(pictures, lambda: figure, line, notes, half=_widest(cells))
-
-
-def _point(question: PointResult, heads: Heads) -> Drawn:
-    out = sorted((one for one in question.cells if one.stands_out), key=lambda one: -one.estimate)
-    leading = max(question.cells, key=lambda one: one.estimate)
-    said = "the most frequent area" if leading.stands_out else "highest, but does not stand out"
-    where = places.place(question.sides, leading)
-    line = replace(shown.of_cell("", leading), note=f"{where}, {said}")
-    notes = [
-        f"Coloured areas stand out from the noise, with a risk of 5{NARROW}% over all"
-        f" {len(question.cells)}; grey ones cannot be told from nobody."
-    ]
-    drawn = [
-        shown.of_cell(places.place(question.sides, one), one)
-        for one in question.cells
-        if one.stands_out
-    ]
-    drawn.sort(key=nearest_last)
-    listed = PaperStrips(drawn, axes.of_shares(drawn)) if drawn else None
-    mapped = area_map(question)
-    return Drawn(
-        [Picture(replace(mapped, beside=_areas(question, out)))],
-        lambda: [replace(mapped, listed=listed)],
-        line,
-        notes,
-        half=_widest(question.cells),
-    )
-
-
-def area_map(question: PointResult, centres: Sequence[tuple[float, float]] = ()) -> AreaMap:
-    """The map of a question; ``centres`` are rings on it, as fractions of its two sides."""
-    mapped = combined.areas(question)
-    first, second = mapped.sides
-    about = (
-        f"Map of {len(question.cells)} areas: {first.label} to the right, {second.label} upwards."
-        f" {places.sentence(question.sides, question.cells)}"
-    )
-    return AreaMap(mapped, None, "", centres, about)
-
-
-def _areas(question: PointResult, out: Sequence[AreaResult]) -> Html:
-    """The areas that stand out, as a list beside the map."""
-    if not out:
-        return Html()
-    heads = [*(side.label for side in question.sides), "Share", "Interval"]
-    lines = [
-        [*map(places.span, one.names), reading.value, reading.bare]
-        for one in out
-        for reading in [shown.of_cell("", one).reading]
-    ]
-    return strip.plain_table("Areas that stand out", heads, lines)
 
 
 # --- words ------------------------------------------------------------------------------------
@@ -500,11 +102,11 @@ def _notes(
     if any(isinstance(part, HeatTable) for part in parts):
         yield (
             f"Shares of everybody with {level_text(result.confidence)} intervals; the darker, the"
-            f" larger. Hatched: cannot be told from nobody, {_RISK}."
+            f" larger. Hatched: cannot be told from nobody, {RISK}."
         )
     if any(isinstance(part, PaperMap) for part in parts):
         yield (
-            f"Shaded areas stand out from the noise, {_RISK}; the darker, the larger their share."
+            f"Shaded areas stand out from the noise, {RISK}; the darker, the larger their share."
             " Plain areas cannot be told from nobody."
         )
     if any(
@@ -531,20 +133,6 @@ def _effect(question: QuestionResult) -> str:
 # --- below ------------------------------------------------------------------------------------
 
 
-def _question(result: SurveyResult, name: str) -> QuestionResult:
-    for one in result.questions:
-        if one.name == name:
-            return one
-    raise KeyError(f"no question {name!r}; there are {', '.join(q.name for q in result.questions)}")
-
-
 def _printed(own: Sequence[ResultRow], confidence: float) -> Printed:
     heads, *lines = table_lines(own, confidence)
     return Printed("", heads, lines, TEXTS)
-
-
-def _strips(
-    about: str, drawn: Sequence[Row], heads: tuple[str, str], *, titled: bool = False
-) -> Strips:
-    """Shares on an axis of their own."""
-    return Strips(drawn, axes.of_shares(drawn), about=about, heads=heads, titled=titled)

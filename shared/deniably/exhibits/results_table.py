@@ -95,16 +95,16 @@ def estimate(
 
 def as_results(document: SurveyResult) -> Results:
     """Puts a document of results into a table."""
-    found = list(rows(document))
+    result_rows = list(rows(document))
     return Results(
         caption=document.title,
-        rows=whole_rows(found),
-        lines=table_lines(found, document.confidence),
+        rows=whole_rows(result_rows),
+        lines=table_lines(result_rows, document.confidence),
         texts=TEXTS,
         notes=[
             note
-            for one in document.questions
-            for note in (one.sentence, *one.notes, *one.flags)
+            for question in document.questions
+            for note in (question.sentence, *question.notes, *question.flags)
             if note
         ],
         document=document,

@@ -24,14 +24,14 @@ def row(figure: FigureHead, place: FigureResult, label: str, unit: str = "") -> 
     """The figure in one place; a mean has its unit behind it where one is given."""
     interval = place["interval"]
     if figure["name"] is None:
-        found = mean_row(label, place["estimate"], interval, figure["extent"], unit)
+        drawn = mean_row(label, place["estimate"], interval, figure["extent"], unit)
     elif place["estimate"] is None:
         reading = digits.share_untold(interval)
-        found = share_row(label, sum(interval) / 2, interval)
-        found = replace(found, reading=reading, open=reading.open)
+        drawn = share_row(label, sum(interval) / 2, interval)
+        drawn = replace(drawn, reading=reading, open=reading.open)
     else:
-        found = share_row(label, place["estimate"], interval)
-    return banded(found, place["interval_80"], place["interval_50"])
+        drawn = share_row(label, place["estimate"], interval)
+    return banded(drawn, place["interval_80"], place["interval_50"])
 
 
 def axis(figure: FigureHead, drawn: Sequence[Row], *, upright: bool = False) -> Axis:

@@ -6,14 +6,12 @@ A figure in the strata is one strip each on a common axis, and below it are the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from deniably.exhibits import side_rows
+from deniably.exhibits import side_rows, tested
 from deniably.exhibits.difference_exhibit import DIFFERENCE
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Strips
 from deniably.exhibits.paper import headed
-from deniably.exhibits.printing import apart, p_text
 from deniably.exhibits.side_rows import axis
 from deniably.results.among_asked import OF_THOSE_ASKED, of_whom
 from deniably.results.by_stratum import (
@@ -23,28 +21,35 @@ from deniably.results.by_stratum import (
     ComparedFigure,
     by_stratum_rows,
 )
-from deniably.results.comparison import RISK
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.row import Row, banded, difference_row
+from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text, quoted
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
 from deniably.survey.survey import Survey
 
 _MOST_OPEN = 12
 """Differences that a page shows at once; of more, those of each figure are folded."""
-APART_HEADS = ("Difference", "interval", "Std. error", "p alone", "p adjusted (Holm)")
 
 
 def exhibit(
-    found: ByStratumResult, survey: Survey, state: str = "closed", closed: str = ""
+    document: ByStratumResult, survey: Survey, state: str = "closed", closed: str = ""
 ) -> Exhibit:
     """A question of ``survey`` by a key of its strata; ``state`` and ``closed`` as in
     ``ResultsSource``."""
-    question, by, tests = survey.question(found["question_name"]), found["by"], found["tests"]
-    level, n = level_text(found["confidence"]), sum(one["n"] for one in found["subgroups"])
-    title, before = headed(found["short"], found["question"])
-    counts = ", ".join(f"{one['value']} {one['n']:,}" for one in found["subgroups"])
+    question, by, tests = (
+        survey.question(document["question_name"]),
+        document["by"],
+        document["tests"],
+    )
+    level, n = (
+        level_text(document["confidence"]),
+        sum(subgroup["n"] for subgroup in document["subgroups"]),
+    )
+    title, before = headed(document["short"], document["question"])
+    counts = ", ".join(
+        f"{subgroup['value']} {subgroup['n']:,}" for subgroup in document["subgroups"]
+    )
     several = (
         f" The adjusted p-value takes into account that {tests} differences were tested at once"
         " (Holm 1979)."
@@ -52,95 +57,106 @@ def exhibit(
         else ""
     )
     return Exhibit(
-        document=found,
-        file="-".join(
-            [found["survey"], *found["strata"].values(), found["question_name"], "by", by]
-        ),
-        heading=f"{found['short']} by {by}",
-        about=f"“{found['question']}” by {by}",
-        source=ResultsSource.of_survey(survey, state, n, closed, found["strata"]),
+        document=document,
+        file=file_name(document),
+        heading=f"{document['short']} by {by}",
+        about=f"“{document['question']}” by {by}",
+        source=ResultsSource.of_survey(survey, state, n, closed, document["strata"]),
         protections=[Protection.of_question(question)],
-        confidence=found["confidence"],
-        finding=finding(found),
-        family=adjusted(found),
-        pictures=lambda: list(pictures(found)),
-        records=Records(COLUMNS, lambda: by_stratum_rows(found)),
-        numbers=lambda: list(_numbers(found)),
+        confidence=document["confidence"],
+        finding=finding(document),
+        family=adjusted(document),
+        pictures=lambda: list(pictures(document)),
+        records=records(document),
+        numbers=lambda: list(_numbers(document)),
         method=lambda: [
             f"Shares in per cent, with the {level} interval. Each p-value is that of a score test"
             " of two independent groups, and each interval of a difference holds all that this test"
             " does not reject: it leaves out 0 exactly where “p alone” is below"
-            f" {1 - found['confidence']:g}. Intervals are for each figure alone.{several}"
+            f" {1 - document['confidence']:g}. Intervals are for each figure alone.{several}"
             " Differences that cannot be told apart need not be equal."
         ],
         estimator=DIFFERENCE,
-        label=found["question"],
-        whom=of_whom(question, asked=is_of_asked(found)),
+        label=document["question"],
+        whom=of_whom(question, asked=is_of_asked(document)),
         notes=lambda: [
             "Differences are the first less the second, of shares in percentage points; the dark"
             " line is “no difference”. Grey with an open dot: cannot be told apart. Each link names"
             f" its {by}. The {by} is not randomised."
         ],
-        caption=f"{found['question']} By {by}",
-        lines=lambda: Printed("", *_printed(found, level), texts=2),
+        caption=f"{document['question']} By {by}",
+        lines=lambda: Printed("", *_printed(document), texts=2),
         remarks=stated(
-            f"Without results: {', '.join(found['hidden'])}." if found["hidden"] else ""
+            f"Without results: {', '.join(document['hidden'])}." if document["hidden"] else ""
         ),
         title=title,
         lede=f"{before}By {by}: {counts} people.",
-        figure=lambda: list(_figure(found)),
+        figure=lambda: list(_figure(document)),
         rows="differences",
         opening=stated(
-            finding(found),
-            f"{OF_THOSE_ASKED}." if is_of_asked(found) else "",
-            adjusted(found),
-            side_rows.most(found["figures"], "over all strata"),
+            finding(document),
+            f"{OF_THOSE_ASKED}." if is_of_asked(document) else "",
+            adjusted(document),
+            side_rows.most(document["figures"], "over all strata"),
         ),
         legend=[
-            legend(found["confidence"], "differences are grey and open if chance explains them"),
+            legend(document["confidence"], "differences are grey and open if chance explains them"),
             "Intervals are for each figure alone.",
         ],
         effect=f" {SAMPLE}",
-        asks=[found["question"]],
-        words=f"; the link said the {by} of each. {finding(found)} With {level} intervals:",
+        asks=[document["question"]],
+        words=f"; the link said the {by} of each. {finding(document)} With {level} intervals:",
     )
 
 
-def finding(found: ByStratumResult) -> str:
+def file_name(document: ByStratumResult) -> str:
+    """What the files of the strata are called, without an ending."""
+    subgroup, by = document["strata"].values(), document["by"]
+    return "-".join([document["survey"], *subgroup, document["question_name"], "by", by])
+
+
+def records(document: ByStratumResult) -> Records:
+    """The exact numbers of the strata."""
+    return Records(COLUMNS, lambda: by_stratum_rows(document))
+
+
+def finding(document: ByStratumResult) -> str:
     """One sentence on what differs; that nothing is shown to, if so."""
-    every = [(figure, one) for figure in found["figures"] for one in figure["differences"]]
-    apart = [(figure, one) for figure, one in every if _differs(one)]
-    if not every:
+    tests = [(figure, test) for figure in document["figures"] for test in figure["differences"]]
+    apart = [(figure, test) for figure, test in tests if tested.differs(test)]
+    if not tests:
         return "These reports allow no test of a difference."
     if not apart:
-        return f"No difference by {found['by']} is shown."
+        return f"No difference by {document['by']} is shown."
     if len(apart) <= 2:
-        return " ".join(_said(figure, one, found["tests"]) for figure, one in apart)
+        return " ".join(_sentence(figure, test, document["tests"]) for figure, test in apart)
     figure, largest = max(apart, key=lambda pair: _size(*pair))
     return (
-        f"{len(apart)} of {len(every)} differences are shown to be more than chance. The largest:"
-        f" {_said(figure, largest, found['tests'])}"
+        f"{len(apart)} of {len(tests)} differences are shown to be more than chance. The largest:"
+        f" {_sentence(figure, largest, document['tests'])}"
     )
 
 
-def is_of_asked(found: ByStratumResult) -> bool:
+def is_of_asked(document: ByStratumResult) -> bool:
     """Whether the shares are those of people who were asked a question with ``show_if``."""
-    return any("of" in figure for figure in found["figures"])
+    return any("of" in figure for figure in document["figures"])
 
 
-def adjusted(found: ByStratumResult, where: str = "comparison") -> str:
+def adjusted(document: ByStratumResult, where: str = "comparison") -> str:
     """How the tests were adjusted for being several; empty for one alone."""
-    if found["tests"] < 2:
+    if document["tests"] < 2:
         return ""
     return (
-        f"All {found['tests']} tests of this {where} are adjusted together (Holm 1979): the risk"
+        f"All {document['tests']} tests of this {where} are adjusted together (Holm 1979): the risk"
         f" that any difference shown is chance is 5{digits.NARROW}% over all."
     )
 
 
 def shares_axis(figures: Sequence[ComparedFigure]) -> Axis:
     """One axis for the shares of several choices."""
-    return axes.of_shares(row for one in figures if one["name"] is not None for row in rows(one))
+    return axes.of_shares(
+        row for figure in figures if figure["name"] is not None for row in rows(figure)
+    )
 
 
 def rows(figure: ComparedFigure) -> list[Row]:
@@ -152,12 +168,12 @@ def rows(figure: ComparedFigure) -> list[Row]:
 
 def apart_rows(figure: ComparedFigure) -> list[Row]:
     """The differences of a figure, in points or in the unit of a mean."""
-    return [_apart_row(figure, one) for one in figure["differences"]]
+    return [_apart_row(figure, test) for test in figure["differences"]]
 
 
 def apart_axis(figures: Sequence[ComparedFigure]) -> Axis:
     """One axis for the differences of figures in one unit, with nought on it."""
-    drawn = [row for one in figures for row in apart_rows(one)]
+    drawn = [row for figure in figures for row in apart_rows(figure)]
     if figures and figures[0]["name"] is None:
         return axes.of_values(
             [0.0, *(end for row in drawn for end in row.interval)], figures[0]["unit"]
@@ -165,38 +181,36 @@ def apart_axis(figures: Sequence[ComparedFigure]) -> Axis:
     return axes.of_differences(drawn)
 
 
-def numbers(found: ByStratumResult) -> list[list[str]]:
+def numbers(document: ByStratumResult) -> list[list[str]]:
     """A line for each figure in each stratum, as ``side_rows.HEADS`` names them."""
     return [
         [f"{figure['label']}, {place['value']}", *side_rows.numbers(figure, place)]
-        for figure in found["figures"]
+        for figure in document["figures"]
         for place in figure["places"]
     ]
 
 
-def differences(found: ByStratumResult) -> list[list[str]]:
-    """A line for each difference, as ``APART_HEADS`` names them."""
+def differences(document: ByStratumResult) -> list[list[str]]:
+    """A line for each difference, as ``tested`` names them."""
     return [
         [
-            f"{figure['label']}, {_pair(one)}",
-            *_signed(figure, one),
-            digits.p_cell(one["p_value"]),
-            digits.p_cell(one["adjusted_p_value"]),
+            f"{figure['label']}, {_pair(test)}",
+            *tested.numbers(test, *side_rows.scale(figure, test["interval"])),
         ]
-        for figure in found["figures"]
-        for one in figure["differences"]
+        for figure in document["figures"]
+        for test in figure["differences"]
     ]
 
 
 # --- below ------------------------------------------------------------------------------------
 
 
-def pictures(found: ByStratumResult) -> Iterator[Picture]:
+def pictures(document: ByStratumResult) -> Iterator[Picture]:
     """Each figure in every stratum, and its differences; the shares are on one axis, and so are
     their differences."""
-    figures, by = found["figures"], found["by"]
-    level, shares = level_text(found["confidence"]), shares_axis(figures)
-    of_shares = apart_axis([one for one in figures if one["name"] is not None])
+    figures, by = document["figures"], document["by"]
+    level, shares = level_text(document["confidence"]), shares_axis(figures)
+    of_shares = apart_axis([figure for figure in figures if figure["name"] is not None])
     for figure in figures:
         is_mean, label = figure["name"] is None, figure["label"]
         places, differences_ = rows(figure), apart_rows(figure)
@@ -213,102 +227,83 @@ def pictures(found: ByStratumResult) -> Iterator[Picture]:
                 heads=("Difference" if is_mean else "Points", f"{level} interval"),
                 heading="Two strata",
             )  # fmt: skip
-            folded = found["tests"] > _MOST_OPEN
+            folded = document["tests"] > _MOST_OPEN
             yield Picture(forest, summary="Differences" if folded else "", unseen=f": {label}")
 
 
-def _figure(found: ByStratumResult) -> Iterator[Strips]:
+def _figure(document: ByStratumResult) -> Iterator[Strips]:
     """The same on paper: the figures that it has room for, with an axis for each one's
     differences."""
 
-    def place(one: ComparedFigure) -> tuple[bool, float]:
-        return one["name"] is not None, -sum(place["estimate"] or 0.0 for place in one["places"])
+    def place(figure: ComparedFigure) -> tuple[bool, float]:
+        return figure["name"] is not None, -sum(
+            place["estimate"] or 0.0 for place in figure["places"]
+        )
 
-    drawn = side_rows.largest(found["figures"], place)
+    drawn = side_rows.largest(document["figures"], place)
     shares = shares_axis(drawn)
     for figure in drawn:
         places, differences_ = rows(figure), apart_rows(figure)
         own = axis(figure, places) if figure["name"] is None else shares
-        yield Strips(places, own, f"{figure['label']}, by {found['by']}")
+        yield Strips(places, own, f"{figure['label']}, by {document['by']}")
         if differences_:
             points = "" if figure["name"] is None else ", in percentage points"
             title = f"{figure['label']}, differences{points}"
             yield Strips(differences_, apart_axis([figure]), title)
 
 
-def _numbers(found: ByStratumResult) -> Iterator[Printed]:
+def _numbers(document: ByStratumResult) -> Iterator[Printed]:
     yield Printed(
-        f"{found['short']}, by {found['by']}", ("Figure", *side_rows.HEADS), numbers(found)
+        f"{document['short']}, by {document['by']}", ("Figure", *side_rows.HEADS), numbers(document)
     )
-    if found["tests"]:
-        heads = ("First less second", *APART_HEADS)
-        yield Printed(f"{found['short']}, differences", heads, differences(found))
+    if document["tests"]:
+        heads = ("First less second", "Difference", *tested.HEADS)
+        yield Printed(f"{document['short']}, differences", heads, differences(document))
 
 
-def _printed(found: ByStratumResult, level: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _printed(document: ByStratumResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The headings and the lines of a terminal's table."""
-    heads = ("figure", "compared", "difference", f"{level} interval", "p", "p adjusted (Holm)")
+    heads = ("figure", "compared", *tested.printed_heads(document["confidence"]))
     return heads, [
         (
             figure["label"],
-            f"{one['first']} less {one['second']}",
-            *apart(one["estimate"], one["interval"], shares=figure["name"] is not None),
-            p_text(one["p_value"]),
-            p_text(one["adjusted_p_value"]),
+            f"{test['first']} less {test['second']}",
+            *tested.printed(test, shares=figure["name"] is not None),
         )
-        for figure in found["figures"]
-        for one in figure["differences"]
+        for figure in document["figures"]
+        for test in figure["differences"]
     ]
 
 
-def _differs(one: ApartResult) -> bool:
-    return one["adjusted_p_value"] < RISK
+def _pair(test: ApartResult) -> str:
+    return f"{test['first']} less {test['second']}"
 
 
-def _pair(one: ApartResult) -> str:
-    return f"{one['first']} less {one['second']}"
-
-
-def _size(figure: ComparedFigure, one: ApartResult) -> float:
+def _size(figure: ComparedFigure, test: ApartResult) -> float:
     """How large a difference is, as a part of the range of its figure."""
     low, high = figure["extent"]
-    return abs(one["estimate"]) / (high - low)
+    return abs(test["estimate"]) / (high - low)
 
 
-def _said(figure: ComparedFigure, one: ApartResult, tests: int) -> str:
+def _sentence(figure: ComparedFigure, test: ApartResult, tests: int) -> str:
     """A sentence on two strata that differ."""
     what = quoted([figure["label"]])
     if figure["name"] is None:
         what = "The mean" if figure["label"] == "Mean" else f"The mean of {what}"
-    larger, smaller = one["first"], one["second"]
-    if one["estimate"] < 0:
+    larger, smaller = test["first"], test["second"]
+    if test["estimate"] < 0:
         larger, smaller = smaller, larger
     kind = "higher" if figure["name"] is None else "more frequent"
-    row = _apart_row(figure, one)
+    row = _apart_row(figure, test)
     apart = row.reading.value.lstrip(f"+{digits.MINUS}")
     if figure["name"] is not None:
         apart = digits.with_unit(apart, "points")
     return (
         f"{what} is {kind} in {larger} than in {smaller}, by {apart}"
-        f" ({digits.p_value(one['adjusted_p_value'])}{', adjusted' if tests > 1 else ''})."
+        f" ({digits.p_value(test['adjusted_p_value'])}{', adjusted' if tests > 1 else ''})."
     )
 
 
-def _apart_row(figure: ComparedFigure, one: ApartResult) -> Row:
-    row = difference_row(_pair(one), one["estimate"], one["interval"], shown=_differs(one))
-    if figure["name"] is not None:
-        short = row.reading.value.removesuffix(f"{digits.NARROW}points")
-        row = replace(row, reading=replace(row.reading, value=short, interval=row.reading.bare))
-    else:
-        places = digits.places(one["interval"])
-        ends = " to ".join(digits.signed(end, places) for end in one["interval"])
-        value = digits.with_unit(digits.signed(one["estimate"], places), figure["unit"])
-        row = replace(row, reading=replace(row.reading, value=value, interval=ends))
-    return banded(row, one["interval_80"], one["interval_50"])
-
-
-def _signed(figure: ComparedFigure, one: ApartResult) -> list[str]:
-    factor, decimals = side_rows.scale(figure, one["interval"])
-    ends = " to ".join(digits.signed(factor * end, decimals) for end in one["interval"])
-    estimate = digits.signed(factor * one["estimate"], decimals)
-    return [estimate, ends, digits.number(factor * one["standard_error"], decimals)]
+def _apart_row(figure: ComparedFigure, test: ApartResult) -> Row:
+    shares = figure["name"] is not None
+    return tested.row(_pair(test), test, shares=shares, unit=figure["unit"])

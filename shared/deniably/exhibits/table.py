@@ -13,7 +13,7 @@ from deniably.core.languages.html import Html
 from deniably.core.languages.spreadsheet import csv_table
 from deniably.core.table import Table
 from deniably.exhibits import notebook
-from deniably.exhibits.exhibit import Exhibit, stated
+from deniably.exhibits.exhibit import Exhibit, Records, stated
 from deniably.results.rows import ResultRow
 
 NOTHING = Html()
@@ -70,9 +70,8 @@ class Findings(Table):
         return notebook.styled(Html.joined("", shown)).source
 
 
-def csv(*exhibits: Exhibit) -> str:
-    """The exact numbers as CSV. The exhibits are of one document, whose rows any of them has."""
-    records = exhibits[0].records
+def csv(records: Records) -> str:
+    """The exact numbers as CSV."""
     return csv_table(records.columns, records.rows())
 
 

@@ -10,6 +10,7 @@ from deniably.exhibits import side_rows
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Trends
 from deniably.exhibits.paper import headed
+from deniably.exhibits.printing import apart
 from deniably.exhibits.side_rows import axis
 from deniably.results.among_asked import OF_THOSE_ASKED
 from deniably.results.drawing import axes, digits
@@ -37,35 +38,35 @@ TREND = (
 
 
 def exhibit(
-    found: WavesResult, question: WaveQuestion, survey: Survey, closed: str = ""
+    document: WavesResult, question: WaveQuestion, survey: Survey, closed: str = ""
 ) -> Exhibit:
     """A question over the waves, of which ``survey`` is the last, closed on the day ``closed``."""
-    last, waves = found["waves"][-1], len(found["waves"])
-    main, level = main_series(question), level_text(found["confidence"])
-    counts = ", ".join(f"{wave['n']:,}" for wave in found["waves"])
+    last, waves = document["waves"][-1], len(document["waves"])
+    main, level = main_series(question), level_text(document["confidence"])
+    counts = ", ".join(f"{wave['n']:,}" for wave in document["waves"])
     title, before = headed(question["short"], question["label"])
     source = ResultsSource.of_survey(survey, last["state"], last["n"], closed)
     alone = f" “{main['label']}”" if main and main in question["choices"] else ""
     whom = f"{OF_THOSE_ASKED}." if is_of_asked(question) else ""
     return Exhibit(
-        document=found,
-        file=f"{found['survey']}-{question['name']}-waves",
+        document=document,
+        file=f"{document['survey']}-{question['name']}-waves",
         heading=question["short"],
         about=f"“{question['label']}” over the waves",
         source=source,
         protections=[Protection.of_question(survey.question(question["name"]))],
-        confidence=found["confidence"],
+        confidence=document["confidence"],
         finding=finding(question),
-        family=adjusted(found, "question"),
+        family=adjusted(document, "question"),
         pictures=lambda: list(pictures(question)),
-        records=Records(COLUMNS, lambda: wave_rows(found)),
-        numbers=lambda: list(_numbers(found, question)),
+        records=records(document),
+        numbers=lambda: list(_numbers(document, question)),
         method=lambda: stated(
             f"Shares in per cent, with the {level} interval. Two tests for each figure: the last"
             " wave against the first, and a linear trend over all waves."
-            f" {adjusted(found, 'page')} A change is only called one if the adjusted p-value is"
+            f" {adjusted(document, 'page')} A change is only called one if the adjusted p-value is"
             " below 0.05.",
-            found["note"],
+            document["note"],
         ),
         estimator=TREND,
         anchor=question["name"],
@@ -73,22 +74,22 @@ def exhibit(
         whom=whom,
         claim=finding(question),
         caption=f"{question['label']} Over {waves} waves",
-        lines=lambda: Printed("", *_printed(found, question)),
-        remarks=stated(found["note"]),
+        lines=lambda: Printed("", *_printed(document, question)),
+        remarks=stated(document["note"]),
         title=title,
         lede=f"{before}{waves} waves of {counts} people.",
-        figure=lambda: list(_panels(question, [str(wave["number"]) for wave in found["waves"]])),
+        figure=lambda: list(_panels(question, [str(wave["number"]) for wave in document["waves"]])),
         opening=stated(
             finding(question),
             whom,
             change_text(main) if main else "",
-            adjusted(found, "panel"),
+            adjusted(document, "panel"),
             side_rows.most(question["choices"], "in the last wave"),
-            found["note"],
+            document["note"],
         ),
-        legend=[legend(found["confidence"])],
+        legend=[legend(document["confidence"])],
         effect=f" {SAMPLE}",
-        origin=_origin(found, source),
+        origin=_origin(document, source),
         asks=[question["label"]],
         who=f"In {waves} waves, {counts} people",
         per="a person and wave",
@@ -96,9 +97,14 @@ def exhibit(
     )
 
 
-def exhibits(found: WavesResult, survey: Survey, closed: str = "") -> list[Exhibit]:
+def exhibits(document: WavesResult, survey: Survey, closed: str = "") -> list[Exhibit]:
     """Each question over the waves; ``survey`` and ``closed`` as in ``exhibit``."""
-    return [exhibit(found, question, survey, closed) for question in found["questions"]]
+    return [exhibit(document, question, survey, closed) for question in document["questions"]]
+
+
+def records(document: WavesResult) -> Records:
+    """The exact numbers of all questions over the waves."""
+    return Records(COLUMNS, lambda: wave_rows(document))
 
 
 def main_series(question: WaveQuestion) -> SeriesResult | None:
@@ -108,13 +114,13 @@ def main_series(question: WaveQuestion) -> SeriesResult | None:
 
 def finding(question: WaveQuestion) -> str:
     """One sentence on what changed; that nothing is shown to have changed, if so."""
-    every = _series(question)
-    moved = [one for one in every if one["change"] and one["change"]["direction"]]
+    all_series = _series(question)
+    moved = [series for series in all_series if series["change"] and series["change"]["direction"]]
     if moved:
-        return " ".join(_moved(one) for one in moved)
-    if len(every) == len(question["choices"]) > 1:
+        return " ".join(_moved(series) for series in moved)
+    if len(all_series) == len(question["choices"]) > 1:
         return "No change is shown in any answer."
-    return _between(every[0]) if every else NO_CHANGE
+    return _between(all_series[0]) if all_series else NO_CHANGE
 
 
 def change_text(series: SeriesResult) -> str:
@@ -122,52 +128,53 @@ def change_text(series: SeriesResult) -> str:
     change = series["change"]
     if change is None:
         return "These reports allow no test of a change."
-    apart, bare = _apart(series, change)
+    difference, interval = _apart(series, change)
     first, last = _ends(series)
     return (
-        f"Wave {first} to wave {last}: {apart} ({bare}), {digits.p_value(change['p_value'])};"
-        f" adjusted for all tests here, {digits.p_value(change['adjusted_p_value'])}."
+        f"Wave {first} to wave {last}: {difference} ({interval}),"
+        f" {digits.p_value(change['p_value'])}; adjusted for all tests here,"
+        f" {digits.p_value(change['adjusted_p_value'])}."
     )
 
 
-def visible_change(found: WavesResult) -> str:
+def visible_change(document: WavesResult) -> str:
     """The change of a share, in points, below which a test does not see it; empty without any."""
     halves = [
         (change["interval"][1] - change["interval"][0]) / 2
-        for question in found["questions"]
-        for one in question["choices"]
-        if (change := one["change"])
+        for question in document["questions"]
+        for series in question["choices"]
+        if (change := series["change"])
     ]
     return digits.number(100 * median(halves), 0) if halves else ""
 
 
 def is_of_asked(question: WaveQuestion) -> bool:
     """Whether the shares are those of people who were asked a question with ``show_if``."""
-    return any("of" in one for one in question["choices"])
+    return any("of" in choice for choice in question["choices"])
 
 
-def adjusted(found: WavesResult, where: str) -> str:
+def adjusted(document: WavesResult, where: str) -> str:
     """How the tests were adjusted for being several, in a sentence; empty for one alone."""
-    if found["tests"] < 2:
+    if document["tests"] < 2:
         return ""
-    return f"All {found['tests']} tests of this {where} are adjusted together (Holm 1979)."
+    return f"All {document['tests']} tests of this {where} are adjusted together (Holm 1979)."
 
 
 def numbers(question: WaveQuestion) -> list[list[str]]:
     """A line for each figure in each wave, as ``HEADS`` names them."""
     return [
-        [f"{one['label']}, wave {place['wave']}", *side_rows.numbers(one, place)]
-        for one in _series(question)
-        for place in one["places"]
+        [f"{series['label']}, wave {place['wave']}", *side_rows.numbers(series, place)]
+        for series in _series(question)
+        for place in series["places"]
     ]
 
 
 def changes(question: WaveQuestion) -> list[list[str]]:
     """A line for each figure that was tested, as ``CHANGE_HEADS`` names them."""
     return [
-        [one["label"], *_apart(one, change), *_p_values(change)]
-        for one in _series(question)
-        if (change := one["change"])
+        [series["label"], *_apart(series, change), *_p_values(change)]
+        for series in _series(question)
+        if (change := series["change"])
     ]
 
 
@@ -202,7 +209,7 @@ def pictures(question: WaveQuestion) -> Iterator[Picture]:
         )
     small = [] if main in question["choices"] else question["choices"]
     if small:
-        panels = [Panel(one["label"], rows(one, short=True)) for one in small]
+        panels = [Panel(choice["label"], rows(choice, short=True)) for choice in small]
         shared = axes.of_shares([row for panel in panels for row in panel.rows])
         heading = "Each answer, share of people by wave"
         yield Picture(Trends(panels, shared, [], small=True), heading)
@@ -216,57 +223,57 @@ def _panels(question: WaveQuestion, numbers: Sequence[str]) -> Iterator[Trends]:
         shared = axis(question["mean"], drawn, upright=True)
         yield Trends([Panel("Mean", drawn)], shared, named)
     shown = side_rows.largest(
-        question["choices"], lambda one: -(one["places"][-1]["estimate"] or 0.0)
+        question["choices"], lambda choice: -(choice["places"][-1]["estimate"] or 0.0)
     )
     if shown:
-        panels = [Panel(one["label"], rows(one)) for one in shown]
+        panels = [Panel(choice["label"], rows(choice)) for choice in shown]
         shared = axes.of_shares(row for panel in panels for row in panel.rows)
         yield Trends(panels, shared, named if len(panels) == 1 else numbers)
 
 
-def _numbers(found: WavesResult, question: WaveQuestion) -> Iterator[Printed]:
-    short, ends = question["short"], [found["waves"][place]["number"] for place in (0, -1)]
+def _numbers(document: WavesResult, question: WaveQuestion) -> Iterator[Printed]:
+    short, ends = question["short"], [document["waves"][place]["number"] for place in (0, -1)]
     yield Printed(f"{short}, by wave", ("Figure", *side_rows.HEADS), numbers(question))
     if changed := changes(question):
         yield Printed(f"{short}, changes", (f"Wave {ends[0]} to {ends[1]}", *CHANGE_HEADS), changed)
 
 
 def _printed(
-    found: WavesResult, question: WaveQuestion
+    document: WavesResult, question: WaveQuestion
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The headings and the lines of a terminal's table."""
     change, interval, *tests = CHANGE_HEADS
     heads = (
-        "figure", *(f"wave {one['number']}" for one in found["waves"]), change.lower(),
-        f"{level_text(found['confidence'])} {interval}", *tests,
+        "figure", *(f"wave {wave['number']}" for wave in document["waves"]), change.lower(),
+        f"{level_text(document['confidence'])} {interval}", *tests,
     )  # fmt: skip
     tested = {label: texts for label, *texts in changes(question)}
     untested = [digits.UNKNOWN, "", *[""] * len(tests)]
     return heads, [
         (
-            one["label"],
-            *(row.reading.value for row in rows(one)),
-            *tested.get(one["label"], untested),
+            series["label"],
+            *(row.reading.value for row in rows(series)),
+            *tested.get(series["label"], untested),
         )
-        for one in _series(question)
+        for series in _series(question)
     ]
 
 
-def _origin(found: WavesResult, source: ResultsSource) -> str:
-    closed = all(wave["state"] == "closed" for wave in found["waves"])
-    surveys = ", ".join(wave["survey"] for wave in found["waves"])
+def _origin(document: WavesResult, source: ResultsSource) -> str:
+    closed = all(wave["state"] == "closed" for wave in document["waves"])
+    surveys = ", ".join(wave["survey"] for wave in document["waves"])
     return (
-        f"Source: panel {found['panel']}, {source.title}, surveys {surveys};"
+        f"Source: panel {document['panel']}, {source.title}, surveys {surveys};"
         f" {'closed' if closed else 'still open'}. Made with Deniably."
     )
 
 
 def _between(series: SeriesResult) -> str:
     """How far the estimates of the waves lie apart, where all are known."""
-    found = rows(series)
-    if any(row.reading.state != "known" for row in found):
+    drawn = rows(series)
+    if any(row.reading.state != "known" for row in drawn):
         return NO_CHANGE
-    low, high = (pick(found, key=lambda row: row.estimate) for pick in (min, max))
+    low, high = (pick(drawn, key=lambda row: row.estimate) for pick in (min, max))
     if low.reading.value == high.reading.value:
         return f"About {low.reading.value} in every wave: no change is shown."
     least = low.reading.value.removesuffix(f"{digits.NARROW}%")
@@ -275,28 +282,24 @@ def _between(series: SeriesResult) -> str:
 
 def _moved(series: SeriesResult) -> str:
     """A sentence with a word of a trend: only where an adjusted test shows one."""
-    change, found = series["change"], rows(series)
+    change, drawn = series["change"], rows(series)
     assert change
     assert change["direction"]
     what = "The mean" if series["name"] is None else quoted([series["label"]])
-    said = f"{digits.p_value(change['adjusted_p_value'])}, adjusted"
+    significance = f"{digits.p_value(change['adjusted_p_value'])}, adjusted"
     if change["direction"] == "changes":
-        return f"{what} changes over the waves ({said})."
+        return f"{what} changes over the waves ({significance})."
     first, last = _ends(series)
     ends = (
-        f"from {found[0].reading.value} in wave {first} to {found[-1].reading.value} in wave {last}"
+        f"from {drawn[0].reading.value} in wave {first} to {drawn[-1].reading.value} in wave {last}"
     )
-    return f"{what} {change['direction']} {ends} ({said})."
+    return f"{what} {change['direction']} {ends} ({significance})."
 
 
 def _apart(series: SeriesResult, change: ChangeResult) -> tuple[str, str]:
     """A change and its interval as text, in points or in the unit of a mean."""
-    if series["name"] is None:
-        places = digits.places(change["interval"])
-        ends = " to ".join(digits.signed(end, places) for end in change["interval"])
-        return digits.with_unit(digits.signed(change["estimate"], places), series["unit"]), ends
-    reading = digits.points(change["estimate"], change["interval"])
-    return reading.value, reading.bare
+    shares = series["name"] is not None
+    return apart(change["estimate"], change["interval"], shares=shares, unit=series["unit"])
 
 
 def _p_values(change: ChangeResult) -> list[str]:

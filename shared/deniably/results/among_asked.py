@@ -54,8 +54,8 @@ def of_whom(question: Question, *, asked: bool) -> str:
 
 def of_pairs(question: Question) -> str:
     """The same beside tests of two answers of one question, which are alike for both."""
-    said = of_everybody(question)
-    return said and f"{said} {_TESTS_ALIKE}"
+    text = of_everybody(question)
+    return text and f"{text} {_TESTS_ALIKE}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,21 +73,21 @@ class FollowUpReports:
 
     def result(self, tally: Tally, confidence: float) -> AmongAskedResult | None:
         """The figures of those who were asked; None where reports do not determine them."""
-        found = self.estimate(tally, confidence)
-        return None if found is None else self.shown(found, confidence)
+        estimates = self.estimate(tally, confidence)
+        return None if estimates is None else self.shown(estimates, confidence)
 
-    def shown(self, found: AmongAsked, confidence: float) -> AmongAskedResult:
+    def shown(self, estimates: AmongAsked, confidence: float) -> AmongAskedResult:
         """The figures as documents have them."""
         follow_up = self.follow_up
         choices = [follow_up.question.choices[answer] for answer in follow_up.answers]
         return AmongAskedResult(
             question=follow_up.decides.name,
             answers=[follow_up.choices_that_lead[answer].name for answer in follow_up.among],
-            reports="this question" if found.alone else "both questions",
-            asked=_share_asked(found.asked, confidence),
+            reports="this question" if estimates.alone else "both questions",
+            asked=_share_asked(estimates.asked, confidence),
             choices=[
                 _of_choice(choice.name, choice.label, share, confidence, len(choices))
-                for choice, share in zip(choices, found.shares, strict=True)
+                for choice, share in zip(choices, estimates.shares, strict=True)
             ],
         )
 
@@ -97,15 +97,15 @@ def followed(
 ) -> FollowUpReports | None:
     """The reports to a question with ``show_if``, whose joint counts ``together`` may have; None of
     other questions."""
-    one = follow_ups(survey).get(question)
-    return None if one is None else FollowUpReports(one, (together or {}).get(question))
+    follow_up = follow_ups(survey).get(question)
+    return None if follow_up is None else FollowUpReports(follow_up, (together or {}).get(question))
 
 
-def _share_asked(asked: Mean, confidence: float) -> ShareAskedResult:
-    margin = asked.margin_at(confidence)
-    eighty, fifty = bands(margin.ends, lambda level: asked.margin_at(level).ends, confidence)
+def _share_asked(share: Mean, confidence: float) -> ShareAskedResult:
+    margin = share.margin_at(confidence)
+    eighty, fifty = bands(margin.ends, lambda level: share.margin_at(level).ends, confidence)
     return ShareAskedResult(
-        estimate=rounded(asked.estimate),
+        estimate=rounded(share.estimate),
         standard_error=rounded(margin.standard_error),
         interval=[rounded(margin.low), rounded(margin.high)],
         interval_80=band(eighty),
@@ -134,43 +134,45 @@ def _of_choice(
 # --- words ------------------------------------------------------------------------------------
 
 
-def headline(found: AmongAskedResult, confidence: float) -> str:
+def headline(among: AmongAskedResult, confidence: float) -> str:
     """The finding about those who were asked, as a sentence."""
-    choices = found.choices
-    first = leader(found)
+    choices = among.choices
+    first = leader(among)
     if first is None:
         return UNTOLD
-    one = choices[first]
-    reading = reading_of(one)
+    choice = choices[first]
+    reading = reading_of(choice)
     if narrative.asks_yes_or_no([choice.name for choice in choices]):
-        return _of_these(narrative.answered(one.label, reading, confidence))
+        return _of_these(narrative.answered(choice.label, reading, confidence))
     about = narrative.about(reading, confidence)
-    if is_clear(found, first):
-        return f"{_OF_THESE}“{one.label}” is the most frequent answer: {about}."
+    if is_clear(among, first):
+        return f"{_OF_THESE}“{choice.label}” is the most frequent answer: {about}."
     return (
-        f"{_OF_THESE}no answer is clearly in front. The highest estimate is “{one.label}”, {about}."
+        f"{_OF_THESE}no answer is clearly in front. The highest estimate is “{choice.label}”,"
+        f" {about}."
     )
 
 
-def leader(found: AmongAskedResult) -> int | None:
+def leader(among: AmongAskedResult) -> int | None:
     """The place of the answer in the headline: of yes or no the first, else the highest estimate;
     None where that cannot be told."""
-    estimates = [one.estimate for one in found.choices]
-    if narrative.asks_yes_or_no([one.name for one in found.choices]):
-        return None if reading_of(found.choices[0]).state == "unknown" else 0
-    known = [place for place, one in enumerate(found.choices) if reading_of(one).state != "unknown"]
+    estimates = [choice.estimate for choice in among.choices]
+    if narrative.asks_yes_or_no([choice.name for choice in among.choices]):
+        return None if reading_of(among.choices[0]).state == "unknown" else 0
+    known = [
+        place for place, choice in enumerate(among.choices) if reading_of(choice).state != "unknown"
+    ]
     return max(known, key=lambda place: estimates[place] or 0.0) if known else None
 
 
-def is_clear(found: AmongAskedResult, first: int) -> bool:
+def is_clear(among: AmongAskedResult, first: int) -> bool:
     """Whether an answer is in front, by the intervals that hold for all answers at once."""
-    joint = [one.joint_interval for one in found.choices]
-    return narrative.clear(first, [low for low, _ in joint], [high for _, high in joint])
+    return narrative.is_in_front(first, [choice.joint_interval for choice in among.choices])
 
 
-def share_asked_sentence(found: AmongAskedResult, confidence: float, follow_up: FollowUp) -> str:
+def share_asked_sentence(among: AmongAskedResult, confidence: float, follow_up: FollowUp) -> str:
     """How many were asked, and whom."""
-    reading = digits.share(found.asked.estimate, found.asked.interval)
+    reading = digits.share(among.asked.estimate, among.asked.interval)
     whom = f"those who answered {_whom(follow_up)} to “{short_label(follow_up.decides)}”"
     match reading.state:
         case "known" | "above":
@@ -187,9 +189,9 @@ def _whom(follow_up: FollowUp) -> str:
     return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} or {labels[-1]}"
 
 
-def known_alone(found: AmongAskedResult, follow_up: FollowUp) -> list[str]:
+def known_alone(among: AmongAskedResult, follow_up: FollowUp) -> list[str]:
     """That the reports to the question that decides would tell more, where they were not read."""
-    if found.reports == "both questions":
+    if among.reports == "both questions":
         return []
     return [
         "These shares rest on the reports to this question alone, and their intervals are wider"
@@ -198,10 +200,12 @@ def known_alone(found: AmongAskedResult, follow_up: FollowUp) -> list[str]:
     ]
 
 
-def too_wide(found: AmongAskedResult, n: int) -> list[str]:
+def too_wide(among: AmongAskedResult, n: int) -> list[str]:
     """How many answers would help, where an interval is too wide for single figures."""
     halves = [
-        (one.interval[1] - one.interval[0]) / 2 for one in found.choices if one.estimate is not None
+        (choice.interval[1] - choice.interval[0]) / 2
+        for choice in among.choices
+        if choice.estimate is not None
     ]
     if not halves or max(halves) <= narrative.WIDEST_USEFUL:
         return []

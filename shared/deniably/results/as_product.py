@@ -46,7 +46,7 @@ class AsProduct:
     def sentence(self) -> str:
         """What it would have given."""
         (pair, pair_then), (alone, then) = (
-            [digits.half(one) for one in both] for both in (self.pair, self.alone)
+            [digits.half(half_width) for half_width in both] for both in (self.pair, self.alone)
         )
         loses = self.alone[1] > self.alone[0] and then != alone
         return (
@@ -57,29 +57,29 @@ class AsProduct:
         )
 
 
-def as_product(survey: Survey, chosen: Sequence[int], found: CrosstabResult) -> AsProduct | None:
+def as_product(survey: Survey, chosen: Sequence[int], table: CrosstabResult) -> AsProduct | None:
     """What two questions, by their indices, would give as one; None where they could not be asked
     so, or where it would not be worth it."""
     questions = [survey.questions[index] for index in chosen]
     joint = _joint(survey, questions)
     if joint is None:
         return None
-    z, n = NormalDist().inv_cdf((1 + found["confidence"]) / 2), found["n"]
-    cells = [cell for line in found["cells"] for cell in line]
-    margins = [*found["row_margins"], *found["column_margins"]]
+    z, n = NormalDist().inv_cdf((1 + table["confidence"]) / 2), table["n"]
+    cells = [cell for line in table["cells"] for cell in line]
+    margins = [*table["row_margins"], *table["column_margins"]]
     score = of_choice(joint)
     of_pair = [score.at(cell.consistent) for cell in cells]
     of_one = [
-        marginal_variance(joint, len(found[key]), min(max(one.estimate, 0.0), 1.0))
+        marginal_variance(joint, len(table[key]), min(max(margin.estimate, 0.0), 1.0))
         for key in ("row_margins", "column_margins")
-        for one in found[key]
+        for margin in table[key]
     ]
     pair = (
         z * median(cell.standard_error for cell in cells),
         z * median(sqrt(variance / n) for variance in of_pair),
     )
     alone = (
-        z * median(one.standard_error for one in margins),
+        z * median(margin.standard_error for margin in margins),
         z * median(sqrt(variance / n) for variance in of_one),
     )
     if pair[0] <= _PRECISE or pair[1] > _WORTH * pair[0]:

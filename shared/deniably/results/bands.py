@@ -16,8 +16,8 @@ def bands(
     ``whole`` is the interval at ``confidence``, and ``at`` makes it at any other.
     """
     levels = [level for level in (0.8, 0.5) if level < confidence]
-    _, *found = within_each_other([whole, *map(at, levels)])
-    narrower = dict(zip(levels, found, strict=True))
+    _, *intervals = within_each_other([whole, *map(at, levels)])
+    narrower = dict(zip(levels, intervals, strict=True))
     return narrower.get(0.8), narrower.get(0.5)
 
 

@@ -152,17 +152,21 @@ def by_stratum(
         )
         for value in shown
     ]
-    told = [
+    shown_tallies = [
         {**tallies[value], **({} if weighted is None else {question.name: weighted[value].every()})}
         for value in shown
     ]
-    found = _figures(survey, told, sides, confidence, [pairs.get(value, {}) for value in shown])
-    tests = [_tests(figure) for figure in found]
+    figures = _figures(
+        survey, shown_tallies, sides, confidence, [pairs.get(value, {}) for value in shown]
+    )
+    tests = [_tests(figure) for figure in figures]
     count = sum(map(len, tests))
-    adjusted = iter(holm([one.found.p_value for some in tests for one in some.values()]))
+    adjusted = iter(
+        holm([comparison.found.p_value for some in tests for comparison in some.values()])
+    )
 
-    def document(one: Comparison) -> AdjustedResult:
-        return one.adjusted(next(adjusted), count, confidence)
+    def document(comparison: Comparison) -> AdjustedResult:
+        return comparison.adjusted(next(adjusted), count, confidence)
 
     return {
         "survey": survey.name,
@@ -182,8 +186,8 @@ def by_stratum(
         "adjustment": "Holm 1979",
         "tests": count,
         "figures": [
-            _shown(figure, shown, {pair: document(one) for pair, one in some.items()})
-            for figure, some in zip(found, tests, strict=True)
+            _shown(figure, shown, {pair: document(comparison) for pair, comparison in some.items()})
+            for figure, some in zip(figures, tests, strict=True)
         ],
     }
 
@@ -196,18 +200,18 @@ COLUMNS = (
 """The columns of the CSV."""
 
 
-def by_stratum_rows(found: ByStratumResult) -> Iterator[ResultRow]:
+def by_stratum_rows(document: ByStratumResult) -> Iterator[ResultRow]:
     """A line of the CSV for each figure in each subgroup, then one for each difference."""
-    people = {one["value"]: one["n"] for one in found["subgroups"]}
+    people = {subgroup["value"]: subgroup["n"] for subgroup in document["subgroups"]}
     head: ResultRow = {
-        "survey": found["survey"],
-        "question": found["question_name"],
-        "question_label": found["question"],
-        "strata": stratum_text(found["strata"]),
-        "by": found["by"],
-        "confidence": found["confidence"],
+        "survey": document["survey"],
+        "question": document["question_name"],
+        "question_label": document["question"],
+        "strata": stratum_text(document["strata"]),
+        "by": document["by"],
+        "confidence": document["confidence"],
     }
-    for figure in found["figures"]:
+    for figure in document["figures"]:
         what: ResultRow = head | {
             "figure": figure_name(figure),
             "choice": figure["name"],
@@ -227,7 +231,7 @@ def by_stratum_rows(found: ByStratumResult) -> Iterator[ResultRow]:
                     "n": people[apart["first"]] + people[apart["second"]],
                     "p_value": apart["p_value"],
                     "adjusted_p_value": apart["adjusted_p_value"],
-                    "adjustment": found["adjustment"],
+                    "adjustment": document["adjustment"],
                 }
             )
 
@@ -248,28 +252,35 @@ def _figures(
     question = sides[0].question
     documents = [
         result(
-            survey, "closed", one, confidence=confidence, only=question.name, together=pairs
+            survey,
+            "closed",
+            subgroup_tallies,
+            confidence=confidence,
+            only=question.name,
+            together=pairs,
         ).questions[0]
-        for one, pairs in zip(tallies, together, strict=True)
+        for subgroup_tallies, pairs in zip(tallies, together, strict=True)
     ]
-    found = [*means(sides, documents), *choices(sides, documents)] if has_figures(question) else []
-    if not found:
+    figures = (
+        [*means(sides, documents), *choices(sides, documents)] if has_figures(question) else []
+    )
+    if not figures:
         raise Incomparable(
             "subgroups are compared by means and by the shares of choices, and this question has"
             " neither"
         )
-    if (tests := len(found) * comb(len(sides), 2)) > MOST_TESTS:
+    if (tests := len(figures) * comb(len(sides), 2)) > MOST_TESTS:
         raise Incomparable(
             f"at most {MOST_TESTS} comparisons are made at once, and this question would need"
             f" {tests:,}"
         )
-    return found
+    return figures
 
 
 def _tests(figure: FigureOfSides) -> dict[_Pair, Comparison]:
     pairs = combinations(range(len(figure.sides)), 2)
-    found = {pair: figure.apart(*pair) for pair in pairs}
-    return {pair: one for pair, one in found.items() if one is not None}
+    comparisons = {pair: figure.apart(*pair) for pair in pairs}
+    return {pair: comparison for pair, comparison in comparisons.items() if comparison is not None}
 
 
 def _shown(
@@ -282,31 +293,31 @@ def _shown(
             for value, place in zip(values, figure.places, strict=True)
         ],
         "differences": [
-            _apart(values[here], values[there], one) for (here, there), one in tests.items()
+            _apart(values[here], values[there], test) for (here, there), test in tests.items()
         ],
     }
 
 
-def _apart(first: str, second: str, one: AdjustedResult) -> ApartResult:
+def _apart(first: str, second: str, test: AdjustedResult) -> ApartResult:
     return {
         "first": first,
         "second": second,
-        "estimate": one["estimate"],
-        "standard_error": one["standard_error"],
-        "interval": one["interval"],
-        "interval_80": one["interval_80"],
-        "interval_50": one["interval_50"],
-        "p_value": one["p_value"],
-        "adjusted_p_value": one["adjusted_p_value"],
-        "sentence": one["sentence"],
+        "estimate": test["estimate"],
+        "standard_error": test["standard_error"],
+        "interval": test["interval"],
+        "interval_80": test["interval_80"],
+        "interval_50": test["interval_50"],
+        "p_value": test["p_value"],
+        "adjusted_p_value": test["adjusted_p_value"],
+        "sentence": test["sentence"],
     }
 
 
-def _ends(one: SubgroupFigure | ApartResult) -> ResultRow:
-    low, high = one["interval"]
+def _ends(figure: SubgroupFigure | ApartResult) -> ResultRow:
+    low, high = figure["interval"]
     return {
-        "estimate": one["estimate"],
+        "estimate": figure["estimate"],
         "low": low,
         "high": high,
-        "standard_error": one["standard_error"],
+        "standard_error": figure["standard_error"],
     }

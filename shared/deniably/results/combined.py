@@ -27,9 +27,9 @@ def table(question: ProductResult) -> Heat | None:
     ]
     if len(across.choices) > len(down.choices):
         down, across, rows = across, down, [list(column) for column in zip(*rows, strict=True)]
-    most = max(one.estimate for one in question.cells)
+    largest = max(cell.estimate for cell in question.cells)
     cells = [
-        [heat_cell(one.estimate, one.interval, most, seen=one.stands_out) for one in row]
+        [heat_cell(cell.estimate, cell.interval, largest, seen=cell.stands_out) for cell in row]
         for row in rows
     ]
     return Heat(_margin(down), _margin(across), cells)
@@ -38,13 +38,13 @@ def table(question: ProductResult) -> Heat | None:
 def areas(question: PointResult) -> AreaMap:
     """The map: only areas that stand out from the noise are drawn on it."""
     cells = round(len(question.cells) ** 0.5)
-    names = [one.names for one in question.cells]
-    first = _side(question.sides[0], [one[0] for one in names[::cells]])
-    second = _side(question.sides[1], [one[1] for one in names[:cells]])
+    names = [cell.names for cell in question.cells]
+    first = _side(question.sides[0], [names_of_cell[0] for names_of_cell in names[::cells]])
+    second = _side(question.sides[1], [names_of_cell[1] for names_of_cell in names[:cells]])
     out = [
-        plot.Area(index // cells, index % cells, one.estimate, shown.of_cell("", one).reading)
-        for index, one in enumerate(question.cells)
-        if one.stands_out
+        plot.Area(index // cells, index % cells, cell.estimate, shown.of_cell("", cell).reading)
+        for index, cell in enumerate(question.cells)
+        if cell.stands_out
     ]
     return AreaMap((first, second), out, question.outline or "")
 
@@ -56,5 +56,5 @@ def _side(side: SideResult, names: Sequence[str]) -> MapSide:
 
 
 def _margin(part: ChoicePartResult) -> HeatMargin:
-    readings = [shown.of_choice(one).reading for one in part.choices]
-    return HeatMargin(part.label, [one.label for one in part.choices], readings)
+    readings = [shown.of_choice(choice).reading for choice in part.choices]
+    return HeatMargin(part.label, [choice.label for choice in part.choices], readings)

@@ -156,9 +156,9 @@ class Side:
             raise Incomparable("the question has no choices whose reports can be counted")
         if choice not in question.names:
             raise Incomparable("“choice” is one of " + ", ".join(question.names))
-        counts, asked = supports(self.told(contrast or {choice: 1.0}), law)
+        counts, asked_counts = supports(self.told(contrast or {choice: 1.0}), law)
         v = question.names.index(choice)
-        return SupportCount(counts[v].item(), asked[v].item(), float(law.p), float(law.q))
+        return SupportCount(counts[v].item(), asked_counts[v].item(), float(law.p), float(law.q))
 
     def chosen(self, choice: str) -> tuple[str, str]:
         """Name and label of a choice that the question has."""
@@ -188,11 +188,11 @@ class Side:
     def _among_asked(self) -> dict[str, ShareAmong]:
         assert self.followed is not None
         follow_up = self.followed.follow_up
-        found = self.followed.estimate(self.tally, question_shares.CONFIDENCE)
-        if found is None:
+        estimates = self.followed.estimate(self.tally, question_shares.CONFIDENCE)
+        if estimates is None:
             raise Incomparable("these reports do not tell what those answered who were asked")
         names = [follow_up.question.names[answer] for answer in follow_up.answers]
-        return dict(zip(names, found.shares, strict=True))
+        return dict(zip(names, estimates.shares, strict=True))
 
     @property
     def group(self) -> SingleMean:
@@ -216,8 +216,8 @@ class Side:
         nobody seems to have one."""
         if not question_means.is_ratio(self.question):
             return None
-        found = question_means.mean_of_scored(self.question, self.told(None))
-        return found if found.estimate is not None else _required(None)
+        mean = question_means.mean_of_scored(self.question, self.told(None))
+        return mean if mean.estimate is not None else _required(None)
 
     @property
     def moments(self) -> Moments:
@@ -246,14 +246,14 @@ class Comparison:
     def adjusted(self, p_value: float, tests: int, confidence: float) -> AdjustedResult:
         """The document of one of many ``tests``, with its adjusted p-value. Both are in the
         sentence, and the adjusted one decides."""
-        said = alone = digits.p_value(self.found.p_value)
+        text = alone = digits.p_value(self.found.p_value)
         if tests > 1:
             adjusted = digits.p_value(p_value)
-            said = f"{adjusted}, adjusted for {tests} tests at once; alone, {alone}"
-        shown = self._result(confidence, p_value, said)
+            text = f"{adjusted}, adjusted for {tests} tests at once; alone, {alone}"
+        shown = self._result(confidence, p_value, text)
         return {**shown, "adjusted_p_value": round(p_value, 9)}
 
-    def _result(self, confidence: float, p_value: float, said: str) -> DifferenceResult:
+    def _result(self, confidence: float, p_value: float, p_text: str) -> DifferenceResult:
         verdict = "differ" if p_value < RISK else "are not shown to differ"
         estimate = self.found.estimate
 
@@ -276,7 +276,7 @@ class Comparison:
             "p_value": round(self.found.p_value, 9),
             "sentence": (
                 f"{self.what[:1].upper()}{self.what[1:]} {verdict}: the estimated difference is"
-                f" {estimate:.4g} ({said})."
+                f" {estimate:.4g} ({p_text})."
             ),
             "note": self.note,
         }
@@ -290,10 +290,12 @@ def pairs(
     Raises Incomparable.
     """
     if there is None:
-        found = [choices(here, one, other) for one, other in combinations(here.choices, 2)]
+        comparisons = [
+            choices(here, choice, other) for choice, other in combinations(here.choices, 2)
+        ]
     else:
-        found = [choice_apart(here, there, one) for one in here.choices]
-    adjusted = holm([one.found.p_value for one in found])
+        comparisons = [choice_apart(here, there, choice) for choice in here.choices]
+    adjusted = holm([comparison.found.p_value for comparison in comparisons])
     return {
         "survey": here.survey.name,
         "question": here.question.label,
@@ -304,8 +306,8 @@ def pairs(
         "confidence": confidence,
         "adjustment": "Holm 1979",
         "differences": [
-            one.adjusted(p_value, len(found), confidence)
-            for one, p_value in zip(found, adjusted, strict=True)
+            comparison.adjusted(p_value, len(comparisons), confidence)
+            for comparison, p_value in zip(comparisons, adjusted, strict=True)
         ],
     }
 
@@ -333,11 +335,11 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
     first, wanted = side.answers(choice), _number(share)
     if not 0 <= wanted <= 1:
         raise Incomparable(f"“share” is {wanted:g}; use a number from 0 to 1, such as 0.5")
-    one = side.chosen(choice)
+    chosen = side.chosen(choice)
     if side.followed is not None:
-        found = against_share(side.among_asked(choice), wanted)
-        return Comparison(f"“{one[1]}” {_AMONG} and a share of {share}", found, (one,))
-    return Comparison(f"“{one[1]}” and a share of {share}", against(first, wanted), (one,))
+        difference = against_share(side.among_asked(choice), wanted)
+        return Comparison(f"“{chosen[1]}” {_AMONG} and a share of {share}", difference, (chosen,))
+    return Comparison(f"“{chosen[1]}” and a share of {share}", against(first, wanted), (chosen,))
 
 
 def choices(side: Side, choice: str, other: str) -> Comparison:
@@ -350,12 +352,12 @@ def choices(side: Side, choice: str, other: str) -> Comparison:
             "two choices can be compared where a person has one answer out of several"
         )
     own, rest = map(float, pairs)
-    found = between_choices(
+    difference = between_choices(
         first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
     )
     chosen = side.chosen(choice), side.chosen(other)
     what = " and ".join(f"“{label}”" for _, label in chosen)
-    return Comparison(what, _linearised(found, contrast, side), chosen)
+    return Comparison(what, _linearised(difference, contrast, side), chosen)
 
 
 def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
@@ -363,13 +365,13 @@ def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
     if (here.followed is None) != (there.followed is None):
         raise Incomparable("one of the two asks this question only of some, and the other of all")
     if here.followed is not None:
-        found = between_asked(here.among_asked(choice), there.among_asked(choice))
-        one = here.chosen(choice)
-        return _apart(f"“{one[1]}” {_AMONG}", here, there, found, (one,))
-    found = between_groups(here.answers(choice), there.answers(choice))
-    one = here.chosen(choice)
-    said = _linearised(found, {choice: 1.0}, here, there)
-    return _apart(f"“{one[1]}”", here, there, said, (one,))
+        difference = between_asked(here.among_asked(choice), there.among_asked(choice))
+        chosen = here.chosen(choice)
+        return _apart(f"“{chosen[1]}” {_AMONG}", here, there, difference, (chosen,))
+    difference = between_groups(here.answers(choice), there.answers(choice))
+    chosen = here.chosen(choice)
+    linearised = _linearised(difference, {choice: 1.0}, here, there)
+    return _apart(f"“{chosen[1]}”", here, there, linearised, (chosen,))
 
 
 # --- means ------------------------------------------------------------------------------------
@@ -402,21 +404,21 @@ def mean_and_value(side: Side, value: float | str) -> Comparison:
     if not low <= wanted <= high:
         raise Incomparable(f"“value” is a number from {number_text(low)} to {number_text(high)}")
     ratio = side.ratio
-    found = ratio_and_value(ratio, wanted) if ratio else against_value(side.mean, wanted)
-    return Comparison(f"the mean and {value}", found)
+    difference = ratio_and_value(ratio, wanted) if ratio else against_value(side.mean, wanted)
+    return Comparison(f"the mean and {value}", difference)
 
 
 def mean_apart(here: Side, there: Side) -> Comparison:
     """Tests whether the mean is the same in two surveys or strata. Raises Incomparable."""
     if here.unit != there.unit:
         raise Incomparable("means can be compared where both questions have one type and one unit")
-    found = _linearised(_between_means(here, there), None, here, there)
-    return _apart("the mean", here, there, found)
+    difference = _linearised(_between_means(here, there), None, here, there)
+    return _apart("the mean", here, there, difference)
 
 
 def _between_means(here: Side, there: Side) -> Difference:
-    if (one := here.ratio) and (other := there.ratio):
-        return between_ratios(one, other)
+    if (ratio := here.ratio) and (other := there.ratio):
+        return between_ratios(ratio, other)
     first, second = here.moments, there.moments
     try:
         return between_means(first, second)
@@ -431,24 +433,26 @@ def _apart(
     what: str,
     here: Side,
     there: Side,
-    found: Difference,
+    difference: Difference,
     chosen: tuple[tuple[str, str], ...] = (),
 ) -> Comparison:
     of_one = here.survey.digest == there.survey.digest
-    said = (
+    text = (
         f"{what} in {here.place} and in {there.place}"
         if of_one
         else f"{what} here and in {there.place}"
     )
-    return Comparison(said, found, chosen, None if of_one else _note([here.survey, there.survey]))
+    return Comparison(
+        text, difference, chosen, None if of_one else _note([here.survey, there.survey])
+    )
 
 
-def _linearised(found: Difference, contrast: Contrast, *sides: Side) -> Difference:
+def _linearised(difference: Difference, contrast: Contrast, *sides: Side) -> Difference:
     """With the standard error of weighted figures, where there are weights and a spread."""
     errors = [side.weighted.error(contrast) for side in sides if side.weighted is not None]
     if not errors or min(errors) < _ALIKE:
-        return found
-    return replace(found, standard_error=sum(error**2 for error in errors) ** 0.5)
+        return difference
+    return replace(difference, standard_error=sum(error**2 for error in errors) ** 0.5)
 
 
 _ALIKE = 1e-12
@@ -465,28 +469,28 @@ def _note(surveys: Sequence[Survey]) -> str | None:
     panels = [survey.waves.panel if isinstance(survey.waves, Waves) else None for survey in surveys]
     if panels[0] is None or panels[0] != panels[1]:
         return None
-    said = (
+    text = (
         f"Both are waves of the panel {panels[0]}. The test takes them as samples of different"
         " people; where the same people answer both and rather keep their answers than swap them,"
         " it is cautious and misses some differences."
     )
     if all(survey.count for survey in surveys):  # nothing is kept of an answer
-        return said
+        return text
     return (
-        f"{said} People who do not report a changed answer are counted with the old one, so a"
+        f"{text} People who do not report a changed answer are counted with the old one, so a"
         " change in the panel looks smaller than it is."
     )
 
 
-def _number(given: float | str) -> float:
+def _number(value: float | str) -> float:
     """The number, or nan, which is within no bounds."""
     try:
-        return float(given)
+        return float(value)
     except ValueError:
         return float("nan")
 
 
-def _required(found: _T | None) -> _T:
-    if found is None:
+def _required(value: _T | None) -> _T:
+    if value is None:
         raise Incomparable(_NO_MEAN)
-    return found
+    return value

@@ -118,28 +118,31 @@ COLUMNS = (
 """The columns of a cross-table's CSV."""
 
 
-def crosstab_rows(found: CrosstabResult) -> Iterator[ResultRow]:
+def crosstab_rows(document: CrosstabResult) -> Iterator[ResultRow]:
     """A line for each figure: the margins, then three shares of each cell."""
-    rows, columns = found["question_names"]
-    first, second = found["questions"]
+    rows, columns = document["question_names"]
+    first, second = document["questions"]
     head: ResultRow = {
-        "survey": found["survey"],
-        "strata": stratum_text(found["strata"]),
+        "survey": document["survey"],
+        "strata": stratum_text(document["strata"]),
         "rows": rows,
         "rows_label": first,
         "columns": columns,
         "columns_label": second,
-        "n": found["n"],
-        "independence": found["independence"],
-        "confidence": found["confidence"],
+        "n": document["n"],
+        "independence": document["independence"],
+        "confidence": document["confidence"],
     }
-    for which, margins in (("row", found["row_margins"]), ("column", found["column_margins"])):
+    for which, margins in (
+        ("row", document["row_margins"]),
+        ("column", document["column_margins"]),
+    ):
         for margin in margins:
             place: ResultRow = {which: margin.name, f"{which}_label": margin.label}
             place["figure"] = f"share of the {which}"
             yield head | place | _figures(margin)
-    for row, line in zip(found["row_margins"], found["cells"], strict=True):
-        for column, cell in zip(found["column_margins"], line, strict=True):
+    for row, line in zip(document["row_margins"], document["cells"], strict=True):
+        for column, cell in zip(document["column_margins"], line, strict=True):
             pair: ResultRow = head | {
                 "row": row.name,
                 "row_label": row.label,
@@ -173,13 +176,13 @@ def is_crossable(question: Question) -> bool:
 
 def own_filter(first: Question, second: Question) -> str:
     """Why two questions are not crossed of which one decides who is asked the other; else empty."""
-    for one, other in ((first, second), (second, first)):
-        condition = show_if(one)
+    for question, other in ((first, second), (second, first)):
+        condition = show_if(question)
         if condition is not None and condition.question == other.name:
             return (
-                f"the answer to {other.name} decides who is asked {one.name}, so a cross-table of"
-                f" the two tells nothing more than the results of {one.name}: the shares of those"
-                " who were asked"
+                f"the answer to {other.name} decides who is asked {question.name}, so a cross-table"
+                f" of the two tells nothing more than the results of {question.name}: the shares of"
+                " those who were asked"
             )
     return ""
 
@@ -211,12 +214,12 @@ def crosstab_result(
         if weighing is None
         else WeightedPairs(weighing.tally_of_pairs(first, second), (rate, other))
     )
-    found = table.cells(level)
+    estimates = table.cells(level)
     # In the order of the survey, so that turning the table does not change the p-value.
     ordered = (first, second) if chosen[0] < chosen[1] else (second, first)
     weights = None if weighing is None else weighing.people
     test = independence(*ordered) if weights is None else weighted_independence(*ordered, weights)
-    shown = _for_display(questions, table, (first, second), found.raw, weights)
+    shown = _for_display(questions, table, (first, second), estimates.raw, weights)
     crossed = [question for question in questions if isinstance(question, OfChoices)]
     rows, columns = ([choice.label for choice in question.choices] for question in crossed)
     row_names, column_names = (list(question.names) for question in crossed)
@@ -238,7 +241,11 @@ def crosstab_result(
         "row_margins": _margins(crossed[0], table, 0, level),
         "column_margins": _margins(crossed[1], table, 1, level),
         "cells": _cells(
-            (rows, columns), found, shown.shares, _shares(table, 0, level), _shares(table, 1, level)
+            (rows, columns),
+            estimates,
+            shown.shares,
+            _shares(table, 0, level),
+            _shares(table, 1, level),
         ),
     }
 
@@ -257,14 +264,14 @@ def _association(test: Independence) -> str:
 
 def _margins(question: OfChoices, table: Crossing, axis: Axis, level: float) -> list[MarginResult]:
     """The shares of one question's answers, as in the results."""
-    found = table.margin(axis, level)
+    estimates = table.margin(axis, level)
     return [
         MarginResult(
             name=choice.name,
             label=choice.label,
-            estimate=rounded(found.raw[index]),
-            standard_error=rounded(found.standard_error[index]),
-            interval=[rounded(found.low[index]), rounded(found.high[index])],
+            estimate=rounded(estimates.raw[index]),
+            standard_error=rounded(estimates.standard_error[index]),
+            interval=[rounded(estimates.low[index]), rounded(estimates.high[index])],
         )
         for index, choice in enumerate(question.choices)
     ]
@@ -280,30 +287,30 @@ class _Shares:
 
     def cell(self, a: int, b: int) -> WithinResult:
         """One of them as it is in the document."""
-        found, at = self.found, (a, b)
-        known = not np.isnan(found.raw[at])
+        shares, at = self.found, (a, b)
+        known = not np.isnan(shares.raw[at])
         return WithinResult(
-            estimate=rounded(found.raw[at]) if known else None,
-            standard_error=rounded(found.standard_error[at]) if known else None,
-            interval=[rounded(found.low[at]), rounded(found.high[at])],
+            estimate=rounded(shares.raw[at]) if known else None,
+            standard_error=rounded(shares.standard_error[at]) if known else None,
+            interval=[rounded(shares.low[at]), rounded(shares.high[at])],
             interval_80=band(self.eighty, at) if known else None,
             interval_50=band(self.fifty, at) if known else None,
-            covariance=float(f"{found.covariance[at]:.6g}"),
+            covariance=float(f"{shares.covariance[at]:.6g}"),
         )
 
 
 def _shares(table: Crossing, axis: Axis, level: float) -> _Shares:
     def at(level: float) -> IntervalEnds:
-        found = table.within(axis, level)
-        return found.low, found.high
+        shares = table.within(axis, level)
+        return shares.low, shares.high
 
-    found = table.within(axis, level)
-    return _Shares(found, *bands((found.low, found.high), at, level))
+    shares = table.within(axis, level)
+    return _Shares(shares, *bands((shares.low, shares.high), at, level))
 
 
 def _cells(
     labels: tuple[list[str], list[str]],
-    found: Crosstab,
+    estimates: Crosstab,
     shown: Floats,
     of_row: _Shares,
     of_column: _Shares,
@@ -312,9 +319,9 @@ def _cells(
         [
             CrossedResult(
                 names=[row, column],
-                estimate=rounded(found.raw[a, b]),
-                standard_error=rounded(found.standard_error[a, b]),
-                interval=[rounded(found.low[a, b]), rounded(found.high[a, b])],
+                estimate=rounded(estimates.raw[a, b]),
+                standard_error=rounded(estimates.standard_error[a, b]),
+                interval=[rounded(estimates.low[a, b]), rounded(estimates.high[a, b])],
                 consistent=rounded(shown[a, b]),
                 of_row=of_row.cell(a, b),
                 of_column=of_column.cell(a, b),
@@ -342,10 +349,10 @@ def _for_display(
     """Joint shares within [0, 1]; they sum to 1 if both questions are single choices."""
     if any(isinstance(question, SelectMultiple) for question in questions):
         return _Displayed("clipping", np.clip(raw, 0, 1))
-    one, other = questions
+    first, other = questions
     if raw.size >= FEWEST_CELLS:
-        return _Displayed("shrinkage", shrunken_table(table.kinds, (_rates(one), _rates(other))))
-    odds = float(one.mechanism.loss.odds), float(other.mechanism.loss.odds)
+        return _Displayed("shrinkage", shrunken_table(table.kinds, (_rates(first), _rates(other))))
+    odds = float(first.mechanism.loss.odds), float(other.mechanism.loss.odds)
     shares = likeliest(*supports, odds, weights)
     if shares is None:
         return _Displayed("projection", project(raw.ravel()).reshape(raw.shape))
@@ -364,8 +371,11 @@ def _supports(
     parts: list[list[npt.NDArray[np.uint8]]] = [[] for _ in chosen]
     for block in blocks:
         values, counts = block if isinstance(block, Repeated) else (block, [1] * len(block))
-        asked = [number for number, row in enumerate(values) if None not in row]
-        both, times = [values[number] for number in asked], [counts[number] for number in asked]
+        complete = [number for number, row in enumerate(values) if None not in row]
+        both, times = (
+            [values[number] for number in complete],
+            [counts[number] for number in complete],
+        )
         for part, law, place in zip(parts, laws, places, strict=True):
             rows = [row[place] or () for row in both]
             supports = support_rows(rows, law.cell_count)[:, : law.k]

@@ -301,6 +301,11 @@ class VectorResult(_Question, frozen=True, kw_only=True, tag="vector"):
 
     parts: list[NumberPartResult]
 
+    @property
+    def known(self) -> list[tuple[NumberPartResult, MeanResult]]:
+        """The numbers that some report has, each with its mean."""
+        return [(part, part.mean) for part in self.parts if part.mean is not None]
+
 
 class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
     """A map, area by area: the areas of the first column come first, from its low end.
@@ -362,3 +367,11 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     strata: dict[SurveyName, SurveyName] | UnsetType = UNSET
     subgroups: list[dict[SurveyName, SurveyName]] | UnsetType = UNSET
     questions: list[QuestionResult]
+
+    def question(self, name: str) -> QuestionResult:
+        """The figures of the question ``name``. Raises KeyError if there is no such question."""
+        for question in self.questions:
+            if question.name == name:
+                return question
+        names = ", ".join(question.name for question in self.questions)
+        raise KeyError(f"no question {name!r}; there are {names}")

@@ -9,6 +9,8 @@ from deniably.survey.questions import Point
 from deniably.survey.readable import rounded
 from deniably.survey.strata import Stratum
 
+MOST_GROUPS = 12
+
 
 class GroupResult(TypedDict):
     """One group on a map: its middle in the map's units, its share, and their standard errors."""
@@ -32,15 +34,15 @@ class GroupsResult(TypedDict):
     groups: list[GroupResult]
 
 
-def groups_result(name: str, question: Point, found: Clusters, strata: Stratum) -> GroupsResult:
+def groups_result(name: str, question: Point, clusters: Clusters, strata: Stratum) -> GroupsResult:
     """Puts the groups that were found into a document."""
     return {
         "survey": name,
         "strata": dict(strata),
         "question": question.name,
-        "n": found.n,
-        "spread": rounded(found.spread),
-        "resamples": found.resamples,
+        "n": clusters.n,
+        "spread": rounded(clusters.spread),
+        "resamples": clusters.resamples,
         "groups": [
             {
                 "centre": [rounded(place) for place in group.centre],
@@ -48,7 +50,7 @@ def groups_result(name: str, question: Point, found: Clusters, strata: Stratum) 
                 "share": rounded(group.share),
                 "share_error": rounded(group.share_error),
             }
-            for group in found.groups
+            for group in clusters.groups
         ],
     }
 

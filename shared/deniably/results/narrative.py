@@ -36,12 +36,12 @@ UNDETERMINED = "These reports do not show the shape of the distribution."
 _WIDEST_MEDIAN = 0.25  # of the range: if the interval of the median is wider, so is every place
 
 
-def sentence(question: OfChoices, found: Estimate, out: Sequence[bool] | None) -> str:
+def sentence(question: OfChoices, estimate: Estimate, out: Sequence[bool] | None) -> str:
     """The finding of one question as a sentence; ``out`` says which choices stand out."""
     labels = [choice.label for choice in question.choices]
     if asks_yes_or_no(question.names):
-        return answered(labels[0], _reading(found, 0), found.confidence)
-    return leading(labels, found, out)
+        return answered(labels[0], _reading(estimate, 0), estimate.confidence)
+    return leading(labels, estimate, out)
 
 
 def asks_yes_or_no(names: Sequence[str]) -> bool:
@@ -72,7 +72,7 @@ def unseen(label: str, reading: Reading) -> str:
 
 def leading(
     labels: Sequence[str],
-    found: Estimate,
+    estimate: Estimate,
     out: Sequence[bool] | None,
     what: str = "answer",
 ) -> str:
@@ -80,16 +80,16 @@ def leading(
 
     That takes the joint intervals, because the leader was picked by looking at all answers.
     """
-    first = leader(found.raw)
-    label, share = labels[first], about(_reading(found, first), found.confidence)
-    if not clear(first, found.joint_low, found.joint_high):
-        if all(_reading(found, v).state == "unknown" for v in range(len(labels))):
+    first = leader(estimate.raw)
+    label, share = labels[first], about(_reading(estimate, first), estimate.confidence)
+    if not clear(first, estimate.joint_low, estimate.joint_high):
+        if all(_reading(estimate, v).state == "unknown" for v in range(len(labels))):
             return "These reports are too few to say anything about the shares."
         if out is not None and sum(out) == 1:
             only = list(out).index(True)
             return (
                 f"No {what} is clearly in front. Only “{labels[only]}” stands out, with"
-                f" {_reading(found, only).bare} in 100."
+                f" {_reading(estimate, only).bare} in 100."
             )
         return f"No {what} is clearly in front. The highest estimate is “{label}”, {share}."
     return f"“{label}” is the most frequent {what}: {share}."
@@ -104,6 +104,12 @@ def clear(first: int, low: npt.ArrayLike, high: npt.ArrayLike) -> bool:
     """Whether the joint interval of the first answer lies above all others."""
     others = np.delete(np.asarray(high), first)
     return bool(np.all(others < np.asarray(low)[first]))
+
+
+def is_in_front(first: int, joint: Sequence[Sequence[float]]) -> bool:
+    """Whether the first answer is clearly in front, by the joint intervals of all."""
+    low, high = zip(*joint, strict=True)
+    return clear(first, low, high)
 
 
 def mean_sentence(subject: str, reading: Reading, confidence: float) -> str:
@@ -123,17 +129,19 @@ def median_sentence(
     """
     if not knows_shape(quantiles, ends):
         return UNDETERMINED
-    one = next(each for each in quantiles if each.share == 0.5)
-    low, high = map(exact, one.interval)
+    median = next(each for each in quantiles if each.share == 0.5)
+    low, high = map(exact, median.interval)
     return (
-        f"Half of the numbers are at most about {with_unit(exact(one.high), unit)}"
+        f"Half of the numbers are at most about {with_unit(exact(median.high), unit)}"
         f" ({low} to {high}{_level(confidence)})."
     )
 
 
 def knows_shape(quantiles: Sequence[QuantileResult], ends: tuple[str, str]) -> bool:
     """Whether the interval of the median is at most a quarter of the range."""
-    return any(one.share == 0.5 and width(one, ends) <= _WIDEST_MEDIAN for one in quantiles)
+    return any(
+        quantile.share == 0.5 and width(quantile, ends) <= _WIDEST_MEDIAN for quantile in quantiles
+    )
 
 
 def width(quantile: QuantileResult, ends: tuple[str, str]) -> float:
@@ -142,13 +150,13 @@ def width(quantile: QuantileResult, ends: tuple[str, str]) -> float:
     return (high - low) / (float(ends[1]) - float(ends[0]))
 
 
-def too_wide(question: Question, found: Estimate) -> list[str]:
+def too_wide(question: Question, estimate: Estimate) -> list[str]:
     """How many answers would help, where the intervals are too wide for single figures."""
-    half = float(np.max(found.high - found.low)) / 2
+    half = float(np.max(estimate.high - estimate.low)) / 2
     law = question.mechanism.law
     if half <= WIDEST_USEFUL or not isinstance(law, Supporting):
         return []
-    n = enough(law, WANTED, found.confidence)
+    n = enough(law, WANTED, estimate.confidence)
     return [
         f"About {n:,} answers to this question would bring every share within"
         f" ±{100 * WANTED:.0f} points."
@@ -215,9 +223,9 @@ def rounded_up(exact: float) -> int:
     return math.ceil(exact / unit) * unit
 
 
-def _reading(found: Estimate, choice: int) -> Reading:
-    interval = rounded(found.low[choice]), rounded(found.high[choice])
-    return digits.share(rounded(found.raw[choice]), interval)
+def _reading(estimate: Estimate, choice: int) -> Reading:
+    interval = rounded(estimate.low[choice]), rounded(estimate.high[choice])
+    return digits.share(rounded(estimate.raw[choice]), interval)
 
 
 def _within(reading: Reading, confidence: float) -> str:
@@ -244,5 +252,5 @@ def about(reading: Reading, confidence: float) -> str:
 
 def quoted(labels: list[str]) -> str:
     """“A”, “B” and “C”."""
-    *most, last = [f"“{label}”" for label in labels]
-    return f"{', '.join(most)} and {last}" if most else last
+    *rest, last = [f"“{label}”" for label in labels]
+    return f"{', '.join(rest)} and {last}" if rest else last

@@ -64,15 +64,17 @@ def checks_result(survey: Survey, reports: Iterable[tuple[int, Repeated]]) -> Ch
     chosen = checkable(survey)
     counts = [PairCounts(law.k) for _, _, law in chosen]
     for place, (values, times) in reports:
-        told = [
-            (one, count) for (one,), count in zip(values, times, strict=True) if one is not None
+        answered = [
+            (value, count)
+            for (value,), count in zip(values, times, strict=True)
+            if value is not None
         ]
-        counts[place].add((one for one, _ in told), (count for _, count in told))
-    found: list[CheckedResult] = []
+        counts[place].add((value for value, _ in answered), (count for _, count in answered))
+    questions: list[CheckedResult] = []
     for (_, question, law), count in zip(chosen, counts, strict=True):
         pairs = implausible_pairs(law, count.n, count.both, RISK / len(chosen))
-        found.append(_checked(question, count.n, law.k, pairs))
-    return {"survey": survey.name, "risk": RISK, "questions": found}
+        questions.append(_checked(question, count.n, law.k, pairs))
+    return {"survey": survey.name, "risk": RISK, "questions": questions}
 
 
 def checkable(survey: Survey) -> list[tuple[int, _Paired, Supporting]]:
@@ -107,5 +109,7 @@ def _names(question: _Paired) -> list[str]:
     """The label of each cell."""
     if not isinstance(question, Product | Point):
         return [choice.label for choice in question.choices]
-    (cells,) = [one for one in groups(question) if isinstance(one, Shares) and one.part is None]
+    (cells,) = [
+        group for group in groups(question) if isinstance(group, Shares) and group.part is None
+    ]
     return [share.label for share in cells.figures]

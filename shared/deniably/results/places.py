@@ -19,15 +19,15 @@ def sentence(sides: Sequence[SideResult], cells: Sequence[AreaResult]) -> str:
     out = [cell for cell in cells if cell.stands_out]
     if not out:
         return f"None of the {len(cells)} areas stands out from the noise."
-    most = max(out, key=lambda cell: cell.estimate)
-    reading = digits.share(most.estimate, most.interval)
+    largest = max(out, key=lambda cell: cell.estimate)
+    reading = digits.share(largest.estimate, largest.interval)
     number = digits.in_100(reading)
     share = f"about {number} ({reading.bare})" if reading.state == "known" else reading.value
     if len(out) == 1:
-        return f"One of the {len(cells)} areas stands out: {place(sides, most)}, {share}."
+        return f"One of the {len(cells)} areas stands out: {place(sides, largest)}, {share}."
     return (
         f"{len(out)} of the {len(cells)} areas stand out. The most frequent is"
-        f" {place(sides, most)}: {share}."
+        f" {place(sides, largest)}: {share}."
     )
 
 
@@ -54,10 +54,10 @@ def ends(name: str) -> tuple[str, str]:
 
 
 def _along(side: SideResult, low: str, high: str) -> str:
-    found = _DIRECTION.search(side.label)
-    if found is None or float(low) < 0 < float(high):
+    direction = _DIRECTION.search(side.label)
+    if direction is None or float(low) < 0 < float(high):
         return f"{side.label} {with_unit(_reach(low, high), side.unit)}"
-    towards = found[1].lower()
+    towards = direction[1].lower()
     if float(low) < 0:
         low, high, towards = high.lstrip("-"), low.lstrip("-"), _OPPOSITE[towards]
     return f"{with_unit(_reach(low, high), side.unit)} {towards}"

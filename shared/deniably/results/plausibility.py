@@ -39,16 +39,18 @@ def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
     those of Binomial(n, q) below and Binomial(n, p) above. The chance of a false alarm is at most
     ``risk``, over all choices together.
     """
-    counts, asked = supports(tally, mechanism)
+    counts, asked_counts = supports(tally, mechanism)
     law = mechanism.law
     p, q = float(law.p), float(law.q)
     each = risk / (2 * law.k)
-    found = np.zeros(law.k, dtype=np.bool_)
-    for v in np.flatnonzero((counts > asked * p) | (counts < asked * q)):  # others are likely
-        count, n = int(counts[v]), int(asked[v])
+    implausible = np.zeros(law.k, dtype=np.bool_)
+    for v in np.flatnonzero(
+        (counts > asked_counts * p) | (counts < asked_counts * q)
+    ):  # others are likely
+        count, n = int(counts[v]), int(asked_counts[v])
         tail = upper_tail(count, n, p) if count > n * p else upper_tail(n - count, n, 1 - q)
-        found[v] = tail < each  # on the other side it is a half or more
-    return found
+        implausible[v] = tail < each  # on the other side it is a half or more
+    return implausible
 
 
 def impossible_shares(
@@ -137,7 +139,7 @@ class PairCounts:
         """Adds reports, each a list of the choices that it supports, so many ``times``."""
         rest = zip(reports, repeat(1) if times is None else times, strict=False)
         while block := list(islice(rest, _BLOCK)):
-            bits = support_rows([one for one, _ in block], len(self.both)).astype(np.float64)
+            bits = support_rows([value for value, _ in block], len(self.both)).astype(np.float64)
             counts = np.array([count for _, count in block])
             self.both += ((bits * counts[:, None]).T @ bits).astype(np.int64)
             self.n += int(counts.sum())
@@ -183,13 +185,13 @@ def pair_score(mechanism: Pure) -> tuple[float, float, Spread]:
     law = mechanism.law
     if (pairs := law.joint.pairs) is None:
         raise ValueError("how often two choices are named together depends on which they are")
-    p, q, one, neither = (float(each) for each in (law.p, law.q, *pairs))
-    alone = (one - neither) / (p - q)
+    p, q, either, neither = (float(each) for each in (law.p, law.q, *pairs))
+    alone = (either - neither) / (p - q)
     offset = neither - 2 * q * alone
     values = np.array([1 - 2 * alone - offset, -alone - offset, -offset])
     laws = [
         np.array([together, first + second - 2 * together, 1 - first - second + together])
-        for together, first, second in ((one, p, q), (neither, q, q))
+        for together, first, second in ((either, p, q), (neither, q, q))
     ]
     variance = max(float(law @ values**2) for law in laws)
     return alone, offset, Spread(variance, float(np.abs(values).max()))

@@ -83,9 +83,9 @@ def of_choices(mechanism: HasLaw[Law]) -> Leverage:
     if isinstance(law, Supporting):
         score = of_choice(law)
         return Leverage(score.low, score.high, 1 / float(law.p - law.q), score.sampled_fraction)
-    every = share_scores(matrix(law))
-    apart = every[:, None] - every
-    return Leverage(float(every.min()), float(every.max()), float(apart.max()))
+    scores = share_scores(matrix(law))
+    apart = scores[:, None] - scores
+    return Leverage(float(scores.min()), float(scores.max()), float(apart.max()))
 
 
 def of_group(mechanism: HasLaw[Law], group: Shares | SingleMean) -> Leverage | None:

@@ -46,11 +46,17 @@ def of_question(question: Question, sampled: float) -> Leverage | None:
     """The leverage over the figure of a question that one fake report moves most; None where its
     reports have no largest score. ``sampled`` as above."""
     mechanism = question.report_mechanism
-    guarded = (one for one in groups(question) if not isinstance(one, Buckets) and one.guarded)
-    found = [one for one in (of_group(mechanism, each) for each in guarded) if one is not None]
-    if not found:
+    guarded = (
+        group for group in groups(question) if not isinstance(group, Buckets) and group.guarded
+    )
+    leverages = [
+        leverage
+        for leverage in (of_group(mechanism, each) for each in guarded)
+        if leverage is not None
+    ]
+    if not leverages:
         return None
-    worst = max(found, key=lambda one: one.exchange)
+    worst = max(leverages, key=lambda leverage: leverage.exchange)
     return replace(worst, sampled_fraction=worst.sampled_fraction * sampled)
 
 
@@ -58,7 +64,7 @@ def of_question(question: Question, sampled: float) -> Leverage | None:
 
 
 def implausible_shares(
-    law: Law, group: Shares, tally: Tally, found: Estimate, risk: float
+    law: Law, group: Shares, tally: Tally, estimate: Estimate, risk: float
 ) -> list[str]:
     """A sentence where no answers explain the counts, which honest reports bring about with a
     chance of ``risk`` at most."""
@@ -66,8 +72,8 @@ def implausible_shares(
         odd = plausibility.impossible(law, tally, risk)
     else:
         scores = [figure.score(law) for figure in group.figures]
-        odd = plausibility.impossible_shares(scores, found.raw, tally.n, risk)
-    names = [figure.label for figure, one in zip(group.figures, odd, strict=True) if one]
+        odd = plausibility.impossible_shares(scores, estimate.raw, tally.n, risk)
+    names = [figure.label for figure, is_odd in zip(group.figures, odd, strict=True) if is_odd]
     if not names:
         return []
     return [f"No true answers explain how often {quoted(names)} was reported: {_ODD}."]

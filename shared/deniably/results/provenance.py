@@ -100,12 +100,12 @@ class Protection:
 def privacy(source: ResultsSource, protections: Sequence[Protection]) -> str:
     """A note on how the answers to one question or to several are protected."""
     different = list(dict.fromkeys(protections))
-    said = "; ".join(f"{one.method}, {one.words}" for one in different)
+    methods = "; ".join(f"{protection.method}, {protection.words}" for protection in different)
     which = "this question"
     if len(protections) > 1:
         which = "each question" if len(different) == 1 else "these questions"
     return (
-        f"Local differential privacy: {said} for {which} and {source.epsilon} a"
+        f"Local differential privacy: {methods} for {which} and {source.epsilon} a"
         f" person{source.waves}."
     )
 

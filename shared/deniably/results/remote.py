@@ -54,14 +54,16 @@ class Remote:
         parts = urlsplit(self.server)
         return urlunsplit((parts.scheme, self.host, parts.path.rstrip("/"), "", ""))
 
-    def got(self, path: str, query: Mapping[str, str] | None = None, most: int = DOCUMENT) -> bytes:
+    def got(
+        self, path: str, query: Mapping[str, str] | None = None, limit: int = DOCUMENT
+    ) -> bytes:
         """What the server answers at a path of the survey, such as ``/results``, or ``/register``.
 
-        Reads at most ``most`` bytes. Raises NoResults, with the reason.
+        Reads at most ``limit`` bytes. Raises NoResults, with the reason.
         """
         try:
             with self.session() as session, self.answer(session, path, query) as answer:
-                return read_answer(answer, most)
+                return read_answer(answer, limit)
         except BadInput as error:
             raise NoResults(str(error)) from None
         except requests.RequestException as error:
@@ -115,12 +117,14 @@ def remote_at(address: str, token: str | None = None) -> Remote:
             f"leave out ?{parts.query[:64]} of the address: it is that of the whole survey;"
             " estimate(by=...) has the subgroups, and confidence is asked for by itself"
         )
-    found = _PATH.fullmatch(parts.path)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not found:
+    path_match = _PATH.fullmatch(parts.path)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not path_match:
         raise ValueError(
             f"{address!r} is no survey's address; one looks like https://example.org/surveys/name"
         )
-    return Remote(urlunsplit((parts.scheme, parts.netloc, found[1], "", "")), found[2], token)
+    return Remote(
+        urlunsplit((parts.scheme, parts.netloc, path_match[1], "", "")), path_match[2], token
+    )
 
 
 def fetch_results(

@@ -52,7 +52,9 @@ from deniably.survey.survey import Survey
 
 CONFIDENCE = 0.95
 
-_DOCUMENTS = {str(one.__struct_config__.tag): one for one in get_args(QuestionResult)}
+_DOCUMENTS = {
+    str(document.__struct_config__.tag): document for document in get_args(QuestionResult)
+}
 
 
 def result(
@@ -83,21 +85,21 @@ def result(
     risk = RISK / len(survey.questions)
     questions = [
         _question(
-            _Asked(
-                one,
-                tallies[one.name],
+            _Reported(
+                question,
+                tallies[question.name],
                 sampled_fraction,
                 risk,
                 confidence,
                 smooth,
-                followed(survey, one.name, together),
+                followed(survey, question.name, together),
             )
         )
-        for one in survey.questions
-        if only in (None, one.name)
+        for question in survey.questions
+        if only in (None, question.name)
     ]
     total = survey.total
-    n = _reports(survey, [tallies[one.name].n for one in survey.questions], reports)
+    n = _reports(survey, [tallies[question.name].n for question in survey.questions], reports)
     return SurveyResult(
         survey=survey.name,
         title=titled(survey.title, strata),
@@ -124,7 +126,7 @@ def _reports(survey: Survey, counts: Sequence[int], reports: int | None) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _Reported:
     """One question and its tally.
 
     ``sampled_fraction`` is the share of the respondents who report it, ``risk`` the chance of a
@@ -141,7 +143,7 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Addition:
     """What a group of figures adds to the document of its question; tuples are concatenated."""
 
     fields: Mapping[str, object]
@@ -150,20 +152,20 @@ class _Said:
     flags: Sequence[str] = ()
 
 
-def _question(asked: _Asked) -> QuestionResult:
-    question: Question = asked.question
+def _question(reported: _Reported) -> QuestionResult:
+    question: Question = reported.question
     fields = _protection(question)
-    said = [_of_group(asked, group) for group in groups(question)]
-    for one in said:
-        for key, value in one.fields.items():
+    additions = [_of_group(reported, group) for group in groups(question)]
+    for addition in additions:
+        for key, value in addition.fields.items():
             fields[key] = [*fields.get(key, []), *value] if isinstance(value, tuple) else value
     return cast(
         QuestionResult,
         _DOCUMENTS[question.type](
-            n=asked.tally.n,
-            sentence=" ".join(one.sentence for one in said if one.sentence),
-            notes=[note for one in said for note in one.notes],
-            flags=[flag for one in said for flag in one.flags],
+            n=reported.tally.n,
+            sentence=" ".join(addition.sentence for addition in additions if addition.sentence),
+            notes=[note for addition in additions for note in addition.notes],
+            flags=[flag for addition in additions for flag in addition.flags],
             **fields,
         ),
     )
@@ -190,71 +192,73 @@ def _without_weights(value: Any) -> Any:
     """A mechanism without the matrices of its channels, which may have 4,096 entries each."""
     if isinstance(value, dict):
         items = cast(dict[str, Any], value).items()
-        return {key: _without_weights(one) for key, one in items if key != "weights"}
+        return {key: _without_weights(item) for key, item in items if key != "weights"}
     if isinstance(value, list | tuple):
-        return [_without_weights(one) for one in cast(list[Any], value)]
+        return [_without_weights(item) for item in cast(list[Any], value)]
     return value
 
 
-def _of_group(asked: _Asked, group: Group) -> _Said:
+def _of_group(reported: _Reported, group: Group) -> _Addition:
     match group:
-        case Shares(part=None) if isinstance(asked.question, Point | Product):
-            return _cells(asked, group)
+        case Shares(part=None) if isinstance(reported.question, Point | Product):
+            return _cells(reported, group)
         case Shares(part=None):
-            return _choices(asked, group)
+            return _choices(reported, group)
         case Shares():
-            return _choices_of_part(asked, group)
+            return _choices_of_part(reported, group)
         case SingleMean(part=None):
-            return _mean(asked, group)
+            return _mean(reported, group)
         case SingleMean():
-            return _mean_of_part(asked, group)
+            return _mean_of_part(reported, group)
         case Buckets():
-            return _distribution(asked, group)
+            return _distribution(reported, group)
 
 
 # --- shares -----------------------------------------------------------------------------------
 
 
-def _choices(asked: _Asked, group: Shares) -> _Said:
-    question, tally = asked.question, asked.tally
-    found = group.estimate(tally, asked.confidence)
+def _choices(reported: _Reported, group: Shares) -> _Addition:
+    question, tally = reported.question, reported.tally
+    estimate = group.estimate(tally, reported.confidence)
     odd = poisoning_report.implausible_shares(
-        question.mechanism.law, group, tally, found, asked.risk
+        question.mechanism.law, group, tally, estimate, reported.risk
     )
-    shown = _displayed(question, tally, found)
+    shown = _displayed(question, tally, estimate)
     counts, out = narrative.support_counts(question, tally), _out(question, tally)
-    choices = _choice_results(asked, group.figures, shown, counts, out)
-    offered = [one.estimate for one in choices]
+    choices = _choice_results(reported, group.figures, shown, counts, out)
+    offered = [choice.estimate for choice in choices]
     among = None
-    if asked.followed is not None:
+    if reported.followed is not None:
         if len(offered) > 2:  # what is in front is one of the answers that are offered
-            del offered[asked.followed.follow_up.hidden]
-        among = asked.followed.result(tally, asked.confidence)
-    fields = {"choices": choices, **_of_all(asked, group, found, offered)}
-    if asked.followed is None or among is None:
-        said = narrative.sentence(question, shown, out) if asked.followed is None else UNTOLD
-        return _Said(fields, said, narrative.too_wide(question, shown), odd)
-    return _Said(
+            del offered[reported.followed.follow_up.hidden]
+        among = reported.followed.result(tally, reported.confidence)
+    fields = {"choices": choices, **_of_all(reported, group, estimate, offered)}
+    if reported.followed is None or among is None:
+        sentence = narrative.sentence(question, shown, out) if reported.followed is None else UNTOLD
+        return _Addition(fields, sentence, narrative.too_wide(question, shown), odd)
+    return _Addition(
         fields | {"among_asked": among},
-        among_asked.headline(among, asked.confidence),
+        among_asked.headline(among, reported.confidence),
         [
-            among_asked.share_asked_sentence(among, asked.confidence, asked.followed.follow_up),
-            *among_asked.known_alone(among, asked.followed.follow_up),
+            among_asked.share_asked_sentence(
+                among, reported.confidence, reported.followed.follow_up
+            ),
+            *among_asked.known_alone(among, reported.followed.follow_up),
             *among_asked.too_wide(among, tally.n),
         ],
         odd,
     )
 
 
-def _cells(asked: _Asked, group: Shares) -> _Said:
-    question, tally = asked.question, asked.tally
-    found = group.estimate(tally, asked.confidence)
+def _cells(reported: _Reported, group: Shares) -> _Addition:
+    question, tally = reported.question, reported.tally
+    estimate = group.estimate(tally, reported.confidence)
     odd = poisoning_report.implausible_shares(
-        question.mechanism.law, group, tally, found, asked.risk
+        question.mechanism.law, group, tally, estimate, reported.risk
     )
-    shown, out = _displayed(question, tally, found), _out(question, tally)
+    shown, out = _displayed(question, tally, estimate), _out(question, tally)
     assert out is not None  # joint reports support their cells
-    eighty, fifty = bands((found.low, found.high), found.interval_at, asked.confidence)
+    eighty, fifty = bands((estimate.low, estimate.high), estimate.interval_at, reported.confidence)
     cells = [
         AreaResult(
             names=list(figure.labels),
@@ -268,15 +272,20 @@ def _cells(asked: _Asked, group: Shares) -> _Said:
         )
         for v, figure in enumerate(group.figures)
     ]
-    fields = {"cells": cells, **_of_all(asked, group, found, [one.estimate for one in cells])}
+    fields = {
+        "cells": cells,
+        **_of_all(reported, group, estimate, [cell.estimate for cell in cells]),
+    }
     if isinstance(question, Point):
         sides = [_side(part) for part in question.parts]
-        said = places.sentence(sides, cells)
+        sentence = places.sentence(sides, cells)
         outline = question.outline if isinstance(question.outline, str) else None
         fields |= {"sides": sides, "outline": outline}
-        return _Said(fields, said, narrative.too_wide(question, shown), odd)
-    said = narrative.leading([figure.label for figure in group.figures], shown, out, "combination")
-    return _Said(fields, said, narrative.too_wide(question, shown), odd)
+        return _Addition(fields, sentence, narrative.too_wide(question, shown), odd)
+    sentence = narrative.leading(
+        [figure.label for figure in group.figures], shown, out, "combination"
+    )
+    return _Addition(fields, sentence, narrative.too_wide(question, shown), odd)
 
 
 def _side(part: NumberPart) -> SideResult:
@@ -287,42 +296,42 @@ def _side(part: NumberPart) -> SideResult:
     )
 
 
-def _choices_of_part(asked: _Asked, group: Shares) -> _Said:
+def _choices_of_part(reported: _Reported, group: Shares) -> _Addition:
     assert group.part is not None
-    found = group.estimate(asked.tally, asked.confidence)
-    inside = replace(found, consistent=within(found.consistent, found.low, found.high))
+    estimate = group.estimate(reported.tally, reported.confidence)
+    inside = replace(estimate, consistent=within(estimate.consistent, estimate.low, estimate.high))
     part = ChoicePartResult(
         name=group.part.name,
         label=group.part.label,
-        choices=_choice_results(asked, group.figures, inside, None, None),
+        choices=_choice_results(reported, group.figures, inside, None, None),
     )
-    return _Said({"parts": (part,)})
+    return _Addition({"parts": (part,)})
 
 
 def _choice_results(
-    asked: _Asked,
+    reported: _Reported,
     figures: Sequence[Share],
-    found: Estimate,
+    estimate: Estimate,
     counts: Sequence[int] | None,
     out: Sequence[bool] | None,
 ) -> list[ChoiceResult]:
-    low, high = found.respondents_low, found.respondents_high
-    if asked.sampled_fraction < 1:
-        low, high = found.low, found.high
-    eighty, fifty = bands((found.low, found.high), found.interval_at, asked.confidence)
+    low, high = estimate.respondents_low, estimate.respondents_high
+    if reported.sampled_fraction < 1:
+        low, high = estimate.low, estimate.high
+    eighty, fifty = bands((estimate.low, estimate.high), estimate.interval_at, reported.confidence)
     return [
         ChoiceResult(
             name=figure.name,
             label=figure.label,
             count=None if counts is None else counts[v],
-            estimate=rounded(found.raw[v]),
-            standard_error=rounded(found.standard_error[v]),
-            interval=_pair(found.low, found.high, v),
+            estimate=rounded(estimate.raw[v]),
+            standard_error=rounded(estimate.standard_error[v]),
+            interval=_pair(estimate.low, estimate.high, v),
             interval_80=band(eighty, v),
             interval_50=band(fifty, v),
-            joint_interval=_pair(found.joint_low, found.joint_high, v),
+            joint_interval=_pair(estimate.joint_low, estimate.joint_high, v),
             respondents_interval=_pair(low, high, v),
-            consistent=rounded(found.consistent[v]),
+            consistent=rounded(estimate.consistent[v]),
             stands_out=None if out is None else out[v],
         )
         for v, figure in enumerate(figures)
@@ -330,16 +339,16 @@ def _choice_results(
 
 
 def _of_all(
-    asked: _Asked, group: Shares, found: Estimate, estimates: Sequence[float]
+    reported: _Reported, group: Shares, estimate: Estimate, estimates: Sequence[float]
 ) -> dict[str, object]:
     """What all shares of a question have in common. Where devices draw which questions they ask,
     the design effect counts all respondents, also those without this question."""
-    effect, first, second = found.design_effect, *sorted(estimates)[:-3:-1]
-    fraction = asked.sampled_fraction
-    leverage = poisoning.of_group(asked.question.report_mechanism, group)
+    effect, first, second = estimate.design_effect, *sorted(estimates)[:-3:-1]
+    fraction = reported.sampled_fraction
+    leverage = poisoning.of_group(reported.question.report_mechanism, group)
     return {
         "design_effect": None if effect is None else rounded(rounded(effect) / fraction),
-        "effective_n": None if found.effective_n is None else rounded(found.effective_n),
+        "effective_n": None if estimate.effective_n is None else rounded(estimate.effective_n),
         "poisoning": poisoning_report.poisoning_result(leverage, fraction, gap=first - second),
     }
 
@@ -352,28 +361,28 @@ def _out(question: Question, tally: Tally) -> list[bool] | None:
     return [bool(out) for out in question_shares.standing_out(law, tally, single=single)]
 
 
-def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
+def _displayed(question: Any, tally: Tally, estimate: Estimate) -> Estimate:
     """The estimate with its shares for display."""
-    return replace(found, consistent=question_shares.display_shares(question, tally, found))
+    return replace(estimate, consistent=question_shares.display_shares(question, tally, estimate))
 
 
 # --- means ------------------------------------------------------------------------------------
 
 
-def _mean(asked: _Asked, group: SingleMean) -> _Said:
-    figure, mean = group.figure, group.estimate(asked.tally, asked.confidence)
+def _mean(reported: _Reported, group: SingleMean) -> _Addition:
+    figure, mean = group.figure, group.estimate(reported.tally, reported.confidence)
     if mean is None:
-        return _untold_mean(asked, group)
-    fields = {"mean": _mean_result(asked, figure, mean)}
-    sentence = _mean_sentence(figure, fields["mean"], asked.confidence)
+        return _untold_mean(reported, group)
+    fields = {"mean": _mean_result(reported, figure, mean)}
+    sentence = _mean_sentence(figure, fields["mean"], reported.confidence)
     if not group.guarded:
-        return _Said(fields, sentence)
-    leverage = poisoning.of_group(asked.question.report_mechanism, group)
-    poisoned = poisoning_report.poisoning_result(leverage, asked.sampled_fraction, figure.width)
+        return _Addition(fields, sentence)
+    leverage = poisoning.of_group(reported.question.report_mechanism, group)
+    poisoned = poisoning_report.poisoning_result(leverage, reported.sampled_fraction, figure.width)
     odd = poisoning_report.implausible_mean(
-        asked.question.mechanism.law, group, asked.tally, mean, asked.risk
+        reported.question.mechanism.law, group, reported.tally, mean, reported.risk
     )
-    return _Said(
+    return _Addition(
         fields | {"poisoning": poisoned},
         sentence,
         narrative.mean_too_wide(mean, *figure.ends),
@@ -381,35 +390,40 @@ def _mean(asked: _Asked, group: SingleMean) -> _Said:
     )
 
 
-def _untold_mean(asked: _Asked, group: SingleMean) -> _Said:
+def _untold_mean(reported: _Reported, group: SingleMean) -> _Addition:
     """A mean among those with a score, where too few have one; or of buckets that noise hides."""
     figure = group.figure
-    mean = _undetermined(asked.tally.n, *figure.extent)
-    if not isinstance(asked.question, Number):
-        return _Said({"mean": mean}, _mean_sentence(figure, mean, asked.confidence))
-    poisoned = poisoning_report.poisoning_result(None, asked.sampled_fraction, figure.width)
-    return _Said({"mean": mean, "poisoning": poisoned}, narrative.HIDDEN_MEAN)
+    mean = _undetermined(reported.tally.n, *figure.extent)
+    if not isinstance(reported.question, Number):
+        return _Addition({"mean": mean}, _mean_sentence(figure, mean, reported.confidence))
+    poisoned = poisoning_report.poisoning_result(None, reported.sampled_fraction, figure.width)
+    return _Addition({"mean": mean, "poisoning": poisoned}, narrative.HIDDEN_MEAN)
 
 
-def _mean_of_part(asked: _Asked, group: SingleMean) -> _Said:
-    question: VectorOfNumbers = asked.question
+def _mean_of_part(reported: _Reported, group: SingleMean) -> _Addition:
+    question: VectorOfNumbers = reported.question
     figure, part = group.figure, group.part
     assert part is not None
-    mean = group.estimate(asked.tally, asked.confidence)
+    mean = group.estimate(reported.tally, reported.confidence)
     leverage = poisoning.of_group(question.report_mechanism, group)
     shown = NumberPartResult(
         name=part.name,
         label=part.label,
-        mean=None if mean is None else _mean_result(asked, figure, mean),
-        poisoning=poisoning_report.poisoning_result(leverage, asked.sampled_fraction, figure.width),
+        mean=None if mean is None else _mean_result(reported, figure, mean),
+        poisoning=poisoning_report.poisoning_result(
+            leverage, reported.sampled_fraction, figure.width
+        ),
     )
     if mean is None:
-        return _Said({"parts": (shown,)}, notes=[f"No report has “{part.label}” yet."])
+        return _Addition({"parts": (shown,)}, notes=[f"No report has “{part.label}” yet."])
     assert shown.mean is not None
-    own, risk = tally_of_part(question, figure.index, asked.tally), asked.risk / len(question.parts)
-    return _Said(
+    own, risk = (
+        tally_of_part(question, figure.index, reported.tally),
+        reported.risk / len(question.parts),
+    )
+    return _Addition(
         {"parts": (shown,)},
-        _mean_sentence(figure, shown.mean, asked.confidence),
+        _mean_sentence(figure, shown.mean, reported.confidence),
         narrative.mean_too_wide(mean, *figure.ends, part.label),
         poisoning_report.implausible_mean(question.mechanism.law, group, own, mean, risk),
     )
@@ -420,12 +434,12 @@ def _mean_sentence(figure: Average, mean: MeanResult, confidence: float) -> str:
     return narrative.mean_sentence(figure.label, row.reading, confidence)
 
 
-def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
+def _mean_result(reported: _Reported, figure: Average, mean: Mean) -> MeanResult:
     """Where devices draw which questions they report, those who reported this one are a random
     sample of these respondents, so that the margins are those for a population."""
-    whose = mean.population_margin if asked.sampled_fraction < 1 else mean.sample_margin
+    whose = mean.population_margin if reported.sampled_fraction < 1 else mean.sample_margin
     eighty, fifty = bands(
-        mean.population_margin.ends, lambda level: mean.margin_at(level).ends, asked.confidence
+        mean.population_margin.ends, lambda level: mean.margin_at(level).ends, reported.confidence
     )
     return MeanResult(
         n=mean.n,
@@ -460,29 +474,32 @@ def _undetermined(n: int, low: float, high: float) -> MeanResult:
 # --- distributions ----------------------------------------------------------------------------
 
 
-def _distribution(asked: _Asked, group: Buckets) -> _Said:
-    question, tally = asked.question, asked.tally
-    found = group.estimate(tally, asked.confidence)
+def _distribution(reported: _Reported, group: Buckets) -> _Addition:
+    question, tally = reported.question, reported.tally
+    distribution = group.estimate(tally, reported.confidence)
     can_smooth = smoothing.helps(question, tally.n)
     fit = "projection" if isinstance(question.mechanism.law, Supporting) else "em"
-    if asked.smooth and can_smooth:
-        fit, found = "ems", smoothing.smoothed(question, tally, found)
+    if reported.smooth and can_smooth:
+        fit, distribution = "ems", smoothing.smoothed(question, tally, distribution)
     buckets = [
         BucketResult(low=low, high=high, consistent=rounded(share), **upto)
         for (low, high), share, upto in zip(
-            group.ranges, found.shares, _shares_up_to(found, len(group.ranges)), strict=True
+            group.ranges,
+            distribution.shares,
+            _shares_up_to(distribution, len(group.ranges)),
+            strict=True,
         )
     ]
     quantiles = [
         QuantileResult(
-            share=one.share,
-            low=group.ranges[one.bucket][0],
-            high=group.ranges[one.bucket][1],
-            interval=[group.ranges[one.low][0], group.ranges[one.high][1]],
+            share=quantile.share,
+            low=group.ranges[quantile.bucket][0],
+            high=group.ranges[quantile.bucket][1],
+            interval=[group.ranges[quantile.low][0], group.ranges[quantile.high][1]],
         )
-        for one in found.quantiles
+        for quantile in distribution.quantiles
     ]
-    return _Said(
+    return _Addition(
         {
             "distribution": buckets,
             "fit": fit,
@@ -490,22 +507,24 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
             "quantiles": quantiles,
         },
         narrative.median_sentence(
-            quantiles, (group.ranges[0][0], group.ranges[-1][1]), group.unit, asked.confidence
+            quantiles, (group.ranges[0][0], group.ranges[-1][1]), group.unit, reported.confidence
         ),
     )
 
 
-def _shares_up_to(found: Distribution, buckets: int) -> Iterator[dict[str, Any]]:
+def _shares_up_to(distribution: Distribution, buckets: int) -> Iterator[dict[str, Any]]:
     """The share up to the end of each bucket. Where the shown one would leave its interval, as the
     lower end of an earlier interval lies above it, the interval reaches out to it."""
-    for mean, shown in zip(found.at_most, map(rounded, found.rising.tolist()), strict=True):
+    for mean, shown in zip(
+        distribution.at_most, map(rounded, distribution.rising.tolist()), strict=True
+    ):
         low, high = _ends(mean.population_margin)
         yield {
             "at_most": shown,
             "at_most_unbiased": rounded(mean.estimate),
             "at_most_interval": [min(low, shown), max(high, shown)],
         }
-    for _ in range(buckets - len(found.at_most)):
+    for _ in range(buckets - len(distribution.at_most)):
         yield {"at_most": None, "at_most_unbiased": None, "at_most_interval": None}
 
 

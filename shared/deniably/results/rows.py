@@ -125,14 +125,14 @@ def rows(result: SurveyResult) -> Iterator[ResultRow]:
         "strata": stratum_text(result.strata or {}),
     }
     for question in result.questions:
-        asked: ResultRow = survey | {
+        head: ResultRow = survey | {
             "question": question.name,
             "question_label": question.label,
             **{key: _given(question, key) for key in _OF_QUESTIONS},
             **_poisoning(_given(question, "poisoning")),
         }
         for figure in _figures(question):
-            yield asked | figure
+            yield head | figure
 
 
 def rows_among_asked(among: AmongAskedResult) -> Iterator[ResultRow]:
@@ -143,8 +143,8 @@ def rows_among_asked(among: AmongAskedResult) -> Iterator[ResultRow]:
 
 def _given(question: QuestionResult, key: str) -> Any:
     """The value of a key in the document; None if it is absent."""
-    found = getattr(question, key, None)
-    return None if found is UNSET else found
+    value = getattr(question, key, None)
+    return None if value is UNSET else value
 
 
 def _figures(question: QuestionResult) -> Iterator[ResultRow]:
@@ -166,7 +166,7 @@ def _figures(question: QuestionResult) -> Iterator[ResultRow]:
 def _combinations(question: QuestionResult) -> Iterator[Sequence[str]]:
     """The names of the choices of each combination; of an area, the ends of its two sides."""
     if isinstance(question, ProductResult):
-        yield from product(*([one.name for one in part.choices] for part in question.parts))
+        yield from product(*([choice.name for choice in part.choices] for part in question.parts))
     elif isinstance(question, PointResult):
         yield from (cell.names for cell in question.cells)
 
@@ -189,30 +189,30 @@ def _poisoning(poisoning: PoisoningResult | None) -> ResultRow:
     }
 
 
-def _row(figure: str, one: _Figure) -> ResultRow:
+def _row(figure: str, result: _Figure) -> ResultRow:
     """The row of one figure. An interval fills two columns."""
     row: ResultRow = {"figure": figure}
-    for key, value in structs.asdict(one).items():
+    for key, value in structs.asdict(result).items():
         if key.endswith("interval"):
             row |= _ends(key.removesuffix("interval"), "", value)
         elif key in _BANDS and value:
             row |= _ends("", _BANDS[key], value)
         elif key in _CALLED:
             row[_CALLED[key]] = value
-    if isinstance(one, CellResult):
-        row["choice_label"] = "; ".join(one.names)
-    row |= _reads(_reading(one))
+    if isinstance(result, CellResult):
+        row["choice_label"] = "; ".join(result.names)
+    row |= _reads(_reading(result))
     if row.get("count") is not None:
         row["count_of"] = _COUNT_OF
     return row
 
 
-def _reading(one: _Figure) -> Reading:
-    if isinstance(one, MeanResult):
-        return shown.of_mean("", one).reading
-    if isinstance(one, AmongChoiceResult):
-        return shown.of_choice_among(one).reading
-    return digits.share(one.estimate, one.interval)
+def _reading(result: _Figure) -> Reading:
+    if isinstance(result, MeanResult):
+        return shown.of_mean("", result).reading
+    if isinstance(result, AmongChoiceResult):
+        return shown.of_choice_among(result).reading
+    return digits.share(result.estimate, result.interval)
 
 
 def _reads(reading: Reading) -> ResultRow:

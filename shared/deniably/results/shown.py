@@ -30,9 +30,9 @@ UNSURE = 1 / 3
 
 def ordered(choices: Sequence[ChoiceResult], *, by_size: bool) -> list[ChoiceResult]:
     """The choices as asked, or the largest first; refusals and the like come last."""
-    proper = [one for one in choices if not of_choice(one).aside]
-    aside = [one for one in choices if of_choice(one).aside]
-    return [*(sorted(proper, key=lambda one: -one.estimate) if by_size else proper), *aside]
+    proper = [choice for choice in choices if not of_choice(choice).aside]
+    aside = [choice for choice in choices if of_choice(choice).aside]
+    return [*(sorted(proper, key=lambda choice: -choice.estimate) if by_size else proper), *aside]
 
 
 def of_choice(choice: ChoiceResult) -> Row:
@@ -51,10 +51,10 @@ def of_choice_among(choice: AmongChoiceResult) -> Row:
     return banded(row, choice.interval_80, choice.interval_50)
 
 
-def of_asked(asked: ShareAskedResult) -> Row:
+def of_asked(share: ShareAskedResult) -> Row:
     """The share of everybody who was asked a question with ``show_if``."""
-    row = share_row("Were asked", asked.estimate, asked.interval)
-    return banded(row, asked.interval_80, asked.interval_50)
+    row = share_row("Were asked", share.estimate, share.interval)
+    return banded(row, share.interval_80, share.interval_50)
 
 
 def of_cell(label: str, cell: CellResult) -> Row:
@@ -77,21 +77,21 @@ def of_quantiles(question: NumberResult) -> list[Row]:
         return []
     range_ = question.distribution[0].low, question.distribution[-1].high
     return [
-        _of_quantile(one, range_, question.mean.unit)
-        for one in question.quantiles
-        if one.share in QUANTILES
+        _of_quantile(quantile, range_, question.mean.unit)
+        for quantile in question.quantiles
+        if quantile.share in QUANTILES
     ]
 
 
-def _of_quantile(one: QuantileResult, range_: tuple[str, str], unit: str) -> Row:
-    low, high = map(exact, one.interval)
+def _of_quantile(quantile: QuantileResult, range_: tuple[str, str], unit: str) -> Row:
+    low, high = map(exact, quantile.interval)
     bare = f"{low} to {high}"
-    reading = Reading(with_unit(exact(one.high), unit), bare, bare, "known")
+    reading = Reading(with_unit(exact(quantile.high), unit), bare, bare, "known")
     return Row(
-        label=f"{QUANTILES[one.share]} at most",
-        estimate=float(one.high),
-        interval=ends([float(end) for end in one.interval]),
+        label=f"{QUANTILES[quantile.share]} at most",
+        estimate=float(quantile.high),
+        interval=ends([float(end) for end in quantile.interval]),
         reading=reading,
-        open=narrative.width(one, range_) > UNSURE,
+        open=narrative.width(quantile, range_) > UNSURE,
         muted=True,
     )

@@ -65,7 +65,7 @@ class FigureOfSides:
     @property
     def head(self) -> FigureHead:
         """What it is."""
-        found: FigureHead = {
+        head: FigureHead = {
             "name": self.name,
             "label": self.label,
             "unit": self.unit,
@@ -73,8 +73,8 @@ class FigureOfSides:
             "ends": self.ends,
         }
         if isinstance(self.places[0], AmongChoiceResult):
-            found["of"] = "those asked"
-        return found
+            head["of"] = "those asked"
+        return head
 
     def apart(self, here: int, there: int) -> Comparison | None:
         """Tests whether two places differ; None where their reports allow no test."""
@@ -99,25 +99,25 @@ def figure_name(head: FigureHead) -> str:
     return OF_THOSE_ASKED if "of" in head else "share"
 
 
-def shown_figure(one: ChoiceResult | AmongChoiceResult | MeanResult) -> FigureResult:
+def shown_figure(result: ChoiceResult | AmongChoiceResult | MeanResult) -> FigureResult:
     """A figure of a place's own results."""
     return {
-        "estimate": one.estimate,
-        "standard_error": one.standard_error,
-        "interval": one.interval,
-        "interval_80": one.interval_80,
-        "interval_50": one.interval_50,
+        "estimate": result.estimate,
+        "standard_error": result.standard_error,
+        "interval": result.interval,
+        "interval_80": result.interval_80,
+        "interval_50": result.interval_50,
     }
 
 
 def means(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[FigureOfSides]:
     """The mean of a question, if it has one; of several numbers each."""
-    if all(isinstance(one, VectorResult) for one in results):
+    if all(isinstance(result, VectorResult) for result in results):
         yield from _means_of_parts(sides, cast("Sequence[VectorResult]", results))
         return
-    found = [structs.asdict(one).get("mean", UNSET) for one in results]
-    if all(isinstance(mean, MeanResult) for mean in found):
-        yield _of_mean("Mean", sides, cast("list[MeanResult]", found))
+    mean_results = [structs.asdict(result).get("mean", UNSET) for result in results]
+    if all(isinstance(mean, MeanResult) for mean in mean_results):
+        yield _of_mean("Mean", sides, cast("list[MeanResult]", mean_results))
 
 
 def choices(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[FigureOfSides]:
@@ -126,23 +126,23 @@ def choices(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterato
     Of a question with ``show_if`` they are those of the people who were asked, where every place
     tells them.
     """
-    fields = [structs.asdict(one) for one in results]
-    among = [one.get("among_asked", UNSET) for one in fields]
-    asked = all(isinstance(one, AmongAskedResult) for one in among)
+    fields = [structs.asdict(result) for result in results]
+    among = [fields_of_place.get("among_asked", UNSET) for fields_of_place in fields]
+    all_among = all(isinstance(among_result, AmongAskedResult) for among_result in among)
     columns: list[Any]
-    if asked:
-        columns = [one.choices for one in cast("list[AmongAskedResult]", among)]
+    if all_among:
+        columns = [among_result.choices for among_result in cast("list[AmongAskedResult]", among)]
     else:
-        columns = [one.get("choices", UNSET) for one in fields]
+        columns = [fields_of_place.get("choices", UNSET) for fields_of_place in fields]
         sides = [replace(side, followed=None) for side in sides]
     if any(column is UNSET for column in columns):
         return
     several = list(zip(*columns, strict=True))
-    names = [one[0].name for one in several]
-    if isinstance(sides[0].question, YesNo) or (asked and narrative.asks_yes_or_no(names)):
+    names = [shares[0].name for shares in several]
+    if isinstance(sides[0].question, YesNo) or (all_among and narrative.asks_yes_or_no(names)):
         several = several[:1]
-    for one in several:
-        yield FigureOfSides(one[0].name, one[0].label, "", [0.0, 1.0], [], one, sides)
+    for shares in several:
+        yield FigureOfSides(shares[0].name, shares[0].label, "", [0.0, 1.0], [], shares, sides)
 
 
 # --- below ------------------------------------------------------------------------------------
@@ -151,11 +151,11 @@ def choices(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterato
 def _means_of_parts(
     sides: Sequence[Side], results: Sequence[VectorResult]
 ) -> Iterator[FigureOfSides]:
-    for parts in zip(*(one.parts for one in results), strict=True):
-        found = [part.mean for part in parts]
-        if all(isinstance(mean, MeanResult) for mean in found):
+    for parts in zip(*(result.parts for result in results), strict=True):
+        part_means = [part.mean for part in parts]
+        if all(isinstance(mean, MeanResult) for mean in part_means):
             of_part = [replace(side, part=parts[0].name) for side in sides]
-            yield _of_mean(parts[0].label, of_part, cast("list[MeanResult]", found))
+            yield _of_mean(parts[0].label, of_part, cast("list[MeanResult]", part_means))
 
 
 def _of_mean(label: str, sides: Sequence[Side], places: Sequence[MeanResult]) -> FigureOfSides:

@@ -25,11 +25,11 @@ Coefficients = list[int]
 def every_subgroup(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """All subgroups, each with a value for one key at least; those with fewer keys come first."""
     keys = sorted(strata)
-    found = [
+    subgroups = [
         {key: value for key, value in zip(keys, values, strict=True) if value is not None}
         for values in product(*([None, *strata[key]] for key in keys))
     ]
-    return sorted((one for one in found if one), key=len)
+    return sorted((subgroup for subgroup in subgroups if subgroup), key=len)
 
 
 def shown_subgroups(
@@ -58,7 +58,7 @@ def shown_subgroups(
         if not any(with_it.has(part) for part in small):
             known = with_it
             shown.append(subgroup)
-    return [one for one in every_subgroup(strata) if one in shown]
+    return [subgroup for subgroup in every_subgroup(strata) if subgroup in shown]
 
 
 def all_shown(
@@ -71,7 +71,7 @@ def all_shown(
     (True, False)
     """
     shown = shown_subgroups(strata, counts, minimum)
-    return all(one in shown for one in every_stratum(strata))
+    return all(stratum in shown for stratum in every_stratum(strata))
 
 
 def _parts(size: int) -> Iterator[Coefficients]:
@@ -80,7 +80,7 @@ def _parts(size: int) -> Iterator[Coefficients]:
 
 def _too_few(part: Coefficients, counts: Sequence[Sequence[int]], minimum: int) -> bool:
     """Whether there is somebody in a part, and too few of them for results."""
-    inside = [one for one, chosen in zip(counts, part, strict=True) if chosen]
+    inside = [count for count, chosen in zip(counts, part, strict=True) if chosen]
     reports = [sum(of_question) for of_question in zip(*inside, strict=True)]
     return any(reports) and min(reports) < minimum
 
@@ -93,11 +93,11 @@ class _Span:
         for row in rows:
             rest = self._rest(row)
             if any(rest):
-                self._rows.append((next(i for i, one in enumerate(rest) if one), rest))
+                self._rows.append((next(i for i, factor in enumerate(rest) if factor), rest))
 
     def and_one(self, row: Coefficients) -> _Span:
         """With one more part."""
-        return _Span(*(found for _, found in self._rows), row)
+        return _Span(*(own_row for _, own_row in self._rows), row)
 
     def has(self, row: Coefficients) -> bool:
         """Whether a part can be worked out."""

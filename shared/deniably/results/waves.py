@@ -150,25 +150,27 @@ def waves_result(
     """
     if len(waves) < FEWEST:
         raise Incomparable("only one wave is shown; two are needed to put side by side")
-    last, numbers = waves[-1].survey, [one.number for one in waves]
+    last, numbers = waves[-1].survey, [wave.number for wave in waves]
     panel = last.waves.panel if isinstance(last.waves, Waves) else ""
     documents = [
         result(
-            one.survey,
-            one.state,
-            one.tallies,
+            wave.survey,
+            wave.state,
+            wave.tallies,
             confidence=confidence,
             only=only,
-            together=one.together,
+            together=wave.together,
         )
-        for one in waves
+        for wave in waves
     ]
-    found = [
-        _Asked(numbers, sides, [_of(document.questions, question.name) for document in documents])
+    questions = [
+        _PanelQuestion(
+            numbers, sides, [_of(document.questions, question.name) for document in documents]
+        )
         for question in last.questions
         if only in (None, question.name) and (sides := _sides(question, waves))
     ]
-    drafts = [draft for one in found for draft in one.drafts(confidence)]
+    drafts = [draft for question in questions for draft in question.drafts(confidence)]
     tests = [p for draft in drafts for p in draft.p_values]
     adjusted = iter(holm(tests))
     for draft in drafts:
@@ -178,15 +180,20 @@ def waves_result(
         "title": last.title,
         "panel": panel,
         "waves": [
-            {"number": one.number, "survey": one.survey.name, "state": one.state, "n": document.n}
-            for one, document in zip(waves, documents, strict=True)
+            {
+                "number": wave.number,
+                "survey": wave.survey.name,
+                "state": wave.state,
+                "n": document.n,
+            }
+            for wave, document in zip(waves, documents, strict=True)
         ],
         "hidden": hidden,
         "confidence": confidence,
         "adjustment": "Holm 1979",
         "tests": len(tests),
         "note": _note(drafts, len(waves)),
-        "questions": [one.shown() for one in found],
+        "questions": [question.shown() for question in questions],
     }
 
 
@@ -198,31 +205,31 @@ COLUMNS = (
 """The columns of the CSV of waves."""
 
 
-def wave_rows(found: WavesResult) -> Iterator[ResultRow]:
+def wave_rows(document: WavesResult) -> Iterator[ResultRow]:
     """A line of the CSV for each figure in each wave; the change stands in the last wave's."""
-    last = found["waves"][-1]["number"]
-    for question in found["questions"]:
+    last = document["waves"][-1]["number"]
+    for question in document["questions"]:
         series = [*([question["mean"]] if question["mean"] else []), *question["choices"]]
-        for one in series:
-            for place, wave in zip(one["places"], found["waves"], strict=True):
+        for figure in series:
+            for place, wave in zip(figure["places"], document["waves"], strict=True):
                 row: ResultRow = {
-                    "panel": found["panel"],
+                    "panel": document["panel"],
                     "question": question["name"],
                     "question_label": question["label"],
-                    "figure": figure_name(one),
-                    "choice": one["name"],
-                    "choice_label": None if one["name"] is None else one["label"],
-                    "unit": one["unit"],
+                    "figure": figure_name(figure),
+                    "choice": figure["name"],
+                    "choice_label": None if figure["name"] is None else figure["label"],
+                    "unit": figure["unit"],
                     "wave": wave["number"],
                     "survey": wave["survey"],
                     "n": wave["n"],
                     "estimate": place["estimate"],
                     "low": place["interval"][0],
                     "high": place["interval"][1],
-                    "confidence": found["confidence"],
+                    "confidence": document["confidence"],
                     "standard_error": place["standard_error"],
                 }
-                change = one["change"] if wave["number"] == last else None
+                change = figure["change"] if wave["number"] == last else None
                 yield row | (_change(change) if change else {})
 
 
@@ -251,13 +258,13 @@ def _sides(question: Question, waves: Sequence[Wave]) -> list[Side]:
     sides = [
         Side(
             wave.survey,
-            asked,
-            wave.tallies[asked.name],
-            followed=followed(wave.survey, asked.name, wave.together),
+            wave_question,
+            wave.tallies[wave_question.name],
+            followed=followed(wave.survey, wave_question.name, wave.together),
         )
         for wave in waves
-        for asked in wave.survey.questions
-        if asked.name == question.name and _kind(asked) == _kind(question)
+        for wave_question in wave.survey.questions
+        if wave_question.name == question.name and _kind(wave_question) == _kind(question)
     ]
     return sides if len(sides) == len(waves) else []
 
@@ -296,12 +303,12 @@ class _Draft:
         self._seen = [p < RISK for p in adjusted]
 
     def shown(self) -> SeriesResult:
-        one = self._figure
+        figure = self._figure
         return {
-            **one.head,
+            **figure.head,
             "places": [
                 {"wave": number, **shown_figure(place)}
-                for number, place in zip(self._numbers, one.places, strict=True)
+                for number, place in zip(self._numbers, figure.places, strict=True)
             ],
             "change": self._changed(),
         }
@@ -332,8 +339,8 @@ class _Draft:
         """Which way the linear trend goes."""
         middle = mean(self._numbers)
         return sum(
-            (number - middle) * (one.estimate or 0.0)
-            for number, one in zip(self._numbers, self._figure.places, strict=True)
+            (number - middle) * (place.estimate or 0.0)
+            for number, place in zip(self._numbers, self._figure.places, strict=True)
         )
 
 
@@ -359,7 +366,7 @@ def _note(drafts: Sequence[_Draft], waves: int) -> str | None:
     return note + _OF_TRENDS if note and trends and waves > _FEW else note
 
 
-class _Asked:
+class _PanelQuestion:
     """A question in all waves, with its results there."""
 
     def __init__(
@@ -373,8 +380,8 @@ class _Asked:
     def drafts(self, confidence: float) -> list[_Draft]:
         """The drafts of its figures."""
         places = self._sides, self._results
-        self._means = [_Draft(one, self._numbers, confidence) for one in means(*places)]
-        self._choices = [_Draft(one, self._numbers, confidence) for one in choices(*places)]
+        self._means = [_Draft(figure, self._numbers, confidence) for figure in means(*places)]
+        self._choices = [_Draft(figure, self._numbers, confidence) for figure in choices(*places)]
         return [*self._means, *self._choices]
 
     def shown(self) -> WaveQuestion:

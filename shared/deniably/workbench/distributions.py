@@ -12,9 +12,12 @@ from deniably.estimation.figures import Buckets, groups
 from deniably.estimation.question_distributions import number_distribution
 from deniably.estimation.tally import Tally
 from deniably.estimation.weighted_tally import Weighing
+from deniably.exhibits import group_exhibit, table
 from deniably.exhibits.table import Findings
-from deniably.results.document import NumberResult, QuantileResult, SurveyResult
-from deniably.survey.questions import Number, Question
+from deniably.results.document import NumberResult, PointResult, QuantileResult, SurveyResult
+from deniably.results.groups import MOST_GROUPS, groups_result
+from deniably.results.result import CONFIDENCE
+from deniably.survey.questions import Number, Point, Question
 from deniably.workbench import findings
 from deniably.workbench.collected import Collected
 from deniably.workbench.weighted_figures import ranges
@@ -83,6 +86,25 @@ def quantile(
     else:
         shown = _in_groups(collected, question, group, documents, share, confidence)
     return findings.weighted(shown, weighed, findings.WEIGHTED_QUANTILE)
+
+
+def grouped(collected: Collected, name: str, count: int) -> Findings:
+    """Returns the groups of people on the map of a question.
+
+    Raises NoFigure, NoResults, and ImportError without scikit-learn.
+    """
+    from deniably.estimation.clusters import clusters
+
+    question = collected.question(name)
+    if not isinstance(question, Point):
+        raise NoFigure(f"{name} is a {question.type} and has no map to find groups on")
+    if not 1 <= count <= MOST_GROUPS:
+        raise NoFigure(f"count is {count}; it is the number of groups, from 1 to {MOST_GROUPS}")
+    found = clusters(question, collected.tallies[name], count)
+    (shown,) = collected.document(name, CONFIDENCE).questions
+    assert isinstance(shown, PointResult)
+    document = groups_result(collected.survey.name, question, found, {})
+    return table.findings(group_exhibit.exhibit(document, shown, collected.survey, collected.state))
 
 
 def buckets(question: Question) -> Buckets | None:

@@ -32,7 +32,7 @@ def fetch_survey(remote: Remote) -> tuple[Survey, Provenance]:
     Raises NoResults, with the reason.
     """
     try:
-        survey = read_survey(remote.got("", most=SMALL))
+        survey = read_survey(remote.got("", limit=SMALL))
         origin = provenance(read_register(remote.got("/register")), survey)
         return survey, replace(origin, address=f"{remote.base}/surveys/{survey.name}")
     except NoResults:

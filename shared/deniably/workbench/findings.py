@@ -14,7 +14,6 @@ from deniably.estimation.weighted_tally import Weighing
 from deniably.exhibits import difference_exhibit, notebook, printing, question_exhibit
 from deniably.exhibits.difference_exhibit import DIFFERENCE
 from deniably.exhibits.printing import TEXTS, table_lines, whole_rows
-from deniably.exhibits.question_exhibit import heads_at
 from deniably.exhibits.results_table import Results, as_results
 from deniably.exhibits.table import NOTHING, Findings, below, whole
 from deniably.results.among_asked import of_whom as whose
@@ -130,8 +129,8 @@ def of_distribution(document: SurveyResult) -> Findings:
     figures = ("share", "share at most", OF_THOSE_ASKED, SHARE_ASKED)
     chosen = [row for row in rows(document) if row["figure"] in figures]
     estimator = DISTRIBUTION if any(row["figure"] == "share at most" for row in chosen) else ""
-    pictures = question_exhibit.draw(question, heads_at(document.confidence)).pictures
-    drawn = Html.joined("", (picture.html() for picture in pictures if not picture.summary))
+    exhibit = question_exhibit.exhibit(document, question.name)
+    drawn = Html.joined("", (picture.html() for picture in exhibit.unfolded))
     shown = _shown(document, chosen, estimator or SHARES, "distribution", drawn)
     if not isinstance(question, NumberResult):
         return shown

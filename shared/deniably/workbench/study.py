@@ -23,7 +23,7 @@ from deniably.workbench import findings
 from deniably.workbench.collected import Collected, check_confidence
 from deniably.workbench.comparing import by_strata, compared, crosstab, difference, over_waves
 from deniably.workbench.data_source import Provenance, publication
-from deniably.workbench.distributions import distribution, quantile
+from deniably.workbench.distributions import distribution, grouped, quantile
 from deniably.workbench.findings import Passage, Subgroups
 from deniably.workbench.models.report_weights import StratumWeights, need_strata_weights
 from deniably.workbench.report_set import ReportSet
@@ -247,6 +247,19 @@ class Study(Table):
         """
         weighed = weighing_of(self._collected, weights, strata)
         return quantile(self._collected, question, share, confidence, by, weighed)
+
+    def groups(self, question: str, count: int = 3) -> Findings:
+        """Finds ``count`` groups of people on the map of a question, such as two towns.
+
+        **Estimator.** K-means of the areas of the map, weighted with their shares for display;
+        errors are from repetitions of the survey in simulation. **Assumption.** That of the study,
+        and that people fall into so many groups: that is no finding.
+
+        The columns are those of the server's ``groups.csv``. Raises NoFigure unless the question is
+        for a place on a map and ``count`` is from 1 to 12, NoResults without counts, and
+        ImportError without scikit-learn.
+        """
+        return grouped(self._collected, question, count)
 
     # --- what goes together -----------------------------------------------------------------
 

@@ -49,10 +49,10 @@ _LONGEST = 16
 
 def of_shares(rows: Iterable[Row]) -> Axis:
     """An axis for the shares of a card: from 0 to the first end beyond all drawn intervals."""
-    most = max((row.interval[1] for row in rows if row.drawn), default=1.0)
-    end, step = next((pair for pair in _SHARES if most <= pair[0] + 1e-9), _SHARES[-1])
+    largest = max((row.interval[1] for row in rows if row.drawn), default=1.0)
+    end, step = next((pair for pair in _SHARES if largest <= pair[0] + 1e-9), _SHARES[-1])
     steps = [round(step * k, 9) for k in range(round(end / step) + 1)]
-    return Axis(0.0, end, tuple((one, f"{100 * one:g}{NARROW}%") for one in steps), zero=0.0)
+    return Axis(0.0, end, tuple((step, f"{100 * step:g}{NARROW}%") for step in steps), zero=0.0)
 
 
 def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last: str = "") -> Axis:
@@ -65,11 +65,11 @@ def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last
     longest = max(len(number(low)) + len(first), len(number(high)) + len(last or unit))
     most = _MOST_STEPS if longest <= _SHORT else _SHORT
     values = _even(low, high, most, exact=bool(first or last))
-    texts = [plain(one, values[1] - values[0]) for one in values]
+    texts = [plain(value, values[1] - values[0]) for value in values]
     texts[0] = f"{texts[0]} {_cut(first)}" if first else texts[0]
     texts[-1] = f"{texts[-1]} {_cut(last)}" if last else with_unit(texts[-1], unit)
-    found = Axis(values[0], values[-1], tuple(zip(values, texts, strict=True)))
-    return replace(found, ticks=tuple(_apart(found)))
+    axis = Axis(values[0], values[-1], tuple(zip(values, texts, strict=True)))
+    return replace(axis, ticks=tuple(_apart(axis)))
 
 
 def _even(low: float, high: float, most: int, *, exact: bool) -> list[float]:
@@ -84,7 +84,8 @@ def _even(low: float, high: float, most: int, *, exact: bool) -> list[float]:
         steps = range(math.ceil(length / most), round(length) + 1)
     else:
         unit = 10.0 ** math.floor(math.log10(length / most))
-        steps = (unit * one for one in (1, 2, 2.5, 4, 5, 10) if unit * one * most >= length - 1e-9)
+        sizes = (unit * factor for factor in (1, 2, 2.5, 4, 5, 10))
+        steps = (size for size in sizes if size * most >= length - 1e-9)
     for step in steps:
         if _whole(length / step) and (exact or _whole(low / step)):
             return [low + step * k for k in range(round(length / step) + 1)]
@@ -125,16 +126,16 @@ def of_differences(rows: Iterable[Row]) -> Axis:
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     values = [step * k for k in range(min(first, 0), max(last, 0, first + 1) + 1)]
     decimals = 0 if step >= 0.01 else 1
-    ticks = tuple((one, signed(100 * one, decimals)) for one in values)
+    ticks = tuple((value, signed(100 * value, decimals)) for value in values)
     return Axis(values[0], values[-1], ticks, zero=0.0)
 
 
 def of_values(values: Iterable[float], unit: str = "") -> Axis:
     """An axis from a round number at or below all values to one at or above them; ``unit``
     follows the last number."""
-    least, most = _ends(values)
-    step = _step(most - least, _FIVE)
-    first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
+    least, largest = _ends(values)
+    step = _step(largest - least, _FIVE)
+    first, last = math.floor(least / step + 1e-9), math.ceil(largest / step - 1e-9)
     ticks = [(step * k, plain(step * k, step)) for k in range(first, last + 1)]
     ticks[-1] = (ticks[-1][0], with_unit(ticks[-1][1], unit))
     zero = 0.0 if first <= 0 <= last else None
@@ -150,16 +151,20 @@ def upright(low: float, high: float, unit: str = "", *, first: str = "", last: s
     if not (first or last):
         return of_values((low, high), unit)
     length = round(high - low)
-    step = next(one for one in range(1, length + 1) if length % one == 0 and length / one <= _FIVE)
+    step = next(
+        stride
+        for stride in range(1, length + 1)
+        if length % stride == 0 and length / stride <= _FIVE
+    )
     values = [low + at for at in range(0, length + 1, step)]
-    texts = [plain(one) for one in values]
+    texts = [plain(value) for value in values]
     texts[0], texts[-1] = f"{texts[0]} {_cut(first)}", f"{texts[-1]} {_cut(last)}"
     return Axis(low, high, tuple(zip(values, texts, strict=True)))
 
 
 def of_parts(values: Iterable[float]) -> Axis:
     """An axis for shares from 0 to 1, or for other numbers that are read as per cents."""
-    hundred = of_values(100 * one for one in values)
+    hundred = of_values(100 * value for value in values)
     ticks = tuple((at / 100, f"{text}{NARROW}%") for at, text in hundred.ticks)
     return Axis(hundred.low / 100, hundred.high / 100, ticks, hundred.zero)
 
@@ -169,38 +174,38 @@ def of_ratios(values: Iterable[float], unit: str = "") -> Axis:
 
     Raises ValueError unless they are.
     """
-    least, most = _ends(values)
+    least, largest = _ends(values)
     if least <= 0:
         raise ValueError(f"{least:g} has no place on an axis of ratios; values are above 0")
-    low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(most) - 1e-9)
-    every = max(1, math.ceil((high - low) / (_MOST_STEPS if high <= _LONG else _FEW)))
+    low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(largest) - 1e-9)
+    stride = max(1, math.ceil((high - low) / (_MOST_STEPS if high <= _LONG else _FEW)))
     few = high - low > 2 or high > _LONG
     inner = (1,) if few else (1, 2, 5)
     round_ = [part * 10.0**k for k in range(low, high + 1) for part in inner]
-    first = max(one for one in round_ if one <= least * (1 + 1e-9))
-    last = min(one for one in round_ if one >= most * (1 - 1e-9))
+    first = max(tick for tick in round_ if tick <= least * (1 + 1e-9))
+    last = min(tick for tick in round_ if tick >= largest * (1 - 1e-9))
     if few:
-        ticks = [10.0**k for k in range(low, high + 1) if (k - low) % every == 0]
+        ticks = [10.0**k for k in range(low, high + 1) if (k - low) % stride == 0]
     else:
-        ticks = [one for one in round_ if first <= one <= last]
-    texts = [plain(one, one) for one in ticks]
+        ticks = [tick for tick in round_ if first <= tick <= last]
+    texts = [plain(tick, tick) for tick in ticks]
     texts[-1] = with_unit(texts[-1], unit)
     return Axis(first, last, tuple(zip(ticks, texts, strict=True)), log=True)
 
 
 def _ends(values: Iterable[float]) -> tuple[float, float]:
     """The least and the largest value; two numbers apart where all are the same."""
-    every = list(values)
-    least, most = min(every), max(every)
-    return (least, most) if least < most else (least, most + max(abs(most), 1.0))
+    listed = list(values)
+    least, largest = min(listed), max(listed)
+    return (least, largest) if least < largest else (least, largest + max(abs(largest), 1.0))
 
 
-def _step(length: float, most: int) -> float:
-    """The smallest round step that divides a length into no more than ``most``."""
-    rough = length / most
+def _step(length: float, limit: int) -> float:
+    """The smallest round step that divides a length into no more than ``limit``."""
+    rough = length / limit
     unit = 10.0 ** math.floor(math.log10(rough))
     steps: Sequence[float] = (1, 2, 2.5, 5, 10)
-    return next(unit * one for one in steps if unit * one >= rough * (1 - 1e-9))
+    return next(unit * factor for factor in steps if unit * factor >= rough * (1 - 1e-9))
 
 
 def plain(value: float, step: float = 1.0) -> str:

@@ -71,8 +71,8 @@ def share(estimate: float, interval: Sequence[float]) -> Reading:
 
 def share_untold(interval: Sequence[float]) -> Reading:
     """A share that reports do not determine; ``interval`` is what they leave possible."""
-    found = share(sum(interval) / 2, interval)
-    return replace(found, value=UNKNOWN, state="unknown")
+    reading = share(sum(interval) / 2, interval)
+    return replace(reading, value=UNKNOWN, state="unknown")
 
 
 def mean(
@@ -118,16 +118,16 @@ def hundred(part: Fraction | float, places: int = 1) -> str:
     >>> hundred(Fraction(1, 4)), hundred(0.99966), hundred(0.999996), hundred(1.0), hundred(1e-5)
     ('25', '99.97', '99.9996', 'nearly 100', '0.001')
     """
-    found = 100 * part
-    if found in (0, 100) and isinstance(part, Fraction):
-        return number(float(found))
-    if abs(found - round(found)) < _WHOLE and 0 < round(found) < 100:
-        return number(float(found))
-    first = places if found < _NEARLY else 2
-    fit = (d for d in range(first, _MOST_PLACES) if 0 < round(found, d) < 100)
+    in_hundred = 100 * part
+    if in_hundred in (0, 100) and isinstance(part, Fraction):
+        return number(float(in_hundred))
+    if abs(in_hundred - round(in_hundred)) < _WHOLE and 0 < round(in_hundred) < 100:
+        return number(float(in_hundred))
+    first = places if in_hundred < _NEARLY else 2
+    fit = (d for d in range(first, _MOST_PLACES) if 0 < round(in_hundred, d) < 100)
     if (decimals := next(fit, None)) is None:
-        return f"nearly {0 if found < 50 else 100}"
-    return number(float(found), decimals)
+        return f"nearly {0 if in_hundred < 50 else 100}"
+    return number(float(in_hundred), decimals)
 
 
 def half(width: float) -> str:
@@ -184,8 +184,8 @@ def p_value(p: float, places: int = 3) -> str:
     >>> p_value(0.0123).replace(_NO_BREAK, " "), p_value(1e-9).replace(_NO_BREAK, " ")
     ('p = 0.012', 'p < 0.001')
     """
-    said = f"= {p:.{places}f}" if p >= _LEAST_P else f"< {_LEAST_P}"
-    return f"p {said}".replace(" ", _NO_BREAK)
+    relation = f"= {p:.{places}f}" if p >= _LEAST_P else f"< {_LEAST_P}"
+    return f"p {relation}".replace(" ", _NO_BREAK)
 
 
 def p_cell(p: float) -> str:

@@ -277,7 +277,9 @@ def _group(look: Html, inside: Html) -> Html:
 
 def _stretched(layer: Line | Band, graph: Graph) -> Html:
     def place(x: float, y: float) -> Html:
-        across, up = (STRETCHED / 100 * one for one in (graph.across.at(x), graph.up.at(y)))
+        across, up = (
+            STRETCHED / 100 * fraction for fraction in (graph.across.at(x), graph.up.at(y))
+        )
         return Html.filled("{x:.2f},{y:.2f}", x=across, y=STRETCHED - up)
 
     if isinstance(layer, Line):
@@ -315,9 +317,9 @@ def _bars(bars: Bars) -> tuple[int, list[Html]]:
     lines, at = list[Html](), 0
     bold = Html(' font-weight="bold"')
     for bar in bars.bars:
-        beside = len(bar.label) + len(bar.text) <= _BESIDE
+        fits_beside = len(bar.label) + len(bar.text) <= _BESIDE
         lines.append(_text(_LEFTMOST, at + 15, bar.label, fill="ink"))
-        at += 0 if beside else _LINE
+        at += 0 if fits_beside else _LINE
         lines.append(_text(_RIGHTMOST, at + 15, bar.text, "end", bold, fill="ink"))
         lines += _bar(bar, bars.across, at)
         at += _BAR_ROW

@@ -41,9 +41,11 @@ class Heat:
     cells: Sequence[Sequence[HeatCell]]
 
 
-def heat_cell(estimate: float, interval: Sequence[float], most: float, *, seen: bool) -> HeatCell:
-    """A cell of a table whose largest estimate is ``most``; hatched unless it is ``seen``."""
-    part = max(estimate, 0.0) / most if most > 0 else 0.0
+def heat_cell(
+    estimate: float, interval: Sequence[float], largest: float, *, seen: bool
+) -> HeatCell:
+    """A cell of a table whose largest estimate is ``largest``; hatched unless it is ``seen``."""
+    part = max(estimate, 0.0) / largest if largest > 0 else 0.0
     return HeatCell(share(estimate, interval), min(int(part * _SHADES), _SHADES - 1), not seen)
 
 
@@ -55,13 +57,13 @@ def table(caption: str, shown: Heat) -> Html:
         Html.filled('<th scope="col">{label}</th>', label=Html.text(label))
         for label in columns.labels
     )
-    beside: Sequence[Reading | None] = rows.readings or [None] * len(rows.labels)
+    readings: Sequence[Reading | None] = rows.readings or [None] * len(rows.labels)
     body = (
         Html.filled(
             '<tr><th scope="row">{label}</th>{cells}{margin}</tr>',
             label=Html.text(label), cells=Html.joined("", map(_cell, line)), margin=_margin(margin),
         )
-        for label, line, margin in zip(rows.labels, shown.cells, beside, strict=True)
+        for label, line, margin in zip(rows.labels, shown.cells, readings, strict=True)
     )  # fmt: skip
     return Html.filled(
         '<table class="heat"><caption class="unseen">{caption}</caption><thead><tr>'
@@ -89,9 +91,9 @@ def _below(shown: Heat) -> Html:
     )  # fmt: skip
 
 
-def _cell(one: HeatCell) -> Html:
-    kind = Html("no") if one.hatched else Html.filled("q{shade}", shade=one.shade)
-    return Html.filled('<td class="{kind}">{texts}</td>', kind=kind, texts=_texts(one.reading))
+def _cell(cell: HeatCell) -> Html:
+    kind = Html("no") if cell.hatched else Html.filled("q{shade}", shade=cell.shade)
+    return Html.filled('<td class="{kind}">{texts}</td>', kind=kind, texts=_texts(cell.reading))
 
 
 def _margin(reading: Reading | None) -> Html:

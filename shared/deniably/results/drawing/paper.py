@@ -68,8 +68,8 @@ class Paper:
     @property
     def described(self) -> str:
         """All numbers of the figure as text."""
-        said = [(part.title, part.described()) for part in self.parts]
-        return " ".join(f"{_before(title)}{text}." for title, text in said if text)
+        descriptions = [(part.title, part.described()) for part in self.parts]
+        return " ".join(f"{_before(title)}{text}." for title, text in descriptions if text)
 
     @property
     def in_words(self) -> str:

@@ -36,10 +36,10 @@ class PaperColumns:
     def draw(self, sheet: Sheet) -> None:
         """The headings, a line, and the lines."""
         columns = [list(column) for column in zip(*[self.heads, *self.lines], strict=True)]
-        most = (1 - _LABELS) * sheet.across / max(len(columns) - 1, 1)
+        width = (1 - _LABELS) * sheet.across / max(len(columns) - 1, 1)
         least = _LEAST * sheet.across
         widths = [
-            max(needed(column, INTERVAL, most - _PAD) + _PAD, min(least, most))
+            max(needed(column, INTERVAL, width - _PAD) + _PAD, min(least, width))
             for column in columns[1:]
         ]
         label = sheet.across - sum(widths)
@@ -73,6 +73,6 @@ def _draw(
     top = sheet.at
     high = [sheet.lines(wrap(plain(line[0]), size, label), 0, top, size, colour=grey)]
     for text, room, right in zip(line[1:], widths, rights, strict=True):
-        found = wrap(plain(text), size, room - _PAD)
-        high.append(sheet.lines(found, right, top, size, colour=grey, anchor="end"))
+        lines = wrap(plain(text), size, room - _PAD)
+        high.append(sheet.lines(lines, right, top, size, colour=grey, anchor="end"))
     sheet.down(max(*high, size * LEADING) + _LINE)

@@ -34,10 +34,10 @@ class PaperMap:
     def draw(self, sheet: Sheet) -> None:
         """The map; the rows are beside it in a wide figure, else below."""
         across = min(sheet.across, _MOST + _TICKS)
-        beside = sheet.wide and self.listed is not None
+        side_by_side = sheet.wide and self.listed is not None
         left = sheet.column(0, across)
         _draw_map(left, self.map, self.centres)
-        if beside and self.listed:
+        if side_by_side and self.listed:
             right = sheet.column(across + 2 * GAP, sheet.across - across - 2 * GAP)
             self.listed.draw(right)
             sheet.at = max(left.at, right.at)
@@ -94,17 +94,17 @@ def _draw_areas(
     """The areas with their shares, where those have room and no ring is in the way."""
     sheet.box(left, top, side, side, _GROUND)
     for area in shown.areas:
-        x, y, wide, high = (side * one / 100 for one in shown.box(area.column, area.row))
+        x, y, wide, high = (side * part / 100 for part in shown.box(area.column, area.row))
         sheet.box(left + x, top + y, wide, high, "#fff")
         sheet.box(left + x, top + y, wide, high, MARK, round(shown.opacity(area), 2))
-    across, up = (one.borders[1:-1] for one in shown.sides)
+    across, up = (map_side.borders[1:-1] for map_side in shown.sides)
     lines = [top + side * (1 - at / 100) for at in up]
     sheet.strokes([(left, y, left + side, y) for y in lines], "#fff")
     lines = [left + side * at / 100 for at in across]
     sheet.strokes([(x, top, x, top + side) for x in lines], "#fff")
     sheet.strokes(_outline(shown.outline, left, top, side / OUTLINE_SIDE), SOFT, 0.6)
     for area in shown.areas:
-        begins, above, wide, high = (side * one / 100 for one in shown.box(area.column, area.row))
+        begins, above, wide, high = (side * part / 100 for part in shown.box(area.column, area.row))
         text = plain(area.reading.value)
         long = width(text, INTERVAL, bold=True)
         x, y = left + begins + wide / 2, top + above + high / 2
@@ -121,7 +121,7 @@ def _outline(
 ) -> Iterator[tuple[float, float, float, float]]:
     """The straight lines of an outline of SPEC 4.1, from one point to the next."""
     for line in filter(None, outline.split("M")):
-        numbers = [unit * int(one) for one in line.split()]
+        numbers = [unit * int(text) for text in line.split()]
         points = [(left + x, top + y) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
         for begin, end in pairwise(points):
             yield (*begin, *end)

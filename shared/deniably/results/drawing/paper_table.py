@@ -60,10 +60,10 @@ class PaperTable:
     def described(self) -> str:
         """Each cell, and the margins."""
         return "; ".join(
-            f"{row}, {column.label} {one.reading.value} ({one.reading.interval})"
+            f"{row}, {column.label} {cell.reading.value} ({cell.reading.interval})"
             for column in _columns(self.heat)
-            for row, one in zip(_rows(self.heat), column.cells, strict=True)
-            if one is not None
+            for row, cell in zip(_rows(self.heat), column.cells, strict=True)
+            if cell is not None
         )
 
 
@@ -81,7 +81,9 @@ class _Column:
 
 def _columns(heat: Heat) -> Iterator[_Column]:
     """The columns, and that of the margins of the rows where there is one."""
-    below = [[_margin(one)] for one in heat.columns.readings] or [[] for _ in heat.columns.labels]
+    below = [[_margin(reading)] for reading in heat.columns.readings] or [
+        [] for _ in heat.columns.labels
+    ]
     for label, cells, last in zip(
         heat.columns.labels, zip(*heat.cells, strict=True), below, strict=True
     ):
@@ -101,10 +103,10 @@ def _margin(reading: Reading) -> HeatCell:
 
 def _least(column: _Column) -> float:
     """The width that a column wants: intervals on one line, and words whole."""
-    readings = [one.reading for one in column.cells if one is not None]
-    words = [word for one in readings for word in one.value.split(" ")]
+    readings = [cell.reading for cell in column.cells if cell is not None]
+    words = [word for reading in readings for word in reading.value.split(" ")]
     return max(
-        needed([one.bare for one in readings], NOTE, math.inf),
+        needed([reading.bare for reading in readings], NOTE, math.inf),
         needed(words, INTERVAL, math.inf, bold=True),
         needed(column.label.split(), AXIS, 60),
     )
@@ -154,37 +156,37 @@ class _Block:
         left = wrap(plain(label), INTERVAL, self.labels - _PAD)
         texts: list[tuple[list[str], list[str]]] = [
             (
-                wrap(plain(one.reading.value), INTERVAL, room, bold=True),
-                wrap(plain(one.reading.bare), NOTE, room),
+                wrap(plain(cell.reading.value), INTERVAL, room, bold=True),
+                wrap(plain(cell.reading.bare), NOTE, room),
             )
-            if one
+            if cell
             else ([], [])
-            for one in cells
+            for cell in cells
         ]
         inside = max((len(value) * INTERVAL + len(span) * NOTE) * LEADING for value, span in texts)
         height = max(inside, len(left) * INTERVAL * LEADING) + 2 * _PAD
         margin = index == len(self.heat.rows.labels)
         sheet.lines(left, 0, sheet.at + _PAD, INTERVAL, colour=SOFT if margin else "")
-        for place, (column, one, (value, span)) in enumerate(
+        for place, (column, cell, (value, span)) in enumerate(
             zip(self.columns, cells, texts, strict=True)
         ):
-            if one is None:
+            if cell is None:
                 continue
             if column.shaded and not margin:
-                self._ground(place, one, height)
+                self._ground(place, cell, height)
             x, top = self._middle(place), sheet.at + _PAD
             top += sheet.lines(value, x, top, INTERVAL, bold=True, anchor="middle")
             # Soft grey could not be read on the darkest shade.
             sheet.lines(span, x, top, NOTE, anchor="middle")
         sheet.down(height)
 
-    def _ground(self, place: int, one: HeatCell, height: float) -> None:
+    def _ground(self, place: int, cell: HeatCell, height: float) -> None:
         left, top = self.labels + place * self.each + 0.5, self.sheet.at + 0.5
         across, down = self.each - 1, height - 1
-        if one.hatched:
+        if cell.hatched:
             self.sheet.strokes(_hatching(left, top, across, down), GRID, 0.7)
         else:
-            self.sheet.box(left, top, across, down, MARK, _SHADES[one.shade])
+            self.sheet.box(left, top, across, down, MARK, _SHADES[cell.shade])
 
 
 def _hatching(

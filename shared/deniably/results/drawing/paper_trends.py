@@ -50,10 +50,10 @@ class PaperTrends:
 
     def draw(self, sheet: Sheet) -> None:
         """Panels side by side, in as many lines as they need."""
-        beside = min(len(self.panels), 4 if sheet.wide else 2)
-        across = (sheet.across - (beside - 1) * GAP) / beside
-        for start in range(0, len(self.panels), beside):
-            line = self.panels[start : start + beside]
+        in_row = min(len(self.panels), 4 if sheet.wide else 2)
+        across = (sheet.across - (in_row - 1) * GAP) / in_row
+        for start in range(0, len(self.panels), in_row):
+            line = self.panels[start : start + in_row]
             titles = [wrap(plain(panel.label), LABEL, across) for panel in line]
             above = max(map(len, titles)) * LABEL * LEADING
             parts: list[Sheet] = []
@@ -61,7 +61,7 @@ class PaperTrends:
                 part = sheet.column(place * (across + GAP), across)
                 part.lines(words, 0, part.at, LABEL)
                 part.down(above)
-                _Picture(part, self, panel).draw(_HEIGHT if beside == 1 else _SMALL)
+                _Picture(part, self, panel).draw(_HEIGHT if in_row == 1 else _SMALL)
                 parts.append(part)
             sheet.at = max(part.at for part in parts) + GAP
 
@@ -109,7 +109,7 @@ class _Picture:
         drawn = [(x, row) for x, row in zip(self.places, self.rows, strict=True) if row.drawn]
         dots = [(x, self._y(inside(row.estimate, row.interval))) for x, row in drawn]
         self.sheet.strokes(
-            [(*one, *other) for one, other in zip(dots, dots[1:], strict=False)],  # noqa: RUF007
+            [(*dot, *other) for dot, other in zip(dots, dots[1:], strict=False)],  # noqa: RUF007
             MARK,
         )
         for x, row in drawn:
@@ -140,10 +140,11 @@ class _Picture:
             half = width(text, AXIS, bold=True) / 2
             middle = min(max(x, self.left + half), self.sheet.across - half)
             low, high = middle - half, middle + half
-            beside = [
-                *taken, *((one - BAND / 2, one + BAND / 2) for one in self.places if one != x)
-            ]  # fmt: skip
-            if low < self.left or any(low < right and left < high for left, right in beside):
+            occupied = [
+                *taken,
+                *((place - BAND / 2, place + BAND / 2) for place in self.places if place != x),
+            ]
+            if low < self.left or any(low < right and left < high for left, right in occupied):
                 continue
             taken.append((low, high))
             top = self._y(row.interval[1]) - AXIS * LEADING - 1

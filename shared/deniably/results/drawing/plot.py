@@ -30,7 +30,7 @@ def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
     ``values`` rise. The first ``known`` dots are filled, the others open: their place is not known.
     Source: Kay, Kola, Hullman and Munson 2016, "When (ish) is my bus?", CHI.
     """
-    columns = [min(_COLUMNS - 1, int(axis.at(one) / 100 * _COLUMNS)) for one in values]
+    columns = [min(_COLUMNS - 1, int(axis.at(value) / 100 * _COLUMNS)) for value in values]
     height = max(_HEIGHT, max(Counter(columns).values(), default=0) * _STEP + 8)
     stacked: Counter[int] = Counter()
     circles: list[Html] = []
@@ -110,8 +110,8 @@ class AreaMap:
 
     def opacity(self, area: Area) -> float:
         """How dark an area is: the more, the larger its share."""
-        most = max(one.share for one in self.areas)
-        part = max(area.share, 0.0) / most if most > 0 else 0.0
+        largest = max(area.share for area in self.areas)
+        part = max(area.share, 0.0) / largest if largest > 0 else 0.0
         return _FAINT + (_DARK - _FAINT) * part
 
 
@@ -122,7 +122,7 @@ def area_map(about: str, shown: AreaMap, centres: Sequence[tuple[float, float]] 
     ``about`` says all of it in words.
     """
     first, second = shown.sides
-    drawn = {(one.column, one.row): one for one in shown.areas}
+    drawn = {(area.column, area.row): area for area in shown.areas}
     parts = [
         _area(shown, shown.box(column, row), drawn.get((column, row)))
         for column in range(len(first.firsts))
@@ -229,10 +229,10 @@ def _upwards(side: MapSide) -> Html:
 def boundaries(side: MapSide) -> list[tuple[float, str]]:
     """The first numbers of areas where these begin, of six or fewer, and the last number."""
     cells = len(side.firsts)
-    every = next(step for step in range(1, cells + 1) if cells % step == 0 and cells // step <= 6)
-    numbers = [*side.firsts[::every], side.last]
-    decimals = next((d for d in range(4) if all(_is_short(one, d) for one in numbers)), 2)
-    words = [(side.at(one), number(one, decimals)) for one in numbers[:-1]]
+    stride = next(step for step in range(1, cells + 1) if cells % step == 0 and cells // step <= 6)
+    numbers = [*side.firsts[::stride], side.last]
+    decimals = next((d for d in range(4) if all(_is_short(value, d) for value in numbers)), 2)
+    words = [(side.at(value), number(value, decimals)) for value in numbers[:-1]]
     return [*words, (100.0, with_unit(number(side.last, decimals), side.unit))]
 
 

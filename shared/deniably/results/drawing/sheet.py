@@ -168,10 +168,10 @@ class Sheet:
         )  # fmt: skip
 
 
-def needed(texts: Iterable[str], size: float, most: float, *, bold: bool = False) -> float:
-    """The width that the widest of these takes, up to ``most``."""
+def needed(texts: Iterable[str], size: float, limit: float, *, bold: bool = False) -> float:
+    """The width that the widest of these takes, up to ``limit``."""
     widest = max((width(plain(text), size, bold=bold) for text in texts), default=0.0)
-    return min(widest + 0.1, most)
+    return min(widest + 0.1, limit)
 
 
 def plain(text: str) -> str:

@@ -31,7 +31,7 @@ def trend(
     have no dot, and the line leaves them out. Without ``values``, none stand beside the dots.
     """
     bottom = height - _BELOW
-    said = "; ".join(
+    text = "; ".join(
         f"{row.label} {row.reading.value} ({row.reading.bare})" if row.drawn
         else f"{row.label} {row.reading.value}"
         for row in rows
@@ -45,16 +45,16 @@ def trend(
             parts += _marks(at, row, axis, bottom)
     for at, row in _named(drawn) if values else []:
         y = _y(axis, inside(row.estimate, row.interval), bottom)
-        beside = y + _UNDER if _rises(drawn, (at, row)) else y - _OVER
+        label_y = y + _UNDER if _rises(drawn, (at, row)) else y - _OVER
         parts.append(
             Html.filled(
                 '<text class="val" x="{at:.1f}%" dx="11" y="{y:.1f}">{value}</text>',
-                at=at, y=beside, value=Html.text(row.reading.value),
+                at=at, y=label_y, value=Html.text(row.reading.value),
             )
         )  # fmt: skip
     return Html.filled(
         '<svg class="plot trend" height="{height}" role="img" aria-label="{said}">{parts}</svg>',
-        height=height, said=Html.text(f"{about}: {said}"), parts=Html.joined("", parts),
+        height=height, said=Html.text(f"{about}: {text}"), parts=Html.joined("", parts),
     )  # fmt: skip
 
 
@@ -63,10 +63,10 @@ def _named(drawn: list[tuple[float, Row]]) -> list[tuple[float, Row]]:
     return drawn if len(drawn) <= _MOST_VALUES else [drawn[0], drawn[-1]]
 
 
-def _rises(drawn: list[tuple[float, Row]], one: tuple[float, Row]) -> bool:
+def _rises(drawn: list[tuple[float, Row]], point: tuple[float, Row]) -> bool:
     """Whether the line goes up from this wave to the next: it would strike a value above it."""
-    later = drawn[drawn.index(one) + 1 :]
-    return bool(later) and _estimate(later[0][1]) > _estimate(one[1])
+    later = drawn[drawn.index(point) + 1 :]
+    return bool(later) and _estimate(later[0][1]) > _estimate(point[1])
 
 
 def _estimate(row: Row) -> float:
@@ -98,9 +98,9 @@ def _lines(drawn: Sequence[tuple[float, Row]], axis: Axis, bottom: float) -> lis
     return [
         Html.filled(
             '<line class="l" x1="{x1:.1f}%" x2="{x2:.1f}%" y1="{y1:.1f}" y2="{y2:.1f}"/>',
-            x1=one[0], x2=other[0], y1=one[1], y2=other[1],
+            x1=dot[0], x2=other[0], y1=dot[1], y2=other[1],
         )
-        for one, other in zip(dots, dots[1:], strict=False)  # noqa: RUF007  # as in the text
+        for dot, other in zip(dots, dots[1:], strict=False)  # noqa: RUF007  # as in the text
     ]  # fmt: skip
 
 

@@ -109,8 +109,8 @@ def _dates(result: SurveyResult, days: Sequence[str]) -> tuple[str, str]:
 
 
 def _signs(result: SurveyResult) -> str:
-    odd = [one.short for one in result.questions if one.flags]
+    odd = [question.short for question in result.questions if question.flags]
     if not odd:
         return " There are no signs of fake reports."
-    named = ", ".join(f"“{one}”" for one in odd)
+    named = ", ".join(f"“{name}”" for name in odd)
     return f" There are signs of fake reports or faulty devices in {named}."

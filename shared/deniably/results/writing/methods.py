@@ -60,7 +60,7 @@ def methods(result: SurveyResult, survey: Survey, days: Iterable[str], signed: s
     what to say of the author's key.
     """
     draft = _Draft()
-    found = (
+    passages = (
         _collected(draft, result, survey, [day for day in days if day]),
         _randomised(draft, result),
         _estimated(draft, result),
@@ -68,8 +68,8 @@ def methods(result: SurveyResult, survey: Survey, days: Iterable[str], signed: s
         f"The survey's definition has the SHA-256 digest {result.digest}{signed}. Software:"
         f" Deniably {own_version()}.",
     )
-    paragraphs = (some if isinstance(some, str) else " ".join(some) for some in found)
-    texts = tuple(one.replace(digits.NARROW, "\u00a0") for one in paragraphs)
+    paragraphs = (some if isinstance(some, str) else " ".join(some) for some in passages)
+    texts = tuple(paragraph.replace(digits.NARROW, "\u00a0") for paragraph in paragraphs)
     return Methods(texts, frozenset(draft.cited))
 
 
@@ -176,15 +176,15 @@ def _randomised(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         f"{', except with a probability of delta' if 'delta' in result.total else ''}."
     )
     alike: dict[tuple[NamedMechanism, Protection], list[QuestionResult]] = {}
-    for one in result.questions:
-        protection = Protection("", Protection.of_result(one).epsilon, _delta(one))
-        alike.setdefault((randomiser(one), protection), []).append(one)
+    for question in result.questions:
+        protection = Protection("", Protection.of_result(question).epsilon, _delta(question))
+        alike.setdefault((randomiser(question), protection), []).append(question)
     for (used, protection), some in alike.items():
         how = f": {used.report}" if used.report else ""
         # As the results call it, where that is another name.
         shown = f"{some[0].method}; " if used.name not in some[0].method else ""
         all_ = len(alike) == 1 and len(some) > 1
-        which = "All questions" if all_ else quoted([one.short for one in some])
+        which = "All questions" if all_ else quoted([question.short for question in some])
         yield (
             f"{which} {'was' if len(some) == 1 else 'were'} asked by {used.name}"
             f"{draft.source(*used.sources)}{how} ({shown}{protection.words}"
@@ -202,21 +202,24 @@ def _delta(question: QuestionResult) -> str:
 def _estimated(draft: _Draft, result: SurveyResult) -> Iterator[str]:
     questions = result.questions
     level = level_text(result.confidence)
-    if any(one.p is not UNSET for one in questions):
+    if any(question.p is not UNSET for question in questions):
         yield (
             "Where reports name answers, the share of an answer is estimated without bias by"
             " (c / n − q) / (p − q): c of n reports name it, p is the probability that a report"
             f" names the true answer, and q that it names a given other one"
             f"{draft.source('wang2017')}."
         )
-    if any(one.p is UNSET or _means(one) for one in questions):
+    if any(question.p is UNSET or _means(question) for question in questions):
         yield (
             "Means, and shares through other designs, average a score of each report whose"
             " expectation is the true value, so they are unbiased, too."
         )
     if any(map(_some_without_score, questions)):
         yield "The mean score of a scale is that of people whose answer has a place on it."
-    if any(isinstance(one, NumberResult) and one.quantiles is not UNSET for one in questions):
+    if any(
+        isinstance(question, NumberResult) and question.quantiles is not UNSET
+        for question in questions
+    ):
         yield (
             "Quantiles are those of a distribution that is fitted to the reports"
             f"{draft.source('li2020')}, with intervals of their own."
@@ -230,12 +233,12 @@ def _estimated(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         " randomisation and the sampling of respondents together. They hold for a population that"
         " the respondents are a random sample of."
     )
-    if any(isinstance(one, PointResult) for one in questions):
+    if any(isinstance(question, PointResult) for question in questions):
         yield (
             "An area stands out if an exact test rejects that nobody is there, at a risk of 5"
             f"{digits.NARROW}% over all areas of the map{draft.source('holm1979', 'shaffer1986')}."
         )
-    if any(getattr(one, "choices", UNSET) not in (UNSET, None) for one in questions):
+    if any(getattr(question, "choices", UNSET) not in (UNSET, None) for question in questions):
         yield (
             "An answer is called the most frequent if its interval lies above those of all others,"
             " with intervals that cover all answers of the question at once, by Bonferroni's"
@@ -244,7 +247,7 @@ def _estimated(draft: _Draft, result: SurveyResult) -> Iterator[str]:
 
 
 def _exact(draft: _Draft, questions: Sequence[QuestionResult]) -> str:
-    if all(one.p is UNSET for one in questions):
+    if all(question.p is UNSET for question in questions):
         return ""
     return f"; where reports name answers, these are exact{draft.source('clopper1934')}"
 
@@ -260,7 +263,7 @@ def _some_without_score(question: QuestionResult) -> bool:
         isinstance(question, ScaleResult)
         and question.mean is not UNSET
         and question.choices is not UNSET
-        and any(one.name in UNSCORED for one in question.choices)
+        and any(choice.name in UNSCORED for choice in question.choices)
     )
 
 
@@ -270,11 +273,11 @@ def _some_without_score(question: QuestionResult) -> bool:
 def _limits(draft: _Draft, result: SurveyResult) -> Iterator[str]:
     effects = [
         found
-        for one in result.questions
-        if isinstance(found := getattr(one, "design_effect", None), float)
+        for question in result.questions
+        if isinstance(found := getattr(question, "design_effect", None), float)
     ]
     if effects:
-        low, high = (digits.number(one, 1) for one in (min(effects), max(effects)))
+        low, high = (digits.number(effect, 1) for effect in (min(effects), max(effects)))
         reach = low if low == high else f"{low} to {high}"
         yield (
             f"The price of the randomisation is a design effect of {reach} for shares: so many"
@@ -282,35 +285,43 @@ def _limits(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         )
     yield from _poisoned(draft, result)
     several = [
-        f"“{one.short}”"
-        for one in result.questions
-        if isinstance(one, SelectMultipleResult) and one.most > 1
+        f"“{question.short}”"
+        for question in result.questions
+        if isinstance(question, SelectMultipleResult) and question.most > 1
     ]
     if several:
         yield f"People could give several answers to {' and '.join(several)}."
-    for one in result.questions:
-        for flag in one.flags:
-            yield f"Of “{one.short}” there are signs of fake reports: {flag}"
+    for question in result.questions:
+        for flag in question.flags:
+            yield f"Of “{question.short}” there are signs of fake reports: {flag}"
 
 
 def _poisoned(draft: _Draft, result: SurveyResult) -> Iterator[str]:
     """What fake reports could do at the most, and where that has no bound."""
-    found = [pair for one in result.questions for pair in _poisoning(one)]
-    shares = [one.shift[0] for one, width in found if one is not None and width is None]
-    means = [one.shift[0] / width for one, width in found if one is not None and width]
-    most = [
+    poisonings = [pair for question in result.questions for pair in _poisoning(question)]
+    shares = [
+        poisoning.shift[0]
+        for poisoning, width in poisonings
+        if poisoning is not None and width is None
+    ]
+    means = [
+        poisoning.shift[0] / width
+        for poisoning, width in poisonings
+        if poisoning is not None and width
+    ]
+    parts = [
         f"a share by up to {digits.number(100 * max(shares), 1)} points" if shares else "",
         f"a mean by up to {digits.with_unit(digits.number(100 * max(means), 1), '%')} of its range"
         if means
         else "",
     ]
-    if said := " and ".join(filter(None, most)):
+    if text := " and ".join(filter(None, parts)):
         one_in_100 = digits.with_unit("1", "%")
         yield (
             f"Crafted reports can move estimates{draft.source('cheu2021')}: if {one_in_100} of all"
-            f" reports were fake, they could move {said}."
+            f" reports were fake, they could move {text}."
         )
-    if any(one is None for one, _ in found):
+    if any(poisoning is None for poisoning, _ in poisonings):
         yield "Of some estimates, fake reports could move them without a bound that we can state."
 
 
@@ -328,8 +339,8 @@ def _poisoning(
     )  # fmt: skip
     mean = getattr(question, "mean", None)
     width = None if of_shares or not isinstance(mean, MeanResult) else _width(mean)
-    if (found := question.poisoning) is not UNSET:
-        yield found, width
+    if (poisoning := question.poisoning) is not UNSET:
+        yield poisoning, width
 
 
 def _width(mean: MeanResult) -> float:

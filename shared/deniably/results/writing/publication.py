@@ -52,7 +52,7 @@ class Publication:
         """
         if style not in STYLES:
             raise ValueError(f"there is no style {style!r}; there is {', '.join(STYLES)}")
-        listed = [self.citation.apa(), *(one.apa for one in self.references)]
+        listed = [self.citation.apa(), *(reference.apa for reference in self.references)]
         return "\n\n".join([*self.section.paragraphs, "References", *listed]) + "\n"
 
     def cite(self, style: str = "bibtex") -> str:
@@ -95,12 +95,16 @@ class Publication:
     @property
     def bibliography(self) -> str:
         """The file references.bib: the survey, then the works that the methods cite."""
-        return "\n".join([self.cite("bibtex"), *(one.bibtex.source for one in self.references)])
+        return "\n".join(
+            [self.cite("bibtex"), *(reference.bibtex.source for reference in self.references)]
+        )
 
     @property
     def records(self) -> str:
         """The file references.ris: the survey, then the works that the methods cite."""
-        return "\n".join([self.cite("ris"), *(one.ris.source for one in self.references)])
+        return "\n".join(
+            [self.cite("ris"), *(reference.ris.source for reference in self.references)]
+        )
 
     @property
     def checklist(self) -> list[Disclosure]:
@@ -112,7 +116,7 @@ class Publication:
         questions = self.result.questions
         cited = [
             (self.citation.apa(), self.url),
-            *((one.apa, one.address) for one in self.references),
+            *((reference.apa, reference.address) for reference in self.references),
         ]
         return _document(
             Markdown.filled("# Methods: {title}", title=Markdown.text(self.result.title)),
@@ -123,8 +127,8 @@ class Publication:
             Markdown.joined(
                 "\n",
                 (
-                    Markdown.filled("- {said}", said=Markdown.text(self.sentence(one.name)))
-                    for one in questions
+                    Markdown.filled("- {said}", said=Markdown.text(self.sentence(question.name)))
+                    for question in questions
                 ),
             ),
             Markdown("## References"),
@@ -137,10 +141,10 @@ class Publication:
             Markdown.filled(
                 "{number}. **{item}.** {text}",
                 number=Markdown.number(number),
-                item=Markdown.text(one.item),
-                text=Markdown.text(one.text),
+                item=Markdown.text(item.item),
+                text=Markdown.text(item.text),
             )
-            for number, one in enumerate(self.checklist, 1)
+            for number, item in enumerate(self.checklist, 1)
         )
         title = Markdown.text(self.result.title)
         return _document(
@@ -181,6 +185,7 @@ def _table(result: SurveyResult) -> Markdown:
     """The questions by their names in files, with mechanism, epsilon, odds and reports."""
     heads = ("question", "mechanism", "epsilon", "odds", "reports")
     lines = [
-        (one.name, one.method, one.epsilon, one.odds, f"{one.n:,}") for one in result.questions
+        (question.name, question.method, question.epsilon, question.odds, f"{question.n:,}")
+        for question in result.questions
     ]
     return Markdown.table([heads, *lines], 2)

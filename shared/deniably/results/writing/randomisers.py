@@ -33,17 +33,17 @@ def randomiser(question: QuestionResult) -> NamedMechanism:
     return _in_words(question.mechanism) or NamedMechanism(question.method)
 
 
-def _in_words(given: Parameters) -> NamedMechanism | None:
-    described = _WORDS.get(str(given["name"]))
-    return described(given) if described else None
+def _in_words(parameters: Parameters) -> NamedMechanism | None:
+    described = _WORDS.get(str(parameters["name"]))
+    return described(parameters) if described else None
 
 
-def _subset_selection(given: Parameters) -> NamedMechanism:
-    k, omega = int(given["k"]), int(given["omega"])
-    kept, other = omega * given["own"], (k - omega) * given["other"]
+def _subset_selection(parameters: Parameters) -> NamedMechanism:
+    k, omega = int(parameters["k"]), int(parameters["omega"])
+    kept, other = omega * parameters["own"], (k - omega) * parameters["other"]
     p = kept / (kept + other)
     if omega > 1:
-        q = omega * ((omega - 1) * given["own"] + (k - omega) * given["other"])
+        q = omega * ((omega - 1) * parameters["own"] + (k - omega) * parameters["other"])
         return NamedMechanism(
             "subset selection",
             f"a report names {omega} of the {k} answers, the true one with probability {chance(p)}"
@@ -64,9 +64,9 @@ def _subset_selection(given: Parameters) -> NamedMechanism:
     )
 
 
-def _window(given: Parameters) -> NamedMechanism:
-    k, m, w = (int(given[key]) for key in "kmw")
-    starts, ratio = m - w + 1, f"{given['own'] / given['other']:.3g}"
+def _window(parameters: Parameters) -> NamedMechanism:
+    k, m, w = (int(parameters[key]) for key in "kmw")
+    starts, ratio = m - w + 1, f"{parameters['own'] / parameters['other']:.3g}"
     heavy = "the one that stands for the answer is" if w == 1 else f"{w} around the answer are each"
     rounded = "" if starts == k else f"the answer is rounded at random to one of {starts} places; "
     drawn = f"{rounded}a report is one of {m} outputs, of which {heavy} {ratio} times as likely as"
@@ -78,7 +78,7 @@ def _window(given: Parameters) -> NamedMechanism:
     return NamedMechanism("a window mechanism", report, ("duchi2018", "wang2019"))
 
 
-def _channel(given: Parameters) -> NamedMechanism:
+def _channel(parameters: Parameters) -> NamedMechanism:
     return NamedMechanism(
         "a randomised response design",
         "a report is drawn with the probabilities of the matrix in the survey's definition",
@@ -86,20 +86,20 @@ def _channel(given: Parameters) -> NamedMechanism:
     )
 
 
-def _set_response(given: Parameters) -> NamedMechanism:
+def _set_response(parameters: Parameters) -> NamedMechanism:
     return NamedMechanism(
         "PrivSet",
-        f"a report names {given['size']} out of the {given['k']} options and"
-        f" {counted(int(given['most']), 'blank')}, used to fill up the ticks; sets with a ticked"
-        " option or a blank in use are"
-        f" {given['own'] / given['other']:.3g} times as likely as others",
+        f"a report names {parameters['size']} out of the {parameters['k']} options and"
+        f" {counted(int(parameters['most']), 'blank')}, used to fill up the ticks; sets with a"
+        " ticked option or a blank in use are"
+        f" {parameters['own'] / parameters['other']:.3g} times as likely as others",
         ("wang2018",),
     )
 
 
-def _sampled_ticks(given: Parameters) -> NamedMechanism:
-    s, k = given["s"], given["k"]
-    share = given["own"] / (given["own"] + given["other"])
+def _sampled_ticks(parameters: Parameters) -> NamedMechanism:
+    s, k = parameters["s"], parameters["k"]
+    share = parameters["own"] / (parameters["own"] + parameters["other"])
     return NamedMechanism(
         "randomised response on sampled options",
         f"the device draws {s} of the {k} options at random and reports of each whether it is"
@@ -108,8 +108,8 @@ def _sampled_ticks(given: Parameters) -> NamedMechanism:
     )
 
 
-def _unary(given: Parameters) -> NamedMechanism:
-    own, other, total = (int(given[key]) for key in ("own", "other", "total"))
+def _unary(parameters: Parameters) -> NamedMechanism:
+    own, other, total = (int(parameters[key]) for key in ("own", "other", "total"))
     name = "unary encoding"
     sources: tuple[str, ...] = ("wang2017",)
     if own + other == total:
@@ -124,17 +124,19 @@ def _unary(given: Parameters) -> NamedMechanism:
     )
 
 
-def _laplace(given: Parameters) -> NamedMechanism:
+def _laplace(parameters: Parameters) -> NamedMechanism:
     return NamedMechanism(
         "discrete Laplace noise",
-        f"a report is the answer plus noise of scale {given['scale']}, in steps of its range",
+        f"a report is the answer plus noise of scale {parameters['scale']}, in steps of its range",
         ("dwork2006", "ghosh2012"),
     )
 
 
-def _bounded_laplace(given: Parameters) -> NamedMechanism:
-    noise = f"a report is the answer plus discrete Laplace noise of scale {given['scale']} steps"
-    if given["beyond"] == "clamp":
+def _bounded_laplace(parameters: Parameters) -> NamedMechanism:
+    noise = (
+        f"a report is the answer plus discrete Laplace noise of scale {parameters['scale']} steps"
+    )
+    if parameters["beyond"] == "clamp":
         return NamedMechanism(
             "bounded discrete Laplace noise",
             f"{noise}, moved to the nearer end where that is beyond the range",
@@ -147,23 +149,23 @@ def _bounded_laplace(given: Parameters) -> NamedMechanism:
     )
 
 
-def _gaussian(given: Parameters) -> NamedMechanism:
+def _gaussian(parameters: Parameters) -> NamedMechanism:
     return NamedMechanism(
         "discrete Gaussian noise",
-        f"a report is the answer plus noise of variance {given['sigma2']}, in squared steps of its"
-        " range",
+        f"a report is the answer plus noise of variance {parameters['sigma2']}, in squared steps of"
+        " its range",
         ("balle2018", "canonne2020"),
     )
 
 
-def _vector(given: Parameters) -> NamedMechanism | None:
-    parts = [_in_words(one) for one in cast("list[Parameters]", given["parts"])]
+def _vector(parameters: Parameters) -> NamedMechanism | None:
+    parts = [_in_words(part) for part in cast("list[Parameters]", parameters["parts"])]
     known = [part for part in parts if part]
     if len(known) < len(parts):
         return None
-    s, every = int(given["s"]), len(known)
-    drawn = f"takes all {every} numbers" if s == every else f"draws {s} of the {every} numbers"
-    at_random = "" if s == every else " at random"
+    s, count = int(parameters["s"]), len(known)
+    drawn = f"takes all {count} numbers" if s == count else f"draws {s} of the {count} numbers"
+    at_random = "" if s == count else " at random"
     reports = list(dict.fromkeys(part.report for part in known))
     alike = f": {reports[0]}" if len(reports) == 1 else ", each with weights of its own"
     return NamedMechanism(
@@ -173,8 +175,8 @@ def _vector(given: Parameters) -> NamedMechanism | None:
     )
 
 
-def _memoised(given: Parameters) -> NamedMechanism | None:
-    once = _in_words(cast(Parameters, given["once"]))
+def _memoised(parameters: Parameters) -> NamedMechanism | None:
+    once = _in_words(cast(Parameters, parameters["once"]))
     if once is None:
         return None
     return replace(

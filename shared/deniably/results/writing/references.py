@@ -125,8 +125,8 @@ def listed(authors: Iterable[str]) -> str:
     >>> listed(["Ye, M.", "Barg, A."]), listed(["Warner, S. L."])
     ('Ye, M., & Barg, A.', 'Warner, S. L.')
     """
-    *most, last = authors
-    return f"{', '.join(most)}, & {last}" if most else last
+    *others, last = authors
+    return f"{', '.join(others)}, & {last}" if others else last
 
 
 def bracketed(keys: Iterable[str]) -> str:
@@ -141,7 +141,7 @@ def bracketed(keys: Iterable[str]) -> str:
 
 def in_order(keys: Iterable[str]) -> list[Work]:
     """The works as a list of references has them, each once."""
-    return sorted((SOURCES[key] for key in set(keys)), key=lambda one: one.apa.casefold())
+    return sorted((SOURCES[key] for key in set(keys)), key=lambda work: work.apa.casefold())
 
 
 _WORKS = (
@@ -301,5 +301,5 @@ _WORKS = (
     ),
 )  # fmt: skip
 
-SOURCES = {one.key: one for one in _WORKS}
+SOURCES = {work.key: work for work in _WORKS}
 """All works by their key."""

@@ -50,15 +50,12 @@ class _Clause:
 
 def sentence(result: SurveyResult, name: str) -> str:
     """The finding of a question for a paper. Raises KeyError if there is no such question."""
-    question = next((one for one in result.questions if one.name == name), None)
-    if question is None:
-        names = ", ".join(one.name for one in result.questions)
-        raise KeyError(f"no question {name!r}; there are {names}")
+    question = result.question(name)
     clauses = list(_clauses(question, f"{narrative.level_text(result.confidence)} CI"))
-    *most, last = clauses
+    *first, last = clauses
     details = "; ".join(filter(None, [last.bracket, *_details(result, question)]))
-    said = [f"{one.text}{f' ({one.bracket})' if one.bracket else ''}" for one in most]
-    text = ", and ".join([*said, f"{last.text} ({details})"])
+    texts = [f"{clause.text}{f' ({clause.bracket})' if clause.bracket else ''}" for clause in first]
+    text = ", and ".join([*texts, f"{last.text} ({details})"])
     among = stratum_text(result.strata or {})
     whole = f"Of the respondents of {among}: {text}." if among else f"{text[0].upper()}{text[1:]}."
     return whole.replace(NARROW, _NO_BREAK)
@@ -92,7 +89,7 @@ def _clauses(question: QuestionResult, level: str) -> Iterator[_Clause]:
             yield _of_score(f"the mean score of “{question.label}”", question.mean, level)
         case ProductResult():
             yield _of_leader(
-                question, [", ".join(one.names) for one in question.cells], question.cells, level
+                question, [", ".join(cell.names) for cell in question.cells], question.cells, level
             )
         case PointResult():
             yield _of_areas(question, level)
@@ -112,12 +109,12 @@ def _of_everybody_or_asked(
         yield _of_choices(question, choices, level)
         return
     if among_asked.leader(among) is None:
-        asked = f"what those answered who were asked “{question.label}”"
-        yield _Clause(f"the reports are too few to say {asked}")
+        subject = f"what those answered who were asked “{question.label}”"
+        yield _Clause(f"the reports are too few to say {subject}")
     else:
-        known = [one for one in among.choices if one.estimate is not None]
-        found = _of_choices(question, known, level)
-        yield replace(found, text=f"of those who were asked, {found.text}")
+        known = [choice for choice in among.choices if choice.estimate is not None]
+        clause = _of_choices(question, known, level)
+        yield replace(clause, text=f"of those who were asked, {clause.text}")
     reading = digits.share(among.asked.estimate, among.asked.interval)
     many = f"{level} {reading.interval}"
     if reading.state == "known":
@@ -129,8 +126,8 @@ def _of_everybody_or_asked(
 def _of_choices(
     question: QuestionResult, choices: Sequence[ChoiceResult | AmongChoiceResult], level: str
 ) -> _Clause:
-    if not narrative.asks_yes_or_no([one.name for one in choices]):
-        return _of_leader(question, [one.label for one in choices], choices, level)
+    if not narrative.asks_yes_or_no([choice.name for choice in choices]):
+        return _of_leader(question, [choice.label for choice in choices], choices, level)
     first = choices[0]
     reading = digits.share(_estimate(first), first.interval)
     subject = f"answered “{first.label}” to “{question.label}”"
@@ -146,51 +143,51 @@ def _of_leader(
     level: str,
 ) -> _Clause:
     """The answer with the highest estimate, and whether it is clearly in front."""
-    at = narrative.leader([_estimate(one) for one in figures])
-    one, label = figures[at], labels[at]
-    reading = digits.share(_estimate(one), one.interval)
+    at = narrative.leader([_estimate(figure) for figure in figures])
+    figure, label = figures[at], labels[at]
+    reading = digits.share(_estimate(figure), figure.interval)
     what = "combination of answers" if isinstance(question, ProductResult) else "answer"
     to = f"{what} to “{question.label}”"
-    joint = [one.joint_interval for one in figures if not isinstance(one, AreaResult)]
-    clear = bool(joint) and narrative.clear(at, *zip(*joint, strict=True))
+    joint = [figure.joint_interval for figure in figures if not isinstance(figure, AreaResult)]
+    clear = bool(joint) and narrative.is_in_front(at, joint)
     if clear and reading.state == "known":
         text = f"the most frequent {to} was “{label}”, an estimated {reading.value}"
         return _Clause(text, f"{level} {reading.interval}")
     if clear:
-        return _vague(f"the share of “{label}”, the most frequent {to},", reading, _share(one),
+        return _vague(f"the share of “{label}”, the most frequent {to},", reading, _share(figure),
                       level)  # fmt: skip
     before = "the" if not joint else "no answer was clearly in front: the"
     if reading.state == "known":
         text = f"{before} highest estimate of any {to} was {reading.value}, for “{label}”"
         return _Clause(text, f"{level} {reading.interval}")
     return _vague(f"{before} share of “{label}”, the {to} with the highest estimate,", reading,
-                  _share(one), level)  # fmt: skip
+                  _share(figure), level)  # fmt: skip
 
 
 def _of_areas(question: PointResult, level: str) -> _Clause:
-    out = [one for one in question.cells if one.stands_out]
+    out = [area for area in question.cells if area.stands_out]
     among = f"the {len(question.cells)} areas of “{question.label}”"
     if not out:
         return _Clause(f"none of {among} stood out from the noise of the randomisation")
-    most = max(out, key=lambda one: one.estimate)
-    reading = digits.share(most.estimate, most.interval)
-    where = places.place(question.sides, most)
+    largest = max(out, key=lambda area: area.estimate)
+    reading = digits.share(largest.estimate, largest.interval)
+    where = places.place(question.sides, largest)
     stood = f"{len(out)} of {among} stood out from the noise of the randomisation"
     if reading.state == "known":
         text = f"{stood}, with the highest estimate {reading.value}, at {where}"
         return _Clause(text, f"{level} {reading.interval}")
-    found = _vague(f"the share at {where}", reading, _share(most), level)
-    return _Clause(f"{stood}; {found.text}", found.bracket)
+    clause = _vague(f"the share at {where}", reading, _share(largest), level)
+    return _Clause(f"{stood}; {clause.text}", clause.bracket)
 
 
-def _estimate(one: _Figure) -> float:
-    assert one.estimate is not None  # those that are not determined are left out before
-    return one.estimate
+def _estimate(figure: _Figure) -> float:
+    assert figure.estimate is not None  # those that are not determined are left out before
+    return figure.estimate
 
 
-def _share(one: _Figure) -> str:
-    half = (one.interval[1] - one.interval[0]) / 2
-    return with_unit(digits.number(100 * _estimate(one), 0 if half >= digits.FINE else 1), "%")
+def _share(figure: _Figure) -> str:
+    half = (figure.interval[1] - figure.interval[0]) / 2
+    return with_unit(digits.number(100 * _estimate(figure), 0 if half >= digits.FINE else 1), "%")
 
 
 def _vague(subject: str, reading: Reading, estimate: str, level: str) -> _Clause:
@@ -222,9 +219,9 @@ def _of_mean(subject: str, mean: MeanResult, level: str) -> _Clause:
 
 def _of_score(subject: str, mean: MeanResult, level: str) -> _Clause:
     """A mean score, with the scale that it is on."""
-    found = _of_mean(subject, mean, level)
+    clause = _of_mean(subject, mean, level)
     low, high = (axes.plain(end) for end in mean.extent)
-    return replace(found, text=found.text.replace(subject, f"{subject} from {low} to {high}"))
+    return replace(clause, text=clause.text.replace(subject, f"{subject} from {low} to {high}"))
 
 
 def _median(question: NumberResult, level: str) -> Iterator[_Clause]:
@@ -234,24 +231,23 @@ def _median(question: NumberResult, level: str) -> Iterator[_Clause]:
     range_ = question.distribution[0].low, question.distribution[-1].high
     if not narrative.knows_shape(question.quantiles, range_):
         return
-    one = next(each for each in question.quantiles if each.share == 0.5)
-    low, high = map(exact, one.interval)
+    median = next(each for each in question.quantiles if each.share == 0.5)
+    low, high = map(exact, median.interval)
     unit = question.mean.unit
     yield _Clause(
-        f"half of the answers were at most about {with_unit(exact(one.high), unit)}",
+        f"half of the answers were at most about {with_unit(exact(median.high), unit)}",
         f"{level} {with_unit(f'{low} to {high}', unit)}",
     )
 
 
 def _of_vector(question: VectorResult, level: str) -> Iterator[_Clause]:
-    known = [(part, part.mean) for part in question.parts if part.mean is not None]
-    if not known:
+    if not question.known:
         yield _Clause(f"no report had any of the numbers of “{question.label}”")
-    for number, (part, mean) in enumerate(known):
+    for number, (part, mean) in enumerate(question.known):
         of = f" under “{question.label}”" if number == 0 else ""
-        found = _of_mean(f"the mean of “{part.label}”{of}", mean, level)
-        said = f"; n = {mean.n:,}" if _is_sampled(question) else ""
-        yield _Clause(found.text, f"{found.bracket}{said}".removeprefix("; "))
+        clause = _of_mean(f"the mean of “{part.label}”{of}", mean, level)
+        size = f"; n = {mean.n:,}" if _is_sampled(question) else ""
+        yield _Clause(clause.text, f"{clause.bracket}{size}".removeprefix("; "))
 
 
 def _is_sampled(question: VectorResult) -> bool:
