@@ -201,10 +201,16 @@ def check() -> Response:
             f"a draft has at most {LARGEST_DRAFT // 1000} kB, and this one has"
             f" {-(-len(text) // 1000):,} kB"
         )
-    return Response(_view(token.id, CheckJob(text, _respondents())), mimetype=JSON)
+    return Response(checked_view(token.id, text, _respondents()), mimetype=JSON)
 
 
-def _view(asker: str, job: CheckJob) -> bytes:
+def checked_view(asker: str, text: bytes, n: int) -> bytes:
+    """Returns the view of an author's draft as JSON, with the margins of ``n`` respondents.
+
+    Raises TooMany while another check of this ``asker`` is there, Busy while too many others are,
+    and TooSlow where it takes too much.
+    """
+    job = CheckJob(text, n)
     turns = cast("CheckTurns | None", current_app.extensions.get(_KEY))
     if turns is None:
         return quick_check(lambda: load(job.text), job.n).json

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deniably.authoring.drafts import Add, Document, Put, Remove, question_names, to_json, written
-from deniably.authoring.quick_check import QuickCheck, ShownProblem, quick_check
+from deniably.authoring.drafts import Add, Document, Put, Remove, question_names, to_json
+from deniably.authoring.quick_check import LARGEST_N, QuickCheck, ShownProblem
 from deniably.authoring.ways import Mend, Operation
 
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
@@ -88,13 +88,21 @@ class Balance:
     worst: str = ""
     margins: Sequence[Margin] = ()
     about: bool = False
+    slow: bool = False
+    """Whether a check takes longer than it may."""
 
 
-def balance_of(draft: Document, question: str) -> Balance:
-    """Returns what the page of this question shows beside it; of the first page without one."""
+def people_expected(draft: Document) -> int:
+    """Returns how many people are expected to answer a draft."""
     n = draft.get("expect")
-    people = n if isinstance(n, int) and n > 0 else EXPECTED
-    view = quick_check(lambda: written(draft), people)
+    return min(n, LARGEST_N) if isinstance(n, int) and n > 0 else EXPECTED
+
+
+def balance_of(view: QuickCheck, draft: Document, question: str) -> Balance:
+    """Returns what the page of this question shows beside it; of the first page without one.
+
+    ``view`` is that of a check of the draft as it is written.
+    """
     ids = [each["id"] for each in draft["questions"]]
     if view.problems:
         return Balance([_mistake(each, ids) for each in view.problems], view.more)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+import msgspec
 from flask import Blueprint, redirect, render_template, request
 
-from deniably.authoring.drafts import to_json
-from deniably_server.guard.app_state import current_store
+from deniably.authoring.drafts import to_json, written
+from deniably.authoring.quick_check import QuickCheck
+from deniably_server.api.quick_checks import checked_view
+from deniably_server.errors import TooSlow
+from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.session import Member, require_member, signed_in
 from deniably_server.storage.studio import Draft
-from deniably_server.studio.balance import EXPECTED, Balance, balance_of
+from deniably_server.studio.balance import Balance, balance_of, people_expected
 from deniably_server.studio.drafts import known
 from deniably_server.studio.fields import (
     ALSO,
@@ -49,7 +53,7 @@ def edit(name: str) -> ResponseReturnValue:
         fields=survey_fields(draft.document),
         questions=[_listed(each) for each in draft.document["questions"]],
         document=to_json(draft.document),
-        expect=cast(int, draft.document.get("expect") or EXPECTED),
+        expect=people_expected(draft.document),
         stops=STOPS,
         also=ALSO,
         view=Balance(),
@@ -57,7 +61,7 @@ def edit(name: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/<name>/balance")
-@Operation(PAGE, ("not-found", "unauthorised"), query=_QUESTION)
+@Operation(PAGE, ("not-found", "unauthorised", "too-many", "busy"), query=_QUESTION)
 def balance(name: str) -> str:
     """What the draft costs people, and what it will show: a piece of the editor's page."""
     member = require_member()
@@ -67,8 +71,20 @@ def balance(name: str) -> str:
         "studio/balance.html",
         **_shared(member, draft, question),
         form=bool(question),
-        view=balance_of(draft.document, question),
+        view=_balance(member, draft, question),
     )
+
+
+def _balance(member: Member, draft: Draft, question: str) -> Balance:
+    """The balance by a check beside the requests. Raises TooMany and Busy."""
+    text = to_json(written(draft.document)).encode()
+    current_limits().count_check(member.token.id)
+    asker = f"{member.token.id}/{draft.id}"
+    try:
+        view = checked_view(asker, text, people_expected(draft.document))
+    except TooSlow:
+        return Balance(slow=True)
+    return balance_of(msgspec.json.decode(view, type=QuickCheck), draft.document, question)
 
 
 def _shared(member: Member, draft: Draft, question: str) -> dict[str, object]:

@@ -23,7 +23,7 @@ from deniably_server.errors import Conflict, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.session import require_member, require_own_page, signed_in
 from deniably_server.storage.studio import Draft
-from deniably_server.studio.balance import EXPECTED
+from deniably_server.studio.balance import people_expected
 from deniably_server.studio.drafts import known
 from deniably_server.studio.home import title_of
 from deniably_server.web.answer import json_answer
@@ -81,7 +81,7 @@ def page(name: str) -> ResponseReturnValue:
         name=str(draft.document.get("name") or ""),
         minimum=rules.get("minimum", 100),
         analysts=rules.get("to") == "analysts",
-        expect=draft.document.get("expect") or EXPECTED,
+        expect=people_expected(draft.document),
         questions=len(draft.document["questions"]),
         key=member.team.key,
     )
