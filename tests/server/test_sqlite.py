@@ -107,6 +107,15 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
         "keys": [("survey", "TEXT"), ("secret", "TEXT")],
         "invitations": [("hash", "BLOB"), ("survey", "TEXT"), ("blinded", "BLOB"),
                         ("stratum", "INTEGER")],
+        # Of who writes surveys: what they write, and days.
+        "teams": [("id", "TEXT"), ("name", "TEXT"), ("contact", "TEXT"), ("key", "TEXT")],
+        "members": [("token", "TEXT"), ("team", "TEXT")],
+        "sessions": [("hash", "TEXT"), ("word", "TEXT"), ("token", "TEXT"), ("used", "TEXT"),
+                     ("until", "TEXT")],
+        "drafts": [("id", "TEXT"), ("team", "TEXT"), ("revision", "INTEGER"), ("day", "TEXT"),
+                   ("gone", "TEXT")],
+        "draft_versions": [("draft", "TEXT"), ("revision", "INTEGER"), ("edit", "TEXT"),
+                           ("document", "TEXT")],
         # Of what authors drafted: numbers that many drafts share, and of nobody's report.
         "designs": [("positions", "INTEGER"), ("own", "INTEGER"), ("other", "INTEGER"),
                     ("mechanism", "TEXT")],
