@@ -21,7 +21,7 @@ from deniably.authoring.compiling import publish_text
 from deniably.trust.invitation_codes import code_in_groups
 from deniably_server.storage.store import Store
 from support.material import Server
-from support.phone import PHONE, Watched
+from support.phone import PHONE, Watched, new_tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -136,9 +136,9 @@ def used(chromium: Browser, server: Server, tmp_path_factory: pytest.TempPathFac
         linked, typed = map(code_in_groups, codes)
     with profile(chromium, folder) as context:
         for end in (leave_half_way, close_half_way, just_stop, send):
-            end(Watched(context.new_page(), server))
+            end(Watched(new_tab(context), server))
         for code, path in ((linked, f"/s/invited#{linked}"), (typed, "/s/invited-2")):
-            phone = Watched(context.new_page(), server)
+            phone = Watched(new_tab(context), server)
             phone.open(path)
             phone.see("#survey[data-settled]")
             phone.page.fill("#code", code)
