@@ -300,7 +300,9 @@ def test_the_editor_shows_what_it_costs_and_what_is_learnt(author: Author) -> No
 
     assert "Paid fairly?" in page
     assert re.search(r"22<span class=\"small\"> of 100", balance)
-    assert "8 points" in balance
+    assert "8 of 100" in balance
+    assert "If 30 of 100 people say so" in balance
+    assert "between 22 and 38" in balance
     assert not re.search(r"\b(epsilon|odds|delta|mechanism|YAML|token)\b", visible(page + balance))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deniably.authoring.drafts import Add, Document, Put, Remove, question_names, to_json
-from deniably.authoring.quick_check import LARGEST_N, QuickCheck, ShownProblem
+from deniably.authoring.quick_check import LARGEST_N, FigureMargin, QuickCheck, ShownProblem
 from deniably.authoring.ways import Mend, Operation
 
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
@@ -33,6 +33,8 @@ _KEYS = {
     "questions": "the questions",
 }
 """What the editor calls the keys of a document."""
+_SAY = 30
+"""How many of 100 say so in the example."""
 EXPECTED = 600
 """How many people are taken to answer where a draft does not say."""
 
@@ -80,13 +82,15 @@ class Balance:
     more: int = 0
     spent: int | None = None
     parts: Sequence[Part] = ()
-    refused: Sequence[str] = ()
+    refused: bool = False
     mends: Sequence[ShownMend] = ()
     asked: int = 0
     one: str = ""
     all: str = ""
     worst: str = ""
     margins: Sequence[Margin] = ()
+    example: str = ""
+    """What the margin of a share means, of the question on the page or the first."""
     about: bool = False
     slow: bool = False
     """Whether a check takes longer than it may."""
@@ -113,13 +117,14 @@ def balance_of(view: QuickCheck, draft: Document, question: str) -> Balance:
     return Balance(
         spent=view.used.total,
         parts=list(_parts(view.used.each, view.used.total, names.get, question)),
-        refused=view.refused,
+        refused=bool(view.refused),
         mends=[_mend(mend, names) for mend in view.mends],
         asked=view.asked,
         one=f"{lowest}" if lowest == highest else f"{lowest} to {highest}",
         all=str(view.guessing.all),
         worst=str(view.guessing.worst),
         margins=list(_margins(view, draft, names, question)),
+        example=_example(view, names.get, question),
         about=view.about,
     )
 
@@ -193,11 +198,32 @@ def _margins(
         if widest is None:
             margin = "no figure"
         elif widest.unit == "share":
-            margin = f"{100 * widest.margin:.0f} points"
+            margin = f"{_of_100(widest)} of 100"
         else:
             span, unit = units[id_]
             margin = f"{widest.margin * span:.2g} {unit}".strip()
         yield Margin(titles[id_], margin, id_ == here)
+
+
+def _example(view: QuickCheck, id_of: Callable[[str], str | None], here: str) -> str:
+    """What a share's margin means; empty where no question has a share."""
+    shares = {
+        id_of(row.name): max(map(_of_100, figures))
+        for row in view.questions
+        if (figures := [figure for figure in row.figures if figure.unit == "share"])
+    }
+    if not shares:
+        return ""
+    margin = shares.get(here, next(iter(shares.values())))
+    low, high = max(0, _SAY - margin), min(100, _SAY + margin)
+    return (
+        f"If {_SAY} of 100 people say so, you would nearly always (19 of 20 times) read something"
+        f" between {low} and {high}."
+    )
+
+
+def _of_100(figure: FigureMargin) -> int:
+    return round(100 * figure.margin)
 
 
 def _range(question: Mapping[str, Any]) -> tuple[float, str]:

@@ -15,6 +15,7 @@ from deniably.authoring.checking import refusals
 from deniably.authoring.drafts import to_json, written
 from deniably.authoring.yaml_writing import to_yaml
 from deniably.core.errors import BadSignature, BadSurvey, Problem
+from deniably.survey.spending import FULL, privacy_spent
 from deniably.survey.survey import Survey
 from deniably.trust.signing import Signature, fingerprint
 from deniably_server.api.cached_views import compiled
@@ -132,8 +133,10 @@ def _publishable(draft: Draft) -> Survey:
     """Raises BadSurvey where devices would refuse the survey, and Conflict where another survey has
     its address."""
     survey = compiled(to_yaml(written(draft.document)).encode())
-    if refused := refusals(survey):
-        raise BadSurvey([Problem("$", sentence) for sentence in refused])
+    if refusals(survey):
+        spent = privacy_spent(survey.total)
+        why = f"devices would refuse this survey: it spends {spent} of {FULL}; go back, and mend it"
+        raise BadSurvey([Problem("$", why)])
     if survey.name in current_store().names():
         raise Conflict(f"the address {survey.name} is taken; {survey.name}-b is another one")
     return survey

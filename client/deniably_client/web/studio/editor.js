@@ -13,8 +13,11 @@ const LATER = 1000;
 const desk = find("#desk");
 const { draft = "", question = "" } = desk.dataset;
 let newest = JSON.parse(desk.dataset.document ?? "{}");
+/** What takes the last edits of this tab back; a page of another question goes on with it. */
+const UNDOS = `deniably-undo-${draft}`;
+const MOST = 50;
 /** @type {Operation[]} */
-const undos = [];
+const undos = JSON.parse(sessionStorage.getItem(UNDOS) ?? "[]");
 /** @type {{ operation: Operation, revision: number } | null} */
 let clash = null;
 let undoing = false;
@@ -57,7 +60,7 @@ function edited(answer, operation) {
   newest = answer.document;
   if (answer.undo && !undoing) undos.push(answer.undo);
   undoing = false;
-  /** @type {HTMLButtonElement} */ (find("#undo")).disabled = undos.length === 0;
+  keepUndos();
   const gone = question && !keys();
   if (gone) next ||= `/studio/d/${draft}`;
   else if (operation.do !== "put" || operation.key === "type") next ||= location.href;
@@ -65,6 +68,11 @@ function edited(answer, operation) {
     refresh();
     look(LOOK);
   }
+}
+
+function keepUndos() {
+  sessionStorage.setItem(UNDOS, JSON.stringify(undos.slice(-MOST)));
+  /** @type {HTMLButtonElement} */ (find("#undo")).disabled = undos.length === 0;
 }
 
 // --- fields -----------------------------------------------------------------------------------------
@@ -209,7 +217,8 @@ function undo() {
   const operation = undos.pop();
   if (!operation) return;
   undoing = true;
-  change(operation);
+  keepUndos();
+  change(operation, location.href);
 }
 find("#undo").addEventListener("click", undo);
 addEventListener("keydown", (event) => {
@@ -276,4 +285,5 @@ addEventListener("beforeunload", (event) => {
   for (const field of [...resting.keys()]) save(field);
   if (unsaved.waiting.length && !next) event.preventDefault();
 });
+keepUndos();
 look(0);
