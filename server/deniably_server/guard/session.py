@@ -7,6 +7,7 @@ the cookie, and ``/studio`` never a bearer token.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from flask import Response, current_app, request
 
@@ -56,7 +57,7 @@ def require_own_page() -> None:
 def own_origin() -> str | None:
     """Returns the address of this server as the browser reached it; None where that cannot be
     believed."""
-    return own_address(request.environ, str(current_app.config["HOSTS"]))
+    return own_address(request.environ, cast(str, current_app.config["HOSTS"]))
 
 
 def set_cookie(response: Response, cookie: str) -> None:

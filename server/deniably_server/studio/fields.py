@@ -94,7 +94,7 @@ def question_form(draft: Mapping[str, Any], question: str) -> QuestionForm | Non
     kind = str(keys.get("type", ""))
     fields = list(_fields(keys, kind))
     also = {name: name in _names(keys.get("also")) for name in ALSO} if kind in _ALSO else {}
-    shown = {each.key for each in fields} | {"id", "type", "odds"} | ({"also"} if also else set())
+    shown = {"id", "type", "odds", *(each.key for each in fields), *(["also"] if also else [])}
     return QuestionForm(
         question,
         at + 1,
@@ -157,11 +157,10 @@ def _names(also: object) -> list[object]:
 
 
 def _label(choice: object) -> str:
-    match choice:
-        case {"label": label}:
-            return str(label)
-        case _:
-            return str(choice)
+    if not isinstance(choice, dict):
+        return str(choice)
+    keys = cast(Mapping[str, object], choice)
+    return str(keys.get("label", ""))
 
 
 def _stop(keys: Mapping[str, Any]) -> int | None:

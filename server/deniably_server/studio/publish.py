@@ -6,7 +6,7 @@ compiles the draft again when the signature comes: a draft that changed meanwhil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import msgspec
 from flask import Blueprint, Response, redirect, render_template
@@ -71,8 +71,8 @@ def page(name: str) -> ResponseReturnValue:
     if member is None:
         return redirect("/studio/in", 303)
     draft = current_store().studio.draft(member.team.id, known(name))
-    results = draft.document.get("results")
-    rules = results if isinstance(results, dict) else {}
+    results: object = draft.document.get("results")
+    rules = cast(dict[str, object], results) if isinstance(results, dict) else {}
     return render_template(
         "studio/publish.html",
         team=member.team,

@@ -90,22 +90,19 @@ def drafted(document: object) -> Document:
 
     Raises BadSurvey where it is no mapping with a list of questions, or beyond a draft's limits.
     """
-    match document:
-        case {"spec": _}:
-            raise _bad("$", "this is a published survey; its author's own file makes a draft")
-        case {"questions": list() as questions} if _are_mappings(cast(list[object], questions)):
-            whole = cast(Document, document)
-        case dict() if "questions" not in document:
-            whole = dict(cast(Document, document)) | {"questions": []}
-        case dict():
-            raise _bad("$.questions", "questions are a list, and each has keys of its own")
-        case _:
-            raise _bad("$", "a survey is written as keys and their values, such as title: Pay")
+    if not isinstance(document, dict):
+        raise _bad("$", "a survey is written as keys and their values, such as title: Pay")
+    whole = cast(dict[str, Any], document)
+    if "spec" in whole:
+        raise _bad("$", "this is a published survey; its author's own file makes a draft")
+    questions: object = whole.get("questions", [])
+    if not isinstance(questions, list) or not _are_mappings(cast(list[object], questions)):
+        raise _bad("$.questions", "questions are a list, and each has keys of its own")
     numbered = [
         {"id": f"q{number}"} | _without(question, "id")
-        for number, question in enumerate(whole["questions"], 1)
+        for number, question in enumerate(cast(list[Document], questions), 1)
     ]
-    return _bounded(dict(whole) | {"questions": numbered})
+    return _bounded(whole | {"questions": numbered})
 
 
 def written(draft: Document) -> Document:

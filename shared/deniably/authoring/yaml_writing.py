@@ -76,13 +76,13 @@ class _Dumper(yaml.SafeDumper):
         cast(Any, super()).increase_indent(flow, False)
 
 
-def _decimal(dumper: yaml.SafeDumper, value: Decimal) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:float", _number(value))
+def _decimal(dumper: yaml.SafeDumper, value: Decimal) -> Any:
+    return cast(Any, dumper).represent_scalar("tag:yaml.org,2002:float", _number(value))
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _text(dumper: yaml.SafeDumper, text: str) -> Any:
     style = "|" if _PARAGRAPHS.fullmatch(text) else '"' if _BLANKS.search(text) else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    return cast(Any, dumper).represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(Decimal, _decimal)
