@@ -63,8 +63,8 @@ def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last
     "1 disagree".
     """
     longest = max(len(number(low)) + len(first), len(number(high)) + len(last or unit))
-    most = _MOST_STEPS if longest <= _SHORT else _SHORT
-    values = _even(low, high, most, exact=bool(first or last))
+    limit = _MOST_STEPS if longest <= _SHORT else _SHORT
+    values = _even(low, high, limit, exact=bool(first or last))
     texts = [plain(value, values[1] - values[0]) for value in values]
     texts[0] = f"{texts[0]} {_cut(first)}" if first else texts[0]
     texts[-1] = f"{texts[-1]} {_cut(last)}" if last else with_unit(texts[-1], unit)
@@ -72,20 +72,20 @@ def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last
     return replace(axis, ticks=tuple(_apart(axis)))
 
 
-def _even(low: float, high: float, most: int, *, exact: bool) -> list[float]:
-    """Ticks with equal steps, ``most`` or one more at the most: from ``low`` to ``high`` where a
+def _even(low: float, high: float, limit: int, *, exact: bool) -> list[float]:
+    """Ticks with equal steps, ``limit`` or one more at the most: from ``low`` to ``high`` where a
     round step divides the range, or ``exact`` says that these are whole numbers; else from a round
     number below to one above."""
     length = high - low
     whole = _whole(low) and _whole(length)
-    if whole and 1 < length <= most + 1:
+    if whole and 1 < length <= limit + 1:
         steps: Iterable[float] = [1.0]
     elif exact:
-        steps = range(math.ceil(length / most), round(length) + 1)
+        steps = range(math.ceil(length / limit), round(length) + 1)
     else:
-        unit = 10.0 ** math.floor(math.log10(length / most))
+        unit = 10.0 ** math.floor(math.log10(length / limit))
         sizes = (unit * factor for factor in (1, 2, 2.5, 4, 5, 10))
-        steps = (size for size in sizes if size * most >= length - 1e-9)
+        steps = (size for size in sizes if size * limit >= length - 1e-9)
     for step in steps:
         if _whole(length / step) and (exact or _whole(low / step)):
             return [low + step * k for k in range(round(length / step) + 1)]
