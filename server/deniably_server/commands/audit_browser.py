@@ -219,6 +219,9 @@ class _Site:
         return Reply(answer.status_code, changed, headers)
 
 
+_READS = ("GET", "HEAD")
+
+
 # --- visits ---------------------------------------------------------------------------------------
 
 
@@ -331,19 +334,24 @@ class _Visits:
     def _compare_requests(self, link: str, report: str | None) -> None:
         """``report`` is the one that it has kept; without one it may send nothing."""
         name = self.survey.name
-        sent = [request for request in self.site.asked if request.method != "GET"]
+        sent = [request for request in self.site.asked if request.method not in _READS]
         address = f"/api/surveys/{name}/reports"
         if [(made.method, made.target) for made in sent] != [("POST", address)] * bool(report):
             what = ", ".join(f"{made.method} {made.target}" for made in sent)
             raise _Fault(f"it sends {what[:300] or 'nothing'}, not POST {address}")
         for request in sent:
             self._compare_report(request, report or "")
-        known = {link, f"/register/{name}", f"/api/surveys/{name}", "/favicon.ico"}
+        # The page is kept for use without a network, with its headers, which it asks for alone.
+        known = {
+            "GET": {link, f"/register/{name}", f"/api/surveys/{name}", "/favicon.ico"},
+            "HEAD": {link},
+        }
         alike = self._alike | {("If-None-Match", f'"{self.survey.digest}"')}
         for seen in self.site.asked:
             plain = seen.target.startswith("/web/") and "?" not in seen.target
-            plain = plain and seen.target not in self.site.without
-            if seen.method == "GET" and (seen.body or not (seen.target in known or plain)):
+            plain = plain and seen.target not in self.site.without and seen.method == "GET"
+            allowed = plain or seen.target in known.get(seen.method, ())
+            if seen.method in _READS and (seen.body or not allowed):
                 raise _Fault(f"it asks for {seen.target[:300]}")
             size = ("Content-Length", str(len(seen.body)))
             for name, value in seen.headers:
