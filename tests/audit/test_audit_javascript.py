@@ -307,7 +307,7 @@ def test_an_endless_sampler_that_is_wrong_is_found_out(modules: Modules) -> None
 WAVES = """
   const [mechanism, answers] = given;
   const { distribution, worstOdds } = await import("/audit/enumeration.js");
-  const { history, loadMechanism, loss, respond } = await import("/mechanisms/mechanism.js");
+  const { historyLoss, loadMechanism, loss, respond } = await import("/mechanisms/mechanism.js");
   const { fraction } = await import("/core/fraction.js");
   await loadMechanism("memoised");
   const twice = (answer, coins) => {
@@ -317,7 +317,7 @@ WAVES = """
   const laws = [1, 2].map((waves) => answers.map((answer) => distribution((coins) => {
     return waves === 1 ? respond(mechanism, answer, coins).report : twice(answer, coins);
   })));
-  const odds = [loss(mechanism), history(mechanism)].map((one) => fraction(...one.odds));
+  const odds = [loss(mechanism), historyLoss(mechanism)].map((one) => fraction(...one.odds));
   return [...laws.map((law) => worstOdds(law).odds), ...odds,
     Object.fromEntries(laws[1][0])];
 """

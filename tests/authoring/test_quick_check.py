@@ -22,7 +22,7 @@ from deniably.survey.survey import Survey
 from deniably.wording.first_page import first_page
 from support.drafts import accepts, draft
 
-FEW, MANY = range(40), range(40, 200)
+FEW, MANY = range(19), range(19, 200)
 
 
 def view_of(document: object, n: int = 600) -> QuickCheck:

@@ -37,6 +37,7 @@ VALUES = {
 
 GUARDED = {
     ("POST", "/api/surveys"): "author",
+    ("POST", "/api/check"): "author",
     ("PATCH", "/api/surveys/<name>"): "author",
     ("POST", "/api/surveys/<name>/batches"): "author",
     ("GET", "/api/surveys/<name>/status"): "author",

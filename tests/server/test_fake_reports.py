@@ -211,7 +211,7 @@ def test_the_dashboard_and_the_spreadsheet_have_the_figures(
     rows = list(csv.DictReader(io.StringIO(client.get("/api/surveys/work/results.csv").text)))
 
     assert "one weighs as much as 1.5 honest people" in page
-    assert "up to 1.5 points, with 5&#8239;% by up to 7.5." in page
+    assert "up to 1.5 points, with 5\u202f% by up to 7.5." in page
     assert "/surveys/work/checks" in page
     stolen = next(row for row in rows if row["question"] == "stolen")
     assert (stolen["poisoning_exchange"], stolen["poisoning_shift_1"]) == ("1.5", "0.015")

@@ -58,8 +58,9 @@ ADDRESSES = (
         f"crosstab.svg?{CROSSED}", f"difference?{APART}&choice=happy&other=unhappy",
         f"differences?{APART}", f"differences.csv?{APART}", f"differences.svg?{APART}",
         *(f"figures/{name}.svg" for name in ("one", "vote", "home", "income")),
-        f"groups?{GROUPS}", f"groups.svg?{GROUPS}", f"lab?{LAB}", f"lab.csv?{LAB}",
-        f"lab.svg?{LAB}", f"strata?{SITES}", f"strata.csv?{SITES}", f"strata.svg?{SITES}",
+        f"groups?{GROUPS}", f"groups.svg?{GROUPS}", f"groups.csv?{GROUPS}",
+        f"lab?{LAB}", f"lab.csv?{LAB}", f"lab.svg?{LAB}",
+        f"strata?{SITES}", f"strata.csv?{SITES}", f"strata.svg?{SITES}",
         *(f"paper/{name}" for name in PAPERS),
     )),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -28,10 +29,10 @@ def answer_to(server: Server, *parts: bytes) -> bytes:
     """All that a server answers to the parts of a request, each of which is sent by itself."""
     with server.connect() as line:
         received = b""
-        with suppress(ConnectionError):  # it may refuse before all is sent
+        with suppress(ConnectionError, ssl.SSLEOFError):  # it may refuse before all is sent
             for part in parts:
                 line.sendall(part)
-        with suppress(ConnectionError):
+        with suppress(ConnectionError, ssl.SSLEOFError):
             while more := line.recv(65536):
                 received += more
         return received

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
+from jinja2 import nodes
 
 from deniably_server.web.sheets import join_sheets, without_unused_tokens
 from deniably_server.web.static_files import ALONE, SHEETS
@@ -64,8 +67,22 @@ def test_the_form_has_every_token_that_it_uses_and_no_page_of_it_has_another_she
 
     assert set(re.findall(r"var\((--[\w-]+)\)", served)) == set(re.findall(r"(--[\w-]+):", served))
     assert "--q0" not in served
-    templates = files("deniably_server") / "templates"
-    pages = [file.read_text(encoding="utf-8") for file in templates.iterdir()]
+    templates = Path(str(files("deniably_server") / "templates"))
+    pages = [file.read_text(encoding="utf-8") for file in templates.rglob("*.html")]
     linked = [re.findall(r'rel="stylesheet" href="(.*?)"', text) for text in pages if ALONE in text]
     assert linked
     assert all(ALONE in link for links in linked for link in links)
+
+
+def test_every_filter_and_test_that_a_page_names_is_there(app: Flask) -> None:
+    """Jinja looks for them only where it comes by."""
+    environment = app.jinja_env
+    assert environment.loader is not None
+    unknown = set[tuple[str, str]]()
+    for page in environment.list_templates(extensions=["html"]):
+        tree = environment.parse(environment.loader.get_source(environment, page)[0])
+        named = [(each.name, environment.filters) for each in tree.find_all(nodes.Filter)]
+        named += [(each.name, environment.tests) for each in tree.find_all(nodes.Test)]
+        unknown |= {(page, name) for name, known in named if name not in known}
+
+    assert unknown == set()
