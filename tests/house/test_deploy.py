@@ -415,7 +415,7 @@ def test_many_reports_pass_through_the_proxy_while_they_are_sent(
         assert peak_of(url.process) - before < LITTLE
 
 
-LARGE, LITTLE = 32 << 20, 24 << 20
+LARGE, LITTLE = 48 << 20, 24 << 20
 
 
 def peak_of(process: int) -> int:
