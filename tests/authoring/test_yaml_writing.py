@@ -94,6 +94,18 @@ def test_what_an_author_cannot_write_is_refused(value: object, why: str) -> None
         to_yaml({"a": value})
 
 
-def test_no_number_is_written_that_is_too_long_to_read() -> None:
+@pytest.mark.parametrize(
+    "number",
+    [10**LONGEST_NUMBER, -(10 ** (LONGEST_NUMBER - 1)), 10**6000, Decimal("1E999999999"),
+     Decimal("1E-999999999"), Decimal("1E25"), Decimal("0." + "1" * LONGEST_NUMBER)],
+    ids=lambda number: f"{type(number).__name__}",
+)  # fmt: skip
+def test_no_number_is_written_that_is_too_long_to_read(number: object) -> None:
+    """Nor is it written out to see how long it is: some have a billion digits."""
     with pytest.raises(ValueError, match=f"{LONGEST_NUMBER} characters"):
-        to_yaml({"a": 10**LONGEST_NUMBER})
+        to_yaml({"a": number})
+
+
+def test_a_text_that_is_no_text_is_refused() -> None:
+    with pytest.raises(ValueError, match="lone surrogate"):
+        to_yaml({"a": "\ud800"})

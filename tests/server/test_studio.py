@@ -21,7 +21,7 @@ from deniably_server.guard.app_state import store_of
 from deniably_server.guard.session import COOKIE
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.teams import new_team
-from deniably_server.storage.tables.tokens import make
+from deniably_server.storage.tables.tokens import day_in, make
 from support.studio import OWN_PAGE, Author, founded
 
 PAY: dict[str, Any] = {
@@ -263,6 +263,10 @@ def test_a_draft_is_given_out_as_the_file_that_it_came_from(author: Author) -> N
         ({"document": {"spec": 1}}, 422, "published survey"),
         ({"document": {"title": "x" * 300_000}}, 422, "at most 262,144 bytes"),
         ({"document": {"questions": [{}] * 101}}, 422, "at most 100 questions"),
+        ({"text": 'title: "\\ud800"'}, 422, "lone surrogate"),
+        ({"text": '{"title": "\\ud800"}'}, 422, "lone surrogate"),
+        ({"text": '{"a": 1E999999999}'}, 422, "at most 20 characters"),
+        ({"text": "a: 1e9999"}, 422, "at most 20 characters"),
         ({"wrong": 1}, 400, "The body is"),
     ],
 )
@@ -290,6 +294,34 @@ def test_an_edit_answers_with_the_newest_revision_and_its_undo(author: Author) -
         draft, {"do": "put", "question": "q1", "key": "label", "value": "Mine"}, 1, "other"
     )
     assert (clash.status_code, clash.get_json()) == (409, {"theirs": "Fair?", "revision": 2})
+
+
+@pytest.mark.parametrize("revision", [10**30, 1 << 63, -1, 0, 1.5, "1"])
+def test_a_revision_that_can_be_none_is_refused(author: Author, revision: Any) -> None:
+    draft = author.begin(PAY)
+
+    answer = author.edit(draft, {"do": "remove", "question": "q1"}, revision)
+
+    assert answer.status_code == 400
+    assert "The body is" in why(answer)
+
+
+def test_a_number_with_a_point_stays_exact(author: Author) -> None:
+    draft = author.begin(PAY)
+
+    author.edit(draft, {"do": "put", "question": "q1", "key": "odds", "value": 2.5})
+    many = {"do": "put", "question": None, "key": "expect", "value": 10**22}
+    large = author.edit(draft, many, 2, "many")
+
+    assert "odds: 2.5\n" in author.client.get(f"/studio/drafts/{draft}.yaml").text
+    assert large.status_code == 422
+
+
+def test_a_group_signs_in_as_long_as_its_token_is_valid(app: Flask, author: Author) -> None:
+    token = store_of(app).studio.signer(author.key.author)
+
+    assert token is not None
+    assert token.until > day_in(9 * 365)
 
 
 def test_the_editor_shows_what_it_costs_and_what_is_learnt(author: Author) -> None:

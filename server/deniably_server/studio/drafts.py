@@ -61,7 +61,7 @@ class Edit(msgspec.Struct, forbid_unknown_fields=True):
     once."""
 
     edit: _Name
-    revision: int
+    revision: Annotated[int, msgspec.Meta(ge=1, le=1 << 53)]
     operation: Any
 
 

@@ -23,6 +23,7 @@ from msgspec import Meta
 
 from deniably.authoring.documents import DEEPEST
 from deniably.authoring.written import slug
+from deniably.authoring.yaml_writing import check_values
 from deniably.core.canonical import parse
 from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.survey import MOST_QUESTIONS, what_is_wrong
@@ -169,7 +170,8 @@ def edit(newest: Document, base: Document | None, operation: Operation) -> Edite
 def operation_of(value: object) -> Operation:
     """Returns the operation that a JSON value says. Raises BadSurvey where it says none."""
     try:
-        return msgspec.convert(value, Put | Add | Remove | Move)
+        # Read again as documents are: numbers with a point stay exact.
+        return msgspec.convert(from_json(to_json(value)), Put | Add | Remove | Move)
     except msgspec.ValidationError as error:
         raise BadSurvey([what_is_wrong(error)]) from None
 
@@ -284,6 +286,10 @@ def _bounded(draft: Document) -> Document:
         raise _bad("$.questions", f"a survey has at most {MOST_QUESTIONS} questions, not {count}")
     if next(_deeper(draft, DEEPEST), False):
         raise _bad("$", f"at most {DEEPEST} lists and maps can be within each other")
+    try:
+        check_values(draft)
+    except ValueError as error:
+        raise _bad("$", str(error)) from None
     if (size := len(_encoder.encode(draft))) > LARGEST_DRAFT:
         raise _bad(
             "$", f"a draft has at most {LARGEST_DRAFT:,} bytes, and this would have {size:,}"

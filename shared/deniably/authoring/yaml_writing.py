@@ -14,6 +14,8 @@ import yaml
 from deniably.authoring.documents import LONGEST_NUMBER, YAML_RESOLVERS
 
 _WIDTH = 100
+_TOO_LONG = f"a number has at most {LONGEST_NUMBER} characters"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANKS = re.compile("[\t\r\n\x85\u2028\u2029\ufeff]")
 """PyYAML reads these back from double quotes alone as what they were."""
 _PARAGRAPHS = re.compile(r"(?:[!-~\u00a1-\u1fff][ -~\u00a1-\u1fff]*\n{1,2})+[!-~\u00a1-\u1fff].*")
@@ -31,35 +33,51 @@ def to_yaml(document: object) -> str:
     questions:
       - odds: 2.5
     """
-    _refuse(document)
+    check_values(document)
     return yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_WIDTH)
 
 
-def _refuse(value: object) -> None:
+def check_values(value: object) -> None:
+    """Raises ValueError for a value that no document in YAML holds: a key that is no text, a number
+    or a character that ``load`` refuses, or a type that YAML does not have."""
     match value:
         case dict():
             for key, item in cast(dict[object, object], value).items():
                 if not isinstance(key, str):
                     raise ValueError(f"a key is a text, not {key!r}")
-                _refuse(item)
+                check_values(key)
+                check_values(item)
         case list():
             for item in cast(list[object], value):
-                _refuse(item)
-        case int() | Decimal():
-            if isinstance(value, Decimal) and not value.is_finite():
-                raise ValueError(f"{value} is no number")
-            if len(_number(value)) > LONGEST_NUMBER:
-                raise ValueError(f"a number has at most {LONGEST_NUMBER} characters")
-        case None | str():
+                check_values(item)
+        case Decimal():
+            _check_decimal(value)
+        case int():
+            if abs(value) >= 10**LONGEST_NUMBER or len(str(value)) > LONGEST_NUMBER:
+                raise ValueError(_TOO_LONG)
+        case str():
+            if _SURROGATE.search(value):
+                raise ValueError("a text holds a lone surrogate, which is no character")
+        case None:
             pass
         case _:
             raise ValueError(f"a survey holds no {type(value).__name__}")
 
 
-def _number(value: Decimal | int) -> str:
-    text = f"{value:f}" if isinstance(value, Decimal) else str(value)
+def _check_decimal(value: Decimal) -> None:
+    if not value.is_finite():
+        raise ValueError(f"{value} is no number")
+    # Before it is written out: 1E999999999 is short, and has a billion digits.
+    if len(value.as_tuple().digits) > LONGEST_NUMBER or abs(value.adjusted()) > LONGEST_NUMBER:
+        raise ValueError(_TOO_LONG)
+    if len(_number(value)) > LONGEST_NUMBER:
+        raise ValueError(_TOO_LONG)
+
+
+def _number(value: Decimal) -> str:
+    text = f"{value:f}"
     # A decimal stays one: "3" would be read as a whole number.
-    return text if isinstance(value, int) or "." in text else f"{text}.0"
+    return text if "." in text else f"{text}.0"
 
 
 class _Dumper(yaml.SafeDumper):
