@@ -20,6 +20,9 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from support.same_bytes import same_bytes  # first: it replaces what modules import by its name
+
+# isort: split
 from support.compiled import compile_once
 from support.intercepting_proxy import InterceptingProxy, intercepting_proxy
 from support.kept import keep, make_room
@@ -94,6 +97,29 @@ ARGUMENTS = (
     "--num-raster-threads=1",
     f"--disable-features={','.join(FEATURES)}",
 )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """What a module draws while it is imported."""
+    with same_bytes(collector.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[None]:
+    """What several tests share is the same, whichever of them comes first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    asked = f"{fixturedef.baseid} {fixturedef.argname} {request.param_index}"
+    with same_bytes(asked):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    with same_bytes(item.nodeid):
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,6 +20,7 @@ from deniably.lab.dossier_words import DossierPart
 from deniably.survey.report import read_report
 from deniably.wording.words import LANGUAGES, Words
 from support.commands import call
+from support.same_bytes import drawn_once
 from support.whole_faults import PLANTED, send_with
 
 SURVEY = """
@@ -66,7 +67,7 @@ def _in_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
-@cache
+@drawn_once
 def made(file: Path) -> Dossier:
     return lab.dossier(file, n=N, trials=TRIALS, seconds=0)
 

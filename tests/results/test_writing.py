@@ -21,6 +21,7 @@ from deniably.results.writing.references import SOURCES
 from deniably.survey.survey import Survey, as_survey
 from exhibits.test_agreement import SURVEY, results
 from support.every_type import QUESTIONS, survey_of_everything
+from support.same_bytes import same_bytes
 from support.whole_surveys import SURVEYS, number, one_of, survey
 
 OTHERS: dict[str, Survey] = {
@@ -61,8 +62,9 @@ def document(asked: Survey, n: int = 60) -> SurveyResult:
     """Results of made-up people; each survey is simulated once."""
     key = asked.digest, n
     if key not in _KNOWN:
-        people = dn.simulate_people(asked, n)
-        _KNOWN[key] = dn.estimate(asked, dn.tally(dn.randomise(people))).document
+        with same_bytes(f"{asked.digest} {n}"):
+            people = dn.simulate_people(asked, n)
+            _KNOWN[key] = dn.estimate(asked, dn.tally(dn.randomise(people))).document
     return _KNOWN[key]
 
 

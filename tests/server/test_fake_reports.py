@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
-from functools import cache
 from secrets import token_hex
 
 import pytest
@@ -19,6 +18,7 @@ from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite, Outcome
 from support.material import assert_problem, signed
+from support.same_bytes import drawn_once
 
 TEXT = """
 name: work
@@ -86,7 +86,7 @@ def answered(app: Flask, survey: Survey) -> Store:
     return store
 
 
-@cache
+@drawn_once
 def honest_reports(text: str) -> list[Report]:
     survey = publish_text(text)
     return [randomise_answers(survey, person) for person in honest()]

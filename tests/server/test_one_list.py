@@ -30,6 +30,7 @@ from deniably.simulation.runs import estimates
 from deniably.simulation.truth import truths
 from deniably.survey.questions import Number, Question, Scale
 from support.every_type import somebody, survey_of_everything
+from support.same_bytes import drawn_once
 
 Z = NormalDist().inv_cdf(0.975)
 
@@ -79,7 +80,7 @@ def flat(person: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-@cache
+@drawn_once
 def asked(which: str) -> tuple[People, dict[str, Tally]]:
     """People, and what their devices reported."""
     random = Random(8)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote, urlsplit
+
+from support.same_bytes import systems_own
 
 
 @contextmanager
@@ -15,7 +16,7 @@ def new_database(server: str, original: str | None = None) -> Iterator[str]:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
-    name = f"deniably_{secrets.token_hex(8)}"
+    name = f"deniably_{systems_own(8).hex()}"
     template = f"TEMPLATE {urlsplit(original).path[1:]}" if original else ""
     with psycopg.connect(server, autocommit=True) as connection:
         # As files, which takes half as long as through the log, the default since PostgreSQL 15.
