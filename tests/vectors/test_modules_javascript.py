@@ -632,7 +632,7 @@ def dripping(status: bytes) -> Answer:
 
 
 def test_who_sends_a_report_does_not_wait_for_an_answer_that_drips(run_alone: Any) -> None:
-    """Its status says enough. Four seconds are a fifth of one here."""
+    """Its status says enough. Four seconds are a fifth of one here; both would take 20."""
     begun = time.monotonic()
     with (
         hostile_server(dripping(b"200 OK")) as taken,
@@ -640,7 +640,7 @@ def test_who_sends_a_report_does_not_wait_for_an_answer_that_drips(run_alone: An
     ):
         assert run_alone(QUICK, taken) == ""
         refused = run_alone(QUICK, gone)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     assert refused == {"name": "Refused", "message": "the server refused with status 410"}
 
 
