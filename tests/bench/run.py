@@ -16,6 +16,7 @@ from pathlib import Path
 
 import accuracy
 import alternatives
+import authors
 import every_mechanism
 import experiments
 import exports
@@ -94,6 +95,7 @@ SECTIONS: dict[str, Callable[[Sheet], None]] = {
     "unit-costs": _unit_costs,
     "lab": experiments.measure,
     "service": service.measure,
+    "authors": authors.measure,
     "servers": servers.measure,
     "phone": slow_phone.measure,
     "hammered": _hammered,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -18,6 +19,7 @@ from deniably.trust.signing import new_key
 from deniably_server.guard import sign_in
 from deniably_server.guard.admin_link import first_link
 from deniably_server.guard.app_state import store_of
+from deniably_server.guard.limits import Limit, limits_of
 from deniably_server.guard.session import COOKIE
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.teams import new_team
@@ -336,6 +338,19 @@ def test_the_editor_shows_what_it_costs_and_what_is_learnt(author: Author) -> No
     assert "If 30 of 100 people say so" in balance
     assert "between 22 and 38" in balance
     assert not re.search(r"\b(epsilon|odds|delta|mechanism|YAML|token)\b", visible(page + balance))
+
+
+def test_each_browser_of_a_group_has_240_checks_a_minute(app: Flask, author: Author) -> None:
+    """The people of a group share its token; none of them uses up what another may ask."""
+    limits = limits_of(0, 0, 0)
+    app.extensions["deniably_limits"] = replace(limits, checks=Limit(2, clock=lambda: 0.0))
+    draft = author.begin(PAY)
+    other = Author(app.test_client(), author.key)
+    other.sign_in()
+    asked = f"/studio/d/{draft}/balance"
+
+    assert [author.client.get(asked).status_code for _ in range(3)] == [200, 200, 429]
+    assert other.client.get(asked).status_code == 200
 
 
 def test_mistakes_are_said_where_they_are(author: Author) -> None:

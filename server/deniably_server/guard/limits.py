@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _PLACES = 1 << 16
 CHECKS = 240
-"""Checks of drafts that one token may ask for in a minute: one after each change of a slider."""
+"""Checks of drafts that one token or browser may ask for in a minute: one after each change of a
+slider."""
 _WINDOW = 60.0  # seconds
 _DAY = 86400
 _FORGOTTEN, _LONGEST_MEMORY = 600.0, float(_DAY)
@@ -136,11 +137,11 @@ class ServerLimits:
         milliseconds. Raises TooMany."""
         self._count(environ, self.trades, "invitations")
 
-    def count_check(self, token: str) -> None:
-        """Count one check of a draft, by the id of its token. Raises TooMany."""
-        if not self.checks.take(token):
-            wait = self.checks.wait(token)
-            raise TooMany(f"this token asks for more than {CHECKS} checks in a minute", wait)
+    def count_check(self, asker: str) -> None:
+        """Count one check of a draft, by its token's id or its browser. Raises TooMany."""
+        if not self.checks.take(asker):
+            wait = self.checks.wait(asker)
+            raise TooMany(f"you ask for more than {CHECKS} checks in a minute", wait)
 
     def _count(self, environ: WSGIEnvironment, limit: Limit | None, what: str) -> str | None:
         """Take one token. Returns the address, or None if it is not limited. Raises TooMany."""

@@ -17,7 +17,7 @@ from deniably_server.guard.app_state import current_store
 from deniably_server.guard.own_address import own_address
 from deniably_server.storage.tables.sessions import AT_MOST
 from deniably_server.storage.tables.teams import Team
-from deniably_server.storage.tables.tokens import Token
+from deniably_server.storage.tables.tokens import Token, hash_of
 
 COOKIE, PATH = "deniably-studio", "/studio"
 _SECONDS = AT_MOST * 24 * 60 * 60
@@ -25,19 +25,21 @@ _SECONDS = AT_MOST * 24 * 60 * 60
 
 @dataclass(frozen=True)
 class Member:
-    """Whoever is signed in: their token, and its group."""
+    """Whoever is signed in: their token, its group, and their browser: the hash of its cookie."""
 
     token: Token
     team: Team
+    browser: str
 
 
 def signed_in() -> Member | None:
     """Returns who is signed in; None where nobody is."""
     cookie = request.cookies.get(COOKIE)
     studio = current_store().studio
-    token = None if cookie is None else studio.session(cookie)
-    team = None if token is None else studio.team_of(token.id)
-    return None if token is None or team is None else Member(token, team)
+    if cookie is None or (token := studio.session(cookie)) is None:
+        return None
+    team = studio.team_of(token.id)
+    return None if team is None else Member(token, team, hash_of(cookie))
 
 
 def require_member() -> Member:

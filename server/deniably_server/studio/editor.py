@@ -78,8 +78,8 @@ def balance(name: str) -> str:
 def _balance(member: Member, draft: Draft, question: str) -> Balance:
     """The balance by a check beside the requests. Raises TooMany and Busy."""
     text = to_json(written(draft.document)).encode()
-    current_limits().count_check(member.token.id)
-    asker = f"{member.token.id}/{draft.id}"
+    current_limits().count_check(member.browser)  # a group's people share its token
+    asker = f"{member.browser}/{draft.id}"
     try:
         view = checked_view(asker, text, people_expected(draft.document))
     except TooSlow:
