@@ -99,6 +99,14 @@ def form(name: str) -> ResponseReturnValue:
     return write(_Form(survey.digest, words.language, tuple(sorted(stratum.items())), survey))
 
 
+def trial_form(survey: Survey, template: str, **more: object) -> str:
+    """Returns the form of a survey that is only tried out, in a ``template`` that extends the
+    form's and gets ``more``. A survey with strata shows itself to the first."""
+    words, stratum = language.chosen(survey), survey.every_stratum[0] if survey.strata else {}
+    key = _Form(survey.digest, words.language, tuple(sorted(stratum.items())), survey)
+    return render_template(template, **_shown(key), **more)
+
+
 @dataclass(frozen=True)
 class _Form:
     """All that a form depends on; equal ones have the same text."""
@@ -111,37 +119,41 @@ class _Form:
 
 def _form(key: _Form) -> str:
     """Returns the form's HTML."""
+    return render_template("form.html", **_shown(key))
+
+
+def _shown(key: _Form) -> dict[str, object]:
+    """Returns what the template of a form shows."""
     survey, words, stratum = key.survey, Words(key.language), dict(key.stratum)
     fields = any(question.type in _FIELDS for question in survey.questions)
-    return render_template(
-        "form.html",
-        survey=survey,
-        stratum=stratum,
-        link=query_of(stratum)[1:],
-        definition=Html.data(survey.canonical.decode()),
-        words=words,
-        its=language.survey_texts(survey, words),
-        ours=language.interface_texts(survey, words),
-        languages=[(code, Words(code)("language.name")) for code in LANGUAGES],
-        script_words=Html.data(
+    return {
+        "survey": survey,
+        "stratum": stratum,
+        "link": query_of(stratum)[1:],
+        "definition": Html.data(survey.canonical.decode()),
+        "words": words,
+        "its": language.survey_texts(survey, words),
+        "ours": language.interface_texts(survey, words),
+        "languages": [(code, Words(code)("language.name")) for code in LANGUAGES],
+        "script_words": Html.data(
             language.for_scripts(words, fields=fields, invited=survey.invited is True)
         ),
-        explain=explain,
-        dots=dots,
-        place=place,
-        borders=place_map.borders,
-        outline=place_map.outline,
-        OFTEN=OFTEN,
-        first=first_page(survey, words),
-        rates=guessing(survey),
-        rate_text=rate_text,
-        FIELDS=_FIELDS,
-        fields=fields,
-        keyboard=_keyboard,
-        alone=question_shares.UNSCORED,
-        hidden=_hidden_choice(survey),
-        offered=offered,
-    )
+        "explain": explain,
+        "dots": dots,
+        "place": place,
+        "borders": place_map.borders,
+        "outline": place_map.outline,
+        "OFTEN": OFTEN,
+        "first": first_page(survey, words),
+        "rates": guessing(survey),
+        "rate_text": rate_text,
+        "FIELDS": _FIELDS,
+        "fields": fields,
+        "keyboard": _keyboard,
+        "alone": question_shares.UNSCORED,
+        "hidden": _hidden_choice(survey),
+        "offered": offered,
+    }
 
 
 # Each device fetches the form twice: to show it, and to keep it for use without a network. To write

@@ -18,9 +18,11 @@ import msgspec
 from flask import Blueprint, Flask, Response, current_app, request
 
 from deniably.authoring.checking import MARGIN_AT
-from deniably.authoring.compiling import load
+from deniably.authoring.compiling import compile_survey, load
 from deniably.authoring.quick_check import LARGEST_N, QuickCheck, quick_check
-from deniably.design.stand_ins import standing_in
+from deniably.core.errors import BadSurvey, Problem
+from deniably.design.stand_ins import StandIns, standing_in
+from deniably.survey.survey import Survey, read_survey
 from deniably_server.api.cached_views import find_later
 from deniably_server.api.designs import KnownDesigns, StoredDesign, stored_designs
 from deniably_server.errors import BadParameter, Busy, TooLarge, TooMany, TooSlow, Uncomputed
@@ -64,18 +66,21 @@ _FIRST: dict[str, object] = {
 
 class CheckJob(msgspec.Struct, frozen=True):
     """A draft as it was sent, and the number of respondents that margins are for; with designs that
-    the process may not know."""
+    the process may not know. ``compiles`` asks for its definition instead of the view."""
 
     text: bytes
-    n: int
+    n: int = MARGIN_AT
     designs: list[StoredDesign] = []
+    compiles: bool = False
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """The view of a check as JSON, and the designs that a window stood in for."""
+    """The view of a check as JSON, or the canonical definition, and the designs that a window stood
+    in for. A draft without a definition has ``problems``, each a path and a sentence."""
 
     view: bytes
     missing: list[tuple[int, int, int]]
+    problems: list[tuple[str, str]] = []
 
 
 def checker() -> Answerer:
@@ -93,16 +98,26 @@ def checker() -> Answerer:
         known.add(job.designs)
         try:
             with standing_in(known.find) as stand_ins:
-                view = quick_check(lambda: load(job.text), job.n, stand_ins)
+                view, problems = _found(job, stand_ins)
         except MemoryError:
             raise
         except Exception as error:
             log.error("a check failed: %s", error_location(error))
             raise
         missing = [(key.positions, key.own, key.other) for key in stand_ins.missing]
-        return msgspec.msgpack.encode(Checked(view.json, missing))
+        return msgspec.msgpack.encode(Checked(view, missing, problems))
 
     return answer
+
+
+def _found(job: CheckJob, stand_ins: StandIns) -> tuple[bytes, list[tuple[str, str]]]:
+    """The view of a check; or the definition, or why there is none."""
+    if not job.compiles:
+        return quick_check(lambda: load(job.text), job.n, stand_ins).json, []
+    try:
+        return compile_survey(load(job.text)).canonical, []
+    except BadSurvey as error:
+        return b"", [(each.path, each.why) for each in error.problems]
 
 
 Stored = Callable[[Sequence[tuple[int, int, int]]], list[StoredDesign]]
@@ -210,13 +225,34 @@ def checked_view(asker: str, text: bytes, n: int) -> bytes:
     Raises TooMany while another check of this ``asker`` is there, Busy while too many others are,
     and TooSlow where it takes too much.
     """
-    job = CheckJob(text, n)
-    turns = cast("CheckTurns | None", current_app.extensions.get(_KEY))
-    if turns is None:
-        return quick_check(lambda: load(job.text), job.n).json
+    if (turns := _turns()) is None:
+        return quick_check(lambda: load(text), n).json
+    return _checked(turns, asker, CheckJob(text, n)).view
+
+
+def drafted_survey(asker: str, text: bytes) -> Survey:
+    """Returns an author's draft as a survey to look at, never to publish: where a design of a mean
+    is not known yet, a window stands in for it.
+
+    Raises BadSurvey, and what ``checked_view`` raises.
+    """
+    if (turns := _turns()) is None:
+        return compile_survey(load(text))
+    found = _checked(turns, asker, CheckJob(text, compiles=True))
+    if found.problems:
+        raise BadSurvey([Problem(*each) for each in found.problems])
+    return read_survey(found.view)
+
+
+def _turns() -> CheckTurns | None:
+    return cast("CheckTurns | None", current_app.extensions.get(_KEY))
+
+
+def _checked(turns: CheckTurns, asker: str, job: CheckJob) -> Checked:
+    """What the process found; the designs that it missed are computed later."""
     found = turns.check(asker, job, partial(stored_designs, current_store()))
     find_later(found.missing)
-    return found.view
+    return found
 
 
 def _respondents() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,8 @@ OF_FILES = tuple(each for each in SECURITY_HEADERS if each[0] not in _OF_DOCUMEN
 """The headers that browsers heed on scripts and stylesheets. The others are for what a browser
 shows or runs by itself. They weigh half a kilobyte, on slow lines too."""
 _FILES = ("text/css", "text/javascript")
+
+
 def _with_policy(change: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (name, change(value) if name == "Content-Security-Policy" else value)
@@ -63,13 +66,36 @@ def _without_raw_html(policy: str) -> str:
     return f"{policy}; require-trusted-types-for 'script'; trusted-types studio"
 
 
+def _sending_nothing(policy: str) -> str:
+    """The trial of a draft can send nothing: the browser itself stops it."""
+    return _without_raw_html(policy).replace("connect-src 'self'", "connect-src 'none'")
+
+
+def _in_a_frame(policy: str) -> str:
+    return _sending_nothing(policy).replace("frame-ancestors 'none'", "frame-ancestors 'self'")
+
+
+def _with_a_frame(policy: str) -> str:
+    return f"{_without_raw_html(policy)}; frame-src 'self'"
+
+
 STUDIO_HEADERS = _with_policy(_without_raw_html)
+TRIAL_HEADERS = _with_policy(_sending_nothing)
+FRAMED_HEADERS = tuple(
+    (name, "SAMEORIGIN" if name == "X-Frame-Options" else value)
+    for name, value in _with_policy(_in_a_frame)
+)
+FRAMING_HEADERS = _with_policy(_with_a_frame)
 HEADERS_UNDER = {
     "/surveys/": _with_policy(_submitting),
     "/lab/": _with_policy(_submitting),
+    "/studio/try/": TRIAL_HEADERS,
+    "/studio/d/[^/]+/page$": FRAMED_HEADERS,
+    "/studio/d/[^/]+(/try)?$": FRAMING_HEADERS,
     "/studio/": STUDIO_HEADERS,
 }
-"""The headers of pages that need another policy, by the beginning of their path."""
+"""The headers of pages that need another policy, by the beginning of their path; the first that
+fits. One page alone may be in a frame, of this server's own pages: the trial beside the editor."""
 NO_STORE = ("Cache-Control", "no-store")
 
 
@@ -117,5 +143,5 @@ class ResponseHeaders:
 
 
 def _headers_of(path: str) -> tuple[tuple[str, str], ...]:
-    under = (headers for start, headers in HEADERS_UNDER.items() if path.startswith(start))
+    under = (headers for start, headers in HEADERS_UNDER.items() if re.match(start, path))
     return next(under, SECURITY_HEADERS)

@@ -1,4 +1,5 @@
-"""The studio's part of the store: teams, sessions, and drafts that several people edit at once."""
+"""The studio's part of the store: teams, sessions, drafts that several people edit at once, and the
+links to try these out."""
 
 from __future__ import annotations
 
@@ -40,6 +41,7 @@ from deniably_server.storage.tables.teams import (
     team_of,
 )
 from deniably_server.storage.tables.tokens import Token, day_in, enter_token, find_token
+from deniably_server.storage.tables.trials import draft_of_trial, enter_trial, trial_until
 
 Opened = Callable[[], AbstractContextManager[Connection]]
 
@@ -66,7 +68,7 @@ class DraftClash:
 
 
 class StudioStore:
-    """Teams, sessions and drafts in the store's database.
+    """Teams, sessions, drafts and their trials in the store's database.
 
     Each of ``reading``, ``writing`` and ``adding`` opens a connection in a transaction; nobody
     writes beside one of ``writing``. Every method raises Unavailable where the database does not
@@ -196,6 +198,44 @@ class StudioStore:
             if not gone and count_drafts(database, team) >= MOST_DRAFTS:
                 raise Quota(f"a group has at most {MOST_DRAFTS} drafts; delete one first")
             mark_gone(database, draft, gone=gone)
+
+    # --- trials -----------------------------------------------------------------------------
+
+    def begin_trial(self, team: str, draft: str) -> tuple[str, str]:
+        """Makes a link to the trial of a team's draft, in place of the one before.
+
+        Returns its secret, which is stored nowhere, and its last day. Raises NotFound.
+        """
+        with self._writing() as database:
+            _there(_own(find_draft(database, draft), team))
+            return enter_trial(database, draft)
+
+    def trial_until(self, team: str, draft: str) -> str:
+        """Returns the last day of the link to the trial of a team's draft; empty if it has none.
+        Raises NotFound."""
+        with self._reading() as database:
+            _own(find_draft(database, draft), team)
+            return trial_until(database, draft)
+
+    def tried(self, secret: str) -> Draft:
+        """Returns the newest revision of the draft that a link tries out.
+
+        Raises NotFound where the link is no longer good or never was, and where its draft is
+        deleted or published.
+        """
+        with self._reading() as database:
+            draft = draft_of_trial(database, secret)
+            found = None if draft is None else find_draft(database, draft)
+        if found is None:
+            raise NotFound("this link is no longer good")
+        return _draft(_there(found))
+
+
+def _there(draft: StoredDraft) -> StoredDraft:
+    """Returns a draft that is not deleted. Raises NotFound."""
+    if draft.gone:
+        raise NotFound("this draft was deleted or published")
+    return draft
 
 
 def _own(draft: StoredDraft | None, team: str) -> StoredDraft:

@@ -13,6 +13,7 @@ from typing import Any
 from deniably.authoring.drafts import Add, Document, Put, Remove, question_names, to_json
 from deniably.authoring.quick_check import LARGEST_N, FigureMargin, QuickCheck, ShownProblem
 from deniably.authoring.ways import Mend, Operation
+from deniably.core.errors import BadSurvey, Problem
 
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
 _MISSING = re.compile(r"the key (\w+) is missing")
@@ -129,7 +130,13 @@ def balance_of(view: QuickCheck, draft: Document, question: str) -> Balance:
     )
 
 
-def _mistake(problem: ShownProblem, ids: Sequence[str]) -> ShownMistake:
+def mistakes_of(error: BadSurvey, draft: Document) -> list[ShownMistake]:
+    """Returns what is wrong with a draft that cannot be compiled, in words."""
+    ids = [each["id"] for each in draft["questions"]]
+    return [_mistake(each, ids) for each in error.problems]
+
+
+def _mistake(problem: ShownProblem | Problem, ids: Sequence[str]) -> ShownMistake:
     match = _PATH.match(problem.path)
     number, key = (match[1], match[2]) if match else (None, "")
     why = problem.why

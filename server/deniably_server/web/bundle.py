@@ -8,7 +8,9 @@ is imported later, becomes a function that runs once, at its first import, and r
 Only imports and exports change; comments, types, indentation, and spaces and line breaks without a
 meaning are removed, and ``const`` becomes ``let``. Every survey has the same bundle, so a browser's
 cache does not show which survey its owner answered. Only surveys by invitation and those with
-strata have others. A module in ``APART`` is fetched where it is needed, from the same build.
+strata have others. So has the trial of a draft, in which one module stands in for those of the
+device that store, fetch and send. A module in ``APART`` is fetched where it is needed, from the
+same build.
 
 The alternatives, gzipped: esbuild's minified file is smaller (26 kB instead of 33), but needs npm
 wherever a wheel is built or the demonstration starts, and no longer has the modules' lines in their
@@ -96,21 +98,26 @@ class _Module:
 
 
 def bundle_modules(
-    texts: Mapping[str, str], entries: Sequence[str], without: Sequence[str] = ()
+    texts: Mapping[str, str],
+    entries: Sequence[str],
+    without: Sequence[str] = (),
+    instead: Mapping[str, str] | None = None,
 ) -> str:
     """Returns the source of one module that runs the ``entries`` in turn.
 
     ``texts`` maps room and name, without ``.js``, to a source; names are unique across rooms. An
-    import of a module in ``without`` gives an empty object.
+    import of a module in ``without`` gives an empty object, and one of a key of ``instead`` the
+    module that stands in for it.
 
     Raises ValueError for an import, export or template literal in an unsupported form.
     """
+    stand_ins = instead or {}
     modules: dict[str, _Module] = {}
     ahead = list(entries)
     while ahead:
         path = ahead.pop(0)
         if path not in modules:
-            module = modules[path] = _module(path, texts[path])
+            module = modules[path] = _module(path, texts[path], stand_ins)
             imported = [*(each for each, _, _ in module.imports), *module.late]
             ahead += [each for each in imported if each not in without]
     bundle = _Bundle(modules)
@@ -202,20 +209,25 @@ class _Bundle:
         )
 
 
-def _module(path: str, text: str) -> _Module:
+def _module(path: str, text: str, stand_ins: Mapping[str, str]) -> _Module:
     """Parses a module. Raises ValueError for a form of import or export that is not supported."""
+
+    def there(source: str) -> str:
+        found = _there(path, source)
+        return stand_ins.get(found, found)
+
     text = _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
     if long := _LONG.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {long[0]}")
     declared = _DECLARED.findall(text)
     text = _INDENTED.sub("\n", text)
     imports = [
-        (_there(path, source), *pair)
+        (there(source), *pair)
         for default, names, source in _IMPORT.findall(text)
         for pair in _pairs(default, names)
     ]
     text = _LATE.sub(lambda match: _apart(path, match), text)
-    late = [_there(path, source) for source in _LATE.findall(text)]
+    late = [there(source) for source in _LATE.findall(text)]
     exports = {name: name for _, name in _EXPORT.findall(text)}
     if _DEFAULT.search(text):
         own = f"${basename(path)}Default"
@@ -223,7 +235,7 @@ def _module(path: str, text: str) -> _Module:
         declared.append(own)
         text = _DEFAULT.sub(lambda _: f"let {own} = ", text)
     text = _EXPORT.sub(r"\1", _IMPORT.sub("", text))
-    text = _LATE.sub(lambda match: f"late({_name(match[1])})", text)
+    text = _LATE.sub(lambda match: f"late({_name(there(match[1]))})", text)
     text = without_signs(without_breaks(without_const(without_spaces(text))))
     if unknown := _UNKNOWN.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {unknown[0]}")

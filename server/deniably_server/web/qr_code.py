@@ -15,8 +15,13 @@ _QUIET = 4
 
 @lru_cache(maxsize=64)
 def qr_code(text: str, label: str) -> Html:
+    """Returns the QR code of a text as SVG, as ``new_qr_code`` does, which draws it once."""
+    return new_qr_code(text, label)
+
+
+def new_qr_code(text: str, label: str) -> Html:
     """Returns the QR code of a text as SVG, dark on white in dark mode, too, because many readers
-    know no other.
+    know no other. Nothing keeps it, so the text may be a secret.
 
     ``label`` is its text for screen readers.
     """

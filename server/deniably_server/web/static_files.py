@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -27,16 +27,36 @@ _KINDS = {
 _TEXTS = dict.fromkeys(_KINDS.values())
 _ENTRIES = ("form/exit", "form/form")
 """The modules that a form runs, in this order: "Exit this page" works first."""
-_BUNDLES = {
-    "form/page.js": (_ENTRIES, ("form/invited", "survey/strata")),
-    "form/page-invited.js": (_ENTRIES, ("survey/strata",)),
-    "form/page-strata.js": (("form/exit", "form/stratum", "form/form"), ()),
+_WITH_STRATA = ("form/exit", "form/stratum", "form/form")
+_OF_A_DEVICE = ("storage", "vault", "listing", "offline", "send", "waiting")
+IN_TRIALS = {f"device/{name}": "form/trial" for name in _OF_A_DEVICE} | {
+    "form/invited": "form/trial"
 }
-"""The form's bundles, each with the modules that it runs, and those that it leaves out. Only a
-survey with strata needs all of them."""
+"""What ``form/trial.js`` stands in for while a draft is tried out: all that stores, fetches or
+sends. The published forms have none of it, and no way to it."""
+
+
+@dataclass(frozen=True)
+class _Bundle:
+    """The modules that a bundle runs, those that it leaves out, and those that stand in for
+    others."""
+
+    entries: Sequence[str]
+    without: Sequence[str] = ()
+    instead: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+_BUNDLES = {
+    "form/page.js": _Bundle(_ENTRIES, ("form/invited", "survey/strata")),
+    "form/page-invited.js": _Bundle(_ENTRIES, ("survey/strata",)),
+    "form/page-strata.js": _Bundle(_WITH_STRATA),
+    "form/page-trial.js": _Bundle(_WITH_STRATA, instead=IN_TRIALS),
+}
+"""The form's bundles. Only a survey with strata needs all modules."""
 SHEETS = {
     "style/page.css": ("tokens", "base", "notes"),
     "style/form-page.css": ("tokens", "base", "form", "fields"),
+    "style/trial-page.css": ("tokens", "base", "form", "fields", "trial"),
     "style/handbook-page.css": ("tokens", "base", "notes", "results", "handbook"),
     "style/register-page.css": ("tokens", "base", "notes", "register"),
     "style/home-page.css": ("tokens", "base", "notes", "rain", "results", "home"),
@@ -133,8 +153,9 @@ def _files() -> dict[str, File]:
     modules = {
         name[:-3]: file.body.decode() for name, file in by_name.items() if name[-3:] == ".js"
     }
-    for name, (entries, without) in _BUNDLES.items():
-        by_name[name] = _file(bundle_modules(modules, entries, without).encode(), _KINDS[".js"])
+    for name, bundle in _BUNDLES.items():
+        text = bundle_modules(modules, bundle.entries, bundle.without, bundle.instead)
+        by_name[name] = _file(text.encode(), _KINDS[".js"])
     for name, parts in SHEETS.items():
         joined = join_sheets(by_name[f"style/{part}.css"].body.decode() for part in parts)
         sheet = without_unused_tokens(joined) if name == ALONE else joined

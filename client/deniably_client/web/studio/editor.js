@@ -2,6 +2,7 @@
 // and shows is worked out by the server; nothing about privacy is computed here.
 
 import { find, fragment, name, sentence, tell } from "./exchange.js";
+import { renew } from "./preview.js";
 import { Unsaved } from "./unsaved.js";
 
 /** @import { Edited, Operation } from "./unsaved.js" */
@@ -67,6 +68,7 @@ function edited(answer, operation) {
   if (!next) {
     refresh();
     look(LOOK);
+    renew();
   }
 }
 

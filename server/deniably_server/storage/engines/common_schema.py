@@ -188,3 +188,13 @@ DESIGNS = """
     """
 """The best designs of means that checks of drafts asked for, by what they depend on. It names no
 survey and nobody."""
+
+TRIALS = """
+    CREATE TABLE trials (
+        draft TEXT PRIMARY KEY REFERENCES drafts (id),
+        hash TEXT NOT NULL UNIQUE CHECK (length(hash) = 64),
+        until TEXT NOT NULL CHECK (length(until) = 10)
+    )
+    """
+"""A draft's link to its trial: the hash of the link's secret, and its last day. Who opens it, and
+what they answer, is stored nowhere."""

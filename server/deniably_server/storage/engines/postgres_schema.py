@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import DESIGNS, STUDIO, TABLES
+from deniably_server.storage.engines.common_schema import DESIGNS, STUDIO, TABLES, TRIALS
 
 
 def _own(table: str) -> str:
@@ -81,5 +81,6 @@ STEPS = (
     ),
     tuple(map(_own, STUDIO)),
     (_own(DESIGNS),),
+    (_own(TRIALS),),
 )
 """The statements of each step; see ``schema``. Never change a released step; add a new one."""

@@ -6,7 +6,7 @@ table does not reveal who came first.
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import DESIGNS, STUDIO, TABLES
+from deniably_server.storage.engines.common_schema import DESIGNS, STUDIO, TABLES, TRIALS
 
 
 def _strict(table: str) -> str:
@@ -82,5 +82,6 @@ STEPS = (
     ),
     tuple(map(_strict, STUDIO)),
     (_strict(DESIGNS),),
+    (_strict(TRIALS),),
 )
 """The statements of each step; see ``schema``. Never change a released step; add a new one."""

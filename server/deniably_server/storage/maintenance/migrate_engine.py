@@ -26,6 +26,7 @@ TABLES = {
     "sessions": ("hash", "word", "token", "used", "until"),
     "drafts": ("id", "team", "revision", "day", "gone"),
     "draft_versions": ("draft", "revision", "edit", "document"),
+    "trials": ("draft", "hash", "until"),
     "designs": ("positions", "own", "other", "mechanism"),
 }
 """Every table with its columns, ordered so that foreign keys refer to earlier tables. Shards are

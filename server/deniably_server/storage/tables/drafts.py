@@ -99,6 +99,7 @@ def purge_drafts(database: Connection) -> None:
     """Delete the drafts for good that were deleted more than ``KEPT_DAYS`` days ago."""
     old = "gone <> '' AND gone < ?"
     for sql in (
+        f"DELETE FROM trials WHERE draft IN (SELECT id FROM drafts WHERE {old})",  # noqa: S608
         f"DELETE FROM draft_versions WHERE draft IN (SELECT id FROM drafts WHERE {old})",  # noqa: S608
         f"DELETE FROM drafts WHERE {old}",  # noqa: S608
     ):

@@ -1,0 +1,136 @@
+// A device to try a draft with: in the bundle page-trial.js, this module stands in for all that stores,
+// fetches and sends (static_files.py). Its memory is a variable, and ends with the page. What would be
+// sent is shown. No published form has this module, or a way to it.
+
+import { Coins } from "../core/coins.js";
+import { Refused } from "../core/errors.js";
+import { EMPTY, markSent } from "../device/memory.js";
+import { inner } from "../mechanisms/mechanism.js";
+import { byId } from "./elements.js";
+import { state } from "./state.js";
+
+/** @import { Memory } from "../device/types.js" */
+/** @import { Question } from "../survey/types.js" */
+
+// --- no focus before somebody touched the page --------------------------------------------------
+
+// The form puts the focus on the heading of each step. Within the editor that would take the caret out
+// of the author's field, at every change of a word.
+const { focus } = HTMLElement.prototype;
+let touched = false;
+for (const kind of ["pointerdown", "keydown", "click"]) {
+  addEventListener(kind, () => (touched = true), { capture: true });
+}
+HTMLElement.prototype.focus = function (options) {
+  if (touched) focus.call(this, options);
+};
+
+/** The step that the page begins with: 0 is the start. */
+state.current = Number(byId("trial").dataset["at"]);
+
+// --- instead of the store -----------------------------------------------------------------------
+
+let memory = EMPTY;
+
+/** Never thrown here: a variable is not damaged. */
+export class Damaged extends Refused {}
+
+export const keeps = async () => true;
+
+/** @type {typeof import("../device/storage.js").read} */
+export const read = async () => memory;
+
+/** @type {typeof import("../device/storage.js").update} */
+export const update = async (change) => (memory = await change(memory));
+
+/** @type {typeof import("../device/storage.js").ticketOf} */
+export const ticketOf = async () => undefined;
+
+/** @type {typeof import("../device/storage.js").recordSent} */
+export async function recordSent(version, text) {
+  memory = markSent(memory, version, text);
+}
+
+export const setAside = async () => {};
+
+export async function forget() {
+  memory = EMPTY;
+}
+
+// --- instead of the network and of a copy for use without one -------------------------------------
+
+/** What a published survey's author and register are shown as. */
+const NOT_YET = "–";
+
+/** @type {typeof import("../device/listing.js").meet} */
+export const meet = async () => ({
+  origin: location.origin,
+  author: "",
+  fingerprint: NOT_YET,
+  seal: NOT_YET,
+  seen: { count: 0, head: "" },
+});
+
+export const hasChanged = async () => false;
+export const keepListing = async () => {};
+export const keepPage = async () => false;
+export const whenBack = () => {};
+export const sendOthers = async () => {};
+
+/** Never thrown here: nothing is sent. */
+export class Unreachable extends Error {}
+
+/**
+ * Shows what would be sent, and sends nothing.
+ * @type {typeof import("../device/send.js").send}
+ */
+export async function send(_, text) {
+  const { values } = JSON.parse(text);
+  const rows = state.definition.questions
+    .filter(({ name }) => Object.hasOwn(values, name))
+    .map((question) => row(question.label, said(question, values[question.name])));
+  byId("would").replaceChildren(...rows);
+  byId("report").textContent = text;
+  return "";
+}
+
+/**
+ * A part of the report: the names of choices where it is some of these, else its numbers.
+ * @param {Question} question
+ * @param {readonly number[]} value
+ */
+function said({ choices, mechanism }, value) {
+  const named = choices && inner(mechanism).name === "subset_selection";
+  return named ? value.map((each) => choices[each]?.label).join(" / ") : value.join(", ");
+}
+
+/**
+ * @param {string} label
+ * @param {string} value
+ */
+function row(label, value) {
+  const place = document.createElement("div");
+  for (const [kind, text] of [["dt", label], ["dd", value]]) {
+    place.append(Object.assign(document.createElement(kind ?? ""), { textContent: text }));
+  }
+  return place;
+}
+
+byId("anew").addEventListener("click", () => location.reload());
+
+// --- instead of an invitation ---------------------------------------------------------------------
+
+export const bring = async () => {};
+
+/** Whoever tries a draft out is invited. @type {typeof import("./invited.js").enter} */
+export async function enter(_, version, __, on) {
+  const ticket = { id: new Coins().drawId(), ticket: "" };
+  memory = /** @type {Memory} */ ({ ...memory, tickets: { [version]: ticket } });
+  byId("untraded").hidden = true;
+  byId("traded").hidden = false;
+  byId("invitation").addEventListener("submit", (event) => {
+    event.preventDefault();
+    on();
+  });
+  return () => false;
+}

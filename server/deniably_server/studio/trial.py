@@ -1,0 +1,138 @@
+"""Trying a draft out: the form as people will get it, which sends nothing and keeps nothing.
+
+It is the published form's own page, with one module in place of those of the device that store,
+fetch and send. An author sees it in a frame beside the editor, and on the page "Try it". A phone
+has no session. It opens a link, which shows this one draft as long as it is good.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import Blueprint, Response, redirect, render_template, request
+
+from deniably.authoring.drafts import Document, question_names, to_json, written
+from deniably.core.errors import BadSurvey
+from deniably.core.loopback import is_here
+from deniably.survey.survey import Survey
+from deniably_server.api.pages import trial_form
+from deniably_server.api.quick_checks import drafted_survey
+from deniably_server.errors import Busy, NotFound, TooMany, TooSlow, Uncomputed
+from deniably_server.guard.app_state import current_limits, current_store
+from deniably_server.guard.session import own_origin, require_member, require_own_page, signed_in
+from deniably_server.storage.studio import Draft
+from deniably_server.studio.balance import mistakes_of
+from deniably_server.studio.drafts import known
+from deniably_server.studio.home import title_of
+from deniably_server.web.operation import HTML, NAMED, PAGE, Operation
+from deniably_server.web.qr_code import new_qr_code
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
+blueprint = Blueprint("studio_trial", __name__, url_prefix="/studio")
+
+_LANGUAGE = {"language": {"type": "string"}}
+
+
+@blueprint.get("/d/<name>/page")
+@Operation(
+    {**PAGE, 303: {}},
+    ("not-found",),
+    query={"question": NAMED, **_LANGUAGE},
+    headers=("Location",),
+)
+def page(name: str) -> ResponseReturnValue:
+    """The form of the draft, at its start or at a question, to try out in a frame."""
+    member = signed_in()
+    if member is None:
+        return redirect("/studio/in", 303)
+    draft = current_store().studio.draft(member.team.id, known(name))
+    return _trial(draft, member.token.id, request.args.get("question", ""))
+
+
+@blueprint.get("/d/<name>/try")
+@Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
+def try_it(name: str) -> ResponseReturnValue:
+    """The form on a phone, and a link to try it on one's own."""
+    member, store = signed_in(), current_store()
+    if member is None:
+        return redirect("/studio/in", 303)
+    draft = store.studio.draft(member.team.id, known(name))
+    return render_template(
+        "studio/try.html",
+        team=member.team,
+        draft={"id": draft.id, "title": title_of(draft)},
+        until=store.studio.trial_until(member.team.id, draft.id),
+        here_only=is_here(own_origin() or ""),
+    )
+
+
+@blueprint.post("/drafts/<name>/trial")
+@Operation({201: {HTML: None}}, ("unauthorised", "forbidden", "not-found"))
+def make_link(name: str) -> Response:
+    """Make a link to the draft's trial, in place of the one before: a piece of the page."""
+    require_own_page()
+    member = require_member()
+    secret, until = current_store().studio.begin_trial(member.team.id, known(name))
+    origin = own_origin()
+    address = f"{origin or ''}/studio/try/{secret}"
+    code = new_qr_code(address, "The link as a code for phones") if origin else ""
+    piece = render_template("studio/trial_link.html", address=address, code=code, until=until)
+    answer = Response(piece, 201, mimetype=HTML)
+    answer.headers["Cache-Control"] = "no-store, no-transform"  # it holds a secret
+    return answer
+
+
+@blueprint.get("/try/<secret>")
+@Operation(PAGE, ("not-found", "too-many"), query=_LANGUAGE)
+def tried(secret: str) -> ResponseReturnValue:
+    """The form of a draft, to try out by whoever has its link."""
+    limits = current_limits()
+    limits.check_failures(request.environ)
+    try:
+        draft = current_store().studio.tried(secret)
+    except NotFound:
+        limits.count_failure(request.environ)
+        return _waiting("This link is no longer good. Ask for a new one."), 404
+    return _trial(draft, draft.id)
+
+
+def _trial(draft: Draft, asker: str, question: str = "") -> str:
+    """The form of a draft at a question of it, or why it cannot be shown yet."""
+    document = _filled(draft.document)
+    asker = f"{asker}/{draft.id}/trial"
+    try:
+        current_limits().count_check(asker)
+        survey = drafted_survey(asker, to_json(written(document)).encode())
+    except BadSurvey as error:
+        return _waiting("Not ready yet", mistakes_of(error, document))
+    except (TooMany, Busy, TooSlow, Uncomputed):
+        return _waiting("This takes too long to work out just now. Look again in a moment.")
+    return trial_form(survey, "studio/trial_form.html", at=_step(survey, document, question))
+
+
+def _waiting(heading: str, mistakes: object = ()) -> str:
+    return render_template("studio/trial_waits.html", heading=heading, mistakes=mistakes)
+
+
+def _filled(draft: Document) -> Document:
+    """A draft that can be looked at sooner: something stands in for texts that are missing."""
+    questions = [
+        each | {"label": each.get("label") or "A new question"} for each in draft["questions"]
+    ]
+    texts = {"name": draft.get("name") or "draft", "title": draft.get("title") or "Without a title"}
+    return {**draft, **texts, "questions": questions}
+
+
+def _step(survey: Survey, draft: Document, question: str) -> int:
+    """The step of the form that shows a question of the draft, by its id; 0 is the start.
+
+    Several questions may be asked as one, whose parts they are.
+    """
+    name = question_names(draft).get(question)
+    for number, each in enumerate(survey.questions, 1):
+        parts = {part.name for part in getattr(each, "parts", ())}
+        if name in {each.name, *parts}:
+            return number
+    return 0
