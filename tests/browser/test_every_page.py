@@ -43,6 +43,7 @@ PAGES = {
     "/admin": ["/admin"],
     "/studio/start": ["/studio/start"],
     "/studio/in": ["/studio/in"],
+    "/studio/try/<secret>": ["/studio/try/none"],
     "/s/<name>": ["/s/closed", "/s/none"],
     "/surveys/<name>": [
         "/surveys/everything",

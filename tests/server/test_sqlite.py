@@ -116,6 +116,8 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
                    ("gone", "TEXT")],
         "draft_versions": [("draft", "TEXT"), ("revision", "INTEGER"), ("edit", "TEXT"),
                            ("document", "TEXT")],
+        # Of a draft's link: a secret's hash and a last day, and of nobody who opens it.
+        "trials": [("draft", "TEXT"), ("hash", "TEXT"), ("until", "TEXT")],
         # Of what authors drafted: numbers that many drafts share, and of nobody's report.
         "designs": [("positions", "INTEGER"), ("own", "INTEGER"), ("other", "INTEGER"),
                     ("mechanism", "TEXT")],

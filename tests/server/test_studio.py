@@ -140,12 +140,20 @@ POSTS = [
     ("/studio/drafts/{draft}/edits",
      {"edit": "e", "revision": 1, "operation": {"do": "remove", "question": "q1"}}),
     ("/studio/drafts/{draft}/gone", {"gone": True}),
+    ("/studio/drafts/{draft}/trial", {}),
     ("/studio/drafts/{draft}/definition", {}),
     ("/studio/drafts/{draft}/published", {"digest": "", "author": "", "signature": ""}),
     ("/studio/s/spring-26/closed", {"name": "spring-26"}),
 ]  # fmt: skip
 WITHOUT_SESSION = {"/studio/start", "/studio/in", "/studio/out", "/studio/word"}
-PAGES = ["/studio/", "/studio/d/{draft}", "/studio/d/{draft}/publish", "/studio/s/spring-26"]
+PAGES = [
+    "/studio/",
+    "/studio/d/{draft}",
+    "/studio/d/{draft}/page",
+    "/studio/d/{draft}/try",
+    "/studio/d/{draft}/publish",
+    "/studio/s/spring-26",
+]
 
 
 def test_every_way_to_change_something_is_tried_here(app: Flask) -> None:
@@ -231,7 +239,9 @@ def test_another_groups_drafts_and_surveys_are_not_told_from_none(
     assert store.studio.found_team(team, make("author")[0], [], ("admin_link", ""))
     assert other.sign_in().status_code == 200
 
-    assert other.client.get(f"/studio/d/{kept}").status_code == 404
+    for page in ("", "/page", "/page?question=q1", "/try", "/balance", "/publish"):
+        assert other.client.get(f"/studio/d/{kept}{page}").status_code == 404
+    assert other.post(f"/studio/drafts/{kept}/trial", {}).status_code == 404
     assert other.client.get(f"/studio/drafts/{kept}.yaml").status_code == 404
     assert other.client.get("/studio/s/spring-26").status_code == 404
     assert other.post("/studio/s/spring-26/closed", {"name": "spring-26"}).status_code == 404

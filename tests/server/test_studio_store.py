@@ -15,10 +15,11 @@ from deniably_server.errors import NotFound, Quota
 from deniably_server.storage.store import Store
 from deniably_server.storage.studio import Draft, DraftClash, StudioStore
 from deniably_server.storage.tables import drafts as drafts_table
-from deniably_server.storage.tables import sessions, tokens
+from deniably_server.storage.tables import sessions, tokens, trials
 from deniably_server.storage.tables.drafts import MOST_DRAFTS, MOST_VERSIONS
 from deniably_server.storage.tables.teams import Team, new_team
 from deniably_server.storage.tables.tokens import make
+from support.material import contents
 
 KEY = "ab" * 32
 SETTING = ("admin_link", "secret")
@@ -68,7 +69,7 @@ def days_later(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
         return date.fromordinal(today + days + more).isoformat()
 
     today = datetime.now(UTC).date().toordinal()
-    for module in (sessions, drafts_table, tokens):
+    for module in (sessions, drafts_table, tokens, trials):
         monkeypatch.setattr(module, "day_in", day_in)
     monkeypatch.setattr("deniably_server.storage.studio.day_in", day_in)
 
@@ -276,3 +277,100 @@ def test_a_deleted_draft_comes_back_for_thirty_days(
     begun(studio, union)
     with pytest.raises(NotFound):
         studio.draft(union.id, draft.id)
+
+
+# --- links to try a draft out -------------------------------------------------------------------
+
+
+def test_a_link_shows_the_newest_revision_of_its_draft(studio: StudioStore, union: Team) -> None:
+    draft, other = begun(studio, union), begun(studio, union)
+    secret, until = studio.begin_trial(union.id, draft.id)
+    edited(studio, union, draft, "label", "Fairly paid?")
+
+    tried = studio.tried(secret)
+
+    assert (tried.id, tried.revision) == (draft.id, 2)
+    assert tried.document["questions"][0]["label"] == "Fairly paid?"
+    assert studio.trial_until(union.id, draft.id) == until == tokens.day_in(2)
+    assert studio.trial_until(union.id, other.id) == ""
+
+
+def test_the_secret_of_a_link_is_not_stored(address: str, studio: StudioStore, union: Team) -> None:
+    secret, _ = studio.begin_trial(union.id, begun(studio, union).id)
+
+    assert len(secret) == 43, "256 random bits"
+    stored = contents(address)
+    assert secret not in str(stored)
+    assert [row[1] for row in stored["trials"]] == [tokens.hash_of(secret)]
+
+
+def test_a_new_link_ends_the_one_before(studio: StudioStore, union: Team) -> None:
+    draft = begun(studio, union)
+    first, _ = studio.begin_trial(union.id, draft.id)
+
+    second, _ = studio.begin_trial(union.id, draft.id)
+
+    assert studio.tried(second).id == draft.id
+    assert_no_trial(studio, first)
+
+
+def test_a_link_is_good_for_two_more_days(
+    studio: StudioStore, union: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = begun(studio, union)
+    secret, _ = studio.begin_trial(union.id, draft.id)
+
+    days_later(monkeypatch, 2)
+    assert studio.tried(secret).id == draft.id
+    days_later(monkeypatch, 3)
+    assert_no_trial(studio, secret)
+    assert studio.trial_until(union.id, draft.id) == ""
+
+
+def test_a_link_goes_with_its_draft_and_comes_back_with_it(
+    studio: StudioStore, union: Team
+) -> None:
+    draft = begun(studio, union)
+    secret, _ = studio.begin_trial(union.id, draft.id)
+
+    studio.delete_draft(union.id, draft.id)
+    assert_no_trial(studio, secret)
+    with pytest.raises(NotFound):
+        studio.begin_trial(union.id, draft.id)
+    studio.delete_draft(union.id, draft.id, gone=False)
+    assert studio.tried(secret).id == draft.id
+
+
+def test_a_draft_that_is_deleted_for_good_takes_its_link_along(
+    studio: StudioStore, union: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = begun(studio, union)
+    secret, _ = studio.begin_trial(union.id, draft.id)
+    studio.delete_draft(union.id, draft.id)
+
+    days_later(monkeypatch, 31)
+    begun(studio, union)
+
+    assert_no_trial(studio, secret)
+    with pytest.raises(NotFound):
+        studio.draft(union.id, draft.id)
+
+
+@pytest.mark.parametrize("secret", ["", "x", "\ud800", "\0", "é" * 5000])
+def test_another_secret_opens_nothing(studio: StudioStore, union: Team, secret: str) -> None:
+    studio.begin_trial(union.id, begun(studio, union).id)
+
+    assert_no_trial(studio, secret)
+
+
+def test_another_group_makes_no_link(studio: StudioStore, union: Team) -> None:
+    draft = begun(studio, union)
+
+    for attempt in (studio.begin_trial, studio.trial_until):
+        with pytest.raises(NotFound, match="no such draft"):
+            attempt("others", draft.id)
+
+
+def assert_no_trial(studio: StudioStore, secret: str) -> None:
+    with pytest.raises(NotFound):
+        studio.tried(secret)

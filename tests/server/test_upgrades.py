@@ -29,7 +29,7 @@ INVITED = survey_named("invited", invited=True)
 OPEN, OVER = survey_named("open"), survey_named("over", ask=1)
 
 
-LATER = ("designs", "draft_versions", "drafts", "sessions", "members", "teams")
+LATER = ("trials", "designs", "draft_versions", "drafts", "sessions", "members", "teams")
 """The tables that later steps made, first those that refer to others."""
 CHANGED = ("steps", "issued", *LATER)
 
@@ -180,8 +180,10 @@ def test_an_upgrade_that_fails_halfway_changes_nothing(
 def newer(address: str) -> str:
     """A database to which a later version added a step."""
     Store(address).close()
-    with closing(engine_at(address).connect()) as database:
-        database.execute("INSERT INTO steps VALUES (4, 'later')")
+    engine = engine_at(address)
+    with closing(engine.connect()) as database:
+        next_step = len(engine.steps) + 1
+        database.execute("INSERT INTO steps VALUES (?, 'later')", [next_step])
     return address
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,36 @@ from deniably_server.guard.admin_link import first_link
 from deniably_server.guard.app_state import store_of
 from deniably_server.guard.sign_in import text_to_sign
 
+EVERY_KIND: dict[str, Any] = {
+    "name": "every-kind",
+    "title": "Every kind of question",
+    "contact": "Harbour Workers' Union",
+    "questions": [
+        {"name": name, "epsilon": 0.5} | keys
+        for name, keys in {
+            "stolen": {"type": "yes_no", "label": "Have you stolen anything?"},
+            "what": {"type": "select_one", "label": "What?", "choices": ["Money", "Goods", "Time"],
+                     "show_if": {"question": "stolen", "is": ["yes"]}},
+            "drugs": {"type": "select_multiple", "label": "Which of these?", "most": 2,
+                      "choices": ["One", "Two", "Three"], "also": ["prefer_not_to_say"]},
+            "happy": {"type": "scale", "label": "How happy?", "choices": ["Not", "A bit", "Very"]},
+            "trust": {"type": "scale", "label": "How much trust?", "aim": "mean",
+                      "choices": ["None", "Some", "All"]},
+            "days": {"type": "number", "label": "How many days?", "unit": "days",
+                     "minimum": 0, "maximum": 20},
+            "hours": {"type": "vector", "label": "Hours a week", "parts": [
+                {"name": "work", "label": "Work", "minimum": 0, "maximum": 80},
+                {"name": "care", "label": "Care", "minimum": 0, "maximum": 80}]},
+            "home": {"type": "point", "label": "Where do you live?", "grid": 4, "parts": [
+                {"name": "east", "label": "East", "minimum": -20, "maximum": 20},
+                {"name": "north", "label": "North", "minimum": -20, "maximum": 20}]},
+            "taken": {"type": "product", "label": "Taken anything?", "parts": [
+                {"name": "here", "label": "Here", "choices": ["Yes", "No"]},
+                {"name": "there", "label": "There", "choices": ["Yes", "No"]}]},
+        }.items()
+    ],
+}  # fmt: skip
+"""A draft with every type of question, within what devices accept."""
 ORIGIN = "http://localhost"
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
 
@@ -80,6 +111,13 @@ class Author:
         signature = self.key.sign(version)
         body = {"digest": version, "author": signature.author, "signature": signature.value}
         return self.post(f"/studio/drafts/{draft}/published", body)
+
+    def trial_link(self, draft: str) -> str:
+        """Make a link to a draft's trial; returns its path."""
+        answer = self.post(f"/studio/drafts/{draft}/trial", {})
+        assert answer.status_code == 201, answer.text
+        (path,) = re.findall(r'href="[^"]*(/studio/try/[^"]+)"', answer.text)
+        return str(path)
 
 
 def founded(app: Flask) -> Author:

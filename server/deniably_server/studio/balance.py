@@ -17,6 +17,7 @@ from deniably.core.errors import BadSurvey, Problem
 
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
 _MISSING = re.compile(r"the key (\w+) is missing")
+_FEW_CHOICES = re.compile(r"\w+ needs choices\b|a list of 1; allowed is a list of 2 to ")
 _KEYS = {
     "title": "the title",
     "intro": "what it is about",
@@ -142,6 +143,8 @@ def _mistake(problem: ShownProblem | Problem, ids: Sequence[str]) -> ShownMistak
     why = problem.why
     if missing := _MISSING.fullmatch(why):
         key, why = missing[1], "this is still empty"
+    elif _FEW_CHOICES.match(why):
+        why = "give two answers or more"
     what = _KEYS.get(key.partition(".")[0].partition("[")[0], key)
     if number is None or int(number) >= len(ids):
         return ShownMistake(_capital(what or "the survey"), why, None)

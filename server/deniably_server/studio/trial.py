@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 blueprint = Blueprint("studio_trial", __name__, url_prefix="/studio")
 
 _LANGUAGE = {"language": {"type": "string"}}
+_CHOICES = {"choices": ["One answer", "Another answer"]}
+_NEEDED: dict[str, dict[str, object]] = {
+    "select_one": _CHOICES,
+    "select_multiple": _CHOICES,
+    "scale": _CHOICES,
+    "number": {"minimum": 0, "maximum": 10},
+}
+"""What stands in for what a new question does not say yet, by its type."""
 
 
 @blueprint.get("/d/<name>/page")
@@ -117,12 +125,15 @@ def _waiting(heading: str, mistakes: object = ()) -> str:
 
 
 def _filled(draft: Document) -> Document:
-    """A draft that can be looked at sooner: something stands in for texts that are missing."""
-    questions = [
-        each | {"label": each.get("label") or "A new question"} for each in draft["questions"]
-    ]
+    """A draft that can be looked at sooner: something stands in for what is not written yet."""
     texts = {"name": draft.get("name") or "draft", "title": draft.get("title") or "Without a title"}
-    return {**draft, **texts, "questions": questions}
+    return {**draft, **texts, "questions": [_filled_question(each) for each in draft["questions"]]}
+
+
+def _filled_question(question: Document) -> Document:
+    needed = {"label": "A new question"} | _NEEDED.get(str(question.get("type")), {})
+    written_keys = {key: value for key, value in question.items() if value not in (None, "", [])}
+    return {**question, **needed, **written_keys}
 
 
 def _step(survey: Survey, draft: Document, question: str) -> int:
