@@ -81,6 +81,30 @@ def test_a_dynamic_import_of_a_module_that_is_left_out_gives_an_empty_object(
     assert said_in_node(tmp_path / "bundle.mjs") == "{}\n"
 
 
+def test_another_module_can_stand_in_for_one(tmp_path: Path) -> None:
+    forms = {
+        "one/entry": (
+            'import { four } from "../other/e.js";\nconst { five } = await import("./late.js");\n'
+            "console.log(four, five);\n"
+        ),
+        "two/other": "export const four = 44;\n",
+        "two/later": "export const five = 55;\n",
+    }
+    instead = {"other/e": "two/other", "one/late": "two/later"}
+    (tmp_path / "bundle.mjs").write_text(
+        bundle_modules(forms, ["one/entry"], instead=instead), encoding="utf-8"
+    )
+
+    assert said_in_node(tmp_path / "bundle.mjs") == "44 55\n"
+
+
+def test_a_module_is_imported_at_once_or_later_and_not_both() -> None:
+    both = 'import { four } from "../other/e.js";\nconst e = await import("../other/e.js");\n'
+
+    with pytest.raises(ValueError, match="imports later what is there"):
+        bundle_modules(FORMS | {"one/entry": both}, ["one/entry"])
+
+
 @pytest.mark.parametrize(
     "line",
     [

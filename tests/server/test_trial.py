@@ -238,10 +238,11 @@ def test_the_link_is_shown_once_with_its_code(author: Author) -> None:
     answer = author.post(f"/studio/drafts/{draft}/trial", {})
 
     assert answer.headers["Cache-Control"] == "no-store, no-transform"
-    assert re.search(r'<svg role="img" aria-label="The link as a code for phones"', answer.text)
-    (secret,) = re.findall(r'href="http://localhost/studio/try/([\w-]{43})"', answer.text)
+    link = answer.get_json()
+    assert link["code"].startswith('<svg role="img" aria-label="The link as a code for phones"')
+    assert re.fullmatch(r"http://localhost/studio/try/[\w-]{43}", link["address"])
     page = author.client.get(f"/studio/d/{draft}/try").text
-    assert secret not in page
+    assert link["address"] not in page
     assert "There is a link already, good until" in page
 
 
@@ -385,13 +386,14 @@ STANDS_IN = {
     "waiting": "sendOthers",
     "invited": "bring enter",
 }
-"""What the form takes of each module that form/trial.js stands in for."""
+"""What the form takes of each module that form/trial.js and form/trial_invited.js stand in for."""
 
 
 def test_the_trial_stands_in_for_all_that_a_form_takes_of_these_modules() -> None:
     assert {path.rpartition("/")[2] for path in static_files.IN_TRIALS} == set(STANDS_IN)
-    exported = set(re.findall(r"^export (?:async )?(?:function|class|const) (\w+)",
-                              static_files.text_of("form/trial.js"), re.MULTILINE))  # fmt: skip
+    own = [static_files.text_of(f"form/{name}.js") for name in ("trial", "trial_invited")]
+    export = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MULTILINE)
+    exported = set(export.findall("".join(own)))
     assert exported == {name for names in STANDS_IN.values() for name in names.split()}
     taken = {
         (source, name.strip())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 from flask import Flask
@@ -116,8 +116,7 @@ class Author:
         """Make a link to a draft's trial; returns its path."""
         answer = self.post(f"/studio/drafts/{draft}/trial", {})
         assert answer.status_code == 201, answer.text
-        (path,) = re.findall(r'href="[^"]*(/studio/try/[^"]+)"', answer.text)
-        return str(path)
+        return urlsplit(json.loads(answer.text)["address"]).path
 
 
 def founded(app: Flask) -> Author:

@@ -7,7 +7,7 @@ has no session. It opens a link, which shows this one draft as long as it is goo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from flask import Blueprint, Response, redirect, render_template, request
 
@@ -15,6 +15,7 @@ from deniably.authoring.drafts import Document, question_names, to_json, written
 from deniably.core.errors import BadSurvey
 from deniably.core.loopback import is_here
 from deniably.survey.survey import Survey
+from deniably_server.api.access import secret_answer
 from deniably_server.api.pages import trial_form
 from deniably_server.api.quick_checks import drafted_survey
 from deniably_server.errors import Busy, NotFound, TooMany, TooSlow, Uncomputed
@@ -24,13 +25,24 @@ from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import mistakes_of
 from deniably_server.studio.drafts import known
 from deniably_server.studio.home import title_of
-from deniably_server.web.operation import HTML, NAMED, PAGE, Operation
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import NAMED, PAGE, Operation
 from deniably_server.web.qr_code import new_qr_code
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
 blueprint = Blueprint("studio_trial", __name__, url_prefix="/studio")
+
+
+class LinkAnswer(TypedDict):
+    """A link to a draft's trial, its last day, and a code with it as SVG; empty where phones could
+    not find this server."""
+
+    address: str
+    until: str
+    code: str
+
 
 _LANGUAGE = {"language": {"type": "string"}}
 _CHOICES = {"choices": ["One answer", "Another answer"]}
@@ -77,19 +89,16 @@ def try_it(name: str) -> ResponseReturnValue:
 
 
 @blueprint.post("/drafts/<name>/trial")
-@Operation({201: {HTML: None}}, ("unauthorised", "forbidden", "not-found"))
+@Operation({201: {JSON: LinkAnswer}}, ("unauthorised", "forbidden", "not-found"))
 def make_link(name: str) -> Response:
-    """Make a link to the draft's trial, in place of the one before: a piece of the page."""
+    """Make a link to the draft's trial, in place of the one before; it is shown once."""
     require_own_page()
     member = require_member()
     secret, until = current_store().studio.begin_trial(member.team.id, known(name))
     origin = own_origin()
     address = f"{origin or ''}/studio/try/{secret}"
-    code = new_qr_code(address, "The link as a code for phones") if origin else ""
-    piece = render_template("studio/trial_link.html", address=address, code=code, until=until)
-    answer = Response(piece, 201, mimetype=HTML)
-    answer.headers["Cache-Control"] = "no-store, no-transform"  # it holds a secret
-    return answer
+    code = new_qr_code(address, "The link as a code for phones").source if origin else ""
+    return secret_answer({"address": address, "until": until, "code": code}, 201)
 
 
 @blueprint.get("/try/<secret>")

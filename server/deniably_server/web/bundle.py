@@ -109,7 +109,8 @@ def bundle_modules(
     import of a module in ``without`` gives an empty object, and one of a key of ``instead`` the
     module that stands in for it.
 
-    Raises ValueError for an import, export or template literal in an unsupported form.
+    Raises ValueError for an import, export or template literal in an unsupported form, and for a
+    module that is imported at once and later, too.
     """
     stand_ins = instead or {}
     modules: dict[str, _Module] = {}
@@ -123,6 +124,9 @@ def bundle_modules(
     bundle = _Bundle(modules)
     for path in entries:
         bundle.run(path)
+    for module in modules.values():
+        if early := bundle.done & {*module.late}:
+            raise ValueError(f"{module.path}.js: imports later what is there: {sorted(early)}")
     later_modules = [bundle.later(path) for path in modules if path not in bundle.done]
     left_out = [f"let {_name(each)} = once(Object);\n" for each in without]
     return _HEAD + "".join([*left_out, *later_modules, *bundle.pieces])

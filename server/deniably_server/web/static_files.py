@@ -30,10 +30,10 @@ _ENTRIES = ("form/exit", "form/form")
 _WITH_STRATA = ("form/exit", "form/stratum", "form/form")
 _OF_A_DEVICE = ("storage", "vault", "listing", "offline", "send", "waiting")
 IN_TRIALS = {f"device/{name}": "form/trial" for name in _OF_A_DEVICE} | {
-    "form/invited": "form/trial"
+    "form/invited": "form/trial_invited"
 }
-"""What ``form/trial.js`` stands in for while a draft is tried out: all that stores, fetches or
-sends. The published forms have none of it, and no way to it."""
+"""What ``form/trial.js`` and ``form/trial_invited.js`` stand in for while a draft is tried out: all
+that stores, fetches or sends. The published forms have none of it, and no way to it."""
 
 
 @dataclass(frozen=True)

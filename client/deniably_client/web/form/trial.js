@@ -2,14 +2,12 @@
 // fetches and sends (static_files.py). Its memory is a variable, and ends with the page. What would be
 // sent is shown. No published form has this module, or a way to it.
 
-import { Coins } from "../core/coins.js";
 import { Refused } from "../core/errors.js";
 import { EMPTY, markSent } from "../device/memory.js";
 import { inner } from "../mechanisms/mechanism.js";
 import { byId } from "./elements.js";
 import { state } from "./state.js";
 
-/** @import { Memory } from "../device/types.js" */
 /** @import { Question } from "../survey/types.js" */
 
 // --- no focus before somebody touched the page --------------------------------------------------
@@ -117,20 +115,3 @@ function row(label, value) {
 }
 
 byId("anew").addEventListener("click", () => location.reload());
-
-// --- instead of an invitation ---------------------------------------------------------------------
-
-export const bring = async () => {};
-
-/** Whoever tries a draft out is invited. @type {typeof import("./invited.js").enter} */
-export async function enter(_, version, __, on) {
-  const ticket = { id: new Coins().drawId(), ticket: "" };
-  memory = /** @type {Memory} */ ({ ...memory, tickets: { [version]: ticket } });
-  byId("untraded").hidden = true;
-  byId("traded").hidden = false;
-  byId("invitation").addEventListener("submit", (event) => {
-    event.preventDefault();
-    on();
-  });
-  return () => false;
-}

@@ -38,14 +38,16 @@ export async function post(address, value) {
 /**
  * Fetches a piece of a page. Throws TypeError where the network fails or the answer is no success.
  * @param {string} address
- * @param {"GET" | "POST"} [method]
  */
-export async function fragment(address, method = "GET") {
-  const response = await fetch(address, { method, redirect: "error", cache: "no-store" });
+export async function fragment(address) {
+  const response = await fetch(address, { redirect: "error", cache: "no-store" });
   const text = await body(response, response.ok ? LARGEST : PROBLEM);
   if (!response.ok) throw new TypeError(`status ${response.status}`);
-  return new DOMParser().parseFromString(html.createHTML(text), "text/html").body;
+  return parsed(text);
 }
+
+/** @param {string} text a piece of a page, which this server wrote */
+export const parsed = (text) => new DOMParser().parseFromString(html.createHTML(text), "text/html").body;
 
 /**
  * What a page says about an answer that is no success.

@@ -1,20 +1,30 @@
 // Makes the link by which a phone without a session tries the draft out. It is shown once.
 
-import { NETWORK, find, fragment, tell } from "./exchange.js";
+import { NETWORK, find, parsed, post, sentence, tell } from "./exchange.js";
 
-const own = find("#own");
 const make = /** @type {HTMLButtonElement} */ (find("#make"));
 
 make.addEventListener("click", async () => {
   make.disabled = true;
   tell("");
   try {
-    const piece = await fragment(own.dataset.address ?? "", "POST");
-    find("#link").replaceChildren(...piece.childNodes);
-    make.textContent = "Make a new link";
+    const answer = await post(find("#own").dataset.address ?? "", {});
+    if (answer.status === 201) show(answer.value);
+    else tell(sentence(answer));
   } catch {
     tell(NETWORK);
   } finally {
     make.disabled = false;
   }
 });
+
+/** @param {{ address: string, until: string, code: string }} link */
+function show({ address, until, code }) {
+  const place = /** @type {HTMLAnchorElement} */ (find("#address"));
+  place.href = place.textContent = address;
+  find("#until").textContent = until;
+  find("#code").replaceChildren(...parsed(code).childNodes);
+  find("#link").hidden = false;
+  document.querySelector("#before")?.remove();
+  make.textContent = "Make a new link";
+}
