@@ -249,7 +249,11 @@ def invited(album: Album) -> None:
     album.fill("invited", lambda page: invited_states(page, album.server.url, next(codes)), FEW)
 
 
-STUDIO = {"studio first start": "/studio/start", "studio sign in": "/studio/in"}
+STUDIO = {
+    "studio first start": "/studio/start",
+    "studio sign in": "/studio/in",
+    "studio trial ended": "/studio/try/none",
+}
 """Pages of the studio that nobody has to sign in for."""
 
 
@@ -278,10 +282,20 @@ def studio(album: Album) -> None:
             ("studio home", "/studio/"),
             ("studio editor", f"/studio/d/{draft}?question=q2"),
             ("studio publish", f"/studio/d/{draft}/publish"),
+            ("studio try", f"/studio/d/{draft}/try"),
+            ("studio trial", f"/studio/d/{draft}/page?question=q2"),
         ):
             page.goto(url + path)
             page.wait_for_load_state("networkidle")
             yield state
+        page.goto(f"{url}/studio/d/{draft}/page")
+        page.click("[data-first] [data-go='1']")
+        for _ in questions:
+            page.click("label:visible >> nth=0")
+            page.click("[data-step=question]:visible .button")
+        page.click("#send")
+        page.wait_for_selector("#tried:visible")
+        yield "studio trial sent"
 
     album.fill("", walk, FEW)
 

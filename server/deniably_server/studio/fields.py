@@ -116,7 +116,8 @@ def lines_of(choices: object) -> str:
 
 
 _ALSO = ("yes_no", "select_one", "select_multiple")
-_CHOOSING = ("select_one", "select_multiple", "scale")
+CHOOSING = ("select_one", "select_multiple", "scale")
+"""The types whose answers the author writes."""
 
 
 def _fields(keys: Mapping[str, Any], kind: str) -> list[Field]:
@@ -124,7 +125,7 @@ def _fields(keys: Mapping[str, Any], kind: str) -> list[Field]:
         _field(keys, "label", "Question", "area", "Say what counts, and since when."),
         _field(keys, "hint", "Explanation", "text", needed=False),
     ]
-    if kind in _CHOOSING:
+    if kind in CHOOSING:
         hint = "One a line, in their order." if kind == "scale" else "One a line."
         fields.append(Field("choices", "Answers", "lines", lines_of(keys.get("choices")), hint))
     if kind == "select_multiple":

@@ -24,6 +24,7 @@ from deniably_server.guard.session import own_origin, require_member, require_ow
 from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import mistakes_of
 from deniably_server.studio.drafts import known
+from deniably_server.studio.fields import CHOOSING
 from deniably_server.studio.home import title_of
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import NAMED, PAGE, Operation
@@ -45,14 +46,6 @@ class LinkAnswer(TypedDict):
 
 
 _LANGUAGE = {"language": {"type": "string"}}
-_CHOICES = {"choices": ["One answer", "Another answer"]}
-_NEEDED: dict[str, dict[str, object]] = {
-    "select_one": _CHOICES,
-    "select_multiple": _CHOICES,
-    "scale": _CHOICES,
-    "number": {"minimum": 0, "maximum": 10},
-}
-"""What stands in for what a new question does not say yet, by its type."""
 
 
 @blueprint.get("/d/<name>/page")
@@ -140,9 +133,13 @@ def _filled(draft: Document) -> Document:
 
 
 def _filled_question(question: Document) -> Document:
-    needed = {"label": "A new question"} | _NEEDED.get(str(question.get("type")), {})
-    written_keys = {key: value for key, value in question.items() if value not in (None, "", [])}
-    return {**question, **needed, **written_keys}
+    kind = question.get("type")
+    needed: dict[str, object] = {"label": "A new question"}
+    if kind in CHOOSING:
+        needed["choices"] = ["One answer", "Another answer"]
+    elif kind == "number":
+        needed |= {"minimum": 0, "maximum": 10}
+    return needed | {key: value for key, value in question.items() if value not in (None, "", [])}
 
 
 def _step(survey: Survey, draft: Document, question: str) -> int:
