@@ -144,6 +144,8 @@ def test_a_phone_answers_every_kind_of_question_and_nothing_leaves_it_or_stays(
     assert phone.evaluate(STORED) == NOTHING
     assert mobile.cookies() == []
     assert errors == []
+    assert path not in server.log
+    assert path.rpartition("/")[2] not in server.log
 
 
 def test_beside_the_editor_the_stores_of_the_origin_stay_as_they_are(

@@ -114,7 +114,8 @@ def _trial(draft: Draft, asker: str, question: str = "") -> str:
     asker = f"{asker}/{draft.id}/trial"
     try:
         current_limits().count_check(asker)
-        survey = drafted_survey(asker, to_json(written(document)).encode())
+        # Two pages of one author may ask at once, such as the editor and the page "Try it".
+        survey = drafted_survey(f"{asker}/{question}", to_json(written(document)).encode())
     except BadSurvey as error:
         return _waiting("Not ready yet", mistakes_of(error, document))
     except (TooMany, Busy, TooSlow, Uncomputed):
