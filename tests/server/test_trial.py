@@ -244,7 +244,7 @@ def test_whoever_looks_too_often_is_asked_to_wait(
     monkeypatch.setattr("deniably_server.guard.limits.Limit.take", lambda *_: 0)
 
     for address in (f"/studio/d/{draft}/page", path):
-        assert "Look again in a moment" in author.client.get(address).text
+        assert "takes too long to work out" in author.client.get(address).text
 
 
 # --- the link -----------------------------------------------------------------------------------

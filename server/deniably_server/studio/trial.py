@@ -7,6 +7,7 @@ has no session. It opens a link, which shows this one draft as long as it is goo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from flask import Blueprint, Response, redirect, render_template, request
@@ -15,6 +16,7 @@ from deniably.authoring.drafts import Document, question_names, to_json, written
 from deniably.core.errors import BadSurvey
 from deniably.core.loopback import is_here
 from deniably.survey.survey import Survey
+from deniably.wording.words import ENGLISH
 from deniably_server.api.access import secret_answer
 from deniably_server.api.pages import trial_form
 from deniably_server.api.quick_checks import drafted_survey
@@ -22,7 +24,7 @@ from deniably_server.errors import Busy, NotFound, TooMany, TooSlow, Uncomputed
 from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.session import own_origin, require_member, require_own_page, signed_in
 from deniably_server.storage.studio import Draft
-from deniably_server.studio.balance import mistakes_of
+from deniably_server.studio.balance import ShownMistake, mistakes_of
 from deniably_server.studio.drafts import known
 from deniably_server.studio.fields import CHOOSING
 from deniably_server.studio.home import title_of
@@ -104,7 +106,11 @@ def tried(secret: str) -> ResponseReturnValue:
         draft = current_store().studio.tried(secret)
     except NotFound:
         limits.count_failure(request.environ)
-        return _waiting("This link is no longer good. Ask for a new one."), 404
+        heading = "This link is no longer good"
+        text = "Ask for a new one. A link to try a survey out lasts a few days."
+        home = ("/", ENGLISH("missing.link"))
+        page = render_template("message.html", title=heading, heading=heading, text=text, link=home)
+        return page, 404
     return _trial(draft, draft.id)
 
 
@@ -119,12 +125,12 @@ def _trial(draft: Draft, asker: str, question: str = "") -> str:
     except BadSurvey as error:
         return _waiting("Not ready yet", mistakes_of(error, document))
     except (TooMany, Busy, TooSlow, Uncomputed):
-        return _waiting("This takes too long to work out just now. Look again in a moment.")
+        return _waiting("This takes too long to work out just now")
     return trial_form(survey, "studio/trial_form.html", at=_step(survey, document, question))
 
 
-def _waiting(heading: str, mistakes: object = ()) -> str:
-    return render_template("studio/trial_waits.html", heading=heading, mistakes=mistakes)
+def _waiting(title: str, mistakes: Sequence[ShownMistake] = ()) -> str:
+    return render_template("studio/trial_waits.html", title=title, mistakes=mistakes)
 
 
 def _filled(draft: Document) -> Document:

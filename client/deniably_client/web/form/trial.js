@@ -84,23 +84,21 @@ export class Unreachable extends Error {}
  */
 export async function send(_, text) {
   const { values } = JSON.parse(text);
-  const rows = state.definition.questions
-    .filter(({ name }) => Object.hasOwn(values, name))
-    .map((question) => row(question.label, said(question, values[question.name])));
-  byId("would").replaceChildren(...rows);
+  const sent = state.definition.questions.filter(({ name }) => Object.hasOwn(values, name));
+  byId("would").replaceChildren(
+    ...sent.map((question) => row(question.label, said(question, values[question.name]))),
+  );
+  byId("numbers").hidden = sent.every(named);
   byId("report").textContent = text;
   return "";
 }
 
-/**
- * A part of the report: the names of choices where it is some of these, else its numbers.
- * @param {Question} question
- * @param {readonly number[]} value
- */
-function said({ choices, mechanism }, value) {
-  const named = choices && inner(mechanism).name === "subset_selection";
-  return named ? value.map((each) => choices[each]?.label).join(" / ") : value.join(", ");
-}
+/** Whether a report names choices. @type {(question: Question) => boolean} */
+const named = ({ choices, mechanism }) => !!choices && inner(mechanism).name === "subset_selection";
+
+/** @type {(question: Question, value: readonly number[]) => string} a part of the report, in words */
+const said = (question, value) =>
+  named(question) ? value.map((each) => question.choices?.[each]?.label).join(" / ") : value.join(", ");
 
 /**
  * @param {string} label
