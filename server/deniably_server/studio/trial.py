@@ -63,7 +63,7 @@ def page(name: str) -> ResponseReturnValue:
     if member is None:
         return redirect("/studio/in", 303)
     draft = current_store().studio.draft(member.team.id, known(name))
-    return _trial(draft, member.token.id, request.args.get("question", ""))
+    return _trial(draft, member.browser, request.args.get("question", ""))
 
 
 @blueprint.get("/d/<name>/try")
