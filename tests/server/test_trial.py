@@ -17,7 +17,9 @@ from deniably_server.api.quick_checks import CheckTurns, checker, use_checks
 from deniably_server.guard.app_state import store_of
 from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.storage.store import Store
+from deniably_server.storage.tables.tokens import Role
 from deniably_server.web import static_files
+from support.material import new_token
 from support.studio import EVERY_KIND, OWN_PAGE, Author, founded
 
 YES_NO: dict[str, Any] = {"type": "yes_no", "label": "Paid fairly?", "odds": 3}
@@ -319,6 +321,20 @@ def test_a_trial_is_read_and_nothing_else(
             answer = browser.open(address, method=method, json={}, headers=OWN_PAGE)
             assert answer.status_code == 405
     assert store_of(app).studio.tried(path.rpartition("/")[2]) == before
+
+
+@pytest.mark.parametrize("role", ["author", "analyst", "monitor", "operator"])
+def test_no_token_stands_for_a_session(
+    app: Flask, author: Author, phone: FlaskClient, role: Role
+) -> None:
+    draft = author.begin(PAY)
+    token = {"Authorization": f"Bearer {new_token(store_of(app), role)}"}
+
+    for page in ("page", "try"):
+        answer = phone.get(f"/studio/d/{draft}/{page}", headers=token)
+        assert (answer.status_code, answer.headers["Location"]) == (303, "/studio/in")
+    made = phone.post(f"/studio/drafts/{draft}/trial", json={}, headers=OWN_PAGE | token)
+    assert made.status_code == 401
 
 
 @pytest.mark.parametrize("query", ["?x=1", "?question=q1&question=q2", "?language=de&secret=x"])
