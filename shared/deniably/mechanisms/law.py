@@ -524,11 +524,13 @@ class Noise(_OfPosition):
 class Several(_Itself):
     """A random sample of ``s`` numbers, each by the law of its part.
 
-    The cell of a number is ``number * parts + part``.
+    The cell of a number is ``number * parts + part``. ``jointly`` says that the promise is made for
+    all numbers together, so that all parts have the same noise.
     """
 
     parts: tuple[Finite | Noise, ...]
     s: int
+    jointly: bool = False
 
     @property
     def domain(self) -> Each:

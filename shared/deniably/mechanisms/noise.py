@@ -255,7 +255,7 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
     @kept
     def law(self) -> Noise | Several:
         """The law of one position where d is 1, else of all of them in one report."""
-        return self.one if self.d == 1 else Several((self.one,) * self.d, self.d)
+        return self.one if self.d == 1 else Several((self.one,) * self.d, self.d, jointly=True)
 
     def _mass(self, noise: Any) -> Any:
         return self._tail(noise) / _gaussian_total(float(ratio(self.sigma2, "sigma2")))
