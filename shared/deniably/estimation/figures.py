@@ -39,10 +39,7 @@ from deniably.survey.questions import (
     Product,
     Question,
     Scale,
-    SelectMultiple,
-    SelectOne,
     VectorOfNumbers,
-    YesNo,
 )
 from deniably.survey.readable import area_text, number_text
 
@@ -379,8 +376,6 @@ Group = Shares | SingleMean | Buckets
 def groups(question: Question) -> list[Group]:
     """Returns the groups of figures of a question, in display order."""
     match question:
-        case YesNo() | SelectOne() | SelectMultiple():
-            return [_choices(question)]
         case Scale():
             shares: list[Group] = [_choices(question)] if question.aim == "distribution" else []
             return shares + ([_mean_score(question)] if question_means.has_mean(question) else [])
@@ -393,6 +388,8 @@ def groups(question: Question) -> list[Group]:
             return [*parts, _combinations(question)]
         case Point():
             return [_areas(question)]
+        case _:
+            return [_choices(question)]
 
 
 # --- below ------------------------------------------------------------------------------------

@@ -12,12 +12,10 @@ from deniably.exhibits.question_exhibit import exhibit_of
 from deniably.exhibits.question_pictures import draw, heads_at
 from deniably.results import shown
 from deniably.results.document import (
+    OfChoicesResult,
     QuestionResult,
     ScaleResult,
-    SelectMultipleResult,
-    SelectOneResult,
     SurveyResult,
-    YesNoResult,
 )
 from deniably.results.drawing import axes, digits, strip
 from deniably.results.drawing.axes import Axis
@@ -130,7 +128,7 @@ def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | No
 
 def _reads_below(question: QuestionResult) -> bool:
     match question:
-        case YesNoResult() | SelectOneResult() | SelectMultipleResult() | ScaleResult():
+        case OfChoicesResult() | ScaleResult():
             choices = question.choices or ()
             return any(shown.of_choice(choice).reading.state == "below" for choice in choices)
         case _:

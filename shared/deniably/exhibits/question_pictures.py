@@ -21,15 +21,14 @@ from deniably.results.document import (
     MeanResult,
     NumberPartResult,
     NumberResult,
+    OfChoicesResult,
     PointResult,
     ProductResult,
     QuantileResult,
     QuestionResult,
     ScaleResult,
     SelectMultipleResult,
-    SelectOneResult,
     VectorResult,
-    YesNoResult,
 )
 from deniably.results.drawing import axes, digits, plot, strip
 from deniably.results.drawing.axes import Axis
@@ -88,7 +87,7 @@ def heads_at(confidence: float) -> Heads:
 def draw(question: QuestionResult, heads: Heads) -> Drawn:
     """What is drawn of a question, by its type."""
     match question:
-        case YesNoResult() | SelectOneResult() | SelectMultipleResult():
+        case OfChoicesResult():
             if question.among_asked is not UNSET:
                 return _of_those_asked(question, question.among_asked, heads)
             return _of_choices(question, question.choices, heads)

@@ -26,13 +26,12 @@ from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.parts import Range
 from deniably.survey.questions import (
     Number,
+    OfOneChoice,
     Point,
     Product,
     Question,
     Scale,
-    SelectOne,
     VectorOfNumbers,
-    YesNo,
 )
 from deniably.survey.survey import Survey, Waves
 from deniably.wording.words import ENGLISH, Words
@@ -89,7 +88,7 @@ def describe_sending(question: Question, words: Words = ENGLISH) -> str:
         case Supporting(single=True) if law.size and isinstance(question, Number | Point | Product):
             return _subset(law, _NAMED[type(question)], words)
         case Supporting(single=True) if law.size:
-            assert isinstance(question, YesNo | SelectOne | Scale)
+            assert isinstance(question, OfOneChoice)
             return _choice(law, [choice.label for choice in question.choices], words)
         case Supporting(both=True):
             return _sampled(law, words)
