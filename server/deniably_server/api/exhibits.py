@@ -15,7 +15,7 @@ from flask import Blueprint, Response, render_template, request
 
 from deniably.core.counting import people
 from deniably.core.languages.html import Html
-from deniably.exhibits import table
+from deniably.exhibits import tabular
 from deniably.exhibits.exhibit import Exhibit, Records
 from deniably.exhibits.paper import paper
 from deniably.survey.strata import Stratum, stratum_text
@@ -176,7 +176,7 @@ def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
     @cached_view(kind.reads, kind.others)
     def as_csv(name: str) -> Response:
         file, records = kind.sheet(name, kind.read(name))
-        return as_attachment(table.csv(records), file)
+        return as_attachment(tabular.csv(records), file)
 
     @cached_view(kind.reads, kind.others)
     def as_svg(name: str) -> Response:

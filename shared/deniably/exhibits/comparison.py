@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from deniably.exhibits.exhibit import Exhibit
-from deniably.results.comparison import Side
+from deniably.results.differences import Side
 from deniably.survey.survey import Survey
 
 _Document = TypeVar("_Document")

@@ -10,7 +10,7 @@ from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Strips
 from deniably.exhibits.paper import headed
 from deniably.results.among_asked import of_pairs, of_whom
-from deniably.results.comparison import AdjustedResult, DifferencesResult
+from deniably.results.differences import AdjustedResult, DifferencesResult
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text, quoted

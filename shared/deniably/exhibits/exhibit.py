@@ -10,7 +10,7 @@ from typing import Any
 from deniably.core.languages.html import Html
 from deniably.exhibits.marks import Marks
 from deniably.results.drawing import strip
-from deniably.results.drawing.paper import PaperPart
+from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.rows import ResultRow
 

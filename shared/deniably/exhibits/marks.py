@@ -8,8 +8,8 @@ from typing import Protocol
 
 from deniably.core.languages.html import Html
 from deniably.results.drawing import heat, plot, strip
-from deniably.results.drawing.paper import PaperPart
 from deniably.results.drawing.paper_columns import PaperColumns
+from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_table import PaperTable

@@ -9,7 +9,7 @@ from deniably.core.counting import people
 from deniably.exhibits.exhibit import Exhibit, stated
 from deniably.exhibits.marks import HeatTable
 from deniably.results.drawing import axes
-from deniably.results.drawing.paper import Paper, PaperPart
+from deniably.results.drawing.paper_figure import Paper, PaperPart
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.row import Row

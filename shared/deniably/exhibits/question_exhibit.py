@@ -22,7 +22,7 @@ from deniably.results.document import (
     SurveyResult,
 )
 from deniably.results.drawing.digits import NARROW
-from deniably.results.drawing.paper import PaperPart
+from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.narrative import level_text

@@ -33,7 +33,7 @@ from deniably.results.document import (
 from deniably.results.drawing import axes, digits, plot, strip
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.digits import NARROW, exact, with_unit
-from deniably.results.drawing.paper import PaperPart
+from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.row import Row, ends
 from deniably.results.narrative import level_text

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from deniably.exhibits.printing import apart, p_text
 from deniably.results.by_stratum import ApartResult
-from deniably.results.comparison import RISK, AdjustedResult
+from deniably.results.differences import RISK, AdjustedResult
 from deniably.results.drawing import digits
 from deniably.results.drawing.row import Row, banded, difference_row
 from deniably.results.narrative import level_text

@@ -281,13 +281,13 @@ def _margins(question: OfChoices, table: Crossing, axis: Axis, level: float) -> 
 class _Shares:
     """Shares within the rows or the columns, with the intervals at 80 and 50 %."""
 
-    found: ConditionalShares
+    within: ConditionalShares
     eighty: IntervalEnds | None
     fifty: IntervalEnds | None
 
     def cell(self, a: int, b: int) -> WithinResult:
         """One of them as it is in the document."""
-        shares, at = self.found, (a, b)
+        shares, at = self.within, (a, b)
         known = not np.isnan(shares.raw[at])
         return WithinResult(
             estimate=rounded(shares.raw[at]) if known else None,

@@ -21,8 +21,8 @@ from typing import Any
 
 from deniably.audit.replay.expected import Difference, Observed, Reference
 from deniably.audit.replay.invitation_key import TEXT, P, Q
-from deniably.audit.replay.loopback import Asked, Loopback, Reply
 from deniably.audit.replay.python_device import of_python
+from deniably.audit.replay.recording_server import Asked, Loopback, Reply
 from deniably.audit.replay.scenarios import DAY, Scenario, Study
 from deniably.audit.replay.tap import tapped
 from deniably.core.canonical import canonical, digest
