@@ -35,7 +35,8 @@ _FORGOTTEN, _LONGEST_MEMORY = 600.0, float(_DAY)
 
 
 class Buckets:
-    """For each address the time when its bucket is full again, found by the hash."""
+    """A table of token buckets: for each hashed address, the time at which its bucket is full
+    again."""
 
     def __init__(self, clock: Callable[[], float], wall: Callable[[], float]) -> None:
         self._clock, self._wall = clock, wall

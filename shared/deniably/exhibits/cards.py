@@ -64,7 +64,8 @@ def glance(
     about: str = "One line a question",
     heading: str = "Question",
 ) -> list[Html]:
-    """One line a card: shares on one axis, means each on its own.
+    """Returns the overview at the top of the page, one line a card: shares on one axis, each mean
+    on its own.
 
     ``about`` and ``heading``, what a line is of, are for screen readers.
     """
@@ -110,7 +111,7 @@ _GRADES = (
 
 
 def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | None:
-    """The precision of all shares; None where there are none."""
+    """Returns the precision of all shares of the page; None where it has none."""
     halves = sorted((card.half, card.line.label) for card in all_cards if card.half is not None)
     if not halves:
         return None

@@ -114,7 +114,7 @@ def exhibit(
 
 
 def file_name(document: DifferencesResult) -> str:
-    """What the files of the differences are called, without an ending."""
+    """Returns the name of the files of the differences, without an ending."""
     subgroup = document["strata"].values()
     return "-".join([document["survey"], *subgroup, document["question_name"], "differences"])
 

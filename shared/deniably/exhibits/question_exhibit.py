@@ -40,7 +40,7 @@ def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
 
 
 def exhibits(result: SurveyResult) -> list[Exhibit]:
-    """All questions of a document of results."""
+    """Returns one exhibit for each question of a document of results."""
     return [exhibit(result, question.name) for question in result.questions]
 
 

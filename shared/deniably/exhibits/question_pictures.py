@@ -70,7 +70,7 @@ class Heads:
 
     @property
     def shares(self) -> tuple[str, str]:
-        """The words for shares."""
+        """The two column headings above shares: of the estimate and of its interval."""
         return ("Estimate", self.interval)
 
     @property
@@ -85,7 +85,7 @@ def heads_at(confidence: float) -> Heads:
 
 
 def draw(question: QuestionResult, heads: Heads) -> Drawn:
-    """What is drawn of a question, by its type."""
+    """Returns what is drawn of a question, chosen by its type."""
     match question:
         case OfChoicesResult():
             if question.among_asked is not UNSET:

@@ -110,7 +110,7 @@ def exhibit(
 
 
 def file_name(document: ByStratumResult) -> str:
-    """What the files of the strata are called, without an ending."""
+    """Returns the name of the files of the strata, without an ending."""
     subgroup, by = document["strata"].values(), document["by"]
     return "-".join([document["survey"], *subgroup, document["question_name"], "by", by])
 
@@ -121,7 +121,7 @@ def records(document: ByStratumResult) -> Records:
 
 
 def finding(document: ByStratumResult) -> str:
-    """One sentence on what differs; that nothing is shown to, if so."""
+    """Returns one sentence on which strata differ, or that none is shown to differ."""
     tests = [(figure, test) for figure in document["figures"] for test in figure["differences"]]
     apart = [(figure, test) for figure, test in tests if tested.differs(test)]
     if not tests:
@@ -153,7 +153,7 @@ def adjusted(document: ByStratumResult, where: str = "comparison") -> str:
 
 
 def shares_axis(figures: Sequence[ComparedFigure]) -> Axis:
-    """One axis for the shares of several choices."""
+    """Returns the common axis for the shares of several choices."""
     return axes.of_shares(
         row for figure in figures if figure["name"] is not None for row in rows(figure)
     )
@@ -172,7 +172,7 @@ def apart_rows(figure: ComparedFigure) -> list[Row]:
 
 
 def apart_axis(figures: Sequence[ComparedFigure]) -> Axis:
-    """One axis for the differences of figures in one unit, with nought on it."""
+    """Returns the common axis for differences of figures in one unit; it includes 0."""
     drawn = [row for figure in figures for row in apart_rows(figure)]
     if figures and figures[0]["name"] is None:
         return axes.of_values(
@@ -206,8 +206,8 @@ def differences(document: ByStratumResult) -> list[list[str]]:
 
 
 def pictures(document: ByStratumResult) -> Iterator[Picture]:
-    """Each figure in every stratum, and its differences; the shares are on one axis, and so are
-    their differences."""
+    """Returns the pictures of each figure in every stratum and of its differences. All shares have
+    one axis, and so have their differences."""
     figures, by = document["figures"], document["by"]
     level, shares = level_text(document["confidence"]), shares_axis(figures)
     of_shares = apart_axis([figure for figure in figures if figure["name"] is not None])

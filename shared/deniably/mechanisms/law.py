@@ -113,7 +113,7 @@ class Each:
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """All numbers at their lower end, and all at their upper end."""
+        """The answers with all numbers at their lower end, and with all at their upper end."""
         return (0,) * len(self.sizes), tuple(k - 1 for k in self.sizes)
 
     def some(self, max_count: int) -> Iterator[tuple[int, ...]]:
@@ -237,7 +237,7 @@ class CoinEach:
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction]:
-        """P(u and v are named) if u is the answer, and if neither is."""
+        """P(two given cells are both named): where one of them is the answer, and where neither is."""
         return self.p * self.q, self.q**2
 
     @property

@@ -311,7 +311,7 @@ def _gaussian_total(variance: float) -> float:
 
 
 def within_reach(noisy: int, mechanism: Laplace | Gaussian) -> int:
-    """``noisy``, clamped to the numbers that the mechanism may report."""
+    """Returns ``noisy``, clamped to the numbers that the mechanism may report."""
     return min(max(noisy, -mechanism.reach), mechanism.k - 1 + mechanism.reach)
 
 

@@ -146,7 +146,7 @@ class Side:
 
     @property
     def place(self) -> str:
-        """Whose reports these are, beside others of this survey or of another one."""
+        """The name of these reports beside others: their stratum, else their survey."""
         return stratum_text(self.stratum) if self.stratum else self.survey.name
 
     def answers(self, choice: str, contrast: Contrast = None) -> SupportCount:

@@ -64,7 +64,7 @@ class FigureOfSides:
 
     @property
     def head(self) -> FigureHead:
-        """What it is."""
+        """What the figure is, the same on all sides."""
         head: FigureHead = {
             "name": self.name,
             "label": self.label,
@@ -93,7 +93,7 @@ def has_figures(question: Question) -> bool:
 
 
 def figure_name(head: FigureHead) -> str:
-    """What a spreadsheet calls a figure."""
+    """Returns the name of a figure in spreadsheets."""
     if head["name"] is None:
         return "mean"
     return OF_THOSE_ASKED if "of" in head else "share"

@@ -209,7 +209,8 @@ class Survey(Value, frozen=True, dict=True):
 
     @cached_property
     def every_stratum(self) -> list[dict[str, str]]:
-        """All strata, in the order of their numbers; without strata, one that is empty."""
+        """All strata in the order of their numbers. A survey without strata has one, which is
+        empty."""
         return every_stratum(self.strata or {})
 
     def stratum_number(self, stratum: Stratum) -> int:

@@ -79,7 +79,7 @@ class FirstPage:
 
     @property
     def paragraphs(self) -> list[str]:
-        """All texts, for those who read them without the form."""
+        """All texts of the page, for devices that show no form."""
         marks = [f"{mark.label} {mark.value}" for mark in self.marks]
         texts = [self.title, self.by, self.promise, self.doubt, *self.cues, self.heading, *marks]
         texts += [*self.meaning, self.visible, self.invited, self.strata, *self.own]

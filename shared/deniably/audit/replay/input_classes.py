@@ -46,7 +46,7 @@ class Input:
 
 
 def inputs_of(question: Mapping[str, Json], random: Random) -> list[Input]:
-    """One or more inputs of each kind, for a question of any type."""
+    """Returns one or more inputs of each kind, for a question of any type."""
     match question["type"]:
         case "select_multiple":
             kinds = list(_of_ticks(question, random))

@@ -32,7 +32,8 @@ class Axis:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Where a value is, from 0 at the left to 100 at the right; the ends hold it back."""
+        """Returns the place of a value, from 0 at the left to 100 at the right. Values beyond an
+        end are drawn at that end."""
         low, high = self._place(self.low), self._place(self.high)
         within = min(max(value, self.low), self.high)
         return 100 * (self._place(within) - low) / (high - low)

@@ -108,7 +108,7 @@ class Publication:
 
     @property
     def checklist(self) -> list[Disclosure]:
-        """What AAPOR asks to disclose, item by item."""
+        """Answers what AAPOR asks to disclose, item by item."""
         return disclosures(self.result, self.survey, self._days, self.signed)
 
     def methods_file(self) -> str:

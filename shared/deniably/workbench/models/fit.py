@@ -49,7 +49,7 @@ class ModelFit:
 
 
 class Slope(NamedTuple):
-    """At a point: the ``value`` to climb, its gradient (c,) and an information (c, c)."""
+    """A likelihood at a point: its ``value``, its gradient (c,) and an information (c, c)."""
 
     value: float
     gradient: Floats

@@ -38,7 +38,7 @@ class Compared(Table):
 
 
 class ColumnsOf(Protocol):
-    """What makes the columns of a model out of a table of true answers and covariates."""
+    """Makes the columns of a model out of a table of true answers and covariates."""
 
     def __call__(self, frame: object) -> Floats:
         """The columns (n, c). Raises BadModel."""
