@@ -22,7 +22,7 @@ from deniably.survey.strata import Stratum, stratum_text
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.cached_views import cached_view
 from deniably_server.api.computation_queue import Reads
-from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.hidden_results import or_say_why_hidden
 from deniably_server.api.paper_files import figure_file, figure_page, wanted_width
 from deniably_server.api.results import as_attachment, given_query
 from deniably_server.api.subgroups import SubgroupLinks, query_of_view

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deniably.exhibits import side_rows, tested
+from deniably.exhibits import side_rows, tested_difference
 from deniably.exhibits.difference_exhibit import DIFFERENCE
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Strips
@@ -123,7 +123,7 @@ def records(document: ByStratumResult) -> Records:
 def finding(document: ByStratumResult) -> str:
     """Returns one sentence on which strata differ, or that none is shown to differ."""
     tests = [(figure, test) for figure in document["figures"] for test in figure["differences"]]
-    apart = [(figure, test) for figure, test in tests if tested.differs(test)]
+    apart = [(figure, test) for figure, test in tests if tested_difference.differs(test)]
     if not tests:
         return "These reports allow no test of a difference."
     if not apart:
@@ -195,7 +195,7 @@ def differences(document: ByStratumResult) -> list[list[str]]:
     return [
         [
             f"{figure['label']}, {_pair(test)}",
-            *tested.numbers(test, *side_rows.scale(figure, test["interval"])),
+            *tested_difference.numbers(test, *side_rows.scale(figure, test["interval"])),
         ]
         for figure in document["figures"]
         for test in figure["differences"]
@@ -257,18 +257,18 @@ def _numbers(document: ByStratumResult) -> Iterator[Printed]:
         f"{document['short']}, by {document['by']}", ("Figure", *side_rows.HEADS), numbers(document)
     )
     if document["tests"]:
-        heads = ("First less second", "Difference", *tested.HEADS)
+        heads = ("First less second", "Difference", *tested_difference.HEADS)
         yield Printed(f"{document['short']}, differences", heads, differences(document))
 
 
 def _printed(document: ByStratumResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The headings and the lines of a terminal's table."""
-    heads = ("figure", "compared", *tested.printed_heads(document["confidence"]))
+    heads = ("figure", "compared", *tested_difference.printed_heads(document["confidence"]))
     return heads, [
         (
             figure["label"],
             f"{test['first']} less {test['second']}",
-            *tested.printed(test, shares=figure["name"] is not None),
+            *tested_difference.printed(test, shares=figure["name"] is not None),
         )
         for figure in document["figures"]
         for test in figure["differences"]
@@ -306,4 +306,4 @@ def _sentence(figure: ComparedFigure, test: ApartResult, tests: int) -> str:
 
 def _apart_row(figure: ComparedFigure, test: ApartResult) -> Row:
     shares = figure["name"] is not None
-    return tested.row(_pair(test), test, shares=shares, unit=figure["unit"])
+    return tested_difference.row(_pair(test), test, shares=shares, unit=figure["unit"])

@@ -237,7 +237,7 @@ class CoinEach:
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction]:
-        """P(two given cells are both named): where one of them is the answer, and where neither is."""
+        """P(both of two given cells are named): where one is the answer, and where neither is."""
         return self.p * self.q, self.q**2
 
     @property

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import Incomparable
-from deniably.estimation.conditional import ConditionalShares
-from deniably.estimation.crossing import Axis, CountedPairs, Crossing, WeightedPairs
+from deniably.estimation.conditional_shares import ConditionalShares
 from deniably.estimation.crosstab import Crosstab, SupportRates, count_pairs, likeliest
+from deniably.estimation.crosstab_shares import Axis, CountedPairs, Crossing, WeightedPairs
 from deniably.estimation.display_table import FEWEST_CELLS, shrunken_table
 from deniably.estimation.estimate import project
 from deniably.estimation.independence import Independence, independence, weighted_independence

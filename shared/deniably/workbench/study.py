@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from deniably.design.power import Powered, TestOf
     from deniably.workbench.models.estimators import Law, Link
     from deniably.workbench.models.fit import StandardErrors
-    from deniably.workbench.models.regression import Regression
+    from deniably.workbench.models.fitted_regression import Regression
 
 
 @dataclass(frozen=True, eq=False, repr=False)
