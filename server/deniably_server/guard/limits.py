@@ -207,5 +207,6 @@ class MeteredBody:
         self._counted += self._limit.take(self._address, due - self._counted)
         if self._counted == due:
             return piece
+        # To the end of the last line that was counted: a line cut in two would be a bad report.
         self.cut = True
         return piece[: len(piece) - len(piece.split(b"\n", self._counted - before)[-1])]

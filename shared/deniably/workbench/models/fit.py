@@ -156,6 +156,7 @@ def climb(slope_at: Callable[[Floats], Slope], start: Floats, rounding: float = 
     point, here = start, slope_at(start)
     for _ in range(_MOST_STEPS):
         step = solved(here.information, here.gradient)
+        # Where all probabilities are near 0 or 1 the information is nearly 0, and a step enormous.
         step = step * min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))
         for _ in range(_MOST_HALVINGS):
             there = slope_at(point + step)
