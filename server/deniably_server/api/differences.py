@@ -15,7 +15,7 @@ from deniably.results.differences import (
     DifferenceResult,
     DifferencesResult,
     Side,
-    TestedDifference,
+    StatedDifference,
     has_pairs,
 )
 from deniably.survey.readable import listed_label, short_label
@@ -172,7 +172,7 @@ def _current(name: str) -> DifferencesResult:
 
 def _compared(
     side: Side, choice: str | None, kind: str, value: str, *others: Side
-) -> TestedDifference:
+) -> StatedDifference:
     for opposite in others:
         if choice is None:
             return differences.mean_apart(side, opposite)

@@ -233,7 +233,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class TestedDifference:
+class StatedDifference:
     """What was compared, and the outcome. ``chosen`` has the names and labels of choices."""
 
     what: str
@@ -334,7 +334,7 @@ def _pair_law(question: Question) -> tuple[Fraction, Fraction] | None:
 # --- choices ----------------------------------------------------------------------------------
 
 
-def choice_and_share(side: Side, choice: str, share: float | str) -> TestedDifference:
+def choice_and_share(side: Side, choice: str, share: float | str) -> StatedDifference:
     """Tests whether the share of a choice is ``share``. Raises Incomparable."""
     first, wanted = side.answers(choice), _number(share)
     if not 0 <= wanted <= 1:
@@ -342,15 +342,15 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> TestedDiffe
     chosen = side.chosen(choice)
     if side.followed is not None:
         difference = against_share(side.among_asked(choice), wanted)
-        return TestedDifference(
+        return StatedDifference(
             f"“{chosen[1]}” {_AMONG} and a share of {share}", difference, (chosen,)
         )
-    return TestedDifference(
+    return StatedDifference(
         f"“{chosen[1]}” and a share of {share}", against(first, wanted), (chosen,)
     )
 
 
-def choices(side: Side, choice: str, other: str) -> TestedDifference:
+def choices(side: Side, choice: str, other: str) -> StatedDifference:
     """Tests whether two choices of a question have the same share. Raises Incomparable."""
     contrast = {choice: 1.0, other: -1.0}
     first, second = side.answers(choice, contrast), side.answers(other, contrast)
@@ -365,10 +365,10 @@ def choices(side: Side, choice: str, other: str) -> TestedDifference:
     )
     chosen = side.chosen(choice), side.chosen(other)
     what = " and ".join(f"“{label}”" for _, label in chosen)
-    return TestedDifference(what, _linearised(difference, contrast, side), chosen)
+    return StatedDifference(what, _linearised(difference, contrast, side), chosen)
 
 
-def choice_apart(here: Side, there: Side, choice: str) -> TestedDifference:
+def choice_apart(here: Side, there: Side, choice: str) -> StatedDifference:
     """Tests whether a choice has the same share in two surveys or strata. Raises Incomparable."""
     if (here.followed is None) != (there.followed is None):
         raise Incomparable("one of the two asks this question only of some, and the other of all")
@@ -406,17 +406,17 @@ def _mean_of(question: Question, part: str | None) -> SingleMean:
     return parts[part]
 
 
-def mean_and_value(side: Side, value: float | str) -> TestedDifference:
+def mean_and_value(side: Side, value: float | str) -> StatedDifference:
     """Tests whether the mean is ``value``. Raises Incomparable."""
     (low, high), wanted = side.group.figure.ends, _number(value)
     if not low <= wanted <= high:
         raise Incomparable(f"“value” is a number from {number_text(low)} to {number_text(high)}")
     ratio = side.ratio
     difference = ratio_and_value(ratio, wanted) if ratio else against_value(side.mean, wanted)
-    return TestedDifference(f"the mean and {value}", difference)
+    return StatedDifference(f"the mean and {value}", difference)
 
 
-def mean_apart(here: Side, there: Side) -> TestedDifference:
+def mean_apart(here: Side, there: Side) -> StatedDifference:
     """Tests whether the mean is the same in two surveys or strata. Raises Incomparable."""
     if here.unit != there.unit:
         raise Incomparable("means can be compared where both questions have one type and one unit")
@@ -443,14 +443,14 @@ def _apart(
     there: Side,
     difference: Difference,
     chosen: tuple[tuple[str, str], ...] = (),
-) -> TestedDifference:
+) -> StatedDifference:
     of_one = here.survey.digest == there.survey.digest
     text = (
         f"{what} in {here.place} and in {there.place}"
         if of_one
         else f"{what} here and in {there.place}"
     )
-    return TestedDifference(
+    return StatedDifference(
         text, difference, chosen, None if of_one else _note([here.survey, there.survey])
     )
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, structs
 from deniably.core.errors import Incomparable
 from deniably.estimation import question_means
 from deniably.results import narrative
-from deniably.results.differences import Side, TestedDifference, choice_apart, mean_apart
+from deniably.results.differences import Side, StatedDifference, choice_apart, mean_apart
 from deniably.results.document import (
     AmongAskedResult,
     AmongChoiceResult,
@@ -76,7 +76,7 @@ class FigureOfSides:
             head["of"] = "those asked"
         return head
 
-    def apart(self, here: int, there: int) -> TestedDifference | None:
+    def apart(self, here: int, there: int) -> StatedDifference | None:
         """Tests whether two places differ; None where their reports allow no test."""
         first, second = self.sides[here], self.sides[there]
         try:
