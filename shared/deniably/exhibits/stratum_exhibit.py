@@ -210,6 +210,7 @@ def pictures(document: ByStratumResult) -> Iterator[Picture]:
     one axis, and so have their differences."""
     figures, by = document["figures"], document["by"]
     level, shares = level_text(document["confidence"]), shares_axis(figures)
+    # The page alone: paper leaves figures out, and then gives each one an axis of its own.
     of_shares = apart_axis([figure for figure in figures if figure["name"] is not None])
     for figure in figures:
         is_mean, label = figure["name"] is None, figure["label"]
