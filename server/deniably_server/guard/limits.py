@@ -86,7 +86,7 @@ class Limit(Buckets):
 
 
 class RecentUse(Buckets):
-    """How much of something scarce each address has used lately, to give others their turn first.
+    """How much of a scarce resource each address used lately, so that others get their turn first.
 
     What was used is forgotten in ``_FORGOTTEN`` times the seconds that it took, and after a day. Of
     64 that ask without end each has a 64th, so what they used grows faster than it is forgotten.

@@ -149,7 +149,8 @@ def pair_kinds(
 
 
 def joint_score(first: SupportRates, second: SupportRates) -> Floats:
-    """Returns what a pair of reports adds to the share of a pair of answers, by the four kinds."""
+    """Returns what a pair of reports adds to the share of a pair of answers: a score for each of
+    the four kinds."""
     (p1, q1), (p2, q2) = first, second
     score = np.kron(np.array([1 - q1, -q1]), np.array([1 - q2, -q2]))
     joint: Floats = score / ((p1 - q1) * (p2 - q2))

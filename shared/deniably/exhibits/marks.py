@@ -103,7 +103,7 @@ class AreaMap(PaperMap):
 
 @dataclass(frozen=True)
 class Columns(PaperColumns):
-    """Lines of texts, of which the first column has words."""
+    """A table of texts whose first column holds the words of each line."""
 
     about: str = ""
 

@@ -78,7 +78,7 @@ class FollowUpReports:
         return None if estimates is None else self.shown(estimates, confidence)
 
     def shown(self, estimates: AmongAsked, confidence: float) -> AmongAskedResult:
-        """The figures as documents have them."""
+        """Returns the figures in the form of documents."""
         follow_up = self.follow_up
         choices = [follow_up.question.choices[answer] for answer in follow_up.answers]
         return AmongAskedResult(

@@ -196,7 +196,7 @@ class Side:
 
     @property
     def group(self) -> SingleMean:
-        """The mean that is compared. Raises Incomparable."""
+        """The mean that is compared, with its estimator. Raises Incomparable."""
         return _mean_of(self.question, self.part)
 
     @property

@@ -151,7 +151,7 @@ def climb(slope_at: Callable[[Floats], Slope], start: Floats, rounding: float = 
 
     A step that does not climb is halved. Near the top the value is flat within its ``rounding``,
     and full steps are taken. Raises NoEstimate on separation (a standardised coefficient above 15)
-    and where no end comes.
+    and where it does not converge.
     """
     point, here = start, slope_at(start)
     for _ in range(_MOST_STEPS):
