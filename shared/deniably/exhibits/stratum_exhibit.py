@@ -191,7 +191,7 @@ def numbers(document: ByStratumResult) -> list[list[str]]:
 
 
 def differences(document: ByStratumResult) -> list[list[str]]:
-    """A line for each difference, as ``tested`` names them."""
+    """Returns a line for each difference, under the headings of ``tested_difference.HEADS``."""
     return [
         [
             f"{figure['label']}, {_pair(test)}",
