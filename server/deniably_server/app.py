@@ -23,7 +23,7 @@ from deniably_server.api import (
     lab,
     openapi,
     paper_texts,
-    papers,
+    question_figures,
     quick_checks,
     register,
     report_files,
@@ -89,7 +89,7 @@ def create_app(
     app.register_blueprint(results.blueprint)
     app.register_blueprint(report_files.blueprint)
     app.register_blueprint(crosstabs.blueprint)
-    app.register_blueprint(papers.blueprint)
+    app.register_blueprint(question_figures.blueprint)
     app.register_blueprint(paper_texts.blueprint)
     app.register_blueprint(groups.blueprint)
     app.register_blueprint(differences.blueprint)

@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from deniably.survey.report import randomise_answers as randomise_answers
     from deniably.survey.survey import Survey as Survey
     from deniably.workbench.files.optional_libraries import NoExport as NoExport
+    from deniably.workbench.models.fitted_regression import Regression as Regression
     from deniably.workbench.models.randomised import Design as Design
     from deniably.workbench.models.regress import regress as regress
-    from deniably.workbench.models.regression import Regression as Regression
     from deniably.workbench.opening import open as open  # noqa: A004
     from deniably.workbench.study import Study as Study
 
@@ -76,7 +76,7 @@ _HOMES = {
     "Results": "exhibits.results_table",
     "Design": "workbench.models.randomised",
     "Study": "workbench.study",
-    "Regression": "workbench.models.regression",
+    "Regression": "workbench.models.fitted_regression",
     "BadSurvey": "core.errors",
     "BadAnswer": "core.errors",
     "NoResults": "core.errors",

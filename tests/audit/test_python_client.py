@@ -12,8 +12,8 @@ import pytest
 from deniably.audit.question_audit import audit
 from deniably.audit.replay import replaying
 from deniably.audit.replay.expected import Reference
-from deniably.audit.replay.loopback import Asked, Loopback, Reply
 from deniably.audit.replay.python_client import NoClient, PythonClient, fault_of_visit
+from deniably.audit.replay.recording_server import Asked, Loopback, Reply
 from deniably.audit.replay.replaying import Fault as Found
 from deniably.audit.replay.replaying import Replays, replay, study_of
 from deniably.audit.replay.scenarios import Schedule

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.core.errors import BadModel
-from deniably.estimation.crossing import CountedPairs, WeightedPairs
 from deniably.estimation.crosstab import count_pairs
+from deniably.estimation.crosstab_shares import CountedPairs, WeightedPairs
 from deniably.estimation.difference import SupportCount, between_groups
 from deniably.estimation.independence import independence, weighted_independence
 from deniably.estimation.weighted_tally import Weighing

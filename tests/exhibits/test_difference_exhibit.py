@@ -17,7 +17,7 @@ from deniably.exhibits.difference_exhibit import (
     numbers,
     statement,
 )
-from deniably.results.comparison import AdjustedResult, DifferencesResult
+from deniably.results.differences import AdjustedResult, DifferencesResult
 from deniably.results.drawing import digits
 
 

@@ -18,8 +18,8 @@ from werkzeug.exceptions import MethodNotAllowed, NotFound
 from deniably.authoring.schema import schema
 from deniably_client.cli import deniably
 from deniably_server.app import create_app
-from deniably_server.web.markdown import headings
 from deniably_server.web.operation import operation_of
+from deniably_server.web.rendered_markdown import headings
 from support.blocks import Broken, blocks, command_at, commands
 from support.cases import for_each
 from support.pages import GENERATED, HANDBOOK, PAGES, ROOT

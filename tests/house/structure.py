@@ -10,6 +10,9 @@
   tallies. Where a chain of calls goes back to a room that it has left (results, estimation,
   wording, estimation), that is a return; each pair of modules between which that happens counts
   once.
+- Returns to a file: the same at the grain of files, on three walks: from reports to the page of
+  results, from opening reports in a notebook to a result, and from reports to a figure for papers.
+  A generator belongs to the module that wrote it.
 - Lines of Python of the package: the three folders that are shipped.
 """
 
@@ -19,8 +22,11 @@ import ast
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from inspect import CO_GENERATOR
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -130,12 +136,16 @@ def switches(
             yield node.lineno, classes
 
 
-def _returns() -> list[str]:
-    """The calls by which a chain of calls comes back to a room that it has left."""
+def _import_all() -> None:
     for package in ("deniably", "deniably_server"):
         folder = importlib.import_module(package).__path__
-        for found in pkgutil.walk_packages(folder, f"{package}."):
-            importlib.import_module(found.name)
+        for module in pkgutil.walk_packages(folder, f"{package}."):
+            importlib.import_module(module.name)
+
+
+def _returns() -> list[str]:
+    """The calls by which a chain of calls comes back to a room that it has left."""
+    _import_all()
     from deniably.core.coins import Coins
     from deniably.estimation.tally import tally
     from deniably.results.result import result
@@ -150,32 +160,71 @@ def _returns() -> list[str]:
         one.name: tally([made.values[one.name] for made in people], one.mechanism.law.cell_count)
         for one in survey.questions
     }
+    return _followed(lambda: result(survey, "closed", tallies), _room)
+
+
+def walks() -> Mapping[str, list[str]]:
+    """The returns to a file of each of the three walks, over a survey with every type of
+    question."""
+    _import_all()
+    import deniably as dn
+    from deniably_server.app import create_app
+
+    sys.path.insert(0, str(ROOT / "tests"))
+    every_type = importlib.import_module("support.every_type")
+    stored = importlib.import_module("support.stored").stored
+    survey = every_type.survey_of_everything()
+    reports = every_type.reports_by_seed(survey, 200, 14)
+    with tempfile.TemporaryDirectory() as folder:
+        address = str(Path(folder) / "deniably.db")
+        with closing(stored(address, reports)) as store:
+            store.close_survey(survey.name)
+        app = create_app({"DATABASE": address, "TESTING": True})
+        with closing(app.extensions["deniably"]):
+            page, name = app.test_client(), survey.name
+            question = survey.questions[0].name
+            figure = f"/api/surveys/{name}/figures/{question}.svg?width=85"
+            return {
+                "reports to page": _followed(lambda: page.get(f"/surveys/{name}"), str),
+                "open to result": _followed(
+                    lambda: str(dn.open((survey, reports)).estimate(question)), str
+                ),
+                "reports to paper": _followed(lambda: page.get(figure), str),
+            }
+
+
+def _followed(walk: Callable[[], object], grain: Callable[[str], str]) -> list[str]:
+    """The calls by which what is called comes back to a place that it has left."""
     seen: dict[str, None] = {}
     chain: list[str] = []
 
     def followed(frame: FrameType, event: str, _: object) -> None:
         module = str(frame.f_globals.get("__name__", ""))
-        if module.partition(".")[0] not in PACKAGES:
+        if module.partition(".")[0] not in PACKAGES or frame.f_code.co_flags & CO_GENERATOR:
             return
         if event == "return" and chain:
             chain.pop()
         if event == "call":
-            if back := returned(chain, module):
+            if back := returned(chain, module, grain):
                 seen.setdefault(back)
             chain.append(module)
 
     sys.setprofile(followed)
     try:
-        result(survey, "closed", tallies)
+        walk()
     finally:
         sys.setprofile(None)
     return list(seen)
 
 
-def returned(chain: Sequence[str], module: str) -> str | None:
-    """The call from the last of a chain of modules, where it goes back to a room that was left."""
-    room = _room(module)
-    if not chain or room == _room(chain[-1]) or room not in map(_room, chain):
+def returned(
+    chain: Sequence[str], module: str, grain: Callable[[str], str] | None = None
+) -> str | None:
+    """The call from the last of a chain of modules, where it goes back to a place that was left: to
+    a room, or at another ``grain``."""
+    grain = grain or _room
+    place = grain(module)
+    if not chain or place == grain(chain[-1]) or place not in map(grain, chain):
         return None
     return f"{chain[-1]} -> {module}"
 
@@ -190,10 +239,13 @@ if __name__ == "__main__":
     print(f"{house.pairs:6,} pairs of a module and such a class")
     print(f"{house.switched:6,} classes are switched on, in {len(house.switches)} places")
     print(f"{len(house.returns):6,} times the walk from a tally to results returns to a room")
+    ways = walks()
+    for way, back in ways.items():
+        print(f"{len(back):6,} times the walk from {way} returns to a file")
     print(f"{house.lines:6,} lines in the package")
     if "--list" in sys.argv:
         for place, classes in house.named.items():
             print(place, *sorted(classes))
         for place, found in house.switches.items():
             print(place, *found)
-        print(*house.returns, sep="\n")
+        print(*house.returns, *(call for back in ways.values() for call in back), sep="\n")

@@ -15,6 +15,7 @@ import pytest
 
 from deniably.mechanisms import Mechanism
 from deniably.survey.questions import Question
+from support.planted_question import EDITS
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -94,6 +95,7 @@ def test_what_it_names_is_there() -> None:
             {
                 "shared/deniably/audit/replay/input_classes.py",
                 "shared/deniably/results/document.py",
+                "shared/deniably/exhibits/question_pictures.py",
                 "shared/deniably/authoring/keys.py",
                 "shared/deniably/authoring/written.py",
                 "server/deniably_server/api/pages.py",
@@ -138,6 +140,16 @@ def test_its_lists_have_what_tells_them_apart_by_name(title: str, classes: tuple
 
     assert len(found) > 10
     assert {one for one in found if not {one, Path(one).parent.as_posix()} & listed} == set()
+
+
+def test_a_type_of_question_has_few_places() -> None:
+    """At most 20, and among them those that take the one that ``test_new_question`` plants."""
+    places = named(section("a type of question").partition("\nWhere it can do more")[0])
+    places -= {"tests/house/test_new_question.py"}
+    planted = {path for path in EDITS if {path, str(Path(path).parent)} & places}
+
+    assert planted == set(EDITS)
+    assert len(places) <= 20
 
 
 def test_it_shows_every_room_and_every_command_of_make() -> None:

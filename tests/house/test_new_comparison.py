@@ -28,7 +28,7 @@ from deniably.exhibits.comparison import Comparison
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records
 from deniably.exhibits.marks import Strips
 from deniably.mechanisms.law import Supporting
-from deniably.results.comparison import Side
+from deniably.results.differences import Side
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.digits import Reading
 from deniably.results.drawing.row import Row

@@ -28,7 +28,7 @@ from deniably.core.coins import Coins
 from deniably.core.errors import BadSurvey
 from deniably.core.loss import Loss
 from deniably.design.planning import plan_figures
-from deniably.estimation.figures import Found, groups
+from deniably.estimation.figures import FigureEstimate, groups
 from deniably.estimation.scores import of_choice, of_target
 from deniably.estimation.tally import Tally, tally
 from deniably.mechanisms import Mechanism
@@ -289,8 +289,8 @@ def some_answer(mechanism: Any) -> Any:
             return "a"
 
 
-def found_in(question: Question, counted: Tally) -> list[Found]:
-    found = [one for group in groups(question) for one in group.found(counted)]
+def found_in(question: Question, counted: Tally) -> list[FigureEstimate]:
+    found = [one for group in groups(question) for one in group.estimate_figures(counted)]
     return [one for one in found if one is not None]
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ("shared/deniably", "client/deniably_client", "server/deniably_server")
 WRITERS = ROOT / "shared/deniably/core/languages"
 TEMPLATES = ROOT / "server/deniably_server/templates"
-CALL_LIBRARIES = {"qr_code.py", "markdown.py"}
+CALL_LIBRARIES = {"qr_code.py", "rendered_markdown.py"}
 """They hand what segno and markdown-it write to the writer, and nothing else does."""
 MARKUP = re.compile(r"</?[A-Za-z][A-Za-z0-9]*[\\s/>]|<!(--|[Dd])")
 WORTH_READING = re.compile(rf"{MARKUP.pattern}|from html |markupsafe|from_library")

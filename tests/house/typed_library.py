@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from deniably.authoring.checking import Checked
     from deniably.design.plan_table import Planned
     from deniably.estimation.tally import Tally
-    from deniably.exhibits.table import Findings
-    from deniably.results.drawing.paper import Svg
+    from deniably.exhibits.tabular import Findings
+    from deniably.results.drawing.paper_figure import Svg
     from deniably.results.drawing.png import Png
     from deniably.survey.report import Report
     from deniably.workbench.findings import Passage, Subgroups

@@ -12,7 +12,7 @@ from deniably.core.languages.latex import Latex
 from deniably.core.languages.markdown import Markdown
 from deniably.core.languages.python import Python
 from deniably.core.languages.r import R
-from deniably.results.drawing.paper import Svg
+from deniably.results.drawing.paper_figure import Svg
 from deniably.results.drawing.strip import scrolling
 
 

@@ -24,7 +24,7 @@ from deniably.results.by_stratum import (
     by_stratum,
     by_stratum_rows,
 )
-from deniably.results.comparison import Side, choice_apart, mean_apart
+from deniably.results.differences import Side, choice_apart, mean_apart
 from deniably.results.document import VectorResult
 from deniably.results.drawing import digits
 from deniably.results.result import result

@@ -17,8 +17,8 @@ from deniably.results.drawing import axes
 from deniably.results.drawing.digits import NARROW, Reading
 from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin
 from deniably.results.drawing.letters import fit, width, wrap
-from deniably.results.drawing.paper import WIDTHS, Paper, svg
 from deniably.results.drawing.paper_columns import PaperColumns
+from deniably.results.drawing.paper_figure import WIDTHS, Paper, svg
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_table import PaperTable

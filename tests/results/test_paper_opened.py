@@ -12,7 +12,7 @@ import pytest
 
 from deniably.results.drawing import axes
 from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin
-from deniably.results.drawing.paper import WIDTHS, Paper, svg
+from deniably.results.drawing.paper_figure import WIDTHS, Paper, svg
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_table import PaperTable

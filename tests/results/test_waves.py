@@ -22,7 +22,7 @@ from deniably.exhibits.wave_exhibit import (
     pictures,
     visible_change,
 )
-from deniably.results.comparison import Side, choice_apart, mean_apart
+from deniably.results.differences import Side, choice_apart, mean_apart
 from deniably.results.result import result
 from deniably.results.waves import Wave, WaveQuestion, WavesResult, wave_rows, waves_result
 from deniably.simulation.bulk import randomise_many, tally_many

@@ -20,7 +20,7 @@ from deniably.exhibits.paper import paper
 from deniably.exhibits.question_exhibit import exhibit
 from deniably.results.document import SurveyResult
 from deniably.results.result import result
-from deniably.results.writing.sentences import sentence
+from deniably.results.writing.question_sentences import sentence
 from deniably.simulation.people import read_people
 from deniably.survey.questions import offered
 from deniably.survey.report import Report

@@ -63,7 +63,7 @@ def honest(n: int = PEOPLE) -> Iterable[dict[str, object]]:
 @pytest.fixture(autouse=True)
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """A false alarm once in 10,000 surveys is too often for tests."""
-    for module in ("deniably.results.result", "deniably.results.pairs"):
+    for module in ("deniably.results.result", "deniably.results.pair_plausibility"):
         monkeypatch.setattr(f"{module}.RISK", 1e-8)
 
 

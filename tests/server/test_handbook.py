@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from deniably.survey.survey import Survey
 from deniably_server.api.handbook import texts
 from deniably_server.app import create_app
-from deniably_server.web.markdown import render
+from deniably_server.web.rendered_markdown import render
 from support.cases import for_each
 
 PAGES = sorted("/handbook" if name == "index" else f"/handbook/{name}" for name in texts())

@@ -45,8 +45,8 @@ def test_the_sum_undoes_the_mechanism() -> None:
 
     by_library = estimate(tally(reports, None), MECHANISM)
 
-    assert found.found == len(YES) == pytest.approx(PEOPLE * by_library.raw[0])
-    assert (found.sent - found.chance) * found.each == found.found
+    assert found.estimate == len(YES) == pytest.approx(PEOPLE * by_library.raw[0])
+    assert (found.sent - found.chance) * found.each == found.estimate
     assert (str(found.chance), str(found.left), found.each) == ("7.5", "4.5", 2)
 
 

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.authoring.compiling import publish_text
-from deniably.core.languages.spreadsheet import spreadsheet_cell
+from deniably.core.languages.csv_text import spreadsheet_cell
 from deniably.design.plan_table import plan_survey
 from deniably.estimation.estimate import estimate
 from deniably.estimation.question_shares import display_shares, standing_out

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import deniably as dn
-from deniably.estimation.crossing import WeightedPairs
+from deniably.estimation.crosstab_shares import WeightedPairs
 from deniably.estimation.weighted_tally import Weighing
 from support import fair
 

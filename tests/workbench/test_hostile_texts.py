@@ -27,13 +27,13 @@ from markdown_it import MarkdownIt
 
 import deniably as dn
 from deniably.core.languages.bibliographies import Bibtex, Ris, Yaml
+from deniably.core.languages.csv_text import csv_table, spreadsheet_text
 from deniably.core.languages.html import Html
 from deniably.core.languages.json import json_text
 from deniably.core.languages.latex import Latex
 from deniably.core.languages.markdown import Markdown
 from deniably.core.languages.python import Python
 from deniably.core.languages.r import R
-from deniably.core.languages.spreadsheet import csv_table, spreadsheet_text
 from deniably.core.languages.stata import Stata
 from deniably.core.steering import one_line, printable
 from deniably.core.table import Table

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import deniably as dn
-from deniably.core.languages.spreadsheet import spreadsheet_text
+from deniably.core.languages.csv_text import spreadsheet_text
 from deniably.estimation.figures import groups
 from deniably.estimation.follow_up import follow_ups
 from deniably.results.subgroups import every_subgroup
@@ -124,7 +124,7 @@ def unrounded(reports: ReportSet) -> Iterator[tuple[tuple[str, str, str], Any]]:
     for question in reports.survey.questions:
         for group in groups(question):
             part = group.part.name if group.part else ""
-            found = group.found(reports.tally()[question.name])
+            found = group.estimate_figures(reports.tally()[question.name])
             for figure, one in zip(group.figures, found, strict=True):
                 if figure.kind in ("share", "joint share"):
                     yield (question.name, part, spreadsheet_text(figure.label)), one
@@ -139,7 +139,9 @@ def of_those_asked(reports: ReportSet, name: str) -> Iterator[tuple[tuple[str, s
         if one.question.name != name:
             continue
         (group,) = groups(one.question)
-        shares = [share.estimate for share in group.found(reports.tally()[name]) if share]
+        shares = [
+            share.estimate for share in group.estimate_figures(reports.tally()[name]) if share
+        ]
         law: Any = one.question.mechanism.law
         names = [f"{name}__{choice}" for choice in one.question.names]
         columns = [reports.column(column) for column in names]

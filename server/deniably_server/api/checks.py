@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, render_template
 
-from deniably.results.pairs import ChecksResult, checkable, checks_result
+from deniably.results.pair_plausibility import ChecksResult, checkable, checks_result
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.cached_views import cached_view
 from deniably_server.api.subgroups import respondents

@@ -11,7 +11,7 @@ from flask import request
 from deniably.core.errors import Incomparable
 from deniably.exhibits.comparison import Comparison
 from deniably.exhibits.exhibit import Exhibit, Records
-from deniably.results.comparison import Side
+from deniably.results.differences import Side
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 from deniably_server.api.exhibits import Kind, Shown, descriptions, who_answered

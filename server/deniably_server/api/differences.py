@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 from flask import Response, render_template, request
 
 from deniably.exhibits import difference_exhibit
-from deniably.results import comparison
+from deniably.results import differences
 from deniably.results.by_stratum import FEWEST
-from deniably.results.comparison import (
+from deniably.results.differences import (
     NOT_OF_MEANS,
-    Comparison,
     DifferenceResult,
     DifferencesResult,
     Side,
+    StatedDifference,
     has_pairs,
 )
 from deniably.survey.readable import listed_label, short_label
@@ -64,7 +64,7 @@ def _settle_numbers(name: str) -> None:
     if "value" in request.args:
         question = asked_question(current_store().survey(name))
         with comparable(_with_ways):
-            low, high = comparison.ends_of_mean(question, request.args.get("part"))
+            low, high = differences.ends_of_mean(question, request.args.get("part"))
         settle_number("value", low, high)
 
 
@@ -167,19 +167,21 @@ def _current(name: str) -> DifferencesResult:
     own = side(sample)
     with comparable(_with_ways):
         opposite = side(_beside(sample, other)) if own.choices and other is not None else None
-        return comparison.pairs(own, opposite, confidence())
+        return differences.pairs(own, opposite, confidence())
 
 
-def _compared(side: Side, choice: str | None, kind: str, value: str, *others: Side) -> Comparison:
+def _compared(
+    side: Side, choice: str | None, kind: str, value: str, *others: Side
+) -> StatedDifference:
     for opposite in others:
         if choice is None:
-            return comparison.mean_apart(side, opposite)
-        return comparison.choice_apart(side, opposite, choice)
+            return differences.mean_apart(side, opposite)
+        return differences.choice_apart(side, opposite, choice)
     if choice is None:
-        return comparison.mean_and_value(side, value)
+        return differences.mean_and_value(side, value)
     if kind == "share":
-        return comparison.choice_and_share(side, choice, value)
-    return comparison.choices(side, choice, value)
+        return differences.choice_and_share(side, choice, value)
+    return differences.choices(side, choice, value)
 
 
 def _two(name: str, by: str) -> list[Respondents]:

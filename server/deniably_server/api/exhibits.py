@@ -15,14 +15,14 @@ from flask import Blueprint, Response, render_template, request
 
 from deniably.core.counting import people
 from deniably.core.languages.html import Html
-from deniably.exhibits import table
+from deniably.exhibits import tabular
 from deniably.exhibits.exhibit import Exhibit, Records
 from deniably.exhibits.paper import paper
 from deniably.survey.strata import Stratum, stratum_text
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.cached_views import cached_view
 from deniably_server.api.computation_queue import Reads
-from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.hidden_results import or_say_why_hidden
 from deniably_server.api.paper_files import figure_file, figure_page, wanted_width
 from deniably_server.api.results import as_attachment, given_query
 from deniably_server.api.subgroups import SubgroupLinks, query_of_view
@@ -176,7 +176,7 @@ def _add_files(blueprint: Blueprint, kind: Kind[Any]) -> None:
     @cached_view(kind.reads, kind.others)
     def as_csv(name: str) -> Response:
         file, records = kind.sheet(name, kind.read(name))
-        return as_attachment(table.csv(records), file)
+        return as_attachment(tabular.csv(records), file)
 
     @cached_view(kind.reads, kind.others)
     def as_svg(name: str) -> Response:

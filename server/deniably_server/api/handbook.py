@@ -10,8 +10,8 @@ from importlib.resources.abc import Traversable
 from flask import Blueprint, Response, render_template, request
 
 from deniably_server.errors import NotFound
-from deniably_server.web.markdown import Rendered, render
 from deniably_server.web.operation import KEPT_PAGE, Operation
+from deniably_server.web.rendered_markdown import Rendered, render
 from deniably_server.web.static_files import BUILD
 
 blueprint = Blueprint("handbook", __name__)

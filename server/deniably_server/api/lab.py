@@ -142,7 +142,7 @@ class RequestedExperiment:
 @blueprint.get("/lab")
 @Operation(PAGE)
 def index() -> Response:
-    """All experiments, with the question that each answers."""
+    """Shows all experiments, with the question that each answers."""
     return _fresh(make_response(render_template("lab.html", entries=entries().values())))
 
 

@@ -45,7 +45,7 @@ _ELSEWHERE = ("method-not-allowed",)
 @blueprint.get("/api/openapi.json")
 @Operation({200: {JSON: Any}, 304: {}}, headers=("ETag",))
 def document() -> Response:
-    """This document."""
+    """Returns this document, the description of the whole API."""
     text, tag = _text(current_app._get_current_object())  # type: ignore[attr-defined]
     response = Response(text, mimetype=JSON)
     response.set_etag(tag)

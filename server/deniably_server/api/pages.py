@@ -20,7 +20,7 @@ from deniably.exhibits import cards
 from deniably.results.document import SurveyResult
 from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
-from deniably.results.pairs import checkable
+from deniably.results.pair_plausibility import checkable
 from deniably.results.side_by_side import has_figures
 from deniably.survey.guessing_rates import OFTEN, guessing, rate_text
 from deniably.survey.parts import Range
@@ -39,7 +39,7 @@ from deniably_server.api.crosstabs import crosstab_links
 from deniably_server.api.differences import difference_links
 from deniably_server.api.fine_parameters import confidence
 from deniably_server.api.groups import group_links
-from deniably_server.api.hidden import hidden_page
+from deniably_server.api.hidden_results import hidden_page
 from deniably_server.api.lab import funnel_address
 from deniably_server.api.missing_people import missing_people
 from deniably_server.api.paper_texts import FILES, publication_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flask import Response, render_template, request
 
-from deniably.results.drawing.paper import WIDTHS, Paper, svg
+from deniably.results.drawing.paper_figure import WIDTHS, Paper, svg
 from deniably_server.api.fine_parameters import LEVEL
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store

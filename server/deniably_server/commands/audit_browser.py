@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deniably.audit.replay.expected import Observed, Reference
-from deniably.audit.replay.loopback import Asked, Loopback, Reply
+from deniably.audit.replay.recording_server import Asked, Loopback, Reply
 from deniably.audit.replay.replaying import study_of
 from deniably.audit.replay.scenarios import Scenario, Schedule
 from deniably.audit.verdict_levels import Judged, Rung, one_in

@@ -179,7 +179,7 @@ def _of_server(
 
 
 def _csv(shown: Results | Subgroups) -> str:
-    from deniably.core.languages.spreadsheet import csv_table
+    from deniably.core.languages.csv_text import csv_table
     from deniably.results.rows import COLUMNS
 
     return csv_table(COLUMNS, shown.rows)

@@ -35,7 +35,8 @@ _FORGOTTEN, _LONGEST_MEMORY = 600.0, float(_DAY)
 
 
 class Buckets:
-    """For each address the time when its bucket is full again, found by the hash."""
+    """A table of token buckets: for each hashed address, the time at which its bucket is full
+    again."""
 
     def __init__(self, clock: Callable[[], float], wall: Callable[[], float]) -> None:
         self._clock, self._wall = clock, wall
@@ -85,7 +86,7 @@ class Limit(Buckets):
 
 
 class RecentUse(Buckets):
-    """How much of something scarce each address has used lately, to give others their turn first.
+    """How much of a scarce resource each address used lately, so that others get their turn first.
 
     What was used is forgotten in ``_FORGOTTEN`` times the seconds that it took, and after a day. Of
     64 that ask without end each has a 64th, so what they used grows faster than it is forgotten.
@@ -206,5 +207,6 @@ class MeteredBody:
         self._counted += self._limit.take(self._address, due - self._counted)
         if self._counted == due:
             return piece
+        # To the end of the last line that was counted: a line cut in two would be a bad report.
         self.cut = True
         return piece[: len(piece) - len(piece.split(b"\n", self._counted - before)[-1])]

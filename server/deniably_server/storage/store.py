@@ -293,7 +293,7 @@ class Store:
             return listed_surveys(database, start, count), count_surveys(database)
 
     def newest_surveys(self, count: int) -> list[ListedSurvey]:
-        """At most ``count`` surveys, the last published first. Reads no whole definition."""
+        """Returns at most ``count`` surveys without their definitions, the last published first."""
         with self._reading() as database:
             return newest_surveys(database, count)
 

@@ -312,7 +312,7 @@ def _plain(error: http.HTTPException) -> Kind:
 @problems.get("/problems/<name>")
 @Operation({200: {TEXT: None}}, ("not-found",))
 def explain(name: str) -> Response:
-    """What a type of problem means."""
+    """Shows what a type of problem means."""
     kind = KINDS.get(name)
     if kind is None:
         raise errors.NotFound("there is no such type of problem")

@@ -12,11 +12,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 from deniably.core.languages.html import Html
-from deniably.mechanisms import SubsetSelection
+from deniably.mechanisms.subset_selection import subset_selection
 from deniably.wording.words import Words
 
 PEOPLE = 30
-MECHANISM = SubsetSelection(k=2, omega=1, own=3, other=1)
+MECHANISM = subset_selection(k=2, own=3, other=1)
 """Two answers; 3 of 4 devices send their own."""
 YES = frozenset({7, 9, 11, 12, 13, 14, 16, 20, 21})
 """Who would say yes, counted from 0."""
@@ -34,14 +34,14 @@ _WAITS = 6
 
 @dataclass(frozen=True)
 class Undoing:
-    """The steps by which the true number is worked out: ``(sent - chance) * each = found``, all
+    """The steps by which the true number is worked out: ``(sent - chance) * each = estimate``, all
     exact."""
 
     sent: int
     chance: Decimal
     left: Decimal
     each: int
-    found: int
+    estimate: int
 
 
 def undoing() -> Undoing:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Handshake(asyncio.Protocol):
-    """A connection until both sides agree on TLS; ``then`` goes on with it."""
+    """A connection during its TLS handshake; ``then`` takes it over afterwards."""
 
     waits = True
     """Whether it waits for its client, which it does all the time."""

@@ -29,7 +29,8 @@ ALPHA = 1e-6
 
 @dataclass(frozen=True)
 class Certified:
-    """With probability 1 - ``alpha`` the true epsilon is at least ``epsilon`` (0: no bound).
+    """A lower bound of the true epsilon: it is at least ``epsilon`` with probability 1 - ``alpha``
+    (0: no bound).
 
     The event occurred in ``seen`` of ``trials`` reports of the first answer, and in ``against`` of
     as many of the second.

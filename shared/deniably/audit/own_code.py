@@ -65,7 +65,8 @@ class Shift:
 
 @dataclass(frozen=True)
 class CountedBound:
-    """What counting proves: epsilon is at least ``epsilon``, but for one chance in a million.
+    """A lower bound of epsilon that counted reports prove, except with a chance of one in a
+    million.
 
     ``first`` and ``second`` are the answers whose reports prove most.
     """

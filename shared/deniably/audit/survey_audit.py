@@ -267,7 +267,8 @@ def _cells(verdict: Verdict, judged: Judged) -> dict[str, Cell]:
 
 
 def line(verdict: Verdict, judged: Judged | None = None) -> tuple[str, ...]:
-    """One verdict as texts for the columns of ``HEADING``: judged, or as far as it was walked."""
+    """Returns a verdict as texts for the columns of ``HEADING``: the judgement, or how far the walk
+    came."""
     claimed, exact = f"{verdict.claimed:.4f}", f"{verdict.exact.epsilon:.4f}"
     least = verdict.certified.epsilon
     outcome: str = judged.rung if judged else _walked(verdict.walk)

@@ -10,7 +10,7 @@ from deniably.results.drawing import graph
 from deniably.results.drawing.axes import of_ratios
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.graph import LONGEST, Graph, Line
-from deniably.results.drawing.paper import Svg
+from deniably.results.drawing.paper_figure import Svg
 from deniably.survey.readable import cut
 
 

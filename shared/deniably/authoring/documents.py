@@ -109,8 +109,8 @@ def line_of(text: str | bytes, *path: str | int) -> int | None:
 
 
 def span_of(text: str, *path: str | int) -> tuple[int, int] | None:
-    """Where the value at a path begins and ends in a text that ``load`` reads, in characters; None
-    where it is not.
+    """Returns where the value at a path begins and ends, as indices of characters in a text that
+    ``load`` reads; None where it is not there.
 
     >>> span_of("{name: s}", "name")
     (7, 8)

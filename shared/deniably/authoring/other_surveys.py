@@ -35,7 +35,8 @@ class Published:
 
 @dataclass(frozen=True)
 class LeftToLoyal:
-    """What is left to somebody who answered an author's ``others`` on the days of publication.
+    """The budget left to somebody who answered all of an author's ``others`` on the days of
+    publication.
 
     ``spent`` is what counts of them, of the ``answered`` that fitted below the limit; ``asked`` is
     what one more survey costs. Where it does not fit, ``refused`` is true and ``until`` is the

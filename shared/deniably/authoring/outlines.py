@@ -34,7 +34,8 @@ class Side(NamedTuple):
     step: float
 
     def at(self, value: float) -> float:
-        """Where the middle of a number lies, from 0 to 1: each has as much room as the others."""
+        """Returns where the middle of a number's band lies, from 0 to 1. All numbers have equally
+        wide bands."""
         return (value - self.low + self.step / 2) / (self.high - self.low + self.step)
 
 

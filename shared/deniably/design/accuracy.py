@@ -28,7 +28,8 @@ def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
 
 
 def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
-    """Returns how many times the people one wave needs for the accuracy of a survey without waves.
+    """Returns the factor by which waves raise the number of people: one wave needs so many times as
+    many for the same accuracy.
 
     ``alone`` is the mechanism that would ask the published ``question`` without waves.
     """

@@ -29,9 +29,7 @@ from deniably.survey.questions import (
     Question,
     Scale,
     SelectMultiple,
-    SelectOne,
     VectorOfNumbers,
-    YesNo,
 )
 
 
@@ -49,8 +47,6 @@ def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
 def task_of(question: Question) -> Task:
     """Returns the task of a published question: what its mechanism has to estimate."""
     match question:
-        case YesNo() | SelectOne():
-            return choice_task(len(question.choices))
         case SelectMultiple():
             return ticks_task(len(question.choices), question.most)
         case Scale():
@@ -66,6 +62,8 @@ def task_of(question: Question) -> Task:
             return vector_task([part.range.positions for part in question.parts])
         case Point() | Product():
             return joint_task(question.type, prod(question.shape))
+        case _:
+            return choice_task(len(question.choices))
 
 
 def _has_the_best(question: Question, task: Task) -> bool:

@@ -40,7 +40,7 @@ from deniably.survey.privacy import BITS, Privacy, to_decimal_text
 
 Beyond = Literal["clamp", "resample"]
 
-OneOf = SubsetSelection | Unary
+OfChoice = SubsetSelection | Unary
 SomeOf = SetResponse | SampledTicks | Unary
 OfMean = Window | Channel | Laplace | BoundedLaplace | Gaussian
 OfDistribution = Window | SubsetSelection | Laplace | BoundedLaplace | Gaussian

@@ -64,7 +64,7 @@ FIELDWORK = {"census": CENSUS, "panel": PANEL, "telemetry": TELEMETRY}
 
 @dataclass(frozen=True)
 class Machines:
-    """What ``people`` need who answer three questions in a ``fieldwork``."""
+    """The machines that ``people`` need who answer three questions in a ``fieldwork``."""
 
     people: int
     fieldwork: Fieldwork

@@ -15,10 +15,10 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 from deniably.design.calibration import (
     Beyond,
+    OfChoice,
     OfDistribution,
     OfMean,
     OfVector,
-    OneOf,
     SomeOf,
     best_for_a_mean,
     best_of_ticks,
@@ -49,7 +49,7 @@ from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Aim
 
 
-def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OneOf:
+def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OfChoice:
     """Returns the mechanism for one answer out of k: subset selection, best for every k and
     epsilon.
 
@@ -67,7 +67,7 @@ def for_ticks(k: int, maximum: int, privacy: Privacy, name: str | None = None) -
     return best_of_ticks(k, maximum, privacy)
 
 
-def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> OneOf | OfMean:
+def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> OfChoice | OfMean:
     """Returns the mechanism for one of k ordered choices: for their distribution or their mean.
 
     Raises ValueError where the mechanism is for numbers alone.
@@ -121,7 +121,7 @@ def for_vector(sizes: Sequence[int], privacy: Privacy, name: str | None = None) 
     return min(mechanisms, key=mean_variance)
 
 
-def for_joint(kind: str, k: int, privacy: Privacy, name: str | None = None) -> OneOf:
+def for_joint(kind: str, k: int, privacy: Privacy, name: str | None = None) -> OfChoice:
     """Returns the mechanism for one of the k areas of a map, or combinations of a product.
 
     Raises ValueError for any mechanism but subset selection.
@@ -199,7 +199,7 @@ def _parts_a_person(vector: Any) -> str:
     return "one part a person" if vector.s == 1 else f"{vector.s} parts a person"
 
 
-ONE_ANSWER: Names[[int, Privacy], OneOf] = Names(
+ONE_ANSWER: Names[[int, Privacy], OfChoice] = Names(
     "{} is no mechanism for one answer; allowed are {}",
     {
         "subset_selection": Named(best_subset, is_it=lambda made: made.omega > 1),
@@ -248,7 +248,7 @@ PLACES: dict[str, Named[[int, Privacy], OfDistribution]] = {
     "exponential": Named(exponential, listed=""),
 }
 """Mechanisms for a scale where every choice needs a place on it."""
-SCALE: Names[[int, Privacy], OneOf | OfDistribution] = Names(
+SCALE: Names[[int, Privacy], OfChoice | OfDistribution] = Names(
     ONE_ANSWER.refusal, {**ONE_ANSWER.rows, **PLACES}
 )
 SCALE_MEAN: Names[[int, Privacy], OfMean] = Names(
@@ -262,7 +262,7 @@ VECTOR: Names[[Sequence[int], Privacy], OfVector] = Names(
         "sample": Named(sampled_vector, title=_parts_a_person),
     },
 )
-JOINT: Names[[int, Privacy], OneOf] = Names(
+JOINT: Names[[int, Privacy], OfChoice] = Names(
     "{} is no mechanism for a combination; allowed is {}",
     {"subset_selection": ONE_ANSWER["subset_selection"]},
 )

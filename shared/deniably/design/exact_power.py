@@ -124,6 +124,7 @@ class GroupsTest:
 
     def _significant(self, i: Ints, j: Ints, n1: int, n2: int, z: float) -> npt.NDArray[np.bool_]:
         """Whether ``between_groups`` rejects counts i of n1 and j of n2."""
+        # The share under the null hypothesis is between 0 and 1, so supports are between q and p.
         pool = np.clip((i + j) / (n1 + n2), self.q, self.p)
         beyond = np.abs(i / n1 - j / n2) - 0.5 / min(n1, n2)
         error = np.sqrt(pool * (1 - pool) * (1 / n1 + 1 / n2))
@@ -168,6 +169,7 @@ def least_n(power_at: PowerAt, target: float, near: int, smallest: int = 2) -> i
     n = run = max(smallest, floor_of(crossing) if crossing > smallest else smallest)
     while True:
         if power_at(n) < target:
+            # Power falls where the critical count jumps, so one n that has it is not enough.
             run = n + 1
         elif n - run >= window(run):
             return run

@@ -35,7 +35,7 @@ _HEADING = ("", "answers", "sum", "exact", "zCDP")
 
 @dataclass(frozen=True)
 class Total:
-    """What ``answers`` answers give away together: ``loss`` is their plain sum.
+    """What ``answers`` answers give away together. ``loss`` is their plain sum.
 
     They keep the epsilon ``exact`` with the delta ``exact_delta``, and ``zcdp`` with ``DELTA``.
     Both are rounded up. For few answers ``zcdp`` is above the sum.

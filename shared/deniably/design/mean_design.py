@@ -61,8 +61,11 @@ def best_window(k: int, own: int, other: int) -> MeanDesign:
     best: tuple[float, int, int] | None = None
     for m, w, at_rows, between in _windows(own, other):
         variance = at_rows if k <= m - w + 1 else max(at_rows, between)
+        # Of equally good windows the first has the fewest outputs, on every machine.
         if best is None or variance < best[0] * (1 - 1e-9):
             best = variance, m, w
+    # The table of all windows rounds differently from the exact sums, so the best is computed
+    # again.
     assert best is not None
     _, m, w = best
     at_rows, between = at_and_between(Window(_WIDEST, m, w, own, other))
@@ -220,6 +223,7 @@ def _merged(probabilities: Floats) -> Floats:
     """Outputs that every row gives in the same proportions, as one: they say the same."""
     columns: list[Floats] = []
     for column in probabilities.T:
+        # What solvers leave of a variable that is 0; as a weight of 1 it would cost odds.
         if column.max() < 1e-7:
             continue
         shape = column / column.max()
@@ -238,5 +242,6 @@ def _whole(probabilities: Floats) -> npt.NDArray[np.int64]:
     weights = np.maximum(np.floor(probabilities * _SCALE), 1).astype(np.int64)
     sums = weights.sum(axis=1)
     for row, missing in zip(weights, sums.max() - sums, strict=True):
+        # The largest weight changes least in proportion, and so do the odds.
         row[row.argmax()] += missing
     return weights

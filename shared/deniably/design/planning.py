@@ -20,7 +20,7 @@ from deniably.design.at_privacy import mechanism_at
 from deniably.design.calibration import width_price
 from deniably.design.choosing import for_choice, for_mean, for_ticks
 from deniably.design.gridding import grid_support
-from deniably.estimation.conditional import WIDEST
+from deniably.estimation.conditional_shares import WIDEST
 from deniably.estimation.estimate import Pure
 from deniably.estimation.figures import Buckets, Group, Shares, groups
 from deniably.estimation.follow_up import FollowUp, expected_margin, follow_ups

@@ -71,7 +71,7 @@ def rounding(k: int, knots: int, positions: npt.ArrayLike | None = None) -> Floa
 
 
 def position_scores(mechanism: HasLaw[Finite]) -> Floats:
-    """For each output the unbiased estimate of the position (0 to k - 1), shape (outputs,).
+    """Returns the unbiased estimate of the position (0 to k - 1) for each output, shape (outputs,).
 
     If the mean output is affine in the row, as for a window, so is the score. Other laws get the
     scores with the least variance for evenly spread answers.
@@ -93,7 +93,8 @@ def _position_scores(law: Finite) -> Floats:
 
 
 def some_positions(mechanism: HasLaw[Finite]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Positions that represent all of them, and their rows of the matrix; all if there are few."""
+    """Returns positions that represent all of them, with their rows of the matrix; all positions if
+    there are few."""
     law = mechanism.law
     k = law.k
     if k <= _MOST_INPUTS or k == law.rows:

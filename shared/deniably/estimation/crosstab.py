@@ -106,6 +106,7 @@ def kinds(bits: npt.NDArray[np.bool_]) -> Kinds:
         packed = np.zeros((len(bits), 8), dtype=np.uint8)
         some = np.packbits(bits[:, start : start + 64], axis=1)
         packed[:, : some.shape[1]] = some
+        # As ranks, numbers stay below n, so that those of two parts fit 64 bits together.
         words = _ranks(packed.view(np.uint64)[:, 0])
         numbers = words if numbers is None else _ranks(_paired(numbers, words))
     assert numbers is not None
@@ -126,6 +127,7 @@ def _ranks(values: npt.NDArray[Any]) -> Kinds:
 def one_of_each(numbers: Kinds) -> Kinds:
     """Returns the first row of each kind."""
     some = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int32)
+    # Backwards: of several rows of a kind, the one assigned last stays, and it is to be the first.
     some[numbers[::-1]] = np.arange(len(numbers), dtype=np.int32)[::-1]
     return some
 
@@ -147,7 +149,8 @@ def pair_kinds(
 
 
 def joint_score(first: SupportRates, second: SupportRates) -> Floats:
-    """Returns what a pair of reports adds to the share of a pair of answers, by the four kinds."""
+    """Returns what a pair of reports adds to the share of a pair of answers: a score for each of
+    the four kinds."""
     (p1, q1), (p2, q2) = first, second
     score = np.kron(np.array([1 - q1, -q1]), np.array([1 - q2, -q2]))
     joint: Floats = score / ((p1 - q1) * (p2 - q2))
@@ -208,6 +211,7 @@ def _rare_cells(
     row = np.clip(((both + alone) / n - q1) / (p1 - q1), 0, 1)
     column = np.clip(((both + other) / n - q2) / (p2 - q2), 0, 1)
     by_chance = q1 * q2 + q2 * (p1 - q1) * row + q1 * (p2 - q2) * column
+    # Sums of weights round, and more hits than trials have no interval.
     ends = clopper_pearson(np.minimum(both, n), n, 1 - confidence)
     low, high = (np.clip((end - by_chance) / scale, 0, 1) for end in ends)
     return rare, low, high
@@ -260,6 +264,7 @@ def likeliest(
     """
     a, b = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
     pairs = _ranks(_paired(kinds(a), kinds(b)))
+    # Equal pairs of reports are equally likely, so the fit takes one of each with its number.
     some, counts = one_of_each(pairs), np.bincount(pairs, weights)
     most_steps = min(_WORK // (a.shape[1] * b.shape[1] * len(some)), _MOST_STEPS)
     if most_steps < _FEWEST_STEPS:

@@ -229,7 +229,7 @@ def _unbiased(
 
 
 def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """For each choice: how many reports support it, and how many could have supported it.
+    """Returns for each choice how many reports support it, and how many could have supported it.
 
     Both have shape (k,).
     """

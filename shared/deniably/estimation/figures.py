@@ -39,10 +39,7 @@ from deniably.survey.questions import (
     Product,
     Question,
     Scale,
-    SelectMultiple,
-    SelectOne,
     VectorOfNumbers,
-    YesNo,
 )
 from deniably.survey.readable import area_text, number_text
 
@@ -52,7 +49,7 @@ _MEANS = 129  # tried, for the worst
 
 
 @dataclass(frozen=True)
-class Found:
+class FigureEstimate:
     """A figure estimated from reports, with the ends of its intervals.
 
     ``estimate`` is None where the reports do not determine it; the intervals then span the whole
@@ -260,7 +257,9 @@ class Shares:
     """Whether results say what fake reports can do to it: what a question is about, and not
     what comes with it."""
 
-    def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
+    def estimate_figures(
+        self, tally: Tally, confidence: float = CONFIDENCE
+    ) -> Sequence[FigureEstimate | None]:
         """Estimates the figures from the tally of the question's reports."""
         estimated = self.estimate(tally, confidence)
         columns = (
@@ -272,7 +271,7 @@ class Shares:
             estimated.respondents_high,
         )
         return [
-            Found(raw, error, (low, high), (own_low, own_high))
+            FigureEstimate(raw, error, (low, high), (own_low, own_high))
             for raw, error, low, high, own_low, own_high in np.stack(columns, axis=1).tolist()
         ]
 
@@ -302,7 +301,9 @@ class SingleMean:
         """The single figure of the question, its mean."""
         return (self.figure,)
 
-    def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
+    def estimate_figures(
+        self, tally: Tally, confidence: float = CONFIDENCE
+    ) -> Sequence[FigureEstimate | None]:
         """Estimates the mean from the tally of the question's reports.
 
         The interval of a mean score that the reports do not determine is the whole scale.
@@ -311,7 +312,7 @@ class SingleMean:
         if mean is not None:
             return [_of_mean(mean)]
         extent = self.figure.extent
-        return [None if self.figure.scored is None else Found(None, None, extent, extent)]
+        return [None if self.figure.scored is None else FigureEstimate(None, None, extent, extent)]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
         """Returns n times the variance of the mean; the expected share does not matter."""
@@ -347,12 +348,14 @@ class Buckets:
         """All figures in order: the shares, then the quantiles."""
         return (*self.shares, *self.quantiles)
 
-    def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
+    def estimate_figures(
+        self, tally: Tally, confidence: float = CONFIDENCE
+    ) -> Sequence[FigureEstimate | None]:
         """Estimates the figures from the tally of the question's reports; None where these do not
         determine the shape."""
         estimated = self.estimate(tally, confidence)
         quantiles = [
-            Found(
+            FigureEstimate(
                 sum(self._ends[quantile.bucket]) / 2,
                 None,
                 (self._ends[quantile.low][0], self._ends[quantile.high][1]),
@@ -379,8 +382,6 @@ Group = Shares | SingleMean | Buckets
 def groups(question: Question) -> list[Group]:
     """Returns the groups of figures of a question, in display order."""
     match question:
-        case YesNo() | SelectOne() | SelectMultiple():
-            return [_choices(question)]
         case Scale():
             shares: list[Group] = [_choices(question)] if question.aim == "distribution" else []
             return shares + ([_mean_score(question)] if question_means.has_mean(question) else [])
@@ -393,6 +394,8 @@ def groups(question: Question) -> list[Group]:
             return [*parts, _combinations(question)]
         case Point():
             return [_areas(question)]
+        case _:
+            return [_choices(question)]
 
 
 # --- below ------------------------------------------------------------------------------------
@@ -526,9 +529,9 @@ def _cells(
     return Shares(name, figures, partial(question_shares.cell_shares, question), note=note)
 
 
-def _of_mean(mean: Mean) -> Found:
+def _of_mean(mean: Mean) -> FigureEstimate:
     population, respondents = mean.population_margin, mean.sample_margin
-    return Found(
+    return FigureEstimate(
         mean.estimate,
         population.standard_error,
         (population.low, population.high),

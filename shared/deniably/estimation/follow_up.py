@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats, upper_tail
 from deniably.estimation.channels import matrix
-from deniably.estimation.conditional import WIDEST
+from deniably.estimation.conditional_shares import WIDEST
 from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.inversion import Mean, Uncertain, linear, scores, uncertain
 from deniably.estimation.tally import Tally, support_rows

@@ -231,6 +231,7 @@ class _Scored:
     @cached_property
     def possible(self) -> _Scored:
         """Without the outputs that neither an answer causes nor a report has."""
+        # An output that no answer causes has probability 0, by which scores are divided.
         seen = (self.counts > 0) | (self.channel > 0).any(axis=0)
         return _Scored(self.counts[seen], self.scores[:, seen], self.channel[:, seen])
 
@@ -247,6 +248,7 @@ class _Scored:
         """The mean of one score, for population and sample."""
         n, mean, score = self.n, float(self.means[index]), self.scores[index]
         target, moment, noise_scores, known = (part[index] for part in self._of_answers)
+        # Squares about the mean: about 0, large scores would cancel to rounding errors.
         apart = score - mean
         likeliest = tilted(self.counts, score, np.stack([apart**2, noise_scores]))
         spread, hidden = allowed(target, moment), allowed(target, moment - (target - mean) ** 2)
@@ -262,6 +264,7 @@ class _Scored:
 
         shown = np.array(mean)
         if is_share(target):
+            # Half a report on either side: where all reports agree the error would be 0.
             shown = (n * mean + (score.min() + score.max()) / 2) / (n + 1)
         error = float(np.sqrt(variance_at(np.clip(shown, *ends))))
         within = float(here(np.clip(mean, *ends))) / n

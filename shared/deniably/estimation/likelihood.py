@@ -103,6 +103,7 @@ class _Seen:
             )
         if not tallied.sum() >= 1:
             raise ValueError("a fit needs at least one report")
+        # What nobody sent adds nothing to the likelihood, and its logarithm may not exist.
         seen = tallied > 0
         self.counts, self.n = tallied[seen], tallied[seen].sum()
         self.columns = matrix[:, seen]

@@ -84,6 +84,7 @@ class _Profile:
         self.counts, self.columns = tallied[tallied > 0], matrix[:, tallied > 0]
         self.n, self.buckets = float(tallied.sum()), len(matrix)
         self.best, self.at_most = free.log_likelihood, np.cumsum(free.shares)
+        # EM never leaves a share of 0, and with F(t) fixed it may have to.
         self._start = np.maximum(free.shares, 1e-6)
 
     def rules_out(self, t: Ints, q: Floats, cutoff: float) -> npt.NDArray[np.bool_]:
@@ -91,6 +92,7 @@ class _Profile:
 
         ``t`` and ``q`` are arrays of one shape.
         """
+        # Neighbouring shares try the same buckets, and each costs an EM of its own.
         pairs, again = np.unique(np.stack([t, q]), axis=1, return_inverse=True)
         low = np.arange(self.buckets) <= pairs[0][:, None]
         result = self._below(low, pairs[1][:, None], self.best - cutoff**2 / 2)
@@ -150,10 +152,12 @@ class _Profile:
             length /= np.maximum(np.sqrt((curve * curve).sum(axis=1)), _NOBODY)
             stretch = np.minimum(np.maximum(length, 1.0), 1e4)[:, None]
             leap = shares + 2 * stretch * change + stretch**2 * curve
+            # An extrapolation can leave the simplex: a share keeps a thousandth of its plain step.
             leap = split(np.maximum(leap, twice * 1e-3))
             leap = step(leap, gradient(likely(leap)))
             of_twice, of_leap = likely(twice), likely(leap)
             plain, leapt = log_likelihood(of_twice), log_likelihood(of_leap)
+            # Never below two plain steps, so that the likelihood rises and the rounds end.
             better = (leapt >= plain)[:, None]
             shares = np.where(better, leap, twice)
             slope = gradient(np.where(better, of_leap, of_twice))

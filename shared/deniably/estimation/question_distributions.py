@@ -97,7 +97,7 @@ def _names_single_buckets(law: Law) -> bool:
 
 
 def at_most_scores(law: Law, tally: Tally) -> tuple[Floats, int]:
-    """What a report of each cell adds to the share of numbers up to the end of each bucket.
+    """Returns what a report of each cell adds to the share of numbers up to the end of each bucket.
 
     Scores have the shape (d - 1, cells), and the cells start at the second value: those of the
     tally, or of all answers where it has fewer. Where reports name several buckets, a report adds

@@ -1,7 +1,8 @@
-"""Estimates means from a question's tally, by type of question.
+"""The mean of a number, a scale or one part of a vector, estimated from the question's tally.
 
-Numbers are in the question's own unit. A margin for the population holds if the respondents are a
-random sample of it. A margin for the sample is about these respondents alone.
+The mechanism's law chooses the estimator; ``means`` tests what it gives. Numbers are in the
+question's own unit. A margin for the population holds if the respondents are a random sample of it.
+A margin for the sample is about these respondents alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Estimates the shares of a question's answers from its tally, by type of question.
+"""Shares of a question's answers, estimated from its tally.
 
-Numbers are in the question's own unit. A margin for the population holds if the respondents are a
-random sample of it. A margin for the sample is about these respondents alone.
+The mechanism's law chooses the estimator: counts of supported answers where reports support some,
+else the likeliest shares given the whole tally. A margin for the population holds if the
+respondents are a random sample of it. A margin for the sample is about these respondents alone.
 """
 
 from __future__ import annotations
@@ -61,22 +62,22 @@ def shares(
 def display_shares(
     question: OfChoices | Product | Point,
     tally: Tally,
-    found: Estimate,
+    estimates: Estimate,
 ) -> Floats:
-    """Shares for pictures, shape (k,): each within its own interval in ``found``.
+    """Shares for pictures, shape (k,): each within its own interval in ``estimates``.
 
-    ``found`` comes from ``shares`` or ``cell_shares``. Shares of a single choice whose reports
+    ``estimates`` come from ``shares`` or ``cell_shares``. Shares of a single choice whose reports
     support choices are those of ``display.shrunken``: nearer to the truth than the nearest point
     of the simplex. Other channels give the likeliest shares. Ticks do not sum to 1, and the scatter
     of one option says nothing of another, so ticks keep their estimates, moved within 0 to 1.
     """
     if isinstance(question, SelectMultiple):
-        return np.clip(found.consistent, found.low, found.high)
-    law, shares = question.mechanism.law, found.consistent
+        return np.clip(estimates.consistent, estimates.low, estimates.high)
+    law, shares = question.mechanism.law, estimates.consistent
     if isinstance(law, Supporting):
         counts, _ = supports(tally, law)
         shares = shrunken(counts, tally.n, float(law.p), float(law.q))
-    return within(shares, found.low, found.high)
+    return within(shares, estimates.low, estimates.high)
 
 
 def part_shares(
@@ -118,9 +119,9 @@ def standing_out(
     if single:
         empty[0] = k - 1
     passed = np.logical_and.accumulate(p_values[order] <= risk / empty)
-    found = np.zeros(k, dtype=np.bool_)
-    found[order] = passed
-    return found
+    stands_out = np.zeros(k, dtype=np.bool_)
+    stands_out[order] = passed
+    return stands_out
 
 
 def _grouped(
@@ -203,8 +204,8 @@ def weighted_sums_of(
     ends = float(value.min()), float(value.max())
 
     def variance_at(mu: npt.ArrayLike) -> Floats:
-        found: Floats = (likeliest(mu, 0) - (np.asarray(mu) - estimate) ** 2) / n
-        return found
+        variance: Floats = (likeliest(mu, 0) - (np.asarray(mu) - estimate) ** 2) / n
+        return variance
 
     seems, error = (within + spread) / n, ((within + spread) / n) ** 0.5
     if is_share(value):  # half a report, see standard_error

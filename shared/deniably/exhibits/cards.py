@@ -12,12 +12,10 @@ from deniably.exhibits.question_exhibit import exhibit_of
 from deniably.exhibits.question_pictures import draw, heads_at
 from deniably.results import shown
 from deniably.results.document import (
+    OfChoicesResult,
     QuestionResult,
     ScaleResult,
-    SelectMultipleResult,
-    SelectOneResult,
     SurveyResult,
-    YesNoResult,
 )
 from deniably.results.drawing import axes, digits, strip
 from deniably.results.drawing.axes import Axis
@@ -66,7 +64,8 @@ def glance(
     about: str = "One line a question",
     heading: str = "Question",
 ) -> list[Html]:
-    """One line a card: shares on one axis, means each on its own.
+    """Returns the overview at the top of the page, one line a card: shares on one axis, each mean
+    on its own.
 
     ``about`` and ``heading``, what a line is of, are for screen readers.
     """
@@ -112,7 +111,7 @@ _GRADES = (
 
 
 def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | None:
-    """The precision of all shares; None where there are none."""
+    """Returns the precision of all shares of the page; None where it has none."""
     halves = sorted((card.half, card.line.label) for card in all_cards if card.half is not None)
     if not halves:
         return None
@@ -130,7 +129,7 @@ def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | No
 
 def _reads_below(question: QuestionResult) -> bool:
     match question:
-        case YesNoResult() | SelectOneResult() | SelectMultipleResult() | ScaleResult():
+        case OfChoicesResult() | ScaleResult():
             choices = question.choices or ()
             return any(shown.of_choice(choice).reading.state == "below" for choice in choices)
         case _:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from deniably.exhibits.exhibit import Exhibit
-from deniably.results.comparison import Side
+from deniably.results.differences import Side
 from deniably.survey.survey import Survey
 
 _Document = TypeVar("_Document")
@@ -37,7 +37,7 @@ class Comparison(Generic[_Document]):
     """What is shown of it: of the survey, its state, and the day on which it was closed."""
 
     def missing(self, arguments: Mapping[str, Any]) -> str:
-        """What to say of a parameter that is not given; empty if all are."""
+        """Returns the sentence that asks for a parameter that is not given; empty if all are."""
         for name, about in self.asks.items():
             if name not in arguments:
                 return f"“{name}” is missing: {about}"

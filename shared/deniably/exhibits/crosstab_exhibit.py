@@ -115,7 +115,7 @@ def exhibit(
 
 
 def file_name(document: CrosstabResult) -> str:
-    """What the files of a cross-table are called, without an ending."""
+    """Returns the name of the files of a cross-table, without an ending."""
     return "-".join([document["survey"], *document["question_names"], *document["strata"].values()])
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deniably.core.counting import people
-from deniably.exhibits import tested
+from deniably.exhibits import tested_difference
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Strips
 from deniably.exhibits.paper import headed
 from deniably.results.among_asked import of_pairs, of_whom
-from deniably.results.comparison import AdjustedResult, DifferencesResult
+from deniably.results.differences import AdjustedResult, DifferencesResult
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text, quoted
@@ -28,7 +28,7 @@ COLUMNS = (
     "adjusted_p_value", "adjustment", "note",
 )  # fmt: skip
 """The columns of the CSV of differences."""
-HEADS = ("Points", *tested.HEADS)
+HEADS = ("Points", *tested_difference.HEADS)
 
 
 DIFFERENCE = (
@@ -91,9 +91,9 @@ def exhibit(
         caption=f"Differences: {document['question']}",
         lines=lambda: Printed(
             "",
-            ("compared", *tested.printed_heads(document["confidence"])),
+            ("compared", *tested_difference.printed_heads(document["confidence"])),
             [
-                (difference["compared"], *tested.printed(difference))
+                (difference["compared"], *tested_difference.printed(difference))
                 for difference in document["differences"]
             ],
         ),
@@ -114,7 +114,7 @@ def exhibit(
 
 
 def file_name(document: DifferencesResult) -> str:
-    """What the files of the differences are called, without an ending."""
+    """Returns the name of the files of the differences, without an ending."""
     subgroup = document["strata"].values()
     return "-".join([document["survey"], *subgroup, document["question_name"], "differences"])
 
@@ -127,13 +127,15 @@ def records(document: DifferencesResult) -> Records:
 def rows(document: DifferencesResult) -> list[Row]:
     """The largest difference first, each of the larger share over the smaller. Grey with an open
     dot: not shown to differ."""
-    return [tested.row(_label(difference), difference) for difference in _by_size(document)]
+    return [
+        tested_difference.row(_label(difference), difference) for difference in _by_size(document)
+    ]
 
 
 def statement(document: DifferencesResult) -> str:
     """How many differ, and which of the others cannot be told apart."""
     differences = document["differences"]
-    apart = [difference for difference in differences if tested.differs(difference)]
+    apart = [difference for difference in differences if tested_difference.differs(difference)]
     what = "answers" if document["other"] else "pairs of answers"
     if not apart:
         return (
@@ -149,7 +151,7 @@ def statement(document: DifferencesResult) -> str:
         else f"{len(apart)} of {len(differences)}"
     )
     text = f"{many} {what} differ{'s' if len(apart) == 1 else ''} by more than chance explains"
-    rest = [difference for difference in differences if not tested.differs(difference)]
+    rest = [difference for difference in differences if not tested_difference.differs(difference)]
     if not rest:
         return f"{text}."
     if len(rest) > _MOST_NAMED:
@@ -171,7 +173,7 @@ def family(document: DifferencesResult) -> str:
     alone = [
         difference
         for difference in differences
-        if not tested.differs(difference) and _leaves_out_0(difference)
+        if not tested_difference.differs(difference) and _leaves_out_0(difference)
     ]
     if not alone:
         return text
@@ -203,7 +205,7 @@ def finding(document: DifferencesResult, *, of_some: bool = False) -> str:
             difference["labels"] if difference["estimate"] >= 0 else difference["labels"][::-1]
         )
         labels += [label for label in difference["labels"] if label not in labels]
-        if tested.differs(difference):
+        if tested_difference.differs(difference):
             below.setdefault(larger, set()).add(smaller)
     beaten = set[str]().union(*below.values())
     leaders = [label for label in labels if label not in beaten]
@@ -217,7 +219,10 @@ def finding(document: DifferencesResult, *, of_some: bool = False) -> str:
 
 def numbers(document: DifferencesResult) -> list[list[str]]:
     """A line for each difference: what, then its figures as ``HEADS`` names them."""
-    return [[_label(difference), *tested.numbers(difference)] for difference in _by_size(document)]
+    return [
+        [_label(difference), *tested_difference.numbers(difference)]
+        for difference in _by_size(document)
+    ]
 
 
 def difference_rows(document: DifferencesResult) -> Iterator[ResultRow]:
@@ -294,9 +299,8 @@ def _label(difference: AdjustedResult) -> str:
 
 
 def _verdict(difference: AdjustedResult) -> str:
-    return (
-        f"{_pair(difference)} {'differ' if tested.differs(difference) else 'cannot be told apart'}."
-    )
+    verdict = "differ" if tested_difference.differs(difference) else "cannot be told apart"
+    return f"{_pair(difference)} {verdict}."
 
 
 def _pair(difference: AdjustedResult) -> str:

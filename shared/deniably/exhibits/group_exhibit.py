@@ -94,7 +94,7 @@ def exhibit(
 
 
 def file_name(document: GroupsResult) -> str:
-    """What the files of the groups are called, without an ending."""
+    """Returns the name of the files of the groups, without an ending."""
     return f"{document['survey']}-{document['question']}-groups"
 
 

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from deniably.core.languages.html import Html
 from deniably.results.drawing import heat, plot, strip
-from deniably.results.drawing.paper import PaperPart
 from deniably.results.drawing.paper_columns import PaperColumns
+from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_table import PaperTable
@@ -103,7 +103,7 @@ class AreaMap(PaperMap):
 
 @dataclass(frozen=True)
 class Columns(PaperColumns):
-    """Lines of texts, of which the first column has words."""
+    """A table of texts whose first column holds the words of each line."""
 
     about: str = ""
 

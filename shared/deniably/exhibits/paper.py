@@ -9,7 +9,7 @@ from deniably.core.counting import people
 from deniably.exhibits.exhibit import Exhibit, stated
 from deniably.exhibits.marks import HeatTable
 from deniably.results.drawing import axes
-from deniably.results.drawing.paper import Paper, PaperPart
+from deniably.results.drawing.paper_figure import Paper, PaperPart
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.row import Row
@@ -23,7 +23,7 @@ _MOST_DOWN, _MOST_ACROSS = 20, 8
 
 
 def paper(exhibit: Exhibit) -> Paper:
-    """The figure of an exhibit: its file is ``drawing.paper.svg`` of it."""
+    """The figure of an exhibit: its file is ``drawing.paper_figure.svg`` of it."""
     parts = [with_room(part) for part in exhibit.parts]
     source = exhibit.source
     return Paper(
@@ -80,7 +80,7 @@ def fewer(part: PaperPart) -> PaperPart:
 
 
 def left_out(part: PaperPart, what: str = "answers") -> str:
-    """What to say of the rows that ``fewer`` leaves out; empty if there are none."""
+    """Returns the note on the rows that ``fewer`` left out; empty if there are none."""
     rows = part.listed if isinstance(part, PaperMap) else part
     if not isinstance(rows, PaperStrips) or len(rows.rows) <= MOST_ROWS:
         return ""

@@ -22,7 +22,7 @@ from deniably.results.document import (
     SurveyResult,
 )
 from deniably.results.drawing.digits import NARROW
-from deniably.results.drawing.paper import PaperPart
+from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.narrative import level_text
@@ -40,7 +40,7 @@ def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
 
 
 def exhibits(result: SurveyResult) -> list[Exhibit]:
-    """All questions of a document of results."""
+    """Returns one exhibit for each question of a document of results."""
     return [exhibit(result, question.name) for question in result.questions]
 
 

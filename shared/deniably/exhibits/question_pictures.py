@@ -21,20 +21,19 @@ from deniably.results.document import (
     MeanResult,
     NumberPartResult,
     NumberResult,
+    OfChoicesResult,
     PointResult,
     ProductResult,
     QuantileResult,
     QuestionResult,
     ScaleResult,
     SelectMultipleResult,
-    SelectOneResult,
     VectorResult,
-    YesNoResult,
 )
 from deniably.results.drawing import axes, digits, plot, strip
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.digits import NARROW, exact, with_unit
-from deniably.results.drawing.paper import PaperPart
+from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.row import Row, ends
 from deniably.results.narrative import level_text
@@ -71,7 +70,7 @@ class Heads:
 
     @property
     def shares(self) -> tuple[str, str]:
-        """The words for shares."""
+        """The two column headings above shares: of the estimate and of its interval."""
         return ("Estimate", self.interval)
 
     @property
@@ -86,9 +85,9 @@ def heads_at(confidence: float) -> Heads:
 
 
 def draw(question: QuestionResult, heads: Heads) -> Drawn:
-    """What is drawn of a question, by its type."""
+    """Returns what is drawn of a question, chosen by its type."""
     match question:
-        case YesNoResult() | SelectOneResult() | SelectMultipleResult():
+        case OfChoicesResult():
             if question.among_asked is not UNSET:
                 return _of_those_asked(question, question.among_asked, heads)
             return _of_choices(question, question.choices, heads)

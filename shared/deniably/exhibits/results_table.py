@@ -14,7 +14,7 @@ from deniably.exhibits import notebook, question_exhibit
 from deniably.exhibits.paper import paper
 from deniably.exhibits.printing import TEXTS, table_lines, whole_rows
 from deniably.results.document import SurveyResult
-from deniably.results.drawing.paper import WIDTHS, Svg, svg
+from deniably.results.drawing.paper_figure import WIDTHS, Svg, svg
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import rows
 from deniably.survey.strata import Stratum, members

@@ -70,7 +70,7 @@ def largest(figures: Sequence[_Figure], order: Callable[[_Figure], Any]) -> list
 
 
 def most(figures: Sequence[FigureHead], where: str) -> str:
-    """What to say of the answers that ``largest`` leaves out; empty if there are none."""
+    """Returns the note on the answers that ``largest`` left out; empty if there are none."""
     if len(figures) <= MOST_PANELS:
         return ""
     return f"Of {len(figures)} answers, the {MOST_PANELS} with the largest estimates {where}."

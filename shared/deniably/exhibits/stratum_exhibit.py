@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deniably.exhibits import side_rows, tested
+from deniably.exhibits import side_rows, tested_difference
 from deniably.exhibits.difference_exhibit import DIFFERENCE
 from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records, stated
 from deniably.exhibits.marks import Strips
@@ -110,7 +110,7 @@ def exhibit(
 
 
 def file_name(document: ByStratumResult) -> str:
-    """What the files of the strata are called, without an ending."""
+    """Returns the name of the files of the strata, without an ending."""
     subgroup, by = document["strata"].values(), document["by"]
     return "-".join([document["survey"], *subgroup, document["question_name"], "by", by])
 
@@ -121,9 +121,9 @@ def records(document: ByStratumResult) -> Records:
 
 
 def finding(document: ByStratumResult) -> str:
-    """One sentence on what differs; that nothing is shown to, if so."""
+    """Returns one sentence on which strata differ, or that none is shown to differ."""
     tests = [(figure, test) for figure in document["figures"] for test in figure["differences"]]
-    apart = [(figure, test) for figure, test in tests if tested.differs(test)]
+    apart = [(figure, test) for figure, test in tests if tested_difference.differs(test)]
     if not tests:
         return "These reports allow no test of a difference."
     if not apart:
@@ -153,7 +153,7 @@ def adjusted(document: ByStratumResult, where: str = "comparison") -> str:
 
 
 def shares_axis(figures: Sequence[ComparedFigure]) -> Axis:
-    """One axis for the shares of several choices."""
+    """Returns the common axis for the shares of several choices."""
     return axes.of_shares(
         row for figure in figures if figure["name"] is not None for row in rows(figure)
     )
@@ -172,7 +172,7 @@ def apart_rows(figure: ComparedFigure) -> list[Row]:
 
 
 def apart_axis(figures: Sequence[ComparedFigure]) -> Axis:
-    """One axis for the differences of figures in one unit, with nought on it."""
+    """Returns the common axis for differences of figures in one unit; it includes 0."""
     drawn = [row for figure in figures for row in apart_rows(figure)]
     if figures and figures[0]["name"] is None:
         return axes.of_values(
@@ -191,11 +191,11 @@ def numbers(document: ByStratumResult) -> list[list[str]]:
 
 
 def differences(document: ByStratumResult) -> list[list[str]]:
-    """A line for each difference, as ``tested`` names them."""
+    """Returns a line for each difference, under the headings of ``tested_difference.HEADS``."""
     return [
         [
             f"{figure['label']}, {_pair(test)}",
-            *tested.numbers(test, *side_rows.scale(figure, test["interval"])),
+            *tested_difference.numbers(test, *side_rows.scale(figure, test["interval"])),
         ]
         for figure in document["figures"]
         for test in figure["differences"]
@@ -206,10 +206,11 @@ def differences(document: ByStratumResult) -> list[list[str]]:
 
 
 def pictures(document: ByStratumResult) -> Iterator[Picture]:
-    """Each figure in every stratum, and its differences; the shares are on one axis, and so are
-    their differences."""
+    """Returns the pictures of each figure in every stratum and of its differences. All shares have
+    one axis, and so have their differences."""
     figures, by = document["figures"], document["by"]
     level, shares = level_text(document["confidence"]), shares_axis(figures)
+    # The page alone: paper leaves figures out, and then gives each one an axis of its own.
     of_shares = apart_axis([figure for figure in figures if figure["name"] is not None])
     for figure in figures:
         is_mean, label = figure["name"] is None, figure["label"]
@@ -257,18 +258,18 @@ def _numbers(document: ByStratumResult) -> Iterator[Printed]:
         f"{document['short']}, by {document['by']}", ("Figure", *side_rows.HEADS), numbers(document)
     )
     if document["tests"]:
-        heads = ("First less second", "Difference", *tested.HEADS)
+        heads = ("First less second", "Difference", *tested_difference.HEADS)
         yield Printed(f"{document['short']}, differences", heads, differences(document))
 
 
 def _printed(document: ByStratumResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The headings and the lines of a terminal's table."""
-    heads = ("figure", "compared", *tested.printed_heads(document["confidence"]))
+    heads = ("figure", "compared", *tested_difference.printed_heads(document["confidence"]))
     return heads, [
         (
             figure["label"],
             f"{test['first']} less {test['second']}",
-            *tested.printed(test, shares=figure["name"] is not None),
+            *tested_difference.printed(test, shares=figure["name"] is not None),
         )
         for figure in document["figures"]
         for test in figure["differences"]
@@ -306,4 +307,4 @@ def _sentence(figure: ComparedFigure, test: ApartResult, tests: int) -> str:
 
 def _apart_row(figure: ComparedFigure, test: ApartResult) -> Row:
     shares = figure["name"] is not None
-    return tested.row(_pair(test), test, shares=shares, unit=figure["unit"])
+    return tested_difference.row(_pair(test), test, shares=shares, unit=figure["unit"])

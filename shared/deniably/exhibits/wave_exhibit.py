@@ -98,7 +98,8 @@ def exhibit(
 
 
 def exhibits(document: WavesResult, survey: Survey, closed: str = "") -> list[Exhibit]:
-    """Each question over the waves; ``survey`` and ``closed`` as in ``exhibit``."""
+    """Returns one exhibit for each question over the waves. ``survey`` and ``closed`` are as in
+    ``exhibit``."""
     return [exhibit(document, question, survey, closed) for question in document["questions"]]
 
 
@@ -113,7 +114,7 @@ def main_series(question: WaveQuestion) -> SeriesResult | None:
 
 
 def finding(question: WaveQuestion) -> str:
-    """One sentence on what changed; that nothing is shown to have changed, if so."""
+    """Returns one sentence on what changed, or that nothing is shown to have changed."""
     all_series = _series(question)
     moved = [series for series in all_series if series["change"] and series["change"]["direction"]]
     if moved:

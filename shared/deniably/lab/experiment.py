@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
+from deniably.core.languages.csv_text import csv_table
 from deniably.core.languages.html import Html
 from deniably.core.languages.json import json_text
-from deniably.core.languages.spreadsheet import csv_table
 from deniably.core.steering import one_line
 from deniably.core.table import Cell, aligned, frame
 from deniably.lab.inputs import privacy_text

@@ -56,7 +56,7 @@ class Real(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """What may be given, in words, as a refusal says it."""
+        """The range of allowed values in words, for help texts and refusals."""
         return f"a number from {_short(self.minimum)} to {_short(self.maximum)}, such as 0.5 or 1/2"
 
 
@@ -79,7 +79,7 @@ class Whole(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """What may be given, in words, as a refusal says it."""
+        """The range of allowed values in words, for help texts and refusals."""
         return f"a whole number from {self.minimum:,} to {self.maximum:,}"
 
 
@@ -107,13 +107,13 @@ class SeveralOf(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """What may be given, in words, as a refusal says it."""
+        """The allowed values in words, for help texts and refusals."""
         return f"from one to {self.most} numbers, each {self.each.allowed}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(ExperimentInput):
-    """One of ``names``."""
+    """An input that is one of ``names``."""
 
     names: Sequence[str]
 
@@ -125,7 +125,7 @@ class OneOf(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """What may be given, in words, as a refusal says it."""
+        """The allowed values in words, for help texts and refusals."""
         return f"one of {', '.join(self.names)}"
 
 
@@ -160,7 +160,7 @@ class Level(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """What may be given, in words, as a refusal says it."""
+        """The range of allowed values in words, for help texts and refusals."""
         return (
             f"a number from {_short(self.minimum)} to {_short(self.maximum)}, or the logarithm of"
             " odds as ln 3"

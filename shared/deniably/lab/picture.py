@@ -16,7 +16,7 @@ from deniably.results.drawing import graph
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import number
 from deniably.results.drawing.graph import Band, Bar, CrowdGroup, Dots, Drawing, Line, MosaicTile
-from deniably.results.drawing.paper import Svg
+from deniably.results.drawing.paper_figure import Svg
 
 DrawnRow = Mapping[str, Cell]
 

@@ -58,7 +58,8 @@ _CERTAIN = 10**13
 
 @dataclass(frozen=True)
 class LikelihoodPair:
-    """What is sent for two answers: P(kind of report | answer) for each, by kind of report.
+    """The law of the reports to two answers: P(kind of report | answer) for both, by kind of
+    report.
 
     ``exact`` is false where the two are told apart a little better here than in truth. ``alone`` is
     then the exact distance, where it is known, if nothing else is sent.

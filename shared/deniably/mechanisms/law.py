@@ -113,7 +113,7 @@ class Each:
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """All numbers at their lower end, and all at their upper end."""
+        """The answers with all numbers at their lower end, and with all at their upper end."""
         return (0,) * len(self.sizes), tuple(k - 1 for k in self.sizes)
 
     def some(self, max_count: int) -> Iterator[tuple[int, ...]]:
@@ -237,7 +237,7 @@ class CoinEach:
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction]:
-        """P(u and v are named) if u is the answer, and if neither is."""
+        """P(both of two given cells are named): where one is the answer, and where neither is."""
         return self.p * self.q, self.q**2
 
     @property
@@ -524,11 +524,13 @@ class Noise(_OfPosition):
 class Several(_Itself):
     """A random sample of ``s`` numbers, each by the law of its part.
 
-    The cell of a number is ``number * parts + part``.
+    The cell of a number is ``number * parts + part``. ``jointly`` says that the promise is made for
+    all numbers together, so that all parts have the same noise.
     """
 
     parts: tuple[Finite | Noise, ...]
     s: int
+    jointly: bool = False
 
     @property
     def domain(self) -> Each:

@@ -139,7 +139,8 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return self.memo.randomise(answer, coins)
 
     def report_from_memo(self, memo: Sequence[int], coins: Coins) -> Cells:
-        """One wave's report. The number of draws does not depend on the memo.
+        """Returns one wave's report, drawn from the memo. The number of draws does not depend on
+        the memo.
 
         Raises BadReport before any draw where ``memo`` is not one that ``draw_memo`` can return.
         """
@@ -154,7 +155,8 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return self.report_from_memo(self.draw_memo(answer, coins), coins)
 
     def reports_over_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Cells, ...]:
-        """One report for each of ``waves``, all from one memo. Raises BadAnswer before any draw."""
+        """Returns one report for each of ``waves``, all drawn from one memo. Raises BadAnswer
+        before any draw."""
         memo = self.draw_memo(answer, coins)
         return tuple(self.report_from_memo(memo, coins) for _ in range(waves))
 

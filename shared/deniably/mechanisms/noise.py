@@ -114,6 +114,7 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
         scale = float(ratio(self.scale, "scale"))
         decay = exp(-1 / scale)
         variance = 2 * decay / (1 - decay) ** 2
+        # The median of |noise| for the continuous law, whose quantiles are in closed form.
         usual = log(2) * scale
         return Noise(One(self.k), variance, usual, self.reach, self._mass, self._tail, self)
 
@@ -214,6 +215,8 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
             raise BadMechanism(f"d is {self.d}; from 1 to {MOST_COORDINATES} positions are allowed")
         variance = ratio(self.sigma2, "sigma2")
         p, q = variance.numerator, variance.denominator
+        # The sampler draws below 2 p q t^2, with t the root and one more, and a draw is at most
+        # 2^53.
         if 2 * p * q * (isqrt(p // q) + 1) ** 2 > LARGEST:
             raise BadMechanism(
                 f"sigma2 is too large or too finely divided, {self.sigma2}; take a coarser step"
@@ -244,6 +247,7 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
         # The exact variance is at most sigma2 (Canonne, Kamath and Steinke 2020, corollary 9), and
         # from sigma = 1 on less than 1e-7 of it smaller.
         variance = float(ratio(self.sigma2, "sigma2"))
+        # The median of |noise|: the upper quartile of the standard normal law.
         usual = 0.6745 * sqrt(variance)
         return Noise(One(self.k), variance, usual, self.reach, self._mass, self._tail, self)
 
@@ -255,7 +259,7 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
     @kept
     def law(self) -> Noise | Several:
         """The law of one position where d is 1, else of all of them in one report."""
-        return self.one if self.d == 1 else Several((self.one,) * self.d, self.d)
+        return self.one if self.d == 1 else Several((self.one,) * self.d, self.d, jointly=True)
 
     def _mass(self, noise: Any) -> Any:
         return self._tail(noise) / _gaussian_total(float(ratio(self.sigma2, "sigma2")))
@@ -285,6 +289,7 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
         if len(report) != self.d:
             raise BadReport(f"a report has {self.d} numbers", path)
         for coordinate, cell in enumerate(report):
+            # Reports may be negative. In Python the remainder is not; in JavaScript it would be.
             if cell % self.d != coordinate:
                 raise BadReport("the coordinates of a report are in order", path)
             check_one([cell // self.d], -self.reach, self.k - 1 + self.reach, path)
@@ -311,7 +316,7 @@ def _gaussian_total(variance: float) -> float:
 
 
 def within_reach(noisy: int, mechanism: Laplace | Gaussian) -> int:
-    """``noisy``, clamped to the numbers that the mechanism may report."""
+    """Returns ``noisy``, clamped to the numbers that the mechanism may report."""
     return min(max(noisy, -mechanism.reach), mechanism.k - 1 + mechanism.reach)
 
 

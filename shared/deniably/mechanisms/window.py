@@ -79,6 +79,7 @@ class Window(Parameters, frozen=True, tag="window"):
         m, w = self.m, self.w
         start = knot(answer, self.k, m - w + 1, coins)
         inside = coins.choose((w * self.own, (m - w) * self.other)) == 0
+        # Both are drawn, though one is used: the draws say nothing of the answer.
         i, j = coins.below(w), coins.below(m - w)
         if inside:
             return (start + i,)

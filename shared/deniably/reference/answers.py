@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from deniably.reference.definition import cell, size
+from deniably.reference.definition import ONE_CHOICE, cell, size
 from deniably.reference.refusal import Invalid, require
 from deniably.reference.values import Definition, Json, Question
 
@@ -25,7 +25,7 @@ def index(choices: list[dict[str, Any]], name: Json) -> int:
 
 def encode(question: Question, answer: Json) -> int | list[int]:
     kind, m = question["type"], question["mechanism"]
-    if kind in ("yes_no", "select_one", "scale"):
+    if kind in ONE_CHOICE:
         place = index(question["choices"], answer)
         return [place] if m["name"] == "unary" else place
     if kind == "select_multiple":

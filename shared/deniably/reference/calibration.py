@@ -63,7 +63,7 @@ def one_bound(s: Fraction, shift: int, epsilon: Fraction) -> int:
 
 
 def delta_bound(s: Fraction, shift: int, d: int, epsilon: Fraction) -> int:
-    """In units of 2^-160."""
+    """Returns the bound of delta, in units of 2^-160."""
     if d == 1:
         return one_bound(s, shift, epsilon)
     require(s >= 9, "for several numbers sigma2 is at least 9")

@@ -31,6 +31,7 @@ MECHANISMS = {
     "point": ("subset_selection",),
     "product": ("subset_selection",),
 }  # fmt: skip
+ONE_CHOICE = ("yes_no", "select_one", "scale")
 STEERING = {
     *range(0x09), 0x0B, 0x0C, *range(0x0D, 0x20), *range(0x7F, 0xA0),
     *range(0x202A, 0x202F), *range(0x2066, 0x206A),
@@ -254,7 +255,7 @@ def check_condition(question: Question, earlier: list[dict[str, Any]]) -> None:
     require("not_applicable" in names, "has not_applicable")
     deciding = [question for question in earlier if question["name"] == condition["question"]]
     require(deciding, "an earlier question")
-    require(deciding[0]["type"] in ("yes_no", "select_one", "scale"), "with one answer")
+    require(deciding[0]["type"] in ONE_CHOICE, "with one answer")
     theirs = [choice["name"] for choice in deciding[0]["choices"]]
     require(all(name in theirs for name in condition["is"]), "its choices")
 

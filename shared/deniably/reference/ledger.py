@@ -23,7 +23,7 @@ ENTRY = ("day", "author", "survey", "version", "question", "odds", "exponent", "
 
 
 class Over(Invalid):
-    """All waves that were stated were sent."""
+    """The device has sent all the waves that the survey states."""
 
 
 class Spent(Invalid):
@@ -189,7 +189,7 @@ def fresh(
 def rounds(
     document: Document, definition: Definition, names: list[str], author: str
 ) -> dict[str, Any]:
-    """What the document has as `waves` afterwards."""
+    """Returns the value of `waves` in the document afterwards."""
     by_panel = {key: dict(wave) for key, wave in document.get("waves", {}).items()}
     stated = definition.get("waves", {}).get("count")
     for question in definition["questions"] if stated else ():

@@ -43,7 +43,8 @@ def added(losses: list[Loss]) -> Loss:
 
 
 def largest(losses: list[Loss], count: int) -> Loss:
-    """By odds * e^exponent, the larger first; of equal ones the earlier. The largest deltas."""
+    """Returns the loss with the largest odds * e^exponent, the earlier of equal ones, with the
+    largest delta of all."""
     deltas = sorted((delta for _, _, delta in losses), reverse=True)
     rest, taken = list(losses), []
     for _ in range(count):

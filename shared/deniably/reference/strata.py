@@ -25,7 +25,7 @@ def check_strata(value: Json) -> None:
 
 
 def numbered(definition: Definition) -> list[dict[str, str]]:
-    """All strata in the order of their numbers."""
+    """Returns all strata in the order of their numbers."""
     strata: list[dict[str, str]] = [{}]
     for key in sorted(definition.get("strata", {})):
         strata = [

@@ -44,7 +44,7 @@ def support(k: int, omega: int, own: int, other: int) -> tuple[Fraction, Fractio
 
 
 def channel(k: int, omega: int, own: int, other: int) -> list[Law]:
-    """For each answer: {report: probability}, from the weights of all subsets."""
+    """Returns for each answer the law {report: probability}, from the weights of all subsets."""
     subsets = list(itertools.combinations(range(k), omega))
     rows = []
     for answer in range(k):

@@ -143,7 +143,7 @@ def respond(
 def drawn_in_waves(
     m: Mechanism, answer: Json, coins: Coins, memo: list[int] | None = None
 ) -> tuple[list[int], list[int]]:
-    """The same, of a mechanism and an answer that were checked."""
+    """Draws as ``respond`` does, without its checks of the mechanism and the answer."""
     if memo is None:
         memo = drawn(memo_of(m), answer, coins)
     require(len(memo) == 1 and 0 <= memo[0] < memos(m["once"]), "one of the memos")

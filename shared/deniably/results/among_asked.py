@@ -53,7 +53,8 @@ def of_whom(question: Question, *, asked: bool) -> str:
 
 
 def of_pairs(question: Question) -> str:
-    """The same beside tests of two answers of one question, which are alike for both."""
+    """Says whose shares are tested where two answers of one question are compared. The test is the
+    same among those who were asked."""
     text = of_everybody(question)
     return text and f"{text} {_TESTS_ALIKE}"
 
@@ -77,7 +78,7 @@ class FollowUpReports:
         return None if estimates is None else self.shown(estimates, confidence)
 
     def shown(self, estimates: AmongAsked, confidence: float) -> AmongAskedResult:
-        """The figures as documents have them."""
+        """Returns the figures in the form of documents."""
         follow_up = self.follow_up
         choices = [follow_up.question.choices[answer] for answer in follow_up.answers]
         return AmongAskedResult(
@@ -190,7 +191,7 @@ def _whom(follow_up: FollowUp) -> str:
 
 
 def known_alone(among: AmongAskedResult, follow_up: FollowUp) -> list[str]:
-    """That the reports to the question that decides would tell more, where they were not read."""
+    """Says that the reports to the deciding question would tell more, where they were not read."""
     if among.reports == "both questions":
         return []
     return [

@@ -44,7 +44,7 @@ class AsProduct:
 
     @property
     def sentence(self) -> str:
-        """What it would have given."""
+        """Says what asking both questions as one product would have given."""
         (pair, pair_then), (alone, then) = (
             [digits.half(half_width) for half_width in both] for both in (self.pair, self.alone)
         )
@@ -58,8 +58,8 @@ class AsProduct:
 
 
 def as_product(survey: Survey, chosen: Sequence[int], table: CrosstabResult) -> AsProduct | None:
-    """What two questions, by their indices, would give as one; None where they could not be asked
-    so, or where it would not be worth it."""
+    """Returns what two questions, given by their indices, would give as one product; None where
+    they could not be asked so, or where it would not be worth it."""
     questions = [survey.questions[index] for index in chosen]
     joint = _joint(survey, questions)
     if joint is None:

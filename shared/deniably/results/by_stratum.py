@@ -17,7 +17,7 @@ from deniably.estimation.difference import holm
 from deniably.estimation.follow_up import FollowUpCounts
 from deniably.estimation.tally import Tally
 from deniably.results.among_asked import followed
-from deniably.results.comparison import AdjustedResult, Comparison, Side, Weighted
+from deniably.results.differences import AdjustedResult, Side, StatedDifference, Weighted
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import ResultRow
 from deniably.results.side_by_side import (
@@ -162,10 +162,10 @@ def by_stratum(
     tests = [_tests(figure) for figure in figures]
     count = sum(map(len, tests))
     adjusted = iter(
-        holm([comparison.found.p_value for some in tests for comparison in some.values()])
+        holm([comparison.difference.p_value for some in tests for comparison in some.values()])
     )
 
-    def document(comparison: Comparison) -> AdjustedResult:
+    def document(comparison: StatedDifference) -> AdjustedResult:
         return comparison.adjusted(next(adjusted), count, confidence)
 
     return {
@@ -277,7 +277,7 @@ def _figures(
     return figures
 
 
-def _tests(figure: FigureOfSides) -> dict[_Pair, Comparison]:
+def _tests(figure: FigureOfSides) -> dict[_Pair, StatedDifference]:
     pairs = combinations(range(len(figure.sides)), 2)
     comparisons = {pair: figure.apart(*pair) for pair in pairs}
     return {pair: comparison for pair, comparison in comparisons.items() if comparison is not None}

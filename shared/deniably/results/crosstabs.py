@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import Incomparable
-from deniably.estimation.conditional import ConditionalShares
-from deniably.estimation.crossing import Axis, CountedPairs, Crossing, WeightedPairs
+from deniably.estimation.conditional_shares import ConditionalShares
 from deniably.estimation.crosstab import Crosstab, SupportRates, count_pairs, likeliest
+from deniably.estimation.crosstab_shares import Axis, CountedPairs, Crossing, WeightedPairs
 from deniably.estimation.display_table import FEWEST_CELLS, shrunken_table
 from deniably.estimation.estimate import project
 from deniably.estimation.independence import Independence, independence, weighted_independence
@@ -281,13 +281,13 @@ def _margins(question: OfChoices, table: Crossing, axis: Axis, level: float) -> 
 class _Shares:
     """Shares within the rows or the columns, with the intervals at 80 and 50 %."""
 
-    found: ConditionalShares
+    within: ConditionalShares
     eighty: IntervalEnds | None
     fifty: IntervalEnds | None
 
     def cell(self, a: int, b: int) -> WithinResult:
         """One of them as it is in the document."""
-        shares, at = self.found, (a, b)
+        shares, at = self.within, (a, b)
         known = not np.isnan(shares.raw[at])
         return WithinResult(
             estimate=rounded(shares.raw[at]) if known else None,

@@ -237,7 +237,7 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
         return str(self.__struct_config__.tag)
 
 
-class _OfChoices(_Question, frozen=True, kw_only=True):
+class OfChoicesResult(_Question, frozen=True, kw_only=True):
     """The shares of choices. ``poisoning`` is about these shares.
 
     Of a question with ``show_if``, ``choices`` are shares of everybody, and ``among_asked`` has
@@ -251,15 +251,15 @@ class _OfChoices(_Question, frozen=True, kw_only=True):
     poisoning: PoisoningResult | None
 
 
-class YesNoResult(_OfChoices, frozen=True, kw_only=True, tag="yes_no"):
+class YesNoResult(OfChoicesResult, frozen=True, kw_only=True, tag="yes_no"):
     """Yes or no."""
 
 
-class SelectOneResult(_OfChoices, frozen=True, kw_only=True, tag="select_one"):
+class SelectOneResult(OfChoicesResult, frozen=True, kw_only=True, tag="select_one"):
     """One answer out of several."""
 
 
-class SelectMultipleResult(_OfChoices, frozen=True, kw_only=True, tag="select_multiple"):
+class SelectMultipleResult(OfChoicesResult, frozen=True, kw_only=True, tag="select_multiple"):
     """Any of several answers, at most ``most``."""
 
     most: int
@@ -332,16 +332,9 @@ class ProductResult(_Question, frozen=True, kw_only=True, tag="product"):
     poisoning: PoisoningResult | None
 
 
-QuestionResult = (
-    YesNoResult
-    | SelectOneResult
-    | SelectMultipleResult
-    | ScaleResult
-    | NumberResult
-    | VectorResult
-    | PointResult
-    | ProductResult
-)
+ChoosingResult = YesNoResult | SelectOneResult | SelectMultipleResult | ScaleResult
+"""The results of questions with a list of choices."""
+QuestionResult = ChoosingResult | NumberResult | VectorResult | PointResult | ProductResult
 """One of these, by the ``type`` of the question."""
 
 

@@ -63,7 +63,7 @@ def answered(label: str, reading: Reading, confidence: float) -> str:
 
 
 def unseen(label: str, reading: Reading) -> str:
-    """What an interval from 0 means, without a full stop."""
+    """Says what an interval from 0 means, without a full stop."""
     return (
         f"“{label}” was not clearly seen: the reports are compatible with any share"
         f" {reading.value}, nobody included"

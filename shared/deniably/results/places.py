@@ -32,7 +32,7 @@ def sentence(sides: Sequence[SideResult], cells: Sequence[AreaResult]) -> str:
 
 
 def place(sides: Sequence[SideResult], cell: AreaResult) -> str:
-    """Where an area is."""
+    """Returns in words where an area of the map is."""
     return ", ".join(
         _along(side, *ends(name)) for side, name in zip(sides, cell.names, strict=True)
     )

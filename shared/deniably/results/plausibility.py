@@ -186,6 +186,7 @@ def pair_score(mechanism: Pure) -> tuple[float, float, Spread]:
     if (pairs := law.joint.pairs) is None:
         raise ValueError("how often two choices are named together depends on which they are")
     p, q, either, neither = (float(each) for each in (law.p, law.q, *pairs))
+    # Solved so that the expectation is 0 for an answer in the pair, and for one that is in neither.
     alone = (either - neither) / (p - q)
     offset = neither - 2 * q * alone
     values = np.array([1 - 2 * alone - offset, -alone - offset, -offset])

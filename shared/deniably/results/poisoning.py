@@ -23,8 +23,8 @@ from deniably.mechanisms.law import HasLaw, Law, Supporting
 
 @dataclass(frozen=True)
 class Leverage:
-    """The smallest and the largest score that one report can give a figure, in units in which an
-    honest person contributes from 0 to 1; and the share of the reports that count in it.
+    """How far one report can move a figure: its smallest and largest score, in units in which an
+    honest person contributes from 0 to 1, and the share of reports that count in the figure.
 
     ``rivals`` is how far a report can move two choices apart, the second up and the first down; 0
     where there is nothing to overtake.

@@ -57,7 +57,7 @@ class ResultsSource:
 
     @property
     def waves(self) -> str:
-        """What to say of the epsilon of all waves, with a comma before it."""
+        """The clause on the epsilon of all waves, after a comma; empty without waves."""
         return f", {self.history} over all waves" if self.history else ""
 
     @property
@@ -113,7 +113,7 @@ def privacy(source: ResultsSource, protections: Sequence[Protection]) -> str:
 def legend(
     confidence: float, dots: str = "open where the interval reaches an end of the scale"
 ) -> str:
-    """What dots, lines and bands mean; ``dots`` says which are open."""
+    """Explains dots, lines and bands; ``dots`` says which dots are open."""
     levels = [level_text(level) for level in (0.8, 0.5) if level < confidence]
     bands = f"; bands: {' and '.join(levels)}" if levels else ""
     return f"Dots: unbiased estimates; {dots}. Lines: {level_text(confidence)} intervals{bands}."

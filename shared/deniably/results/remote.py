@@ -57,7 +57,8 @@ class Remote:
     def got(
         self, path: str, query: Mapping[str, str] | None = None, limit: int = DOCUMENT
     ) -> bytes:
-        """What the server answers at a path of the survey, such as ``/results``, or ``/register``.
+        """Returns what the server answers at a path of the survey, such as ``/results`` or
+        ``/register``.
 
         Reads at most ``limit`` bytes. Raises NoResults, with the reason.
         """
@@ -80,7 +81,8 @@ class Remote:
         query: Mapping[str, str] | None = None,
         patience: float = 60,
     ) -> requests.Response:
-        """The same, to be read piece by piece. Raises BadInput and requests' errors besides."""
+        """Returns the answer of ``got`` to be read piece by piece. Raises BadInput, and the errors
+        of requests."""
         at = path if path == "/register" else f"/api/surveys/{quote(self.name, safe='')}{path}"
         answer = session.get(
             self.base + at,

@@ -11,7 +11,7 @@ from msgspec import UNSET, structs
 from deniably.core.errors import Incomparable
 from deniably.estimation import question_means
 from deniably.results import narrative
-from deniably.results.comparison import Comparison, Side, choice_apart, mean_apart
+from deniably.results.differences import Side, StatedDifference, choice_apart, mean_apart
 from deniably.results.document import (
     AmongAskedResult,
     AmongChoiceResult,
@@ -64,7 +64,7 @@ class FigureOfSides:
 
     @property
     def head(self) -> FigureHead:
-        """What it is."""
+        """What the figure is, the same on all sides."""
         head: FigureHead = {
             "name": self.name,
             "label": self.label,
@@ -76,7 +76,7 @@ class FigureOfSides:
             head["of"] = "those asked"
         return head
 
-    def apart(self, here: int, there: int) -> Comparison | None:
+    def apart(self, here: int, there: int) -> StatedDifference | None:
         """Tests whether two places differ; None where their reports allow no test."""
         first, second = self.sides[here], self.sides[there]
         try:
@@ -93,7 +93,7 @@ def has_figures(question: Question) -> bool:
 
 
 def figure_name(head: FigureHead) -> str:
-    """What a spreadsheet calls a figure."""
+    """Returns the name of a figure in spreadsheets."""
     if head["name"] is None:
         return "mean"
     return OF_THOSE_ASKED if "of" in head else "share"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniably.core.languages.spreadsheet import csv_table
+from deniably.core.languages.csv_text import csv_table
 from deniably.results.document import SurveyResult
 from deniably.results.rows import COLUMNS, rows
 

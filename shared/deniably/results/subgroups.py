@@ -23,7 +23,7 @@ Coefficients = list[int]
 
 
 def every_subgroup(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    """All subgroups, each with a value for one key at least; those with fewer keys come first."""
+    """Returns all subgroups that fix at least one key; those that fix fewer keys come first."""
     keys = sorted(strata)
     subgroups = [
         {key: value for key, value in zip(keys, values, strict=True) if value is not None}

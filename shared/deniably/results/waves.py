@@ -24,7 +24,7 @@ from deniably.estimation.difference import holm, trend_of_means, trend_of_shares
 from deniably.estimation.follow_up import FollowUpCounts
 from deniably.estimation.tally import Tally
 from deniably.results.among_asked import followed
-from deniably.results.comparison import (
+from deniably.results.differences import (
     RISK,
     DifferenceResult,
     Side,

@@ -113,7 +113,7 @@ class People:
 
     @property
     def n(self) -> int:
-        """How many people there are."""
+        """The number of people."""
         return self.answers[0].n
 
     def to_frame(self) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from deniably.core.binomial import Floats
-from deniably.estimation.figures import Found, groups
+from deniably.estimation.figures import FigureEstimate, groups
 from deniably.estimation.follow_up import (
     AmongAsked,
     FollowUp,
@@ -111,7 +111,7 @@ def compare(people: People, runs: Iterable[Run | Mapping[str, Tally]]) -> list[F
     reported) is left out for that figure.
     """
     conditional = follow_ups(people.survey)
-    by_question: dict[str, list[Sequence[Found | None]]] = {}
+    by_question: dict[str, list[Sequence[FigureEstimate | None]]] = {}
     among: dict[str, list[AmongAsked]] = {name: [] for name in conditional}
     for estimates_of_run in runs:
         run = estimates_of_run if isinstance(estimates_of_run, Run) else Run(estimates_of_run, {})
@@ -133,14 +133,14 @@ def compare(people: People, runs: Iterable[Run | Mapping[str, Tally]]) -> list[F
     ]
 
 
-def estimates(question: Question, tally: Tally) -> list[Found | None]:
+def estimates(question: Question, tally: Tally) -> list[FigureEstimate | None]:
     """Returns the figures of a question from the tally of its reports, in the order of
     ``truths``."""
-    return [estimate for group in groups(question) for estimate in group.found(tally)]
+    return [estimate for group in groups(question) for estimate in group.estimate_figures(tally)]
 
 
 def _figures(
-    survey: Survey, answers: QuestionAnswers, runs: list[Sequence[Found | None]]
+    survey: Survey, answers: QuestionAnswers, runs: list[Sequence[FigureEstimate | None]]
 ) -> list[FigureRuns]:
     question = answers.question
     design = estimates(question, expected_tally(answers))
@@ -202,7 +202,7 @@ def _everybody_reports(survey: Survey, question: Question) -> bool:
 
 
 def _predicted(
-    survey: Survey, answers: QuestionAnswers, truth: Truth, expected: Found | None
+    survey: Survey, answers: QuestionAnswers, truth: Truth, expected: FigureEstimate | None
 ) -> float | None:
     """The standard error for these people by the design.
 

@@ -432,13 +432,13 @@ OfChoices = YesNo | SelectOne | SelectMultiple | Scale
 """Questions with a list of choices."""
 Conditional = SelectOne | SelectMultiple | Scale
 """Questions that can have a condition."""
-Condition = YesNo | SelectOne | Scale
-"""Questions that a condition can depend on."""
+OfOneChoice = YesNo | SelectOne | Scale
+"""Questions with one answer out of several. A condition can depend on them."""
 
 
 def by_name(question: Question, answer: object) -> object:
     """Returns the answer, with the label of a choice replaced by its name."""
-    if isinstance(question, Condition) and answer not in question.names:
+    if isinstance(question, OfOneChoice) and answer not in question.names:
         names = [choice.name for choice in question.choices if choice.label == answer]
         return names[0] if len(names) == 1 else answer
     return answer

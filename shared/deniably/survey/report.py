@@ -16,8 +16,8 @@ from deniably.mechanisms import Memoised
 from deniably.survey.parts import SurveyName
 from deniably.survey.questions import (
     NOT_APPLICABLE,
-    Condition,
     MechanismInput,
+    OfOneChoice,
     Question,
     SelectMultiple,
     by_name,
@@ -286,4 +286,4 @@ def _offered(survey: Survey, question: Question, encoded: MechanismInput) -> Mec
 
 
 def _among(question: Question) -> str:
-    return f": one of {listed(offered(question))}" if isinstance(question, Condition) else ""
+    return f": one of {listed(offered(question))}" if isinstance(question, OfOneChoice) else ""

@@ -17,7 +17,7 @@ from deniably.core.steering import LONGEST_FOUND, refused_texts
 from deniably.mechanisms import Memoised
 from deniably.survey.free_text import WHY, is_free_text
 from deniably.survey.parts import Label, Prose, ShowIf, SurveyName, Value, unique
-from deniably.survey.questions import Condition, Conditional, Question
+from deniably.survey.questions import Conditional, OfOneChoice, Question
 from deniably.survey.strata import Strata, Stratum, check_strata, every_stratum
 
 SPEC = 1
@@ -160,7 +160,7 @@ class Survey(Value, frozen=True, dict=True):
         condition = show_if(question)
         assert condition is not None
         for earlier in self.questions[: self.questions.index(question)]:
-            if earlier.name == condition.question and isinstance(earlier, Condition):
+            if earlier.name == condition.question and isinstance(earlier, OfOneChoice):
                 if not set(condition.among) <= set(earlier.names):
                     wrong = next(name for name in condition.among if name not in earlier.names)
                     raise ValueError(
@@ -209,7 +209,8 @@ class Survey(Value, frozen=True, dict=True):
 
     @cached_property
     def every_stratum(self) -> list[dict[str, str]]:
-        """All strata, in the order of their numbers; without strata, one that is empty."""
+        """All strata in the order of their numbers. A survey without strata has one, which is
+        empty."""
         return every_stratum(self.strata or {})
 
     def stratum_number(self, stratum: Stratum) -> int:

@@ -34,7 +34,7 @@ class Head:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What is signed of the head."""
+        """The part of the head that is signed."""
         day = {} if self.day is None else {"day": self.day}
         return {"count": self.count, **day, "head": self.head, "log": self.log, "map": self.map}
 

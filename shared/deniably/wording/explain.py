@@ -13,18 +13,25 @@ from functools import lru_cache
 from typing import assert_never
 
 from deniably.core.loss import Loss
-from deniably.mechanisms import Gaussian, SubsetSelection
-from deniably.mechanisms.law import Finite, HasLaw, Noise, Several, Supporting, TwoLevel
+from deniably.mechanisms.law import (
+    Finite,
+    HasLaw,
+    Noise,
+    Randomiser,
+    Several,
+    Supporting,
+    TwoLevel,
+)
+from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.parts import Range
 from deniably.survey.questions import (
     Number,
+    OfOneChoice,
     Point,
     Product,
     Question,
     Scale,
-    SelectOne,
     VectorOfNumbers,
-    YesNo,
 )
 from deniably.survey.survey import Survey, Waves
 from deniably.wording.words import ENGLISH, Words
@@ -43,8 +50,7 @@ class Frequencies:
 def natural_frequencies(mechanism: HasLaw[Supporting]) -> Frequencies:
     """Returns out of how many people a report names the true choice, and any given other choice.
 
-    >>> from deniably.mechanisms import SubsetSelection
-    >>> natural_frequencies(SubsetSelection(k=2, omega=1, own=3, other=1))
+    >>> natural_frequencies(subset_selection(k=2, own=3, other=1))
     Frequencies(own=75, other=25, out_of=100)
     """
     return _frequencies(mechanism.law.p, mechanism.law.q)
@@ -82,7 +88,7 @@ def describe_sending(question: Question, words: Words = ENGLISH) -> str:
         case Supporting(single=True) if law.size and isinstance(question, Number | Point | Product):
             return _subset(law, _NAMED[type(question)], words)
         case Supporting(single=True) if law.size:
-            assert isinstance(question, YesNo | SelectOne | Scale)
+            assert isinstance(question, OfOneChoice)
             return _choice(law, [choice.label for choice in question.choices], words)
         case Supporting(both=True):
             return _sampled(law, words)
@@ -95,9 +101,9 @@ def describe_sending(question: Question, words: Words = ENGLISH) -> str:
             return words("explain.signals", count=law.outputs)
         case Finite() | Noise():
             return _noise(question, law.usual or 0.0, words)
+        case Several(jointly=True):  # all numbers have the same noise
+            return _noise(question, law.parts[0].usual or 0.0, words)
         case Several():
-            if isinstance(question.mechanism, Gaussian):  # all numbers have the same noise
-                return _noise(question, question.mechanism.one.usual, words)
             return _several(law, words)
         case _:
             assert_never(law)
@@ -138,7 +144,7 @@ def _icon_arrays(words: Words, seen: Frequencies, *captions: str) -> list[IconAr
     return [IconArray(count, words(caption, own=count)) for caption, count in counts]
 
 
-def practice(survey: Survey) -> SubsetSelection:
+def practice(survey: Survey) -> Randomiser[Supporting]:
     """Returns the mechanism of the practice question, which has two answers.
 
     It has the odds of the survey's first subset selection, else odds of 3.
@@ -146,8 +152,8 @@ def practice(survey: Survey) -> SubsetSelection:
     for question in survey.questions:
         law = question.mechanism.law
         if isinstance(law, Supporting) and law.single and isinstance(law.joint, TwoLevel):
-            return SubsetSelection(k=2, omega=1, own=law.joint.own, other=law.joint.other)
-    return SubsetSelection(k=2, omega=1, own=3, other=1)
+            return subset_selection(k=2, own=law.joint.own, other=law.joint.other)
+    return subset_selection(k=2, own=3, other=1)
 
 
 def weak(loss: Loss) -> bool:

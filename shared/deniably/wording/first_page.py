@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import chain
 
 from deniably.survey.guessing_rates import Guessing, guessing, rate_text
-from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
+from deniably.survey.questions import OfChoices, Question
 from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
 from deniably.survey.unique_reports import fewest_lines, lone_share
@@ -79,7 +79,7 @@ class FirstPage:
 
     @property
     def paragraphs(self) -> list[str]:
-        """All texts, for those who read them without the form."""
+        """All texts of the page, for devices that show no form."""
         marks = [f"{mark.label} {mark.value}" for mark in self.marks]
         texts = [self.title, self.by, self.promise, self.doubt, *self.cues, self.heading, *marks]
         texts += [*self.meaning, self.visible, self.invited, self.strata, *self.own]
@@ -207,6 +207,6 @@ def _lone_lines(survey: Survey, words: Words) -> Iterator[str]:
 
 
 def _names(question: Question) -> list[str]:
-    if isinstance(question, YesNo | SelectOne | Scale | SelectMultiple):
+    if isinstance(question, OfChoices):
         return [choice.name for choice in question.choices]
     return []

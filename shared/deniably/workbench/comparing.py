@@ -15,16 +15,16 @@ from deniably.exhibits import (
     crosstab_exhibit,
     difference_exhibit,
     stratum_exhibit,
-    table,
+    tabular,
     wave_exhibit,
 )
 from deniably.exhibits.comparison import Comparison
-from deniably.exhibits.table import Findings
+from deniably.exhibits.tabular import Findings
 from deniably.mechanisms.law import Supporting
 from deniably.results.among_asked import followed
 from deniably.results.by_stratum import ByStratumResult, by_stratum
-from deniably.results.comparison import Side, has_pairs, mean_apart, pairs
 from deniably.results.crosstabs import Blocks, cell_count, crosstab_result, is_crossable, own_filter
+from deniably.results.differences import Side, has_pairs, mean_apart, pairs
 from deniably.results.waves import Wave, waves_result
 from deniably.survey.questions import OfChoices, Question
 from deniably.survey.strata import Stratum
@@ -127,9 +127,9 @@ def crossed(
         raise NoFigure(str(error)) from None
     shown = crosstab_exhibit.exhibit(crosstab, collected.survey)
     if weighed is None:
-        return table.findings(shown)
+        return tabular.findings(shown)
     cost = findings.cost_of_weights(weighed)
-    return replace(table.findings(shown, cost), estimator=findings.WEIGHTED_CROSSTAB)
+    return replace(tabular.findings(shown, cost), estimator=findings.WEIGHTED_CROSSTAB)
 
 
 def difference(
@@ -153,7 +153,7 @@ def difference(
         if other is not None:
             raise NoFigure("give by= or other=, and not both")
         apart = by_strata(collected, question, by, confidence, weighed)
-        shown = table.findings(stratum_exhibit.exhibit(apart, collected.survey))
+        shown = tabular.findings(stratum_exhibit.exhibit(apart, collected.survey))
         return findings.weighted(shown, weighed, findings.WEIGHTED_DIFFERENCE)
     if weighed is None and other_weights is not None:
         weighed = weighing(collected.reports, np.ones(collected.n), None)
@@ -181,7 +181,7 @@ def between(here: Side, there: Side | None, confidence: float) -> Findings:
     try:
         if there is not None and not _is_counted(here.question):
             return findings.of_mean_difference(here, there, mean_apart(here, there), confidence)
-        return table.findings(
+        return tabular.findings(
             difference_exhibit.exhibit(pairs(here, there, confidence), here.survey)
         )
     except Incomparable as error:
@@ -204,7 +204,7 @@ def compared(
         document = comparison.compute(here, parameters, confidence)
     except Incomparable as error:
         raise NoFigure(f"{question}: {error}") from None
-    return table.findings(comparison.exhibit(document, collected.survey, collected.state, ""))
+    return tabular.findings(comparison.exhibit(document, collected.survey, collected.state, ""))
 
 
 def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> Findings:
@@ -224,7 +224,7 @@ def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> 
             f"{question} has no figures to put side by side, or was not asked alike in all"
             f" {len(waves)} waves"
         )
-    return table.findings(
+    return tabular.findings(
         wave_exhibit.exhibit(document, document["questions"][0], waves[-1].survey)
     )
 

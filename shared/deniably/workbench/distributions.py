@@ -12,8 +12,8 @@ from deniably.estimation.figures import Buckets, groups
 from deniably.estimation.question_distributions import number_distribution
 from deniably.estimation.tally import Tally
 from deniably.estimation.weighted_tally import Weighing
-from deniably.exhibits import group_exhibit, table
-from deniably.exhibits.table import Findings
+from deniably.exhibits import group_exhibit, tabular
+from deniably.exhibits.tabular import Findings
 from deniably.results.document import NumberResult, PointResult, QuantileResult, SurveyResult
 from deniably.results.groups import MOST_GROUPS, groups_result
 from deniably.results.result import CONFIDENCE
@@ -104,7 +104,9 @@ def grouped(collected: Collected, name: str, count: int) -> Findings:
     (shown,) = collected.document(name, CONFIDENCE).questions
     assert isinstance(shown, PointResult)
     document = groups_result(collected.survey.name, question, found, {})
-    return table.findings(group_exhibit.exhibit(document, shown, collected.survey, collected.state))
+    return tabular.findings(
+        group_exhibit.exhibit(document, shown, collected.survey, collected.state)
+    )
 
 
 def buckets(question: Question) -> Buckets | None:

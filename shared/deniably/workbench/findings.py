@@ -15,9 +15,9 @@ from deniably.exhibits import difference_exhibit, notebook, printing, question_e
 from deniably.exhibits.difference_exhibit import DIFFERENCE
 from deniably.exhibits.printing import TEXTS, table_lines, whole_rows
 from deniably.exhibits.results_table import Results, as_results
-from deniably.exhibits.table import NOTHING, Findings, below, whole
+from deniably.exhibits.tabular import NOTHING, Findings, below, whole
 from deniably.results.among_asked import of_whom as whose
-from deniably.results.comparison import Comparison, Side
+from deniably.results.differences import Side, StatedDifference
 from deniably.results.document import AmongAskedResult, NumberResult, QuantileResult, SurveyResult
 from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
@@ -346,7 +346,7 @@ def weighted(findings: Findings, weighed: Weighing | None, estimator: str) -> Fi
 
 
 def of_mean_difference(
-    here: Side, there: Side, comparison: Comparison, confidence: float
+    here: Side, there: Side, comparison: StatedDifference, confidence: float
 ) -> Findings:
     """Returns the difference of a mean between two studies."""
     document = comparison.result(confidence)

@@ -75,7 +75,7 @@ class FileColumn:
 
     @property
     def p_and_q(self) -> tuple[Fraction | None, Fraction | None]:
-        """Both probabilities."""
+        """The probabilities p and q of the column's reports."""
         return self.p, self.q
 
     @property

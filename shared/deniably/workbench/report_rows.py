@@ -58,7 +58,8 @@ class ReportRows:
 
     @cached_property
     def strata(self) -> dict[str, list[str]]:
-        """What the links said, by key: a value for each row. Empty where strata were left out."""
+        """The strata that the links stated: a value for each row, by key. Empty where strata were
+        left out."""
         numbers = [
             self.columns.column_of(key.name, self.rows).values for key in self.columns.strata
         ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deniably.core.binomial import Floats
     from deniably.workbench.models.estimators import Law, Link
     from deniably.workbench.models.fit import StandardErrors
-    from deniably.workbench.models.regression import Regression
+    from deniably.workbench.models.fitted_regression import Regression
     from deniably.workbench.models.report_weights import AnyWeights
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from deniably.estimation.figures import (
     Average,
     Buckets,
-    Found,
+    FigureEstimate,
     Group,
     Quantile,
     Share,
@@ -99,7 +99,7 @@ def script_of(reports: ReportRows) -> Script:
             if isinstance(group, Buckets):
                 left.append(f"{question.name}: the shares up to a number, and the quantiles")
                 continue
-            wanted = group.found(tallies[question.name])
+            wanted = group.estimate_figures(tallies[question.name])
             for scripted, expected in zip(_of_group(question, group, own), wanted, strict=True):
                 if isinstance(scripted, str):
                     left.append(scripted)
@@ -234,10 +234,13 @@ def _estimates(group: Group, tally: Tally) -> list[float | None]:
     if isinstance(group, SingleMean):
         mean = group.estimate(tally, CONFIDENCE)
         return [None if mean is None else mean.estimate]
-    return [None if estimate is None else estimate.estimate for estimate in group.found(tally)]
+    return [
+        None if estimate is None else estimate.estimate
+        for estimate in group.estimate_figures(tally)
+    ]
 
 
-def _agreeing(scripted: Scripted, reports: ReportRows, expected: Found) -> Scripted | None:
+def _agreeing(scripted: Scripted, reports: ReportRows, expected: FigureEstimate) -> Scripted | None:
     """The figure with the bounds of its variance; None where it is not that of the results."""
     estimate = worked_out(scripted, reports)
     if expected.estimate is None or expected.standard_error is None or not estimate.n:

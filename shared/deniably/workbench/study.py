@@ -12,8 +12,8 @@ from deniably.exhibits import question_exhibit, stratum_exhibit
 from deniably.exhibits.comparison import Comparison
 from deniably.exhibits.paper import paper
 from deniably.exhibits.results_table import Results, as_results
-from deniably.exhibits.table import Findings
-from deniably.results.drawing.paper import WIDTHS, Svg, svg
+from deniably.exhibits.tabular import Findings
+from deniably.results.drawing.paper_figure import WIDTHS, Svg, svg
 from deniably.results.drawing.png import Png, png
 from deniably.results.result import CONFIDENCE
 from deniably.results.writing.publication import Publication
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from deniably.design.power import Powered, TestOf
     from deniably.workbench.models.estimators import Law, Link
     from deniably.workbench.models.fit import StandardErrors
-    from deniably.workbench.models.regression import Regression
+    from deniably.workbench.models.fitted_regression import Regression
 
 
 @dataclass(frozen=True, eq=False, repr=False)

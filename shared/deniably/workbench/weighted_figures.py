@@ -13,7 +13,7 @@ from deniably.core.errors import NoFigure
 from deniably.estimation.follow_up import among_asked, follow_ups
 from deniably.estimation.tally import Tally
 from deniably.estimation.weighted_tally import Weighing
-from deniably.exhibits.table import Findings
+from deniably.exhibits.tabular import Findings
 from deniably.results.among_asked import FollowUpReports
 from deniably.results.document import SurveyResult
 from deniably.results.result import result

@@ -23,7 +23,7 @@ export function checkConditions({ questions, ask }) {
     must(own.includes(HIDDEN), name, `has show_if without the choice ${HIDDEN}`, own);
     must(ask === undefined, name, "has show_if, but only some of the questions are asked", ask);
     const earlier = questions.slice(0, i).find((each) => each.name === condition.question);
-    const decides = ["yes_no", "select_one", "scale"].includes(earlier?.type ?? "");
+    const decides = earlier?.choices && !("most" in earlier); // of several ticks none decides
     const choices = decides ? names(/** @type {Choosing} */ (earlier)) : [];
     const known = condition.is.every((choice) => choices.includes(choice));
     must(known, name, "show_if names no choices of an earlier question with one answer", condition);

@@ -28,6 +28,7 @@ def report_pages(file: Path, known: set[bytes]) -> Iterator[ReportPage]:
     """Yields every page that holds reports with ids in ``known``, as of the last checkpoint."""
     with file.open("rb") as source:
         size = int.from_bytes(source.read(_SIZE_AT + 2)[_SIZE_AT:], "big")
+        # 65,536 does not fit the two bytes of the header, which have a 1 instead.
         size = 65536 if size == 1 else size
         source.seek(0)
         number = 0
@@ -45,6 +46,8 @@ def _ids(page: bytes, header: int) -> Iterator[bytes]:
     count = int.from_bytes(page[header + 3 : header + 5], "big")
     first = header + (8 if kind == _LEAF else 12)
     places = [int.from_bytes(page[at : at + 2], "big") for at in range(first, first + 2 * count, 2)]
+    # The list of places is in the order of keys. The bytes are in the order of writing, which is
+    # what somebody with the disk learns.
     for place in sorted(places):
         at = place + (0 if kind == _LEAF else 4)  # in an interior page a child pointer precedes it
         _, at = _varint(page, at)  # the size of the row

@@ -122,6 +122,7 @@ def renew(database: Connection, survey: str, batch: Batch, *, wait: bool = False
     """
     if is_due(database, survey, batch.size) and database.takes_turn(survey, wait=wait):
         newest, before = current(database, survey), _held(database, survey)
+        # A batch of one hides nobody, so that nothing is held back.
         shown = before if batch.size > 1 else newest
         if batch.is_full(before, newest):
             database.execute(

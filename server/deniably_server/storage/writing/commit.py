@@ -233,6 +233,8 @@ def commit_batch(database: Connection, batch: BatchWrite) -> list[Outcome]:
                 kept and own == number for kept, own in zip(stored, batch.strata, strict=True)
             ]
             for question, texts in zip(survey.questions, batch.values, strict=True):
+                # Equal values have equal texts, and there are few different ones: each is parsed
+                # once.
                 by_text = Counter(compress(texts, chosen))
                 nothing = by_text.pop(NULL, 0)
                 if some:

@@ -67,6 +67,8 @@ class Writer:
         self._observer = observer
         self._database: Connection | None = None
         self._queue: SimpleQueue[_Write | Literal["end"]] = SimpleQueue()
+        # The gate keeps "end" the last thing in the queue; the probe keeps all but one caller from
+        # asking the disk.
         self._gate, self._probe = Lock(), Lock()
         self._began = self._stored = self._failed = -inf  # of time.monotonic
         # Of the surveys that were added to since the last look: what renews their results.
@@ -93,6 +95,8 @@ class Writer:
         at a time, and none within a second of a failure.
         """
         now = monotonic()
+        # These times are read without a lock: each is replaced at once, and an old one only makes
+        # this answer a moment late.
         at_work = self._began > max(self._stored, self._failed)
         if at_work and now - self._began > _LONG_SECONDS:
             raise Unavailable("the database keeps the writer waiting")
@@ -166,8 +170,11 @@ class Writer:
             outcomes = commit(self._database)
         except Exception as failure:  # every waiting request gets it
             self._failed = monotonic()
+            # A connection that failed may fail to close, too; the next commit opens another one.
             with suppress(*self._engine.errors):
                 self._forget()
+            # Unavailable tells a device to send again later; NotStored tells the operator of a
+            # mistake.
             kind = Unavailable if self._engine.refuses(failure) else NotStored
             for work in works:
                 work.fail(failure, kind)

@@ -58,7 +58,8 @@ def fault_of_coins(below: Below, stream: Stream) -> str | None:
 
 
 def fault_of_draws_at_once() -> str | None:
-    """What is wrong with the many draws at once of the Python device, in words; None without."""
+    """Returns, in words, what is wrong with how the Python device makes many draws at once; None if
+    nothing is."""
     for n, tape in edge_draws():
         for bounds in (range(n, n + 20), range(n, n - 20, -1)):
             if not 1 <= bounds[-1] <= _LARGEST:

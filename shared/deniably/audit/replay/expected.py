@@ -59,7 +59,7 @@ class Difference:
 
 @dataclass
 class Reached:
-    """What a scenario has shown: reports made, and the answers that went into them."""
+    """Counts what a scenario covered: the reports made, and the answers that went into them."""
 
     reports: int = 0
     answers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
+from math import prod
 from random import Random
 from typing import Any
 
@@ -45,26 +46,24 @@ class Input:
 
 
 def inputs_of(question: Mapping[str, Json], random: Random) -> list[Input]:
-    """One or more inputs of each kind, for a question of any type."""
+    """Returns one or more inputs of each kind, for a question of any type."""
     match question["type"]:
-        case "yes_no" | "select_one" | "scale":
-            kinds = list(_of_choices(question))
         case "select_multiple":
             kinds = list(_of_ticks(question, random))
         case "number":
             kinds = list(_of_range(question["range"], cells_of(question), random))
         case "vector" | "point":
             kinds = list(_of_number_parts(question, random))
-        case _:
+        case "product":
             kinds = list(_of_choice_parts(question, random))
+        case _:
+            kinds = list(_of_choices(question))
     return kinds
 
 
 def any_input(question: Mapping[str, Json], random: Random) -> Json:
     """Returns a plain answer, such that every cell is about equally likely."""
     match question["type"]:
-        case "yes_no" | "select_one" | "scale":
-            return random.choice(_offered(question))["name"]
         case "select_multiple":
             names = [choice["name"] for choice in _offered(question)]
             return random.sample(names, random.randint(0, min(question["most"], len(names))))
@@ -75,16 +74,15 @@ def any_input(question: Mapping[str, Json], random: Random) -> Json:
                 part["name"]: _any_number(part["range"], cells, random)
                 for part, cells in _parts_with_cells(question)
             }
-        case _:
+        case "product":
             return {p["name"]: random.choice(p["choices"])["name"] for p in question["parts"]}
+        case _:
+            return random.choice(_offered(question))["name"]
 
 
 def place(question: Mapping[str, Json], index: int) -> Json:
     """Returns the plain answer at a place; the index of a choice wraps around."""
     match question["type"]:
-        case "yes_no" | "select_one" | "scale":
-            offered = _offered(question)
-            return offered[index % len(offered)]["name"]
         case "select_multiple":
             offered = _offered(question)
             return [offered[index % len(offered)]["name"]]
@@ -95,28 +93,28 @@ def place(question: Mapping[str, Json], index: int) -> Json:
                 part["name"]: _first(part["range"], index % cells, cells)
                 for part, cells in _parts_with_cells(question)
             }
-        case _:
+        case "product":
             combination: dict[str, Json] = {}
             for part in reversed(question["parts"]):
                 index, at = divmod(index, len(part["choices"]))
                 combination[part["name"]] = part["choices"][at]["name"]
             return combination
+        case _:
+            offered = _offered(question)
+            return offered[index % len(offered)]["name"]
 
 
 def places(question: Mapping[str, Json]) -> int:
     """Returns how many places ``place`` tells apart; of numbers their cells."""
     match question["type"]:
-        case "yes_no" | "select_one" | "scale" | "select_multiple":
-            return len(_offered(question))
         case "number":
             return cells_of(question)
         case "vector" | "point":
             return max(cells for _, cells in _parts_with_cells(question))
+        case "product":
+            return prod(len(part["choices"]) for part in question["parts"])
         case _:
-            count = 1
-            for part in question["parts"]:
-                count *= len(part["choices"])
-            return count
+            return len(_offered(question))
 
 
 def cells_of(question: Mapping[str, Json]) -> int:

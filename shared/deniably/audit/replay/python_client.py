@@ -21,8 +21,8 @@ from typing import Any
 
 from deniably.audit.replay.expected import Difference, Observed, Reference
 from deniably.audit.replay.invitation_key import TEXT, P, Q
-from deniably.audit.replay.loopback import Asked, Loopback, Reply
 from deniably.audit.replay.python_device import of_python
+from deniably.audit.replay.recording_server import Asked, Loopback, Reply
 from deniably.audit.replay.scenarios import DAY, Scenario, Study
 from deniably.audit.replay.tap import tapped
 from deniably.core.canonical import canonical, digest
@@ -67,7 +67,8 @@ class _Memory:
 
 @dataclass(frozen=True)
 class Visit:
-    """What the client did: the scenario with what it was told, and the requests of each survey."""
+    """What the client did in one visit: the scenario with all answers it got, and its requests for
+    each survey."""
 
     scenario: Scenario
     seen: Sequence[Observed]
@@ -209,7 +210,8 @@ class PythonClient:
 
 
 def fault_of_visit(reference: Reference, visit: Visit) -> Difference | None:
-    """Where the client is not as the specification says: in what it makes, or in what it asks."""
+    """Returns where a visit departs from the specification, in its reports or its requests; None if
+    nowhere."""
     found, _ = reference.compare(visit.scenario, visit.seen)
     if found:
         return found

@@ -75,7 +75,7 @@ class Fault:
 
 @dataclass
 class Tally:
-    """What was replayed in one language, and what of it was reached."""
+    """Counts what was replayed in one language, and what of the survey the replays reached."""
 
     language: str
     reports: int = 0

@@ -203,7 +203,7 @@ class _Reports:
     def _count(self, having: int, n: int, draws: Draws) -> float:
         """The count of one survey that is drawn, as results estimate it."""
         tally = draws.tally(self.mechanism, {self.own: having, self.other: n - having})
-        estimate = self.group.found(tally)[0]
+        estimate = self.group.estimate_figures(tally)[0]
         assert estimate is not None
         assert estimate.estimate is not None
         return n * estimate.estimate

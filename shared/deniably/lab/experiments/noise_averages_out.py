@@ -193,7 +193,7 @@ class _Figure:
         """The estimate of one survey that is drawn."""
         yes, no = self.answers
         tally = draws.tally(self.mechanism, {yes: having, no: people - having})
-        estimate = self.group.found(tally)[0]
+        estimate = self.group.estimate_figures(tally)[0]
         assert estimate is not None
         assert estimate.estimate is not None
         return (estimate.estimate - self.low) / (self.high - self.low)

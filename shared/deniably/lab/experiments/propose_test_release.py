@@ -220,7 +220,7 @@ def _by_reports(question: Number, values: Floats, draws: Draws) -> float | None:
         rounded = low + step * round((Fraction(float(drawn)) - low) / step)
         cell = question.encode(to_decimal_text(rounded))
         people[cell] = people.get(cell, 0) + 1
-    estimated = group.found(draws.tally(question.report_mechanism, people))[place]
+    estimated = group.estimate_figures(draws.tally(question.report_mechanism, people))[place]
     if estimated is None:
         return None
     below, above = estimated.population_margin

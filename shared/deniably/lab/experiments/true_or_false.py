@@ -44,7 +44,8 @@ _PEOPLE = 1000
 
 @dataclass(frozen=True)
 class Statement:
-    """What one reads: ``said`` is its number, ``found`` computes what is so, ``holds`` compares.
+    """A statement of a text to check: ``said`` is its number, ``found`` computes the true one,
+    ``holds`` compares them.
 
     ``name`` is a few words for the picture, ``because`` the reason, ``see`` an experiment that
     shows it.

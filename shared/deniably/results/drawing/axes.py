@@ -32,7 +32,8 @@ class Axis:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Where a value is, from 0 at the left to 100 at the right; the ends hold it back."""
+        """Returns the place of a value, from 0 at the left to 100 at the right. Values beyond an
+        end are drawn at that end."""
         low, high = self._place(self.low), self._place(self.high)
         within = min(max(value, self.low), self.high)
         return 100 * (self._place(within) - low) / (high - low)
@@ -50,6 +51,7 @@ _LONGEST = 16
 def of_shares(rows: Iterable[Row]) -> Axis:
     """An axis for the shares of a card: from 0 to the first end beyond all drawn intervals."""
     largest = max((row.interval[1] for row in rows if row.drawn), default=1.0)
+    # Interval ends are sums of floats: 0.1 + 0.2 must still fit an axis that ends at 0.3.
     end, step = next((pair for pair in _SHARES if largest <= pair[0] + 1e-9), _SHARES[-1])
     steps = [round(step * k, 9) for k in range(round(end / step) + 1)]
     return Axis(0.0, end, tuple((step, f"{100 * step:g}{NARROW}%") for step in steps), zero=0.0)
@@ -123,6 +125,7 @@ def of_differences(rows: Iterable[Row]) -> Axis:
     ends = [end for row in rows if row.drawn for end in row.interval]
     low, high = min([*ends, 0.0]), max([*ends, 0.0])
     step = _step(max(high - low, 0.02), _SHORT)
+    # Without the 1e-9 a multiple that is rounded down would move the axis by a whole step.
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     values = [step * k for k in range(min(first, 0), max(last, 0, first + 1) + 1)]
     decimals = 0 if step >= 0.01 else 1

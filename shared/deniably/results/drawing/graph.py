@@ -16,7 +16,7 @@ from deniably.core.languages.html import Html
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.colours import CARD, GRID, INK, MUTE, SOFT, TONES, Tone
 from deniably.results.drawing.letters import wrap
-from deniably.results.drawing.paper import Svg
+from deniably.results.drawing.paper_figure import Svg
 
 FILE_WIDTH = 640
 """Pixels of a drawing that stands alone."""

@@ -51,7 +51,7 @@ class PaperColumns:
             _draw(sheet, line, label, widths, rights, INTERVAL)
 
     def described(self) -> str:
-        """Each line: its words, then each figure with its heading."""
+        """Describes each line: its words, then each figure with its heading."""
         return "; ".join(
             f"{line[0]}: "
             + ", ".join(

@@ -48,7 +48,7 @@ class PaperStrips:
             _draw_row(sheet, columns, self.axis, row)
 
     def described(self) -> str:
-        """Each row with its estimate and interval."""
+        """Describes each row with its estimate and interval."""
         return "; ".join(
             f"{row.label} {row.reading.value} ({row.reading.interval})" for row in self.rows
         )

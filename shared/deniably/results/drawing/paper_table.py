@@ -58,7 +58,7 @@ class PaperTable:
             _Block(sheet, self.heat, block, labels, min(room / size, max(_BROAD, least))).draw()
 
     def described(self) -> str:
-        """Each cell, and the margins."""
+        """Describes each cell, and the margins."""
         return "; ".join(
             f"{row}, {column.label} {cell.reading.value} ({cell.reading.interval})"
             for column in _columns(self.heat)

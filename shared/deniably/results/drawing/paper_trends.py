@@ -66,7 +66,7 @@ class PaperTrends:
             sheet.at = max(part.at for part in parts) + GAP
 
     def described(self) -> str:
-        """Each figure in each wave."""
+        """Describes each figure in each wave."""
         return "; ".join(
             f"{panel.label}: "
             + ", ".join(

@@ -67,16 +67,17 @@ class MapSide:
     step: float
 
     def at(self, value: float) -> float:
-        """Where a number's part of the axis begins, from 0 to 100."""
+        """Returns where a number's part of the axis begins, from 0 to 100."""
         return 100 * (value - self.firsts[0]) / (self.last + self.step - self.firsts[0])
 
     @property
     def borders(self) -> list[float]:
-        """Where areas begin, and the end: an area is as wide as it has numbers."""
+        """Where areas begin, and where the last one ends. An area is as wide as the count of its
+        numbers."""
         return [*map(self.at, self.firsts), 100.0]
 
     def middle(self, part: float) -> float:
-        """Where the middle of a number is, which is given as a fraction of the range."""
+        """Returns where the middle of a number lies, which is given as a fraction of the range."""
         return self.at(self.firsts[0] + part * (self.last - self.firsts[0]) + self.step / 2)
 
 

@@ -43,7 +43,7 @@ class Sheet:
 
     @property
     def wide(self) -> bool:
-        """Whether pictures fit beside their labels."""
+        """Whether the figure is wide enough for pictures beside their labels."""
         return self.across > _WIDE
 
     def column(self, left: float, across: float) -> Sheet:
@@ -175,7 +175,8 @@ def needed(texts: Iterable[str], size: float, limit: float, *, bold: bool = Fals
 
 
 def plain(text: str) -> str:
-    """On one line; the narrow space before a unit is missing in many fonts."""
+    """Returns the text on one line, with plain spaces: many fonts lack the narrow space before a
+    unit."""
     words = _NOT_XML.sub("", one_line(text))
     return re.sub(" +", " ", words).replace(NARROW, "\u00a0").strip()
 

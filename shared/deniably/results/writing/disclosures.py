@@ -29,7 +29,7 @@ class Disclosure:
 
     @property
     def text(self) -> str:
-        """Both, with what is missing after "state:"."""
+        """The label and the text, with what is missing after "state:"."""
         return " ".join(filter(None, [self.known, f"state: {self.state}" if self.state else ""]))
 
 

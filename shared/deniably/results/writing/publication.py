@@ -10,7 +10,7 @@ from deniably.core.languages.markdown import Markdown
 from deniably.core.own_version import own_version
 from deniably.results.document import SurveyResult
 from deniably.results.writing import methods as section
-from deniably.results.writing import sentences
+from deniably.results.writing import question_sentences
 from deniably.results.writing.citation import Citation
 from deniably.results.writing.disclosures import Disclosure, disclosures
 from deniably.results.writing.methods import Methods
@@ -43,7 +43,7 @@ class Publication:
 
         Raises KeyError if there is no such question.
         """
-        return sentences.sentence(self.result, question)
+        return question_sentences.sentence(self.result, question)
 
     def methods(self, style: str = "apa") -> str:
         """The methods section and its references, as plain text with a line a paragraph.
@@ -108,7 +108,7 @@ class Publication:
 
     @property
     def checklist(self) -> list[Disclosure]:
-        """What AAPOR asks to disclose, item by item."""
+        """Answers what AAPOR asks to disclose, item by item."""
         return disclosures(self.result, self.survey, self._days, self.signed)
 
     def methods_file(self) -> str:

@@ -72,7 +72,7 @@ class Work:
 
     @property
     def address(self) -> str:
-        """Where it is found; empty where it has neither a DOI nor a URL."""
+        """Its DOI or URL as an address; empty where it has neither."""
         return f"https://doi.org/{self.doi}" if self.doi else self.url
 
     @property

@@ -214,7 +214,7 @@ class Split:
 
 
 class Halves(Split):
-    """One more than how many of a count of n choices lie among the first ``left``."""
+    """Tables of how many of the n chosen lie among the first ``left`` choices, plus one."""
 
     def __init__(self, n: int, left: int) -> None:
         super().__init__(n, 12)

@@ -49,7 +49,7 @@ class Described:
 
     @property
     def question(self) -> str:
-        """What was asked; of a stratum, what the link said."""
+        """The question that was asked; for a stratum, that the link stated it."""
         if isinstance(self.column, StratumColumn):
             return f"The value of {self.column.key} in the link of the survey"
         return self.column.question.label

@@ -11,9 +11,9 @@ from math import isinf
 from typing import Final, TypeVar
 
 from deniably.core.languages.code import ScriptCode
+from deniably.core.languages.csv_text import spreadsheet_text
 from deniably.core.languages.python import Python
 from deniably.core.languages.r import R
-from deniably.core.languages.spreadsheet import spreadsheet_text
 from deniably.core.languages.stata import Stata
 from deniably.workbench.files.examples import example_of, in_python, in_r, in_stata
 from deniably.workbench.report_columns import FileColumns, StratumColumn, randomisation_note

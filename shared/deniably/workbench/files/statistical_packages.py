@@ -32,7 +32,7 @@ _HOW: Final = (
 
 @dataclass(frozen=True)
 class Call:
-    """What ``package`` is told: a ``template`` with the ``numbers`` in it."""
+    """A call in the language of ``package``: a ``template`` with ``numbers`` put in."""
 
     package: str
     template: str

@@ -152,7 +152,7 @@ class Address:
 
     @property
     def uri(self) -> str:
-        """What pyarrow makes the file system from, here and on other machines: no key is in it."""
+        """The address from which pyarrow makes the file system, on any machine. It holds no key."""
         scheme = self.root.partition("://")[0]
         options = _of_s3() if scheme == "s3" else {}
         if scheme == "gs":

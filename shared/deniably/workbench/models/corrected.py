@@ -52,7 +52,7 @@ class CellColumns(Protocol):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(people, cells, columns)."""
+        """The numbers of people, cells and columns."""
         ...
 
     def of(self, some: slice) -> Floats:

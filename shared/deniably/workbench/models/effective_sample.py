@@ -19,13 +19,13 @@ import numpy.typing as npt
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoFigure
 from deniably.core.table import Table
-from deniably.estimation.figures import Found, Shares, SingleMean, groups
+from deniably.estimation.figures import FigureEstimate, Shares, SingleMean, groups
 from deniably.estimation.inversion import Margin
 from deniably.estimation.question_distributions import at_most_scores
 from deniably.estimation.tally import Tally, support_rows
 from deniably.estimation.weighted_tally import Weighing
 from deniably.mechanisms.law import Supporting
-from deniably.results.comparison import Contrast
+from deniably.results.differences import Contrast
 from deniably.survey.questions import OfChoices, Question, VectorOfNumbers
 from deniably.workbench.models.of_reports import figures_of, randomised, some_of
 from deniably.workbench.models.report_weights import AnyWeights, of_group, strata_of, weighing
@@ -66,20 +66,20 @@ class WeightedReports:
         scores, there = self._scores(contrast)
         return self.tally_for([scores], there)
 
-    def estimates(self, confidence: float) -> dict[Key, Found]:
+    def estimates(self, confidence: float) -> dict[Key, FigureEstimate]:
         """Estimates every share of a choice and every mean from the effective people of each
         figure."""
-        estimates = dict[Key, Found]()
+        estimates = dict[Key, FigureEstimate]()
         for group in groups(self.question):
             if isinstance(group, SingleMean):
                 part = group.part.name if group.part else None
                 tally = replace(self, part=part).tally(None)
-                (estimate,) = group.found(tally, confidence)
+                (estimate,) = group.estimate_figures(tally, confidence)
                 if estimate is not None:
                     estimates["mean", part] = estimate
             elif isinstance(group, Shares):
                 for name, tally in self._of_choices():
-                    estimate = group.found(tally, confidence)[self._place(name)]
+                    estimate = group.estimate_figures(tally, confidence)[self._place(name)]
                     if estimate is not None:
                         estimates["share", name] = estimate
         return estimates
@@ -272,7 +272,7 @@ def _shares(reports: ReportRows, name: str, all_weights: Weighing, confidence: f
 
 def _known(
     reports: ReportRows, name: str, all_weights: Weighing, confidence: float
-) -> dict[tuple[str, str], Found] | None:
+) -> dict[tuple[str, str], FigureEstimate] | None:
     """The figures of a question, or of one of several numbers; the mean is under no name."""
     for question in reports.survey.questions:
         part = None

@@ -49,7 +49,7 @@ class ModelFit:
 
 
 class Slope(NamedTuple):
-    """At a point: the ``value`` to climb, its gradient (c,) and an information (c, c)."""
+    """A likelihood at a point: its ``value``, its gradient (c,) and an information (c, c)."""
 
     value: float
     gradient: Floats
@@ -151,11 +151,12 @@ def climb(slope_at: Callable[[Floats], Slope], start: Floats, rounding: float = 
 
     A step that does not climb is halved. Near the top the value is flat within its ``rounding``,
     and full steps are taken. Raises NoEstimate on separation (a standardised coefficient above 15)
-    and where no end comes.
+    and where it does not converge.
     """
     point, here = start, slope_at(start)
     for _ in range(_MOST_STEPS):
         step = solved(here.information, here.gradient)
+        # Where all probabilities are near 0 or 1 the information is nearly 0, and a step enormous.
         step = step * min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))
         for _ in range(_MOST_HALVINGS):
             there = slope_at(point + step)

@@ -91,8 +91,8 @@ class Sample(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What rows tell at some coefficients: log f(outcome | cell) (r, cells), and its gradient
-    (r, cells, coefficients)."""
+    """Log-likelihoods of rows at some coefficients: log f(outcome | cell) (r, cells), and its
+    gradient (r, cells, coefficients)."""
 
     log_density: Floats
     scores: Floats
@@ -103,7 +103,7 @@ class OutcomeModel(Protocol):
 
     @property
     def coefficients(self) -> int:
-        """How many coefficients it has."""
+        """The number of coefficients."""
         ...
 
     @property
@@ -184,7 +184,7 @@ class Logistic:
 
     @property
     def slopes(self) -> int:
-        """All coefficients can separate."""
+        """The coefficients that can separate: all of them."""
         return self.coefficients
 
     def _shares(self, b: Floats) -> Floats:

@@ -10,8 +10,8 @@ from math import exp, floor, log10
 from deniably.core.counting import counted
 from deniably.exhibits.paper import MOST_ROWS
 from deniably.results.drawing import axes, digits
-from deniably.results.drawing.paper import Paper, PaperPart
 from deniably.results.drawing.paper_columns import PaperColumns
+from deniably.results.drawing.paper_figure import Paper, PaperPart
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text

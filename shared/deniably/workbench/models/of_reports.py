@@ -27,11 +27,11 @@ from deniably.survey.questions import (
 )
 from deniably.workbench.models.estimators import Law, Link
 from deniably.workbench.models.fit import Ints, StandardErrors
+from deniably.workbench.models.fitted_regression import Regression
 from deniably.workbench.models.formulas import parsed
 from deniably.workbench.models.model_columns import nearest, read_columns
 from deniably.workbench.models.randomised import Design, Randomised
 from deniably.workbench.models.regress import fitted
-from deniably.workbench.models.regression import Regression
 from deniably.workbench.models.report_weights import AnyWeights, checked_weights, strata_of
 from deniably.workbench.models.weighted_shares import WeightedFigure, share_figures
 from deniably.workbench.report_columns import note

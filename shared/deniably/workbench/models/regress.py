@@ -11,10 +11,10 @@ from deniably.workbench.models.cautions import cautions
 from deniably.workbench.models.coefficients import coefficient_lines, coefficients
 from deniably.workbench.models.estimators import Estimated, Law, Link, Task, estimated
 from deniably.workbench.models.fit import KINDS, Ints, StandardErrors
+from deniably.workbench.models.fitted_regression import Regression
 from deniably.workbench.models.formulas import Formula, parsed
 from deniably.workbench.models.model_columns import groups_of, names_of, read_columns, weights_of
 from deniably.workbench.models.randomised import Design, Pair, Randomised
-from deniably.workbench.models.regression import Regression
 
 if TYPE_CHECKING:
     import pandas as pd

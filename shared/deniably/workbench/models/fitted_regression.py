@@ -13,7 +13,7 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel, NoFigure
 from deniably.core.table import Table
-from deniably.results.drawing.paper import WIDTHS, Svg, svg
+from deniably.results.drawing.paper_figure import WIDTHS, Svg, svg
 from deniably.results.drawing.png import Png, png
 from deniably.workbench.models.coefficients import CoefficientTable, p_text
 from deniably.workbench.models.model_figure import model_paper
@@ -38,7 +38,7 @@ class Compared(Table):
 
 
 class ColumnsOf(Protocol):
-    """What makes the columns of a model out of a table of true answers and covariates."""
+    """Makes the columns of a model out of a table of true answers and covariates."""
 
     def __call__(self, frame: object) -> Floats:
         """The columns (n, c). Raises BadModel."""

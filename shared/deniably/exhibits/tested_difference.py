@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from deniably.exhibits.printing import apart, p_text
 from deniably.results.by_stratum import ApartResult
-from deniably.results.comparison import RISK, AdjustedResult
+from deniably.results.differences import RISK, AdjustedResult
 from deniably.results.drawing import digits
 from deniably.results.drawing.row import Row, banded, difference_row
 from deniably.results.narrative import level_text
@@ -29,6 +29,7 @@ def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row
     """
     drawn = difference_row(label, test["estimate"], test["interval"], shown=differs(test))
     value, interval = apart(test["estimate"], test["interval"], shares=shares, unit=unit)
+    # The heading of the column says that these are points.
     value = value.removesuffix(f"{digits.NARROW}points") if shares else value
     drawn = replace(drawn, reading=replace(drawn.reading, value=value, interval=interval))
     return banded(drawn, test["interval_80"], test["interval_50"])

@@ -16,6 +16,7 @@ from deniably.results.document import (
     AmongChoiceResult,
     AreaResult,
     ChoiceResult,
+    ChoosingResult,
     MeanResult,
     NumberResult,
     PointResult,
@@ -23,10 +24,8 @@ from deniably.results.document import (
     QuestionResult,
     ScaleResult,
     SelectMultipleResult,
-    SelectOneResult,
     SurveyResult,
     VectorResult,
-    YesNoResult,
 )
 from deniably.results.drawing import axes, digits
 from deniably.results.drawing.digits import NARROW, Reading, exact, with_unit
@@ -36,7 +35,6 @@ from deniably.survey.strata import stratum_text
 
 FAKE = "there are signs of fake reports"
 _NO_BREAK = "\u00a0"
-_OfChoices = YesNoResult | SelectOneResult | SelectMultipleResult | ScaleResult
 _Figure = ChoiceResult | AmongChoiceResult | AreaResult
 
 
@@ -101,7 +99,7 @@ def _clauses(question: QuestionResult, level: str) -> Iterator[_Clause]:
 
 
 def _of_everybody_or_asked(
-    question: _OfChoices, choices: Sequence[ChoiceResult], level: str
+    question: ChoosingResult, choices: Sequence[ChoiceResult], level: str
 ) -> Iterator[_Clause]:
     """The shares of everybody; of a question with ``show_if``, of those who were asked."""
     among = question.among_asked

@@ -19,10 +19,10 @@ from deniably.results.plausibility import (
     implausible_pairs,
     says_pairs,
 )
-from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
+from deniably.survey.questions import OfOneChoice, Point, Product
 from deniably.survey.survey import Survey
 
-_Paired = YesNo | SelectOne | Scale | Product | Point
+_Paired = OfOneChoice | Product | Point
 _MOST_PAIRS = 20
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from deniably.core.errors import NoFigure
+from deniably.core.languages.csv_text import csv_table
 from deniably.core.languages.html import Html
-from deniably.core.languages.spreadsheet import csv_table
 from deniably.core.table import Table
 from deniably.exhibits import notebook
 from deniably.exhibits.exhibit import Exhibit, Records, stated

@@ -10,9 +10,9 @@ from deniably.core.coins import Coins
 from deniably.core.errors import Incomparable
 from deniably.estimation.difference import Difference
 from deniably.estimation.tally import tally
-from deniably.results.comparison import (
-    Comparison,
+from deniably.results.differences import (
     Side,
+    StatedDifference,
     choice_and_share,
     choice_apart,
     choices,
@@ -81,11 +81,11 @@ def test_of_many_comparisons_a_sentence_prints_both_p_values_and_the_adjusted_on
 def test_what_is_below_the_level_alone_and_not_with_the_others_is_not_called_different() -> None:
     found = Difference(0.1, 0.03, 0.045, lambda _: (0.01, 0.19))
 
-    said = Comparison("“A” and “B”", found).adjusted(0.09, 3, 0.95)["sentence"]
+    said = StatedDifference("“A” and “B”", found).adjusted(0.09, 3, 0.95)["sentence"]
 
     assert "are not shown to differ" in said
     assert "(p\u00a0=\u00a00.090, adjusted for 3 tests at once; alone, p\u00a0=\u00a00.030)" in said
-    assert "are not shown" not in Comparison("“A” and “B”", found).result()["sentence"]
+    assert "are not shown" not in StatedDifference("“A” and “B”", found).result()["sentence"]
 
 
 def test_labels_and_names_stand_beside_each_other(sides: dict[str, Side]) -> None:

@@ -140,13 +140,13 @@ class Side:
     weighted: Weighted | None = None
     followed: FollowUpReports | None = None
 
-    def told(self, contrast: Contrast) -> Tally:
+    def tally_for(self, contrast: Contrast) -> Tally:
         """The tally that a figure is estimated from."""
         return self.tally if self.weighted is None else self.weighted.tally(contrast)
 
     @property
     def place(self) -> str:
-        """Whose reports these are, beside others of this survey or of another one."""
+        """The name of these reports beside others: their stratum, else their survey."""
         return stratum_text(self.stratum) if self.stratum else self.survey.name
 
     def answers(self, choice: str, contrast: Contrast = None) -> SupportCount:
@@ -156,7 +156,7 @@ class Side:
             raise Incomparable("the question has no choices whose reports can be counted")
         if choice not in question.names:
             raise Incomparable("“choice” is one of " + ", ".join(question.names))
-        counts, asked_counts = supports(self.told(contrast or {choice: 1.0}), law)
+        counts, asked_counts = supports(self.tally_for(contrast or {choice: 1.0}), law)
         v = question.names.index(choice)
         return SupportCount(counts[v].item(), asked_counts[v].item(), float(law.p), float(law.q))
 
@@ -196,7 +196,7 @@ class Side:
 
     @property
     def group(self) -> SingleMean:
-        """The mean that is compared. Raises Incomparable."""
+        """The mean that is compared, with its estimator. Raises Incomparable."""
         return _mean_of(self.question, self.part)
 
     @property
@@ -208,7 +208,7 @@ class Side:
     @property
     def mean(self) -> Mean:
         """The mean, with its margins at any confidence, as in the results."""
-        return _required(self.group.estimate(self.told(None), question_shares.CONFIDENCE))
+        return _required(self.group.estimate(self.tally_for(None), question_shares.CONFIDENCE))
 
     @property
     def ratio(self) -> question_means.Ratio | None:
@@ -216,7 +216,7 @@ class Side:
         nobody seems to have one."""
         if not question_means.is_ratio(self.question):
             return None
-        mean = question_means.mean_of_scored(self.question, self.told(None))
+        mean = question_means.mean_of_scored(self.question, self.tally_for(None))
         return mean if mean.estimate is not None else _required(None)
 
     @property
@@ -225,28 +225,32 @@ class Side:
         index = self.group.figure.index
         assert isinstance(self.question, Number | Scale | VectorOfNumbers)  # all that have a mean
         try:
-            return _required(question_means.moments_of_mean(self.question, self.told(None), index))
+            return _required(
+                question_means.moments_of_mean(self.question, self.tally_for(None), index)
+            )
         except ValueError:
             return _required(None)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StatedDifference:
     """What was compared, and the outcome. ``chosen`` has the names and labels of choices."""
 
     what: str
-    found: Difference
+    difference: Difference
     chosen: tuple[tuple[str, str], ...] = ()
     note: str | None = None
 
     def result(self, confidence: float = question_shares.CONFIDENCE) -> DifferenceResult:
         """The document of one comparison."""
-        return self._result(confidence, self.found.p_value, digits.p_value(self.found.p_value))
+        return self._result(
+            confidence, self.difference.p_value, digits.p_value(self.difference.p_value)
+        )
 
     def adjusted(self, p_value: float, tests: int, confidence: float) -> AdjustedResult:
         """The document of one of many ``tests``, with its adjusted p-value. Both are in the
         sentence, and the adjusted one decides."""
-        text = alone = digits.p_value(self.found.p_value)
+        text = alone = digits.p_value(self.difference.p_value)
         if tests > 1:
             adjusted = digits.p_value(p_value)
             text = f"{adjusted}, adjusted for {tests} tests at once; alone, {alone}"
@@ -255,10 +259,10 @@ class Comparison:
 
     def _result(self, confidence: float, p_value: float, p_text: str) -> DifferenceResult:
         verdict = "differ" if p_value < RISK else "are not shown to differ"
-        estimate = self.found.estimate
+        estimate = self.difference.estimate
 
         def interval(level: float) -> IntervalEnds:
-            low, high = self.found.interval(level)
+            low, high = self.difference.interval(level)
             return np.asarray(low), np.asarray(high)
 
         whole = interval(confidence)
@@ -268,12 +272,12 @@ class Comparison:
             "names": [name for name, _ in self.chosen],
             "labels": [label for _, label in self.chosen],
             "estimate": rounded(estimate),
-            "standard_error": rounded(self.found.standard_error),
+            "standard_error": rounded(self.difference.standard_error),
             "confidence": confidence,
             "interval": [rounded(float(end)) for end in whole],
             "interval_80": band(eighty),
             "interval_50": band(fifty),
-            "p_value": round(self.found.p_value, 9),
+            "p_value": round(self.difference.p_value, 9),
             "sentence": (
                 f"{self.what[:1].upper()}{self.what[1:]} {verdict}: the estimated difference is"
                 f" {estimate:.4g} ({p_text})."
@@ -295,7 +299,7 @@ def pairs(
         ]
     else:
         comparisons = [choice_apart(here, there, choice) for choice in here.choices]
-    adjusted = holm([comparison.found.p_value for comparison in comparisons])
+    adjusted = holm([comparison.difference.p_value for comparison in comparisons])
     return {
         "survey": here.survey.name,
         "question": here.question.label,
@@ -330,7 +334,7 @@ def _pair_law(question: Question) -> tuple[Fraction, Fraction] | None:
 # --- choices ----------------------------------------------------------------------------------
 
 
-def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
+def choice_and_share(side: Side, choice: str, share: float | str) -> StatedDifference:
     """Tests whether the share of a choice is ``share``. Raises Incomparable."""
     first, wanted = side.answers(choice), _number(share)
     if not 0 <= wanted <= 1:
@@ -338,11 +342,15 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
     chosen = side.chosen(choice)
     if side.followed is not None:
         difference = against_share(side.among_asked(choice), wanted)
-        return Comparison(f"“{chosen[1]}” {_AMONG} and a share of {share}", difference, (chosen,))
-    return Comparison(f"“{chosen[1]}” and a share of {share}", against(first, wanted), (chosen,))
+        return StatedDifference(
+            f"“{chosen[1]}” {_AMONG} and a share of {share}", difference, (chosen,)
+        )
+    return StatedDifference(
+        f"“{chosen[1]}” and a share of {share}", against(first, wanted), (chosen,)
+    )
 
 
-def choices(side: Side, choice: str, other: str) -> Comparison:
+def choices(side: Side, choice: str, other: str) -> StatedDifference:
     """Tests whether two choices of a question have the same share. Raises Incomparable."""
     contrast = {choice: 1.0, other: -1.0}
     first, second = side.answers(choice, contrast), side.answers(other, contrast)
@@ -357,10 +365,10 @@ def choices(side: Side, choice: str, other: str) -> Comparison:
     )
     chosen = side.chosen(choice), side.chosen(other)
     what = " and ".join(f"“{label}”" for _, label in chosen)
-    return Comparison(what, _linearised(difference, contrast, side), chosen)
+    return StatedDifference(what, _linearised(difference, contrast, side), chosen)
 
 
-def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
+def choice_apart(here: Side, there: Side, choice: str) -> StatedDifference:
     """Tests whether a choice has the same share in two surveys or strata. Raises Incomparable."""
     if (here.followed is None) != (there.followed is None):
         raise Incomparable("one of the two asks this question only of some, and the other of all")
@@ -398,17 +406,17 @@ def _mean_of(question: Question, part: str | None) -> SingleMean:
     return parts[part]
 
 
-def mean_and_value(side: Side, value: float | str) -> Comparison:
+def mean_and_value(side: Side, value: float | str) -> StatedDifference:
     """Tests whether the mean is ``value``. Raises Incomparable."""
     (low, high), wanted = side.group.figure.ends, _number(value)
     if not low <= wanted <= high:
         raise Incomparable(f"“value” is a number from {number_text(low)} to {number_text(high)}")
     ratio = side.ratio
     difference = ratio_and_value(ratio, wanted) if ratio else against_value(side.mean, wanted)
-    return Comparison(f"the mean and {value}", difference)
+    return StatedDifference(f"the mean and {value}", difference)
 
 
-def mean_apart(here: Side, there: Side) -> Comparison:
+def mean_apart(here: Side, there: Side) -> StatedDifference:
     """Tests whether the mean is the same in two surveys or strata. Raises Incomparable."""
     if here.unit != there.unit:
         raise Incomparable("means can be compared where both questions have one type and one unit")
@@ -435,14 +443,14 @@ def _apart(
     there: Side,
     difference: Difference,
     chosen: tuple[tuple[str, str], ...] = (),
-) -> Comparison:
+) -> StatedDifference:
     of_one = here.survey.digest == there.survey.digest
     text = (
         f"{what} in {here.place} and in {there.place}"
         if of_one
         else f"{what} here and in {there.place}"
     )
-    return Comparison(
+    return StatedDifference(
         text, difference, chosen, None if of_one else _note([here.survey, there.survey])
     )
 
