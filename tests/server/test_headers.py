@@ -31,6 +31,9 @@ REQUESTS = [
     ("GET", "/"),
     ("GET", "/s/workplace"),
     ("GET", "/surveys/workplace"),
+    ("GET", "/studio/in"),
+    ("GET", "/studio/nothing"),
+    ("POST", "/studio/word"),
     ("GET", "/broken"),
 ]
 
@@ -46,6 +49,8 @@ def test_every_response_carries_the_security_headers_and_no_cookie(
     for name, value in SECURITY_HEADERS:
         if path.startswith("/surveys/"):  # such as the choice of two questions to compare
             value = value.replace("form-action 'none'", "form-action 'self'")
+        if path.startswith("/studio/") and name == "Content-Security-Policy":
+            value += "; require-trusted-types-for 'script'; trusted-types studio"
         assert answer.headers.getlist(name) == [value]
     assert "Set-Cookie" not in answer.headers
     assert len(answer.headers.getlist("Cache-Control")) == 1

@@ -44,13 +44,32 @@ OF_FILES = tuple(each for each in SECURITY_HEADERS if each[0] not in _OF_DOCUMEN
 """The headers that browsers heed on scripts and stylesheets. The others are for what a browser
 shows or runs by itself. They weigh half a kilobyte, on slow lines too."""
 _FILES = ("text/css", "text/javascript")
-_PAGES_THAT_ASK = ("/surveys/", "/lab/")
-"""Pages of results and of the lab have forms that choose what to show; a respondent's form submits
-nothing."""
-_CHOOSING = tuple(
-    (name, value.replace("form-action 'none'", "form-action 'self'"))
-    for name, value in SECURITY_HEADERS
-)
+def _with_policy(change: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, change(value) if name == "Content-Security-Policy" else value)
+        for name, value in SECURITY_HEADERS
+    )
+
+
+def _submitting(policy: str) -> str:
+    """Pages of results and of the lab have forms that choose what to show; a respondent's form
+    submits nothing."""
+    return policy.replace("form-action 'none'", "form-action 'self'")
+
+
+def _without_raw_html(policy: str) -> str:
+    """The studio's pages hold the author's signature. No script there makes HTML of a text, but by
+    the one policy in ``web/studio/exchange.js``."""
+    return f"{policy}; require-trusted-types-for 'script'; trusted-types studio"
+
+
+STUDIO_HEADERS = _with_policy(_without_raw_html)
+HEADERS_UNDER = {
+    "/surveys/": _with_policy(_submitting),
+    "/lab/": _with_policy(_submitting),
+    "/studio/": STUDIO_HEADERS,
+}
+"""The headers of pages that need another policy, by the beginning of their path."""
 NO_STORE = ("Cache-Control", "no-store")
 
 
@@ -71,7 +90,7 @@ class ResponseHeaders:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
         has_length = False
-        chooses = str(environ.get("PATH_INFO", "")).startswith(_PAGES_THAT_ASK)
+        headers_here = _headers_of(str(environ.get("PATH_INFO", "")))
 
         def start(
             status: str, headers: list[tuple[str, str]], *exc_info: object
@@ -80,10 +99,8 @@ class ResponseHeaders:
             has = {name.lower(): value for name, value in headers}
             has_length = "content-length" in has
             file = has.get("content-type", "").startswith(_FILES)
-            if file and "service-worker-allowed" not in has:
-                security = OF_FILES
-            else:
-                security = _CHOOSING if chooses else SECURITY_HEADERS
+            stands_alone = not file or "service-worker-allowed" in has
+            security = headers_here if stands_alone else OF_FILES
             own = [header for header in headers if header[0].lower() != "date"]
             return start_response(
                 status, [*own, *security, *([] if "cache-control" in has else [NO_STORE])]
@@ -97,3 +114,8 @@ class ResponseHeaders:
         finally:
             if close := getattr(body, "close", None):
                 close()
+
+
+def _headers_of(path: str) -> tuple[tuple[str, str], ...]:
+    under = (headers for start, headers in HEADERS_UNDER.items() if path.startswith(start))
+    return next(under, SECURITY_HEADERS)

@@ -6,6 +6,14 @@ const LARGEST = 2 << 20;
 export const NETWORK = "The server does not answer. Nothing is lost: try again.";
 const SIGNED_OUT = "You were signed out. Nothing is lost: sign in, and you are back here.";
 
+// The only place of the studio where HTML is made of a text: pieces of pages, which this server wrote.
+// Without Trusted Types, the text is taken as it is.
+const html = /** @type {{ createHTML: (text: string) => string }} */ (
+  /** @type {any} */ (globalThis).trustedTypes?.createPolicy("studio", {
+    createHTML: (/** @type {string} */ text) => text,
+  }) ?? { createHTML: (text) => text }
+);
+
 /** An answer: its status, and its value where it is JSON. */
 /** @typedef {{ status: number, value: any }} Answer */
 
@@ -35,7 +43,7 @@ export async function fragment(address) {
   const response = await fetch(address, { redirect: "error", cache: "no-store" });
   const text = await body(response, response.ok ? LARGEST : PROBLEM);
   if (!response.ok) throw new TypeError(`status ${response.status}`);
-  return new DOMParser().parseFromString(text, "text/html").body;
+  return new DOMParser().parseFromString(html.createHTML(text), "text/html").body;
 }
 
 /**
