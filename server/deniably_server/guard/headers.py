@@ -44,6 +44,8 @@ OF_FILES = tuple(each for each in SECURITY_HEADERS if each[0] not in _OF_DOCUMEN
 """The headers that browsers heed on scripts and stylesheets. The others are for what a browser
 shows or runs by itself. They weigh half a kilobyte, on slow lines too."""
 _FILES = ("text/css", "text/javascript")
+
+
 def _with_policy(change: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (name, change(value) if name == "Content-Security-Policy" else value)

@@ -27,6 +27,8 @@ TABLES = {
     "drafts": ("id", "team", "revision", "day", "gone"),
     "draft_versions": ("draft", "revision", "edit", "document"),
     "designs": ("positions", "own", "other", "mechanism"),
+    "deeds": ("number", "day", "team", "token", "what", "object"),
+    "published_drafts": ("survey", "draft", "team", "document"),
 }
 """Every table with its columns, ordered so that foreign keys refer to earlier tables. Shards are
 merged, as the writers that they belong to stay behind."""
