@@ -13,43 +13,9 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from deniably.survey.report import make_report
 from deniably.survey.survey import read_survey
 from support.material import Server
+from support.studio_tab import EXPERT, SAVED, WIDE, Studio
 
 pytestmark = pytest.mark.browser
-
-WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-SAVED = "#state:text-is('Saved')"
-EXPERT = re.compile(r"\b(epsilon|odds|delta|YAML|token|mechanism)\b", re.IGNORECASE)
-
-
-class Studio:
-    """A page of an author, who presses and types, and everything that it sends."""
-
-    def __init__(self, context: BrowserContext, server: Server) -> None:
-        self.page, self.server = context.new_page(), server
-        self.page.set_default_timeout(30_000)
-        self.errors: list[str] = []
-        self.sent: list[str] = []
-        self.clicks = self.typed = 0
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on(
-            "request", lambda request: self.sent.append(f"{request.url} {request.post_data or ''}")
-        )
-
-    def press(self, what: str) -> None:
-        self.clicks += 1
-        self.page.click(what)
-
-    def write(self, field: str, text: str) -> None:
-        self.typed += 1
-        self.page.fill(field, text)
-        self.page.keyboard.press("Tab")
-
-    def saved(self) -> None:
-        self.page.wait_for_selector(SAVED)
-
-    def words(self) -> str:
-        """What stands on the page outside folds for experts."""
-        return self.page.inner_text("body")
 
 
 @pytest.fixture(scope="module")
