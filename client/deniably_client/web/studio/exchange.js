@@ -117,6 +117,7 @@ export async function trying(work) {
     return true;
   } catch (error) {
     explain(error);
+    find("#why").scrollIntoView({ block: "nearest" });
     return false;
   }
 }

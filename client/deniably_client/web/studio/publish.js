@@ -77,6 +77,7 @@ async function put(what, value) {
   if (JSON.stringify(written[what] ?? null) === JSON.stringify(value)) return;
   const operation = { do: "put", question: null, key: what, value };
   const answer = await post(`/studio/drafts/${draft}/edits`, { edit: anyName(), revision, operation });
+  if (answer.status === 404) return; // another tab published it: the definition's answer says so
   if (answer.status === 409) throw new Refused("Somebody else changed this meanwhile. Load the page again.");
   if (answer.status !== 200) throw new Declined(answer);
   revision = answer.value.revision;
