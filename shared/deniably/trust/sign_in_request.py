@@ -12,8 +12,8 @@ from msgspec import Meta
 class SignInRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The origin of the server, and the nonce that it asks to sign."""
 
-    origin: Annotated[str, Meta(pattern=r"^https?://[a-z0-9.:\[\]-]{1,255}$")]
-    nonce: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,128}$")]
+    origin: Annotated[str, Meta(pattern=r"^https?://[a-z0-9.:\[\]-]{1,255}\Z")]
+    nonce: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,128}\Z")]
 
 
 class SignInFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
