@@ -6,7 +6,8 @@ compiles the draft again when the signature comes: a draft that changed meanwhil
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import msgspec
@@ -21,7 +22,7 @@ from deniably.survey.survey import Survey
 from deniably.trust.signing import Signature, fingerprint
 from deniably_server.api.cached_views import compiled
 from deniably_server.api.surveys import quotas
-from deniably_server.errors import Conflict, Quota, Unsigned
+from deniably_server.errors import Conflict, NotFound, Quota, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.session import Member, require_member, require_own_page, signed_in
 from deniably_server.storage.studio import Draft, DraftSource
@@ -102,13 +103,8 @@ def definition(name: str) -> Response:
     """The definition that the draft would be published as; refused where devices would refuse
     it, where its address is taken, or where the group's quota is used up."""
     require_own_page()
-    member, studio = require_member(), current_store().studio
-    if published := studio.survey_of(member.team.id, known(name)):
-        return _published(published, 409)
-    survey = _publishable(studio.draft(member.team.id, name))
-    if full := _quota_used_up(member):
-        raise Quota(full)
-    return json_answer({"definition": msgspec.Raw(survey.canonical)})
+    member, draft = require_member(), known(name)
+    return _unless_published(member, draft, partial(_definition, member, draft))
 
 
 @blueprint.post("/drafts/<name>/published")
@@ -121,11 +117,21 @@ def definition(name: str) -> Response:
 def publish(name: str) -> Response:
     """Publish the draft for good, with the signature of the group; 409 where it is published."""
     require_own_page()
-    member, store = require_member(), current_store()
+    member, draft = require_member(), known(name)
     form = 'the body is {"digest": "...", "author": "...", "signature": "..."}'
     wanted = decoded(_SIGNED_BODY, read_body(JSON), form)
-    if published := store.studio.survey_of(member.team.id, known(name)):
-        return _published(published, 409)
+    return _unless_published(member, draft, partial(_publish, member, draft, wanted))
+
+
+def _definition(member: Member, name: str) -> Response:
+    survey = _publishable(current_store().studio.draft(member.team.id, name))
+    if full := _quota_used_up(member):
+        raise Quota(full)
+    return json_answer({"definition": msgspec.Raw(survey.canonical)})
+
+
+def _publish(member: Member, name: str, wanted: Signed) -> Response:
+    store = current_store()
     draft = store.studio.draft(member.team.id, name)
     survey = _publishable(draft)
     if wanted.digest != survey.digest:
@@ -141,6 +147,17 @@ def publish(name: str) -> Response:
     except Quota as error:
         raise Quota(error.plainly) from None
     return _published(survey.name, 201)
+
+
+def _unless_published(member: Member, name: str, answer: Callable[[], Response]) -> Response:
+    """Returns what ``answer`` does; 409 and the survey where another tab published the draft, be it
+    before or meanwhile."""
+    try:
+        return answer()
+    except (Conflict, NotFound):
+        if survey := current_store().studio.survey_of(member.team.id, name):
+            return _published(survey, 409)
+        raise
 
 
 def _published(name: str, status: int) -> Response:
