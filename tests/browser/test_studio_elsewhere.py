@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 import requests
 from click.testing import CliRunner
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from deniably.survey.report import make_report
 from deniably.survey.survey import read_survey
 from deniably.trust.signing import Key, fingerprint, new_key
 from deniably_server.commands.sign import sign
 from support.material import Server
-from support.studio_tab import WITHOUT_ED25519, Studio
+from support.studio_tab import WITHOUT_ED25519, Studio, look_at
 
 pytestmark = pytest.mark.browser
 
@@ -81,7 +82,18 @@ def taken(studio: Studio) -> None:
 
 
 @pytest.fixture(scope="module")
-def founded(server: Server, context: BrowserContext, other_computer: Path) -> Studio:
+def look(axe_light_and_dark: Callable[[Page], list[str]]) -> Callable[[Studio], None]:
+    """Looks at a state of a page: for everybody, on any screen, in plain words."""
+    return partial(look_at, axe_light_and_dark)
+
+
+@pytest.fixture(scope="module")
+def founded(
+    server: Server,
+    context: BrowserContext,
+    other_computer: Path,
+    look: Callable[[Studio], None],
+) -> Studio:
     """The group, founded by the printed link with a key that the browser never had."""
     (link,) = re.findall(r"http://\S+/studio/start#\S+", server.log)
     studio = Studio(context, server)
@@ -94,6 +106,7 @@ def founded(server: Server, context: BrowserContext, other_computer: Path) -> St
     assert page.is_disabled("#start")
     bring(studio, signed_there(other_computer, saved_file(studio, other_computer)))
     taken(studio)
+    look(studio)
     assert page.inner_text("#number").replace("\n", " ") == fingerprint(KEY.author)
     page.click("#start")
     page.wait_for_selector("#founded:not([hidden])")
@@ -101,11 +114,14 @@ def founded(server: Server, context: BrowserContext, other_computer: Path) -> St
     return studio
 
 
-def test_who_signed_out_signs_in_with_a_file(founded: Studio, other_computer: Path) -> None:
+def test_who_signed_out_signs_in_with_a_file(
+    founded: Studio, other_computer: Path, look: Callable[[Studio], None]
+) -> None:
     page = founded.page
     page.goto(f"{founded.server.url}/studio/")
     page.click("#out")
     page.wait_for_selector("#cannot:not([hidden])")
+    look(founded)
     assert page.is_hidden("#bring"), "a copy is of no use in a browser that cannot sign"
     file = saved_file(founded, other_computer)
 
@@ -128,7 +144,7 @@ def test_who_signed_out_signs_in_with_a_file(founded: Studio, other_computer: Pa
 
 
 def test_the_whole_walk_is_signed_on_another_computer(
-    founded: Studio, server: Server, other_computer: Path
+    founded: Studio, server: Server, other_computer: Path, look: Callable[[Studio], None]
 ) -> None:
     page = founded.page
     founded.begin("Work at our sites", "Did you hide an accident at work?")
@@ -139,6 +155,7 @@ def test_the_whole_walk_is_signed_on_another_computer(
     assert page.is_disabled("#publish")
     bring(founded, signed_there(other_computer, saved_file(founded, other_computer)))
     taken(founded)
+    look(founded)
     page.click("#publish")
     page.wait_for_selector("#done:not([hidden])")
     address = f"{server.url}/api/surveys/sites-26"
@@ -151,6 +168,7 @@ def test_the_whole_walk_is_signed_on_another_computer(
     page.click("#follow")
     page.wait_for_selector("#away:not([hidden])")
     assert page.is_disabled("#close")
+    look(founded)
     bring(founded, signed_there(other_computer, saved_file(founded, other_computer)))
     taken(founded)
     page.fill("#typed", "sites-26")

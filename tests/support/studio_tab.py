@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Request
 
@@ -83,3 +84,16 @@ class Studio:
         self.write("#f-label", question)
         self.saved()
         return page.url.partition("?")[0]
+
+
+def look_at(axe: Callable[[Page], list[str]], studio: Studio) -> None:
+    """Looks at a state of a page: for everybody, on any screen, in plain words."""
+    assert axe(studio.page) == [], studio.page.url
+    size = studio.page.viewport_size
+    for width in (390, 320):
+        studio.page.set_viewport_size({"width": width, "height": 700})
+        assert studio.page.evaluate(WIDE) <= 0, (studio.page.url, width)
+    if size:
+        studio.page.set_viewport_size(size)
+    assert EXPERT.findall(studio.words()) == [], studio.page.url
+    assert studio.errors == []
