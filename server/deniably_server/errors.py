@@ -80,7 +80,14 @@ class TooMuch(Refusal):
 
 
 class Quota(Refusal):
-    """The token's quota of surveys is used up, or the register is full."""
+    """The token's quota of surveys is used up, or the register is full.
+
+    ``plainly`` says it to those who know no tokens.
+    """
+
+    def __init__(self, why: str, plainly: str = "") -> None:
+        self.plainly = plainly or why
+        super().__init__(why)
 
 
 class Hidden(Refusal):

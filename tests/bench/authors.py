@@ -20,10 +20,10 @@ from service import fill, process_serving, survey_named
 from sheet import Sheet, duration
 from steady import quantile
 
+from deniably.trust.sign_in_request import sign_in_message
 from deniably.trust.signing import Key, new_key
 from deniably_server.guard.admin_link import first_link
 from deniably_server.guard.session import COOKIE
-from deniably_server.guard.sign_in import text_to_sign
 from deniably_server.storage.store import Store
 from deniably_server.studio.fields import STOPS
 
@@ -78,7 +78,7 @@ class Person:
     def sign_in(self, path: str, **more: str) -> None:
         """Begin a session with the group's signature."""
         word = self.post("/studio/word", {})["word"]
-        signature = self.key.sign_text(text_to_sign(f"http://127.0.0.1:{self.port}", word))
+        signature = self.key.sign_text(sign_in_message(f"http://127.0.0.1:{self.port}", word))
         signed = {"key": self.key.author, "word": word, "signature": signature.value}
         answer = self.ask("POST", path, signed | more)
         answer.read()

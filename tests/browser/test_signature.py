@@ -33,7 +33,10 @@ TEXT = json.dumps({
     "questions": [{"name": "smokes", "type": "yes_no", "label": "Do you smoke?", "odds": 3}],
 })  # fmt: skip
 SURVEY = publish_text(TEXT)
-SHOWN = {"name": "spring", "title": "Spring", "questions": 1}
+SHOWN: dict[str, Any] = {
+    "name": "spring", "title": "Spring", "minimum": 100, "analysts": False,
+    "questions": [{"label": "Do you smoke?", "answers": []}],
+}  # fmt: skip
 MODULES = """
   const signature = await import("/web/studio/signature.js");
   const recovery = await import("/web/studio/recovery.js");
@@ -273,7 +276,7 @@ def test_a_server_publishes_and_closes_what_the_page_signed(
         """
         const own = await signature.readOwn();
         const signed = await signature.signSurvey(own, given.definition, given.shown);
-        return [signed, await signature.signClosing(own, signed.digest)];
+        return [signed, await signature.signClosing(own, given.definition)];
         """,
         {"definition": json.loads(SURVEY.canonical), "shown": SHOWN},
     )
@@ -319,11 +322,28 @@ def test_a_definition_that_was_swapped_is_not_signed_and_the_page_says_what_diff
             "questions": definition["questions"] * 2
         },
     }
+    (question,) = definition["questions"]
+    yes, no = question["choices"]
+    shown = SHOWN | {"questions": [{"label": "Do you smoke?", "answers": ["Yes", "No"]}]}
+    swapped |= {
+        "The text of question 1 here is “Do you smoke?”, and there “Do you steal?”.": {
+            "questions": [question | {"label": "Do you steal?"}]
+        },
+        "Answer 1 of question 1 here is “Yes”, and there “No”.": {
+            "questions": [question | {"choices": [no, yes]}]
+        },
+        "The least number of reports here is “100”, and there “1”.": {
+            "results": definition["results"] | {"minimum": 1}
+        },
+        "Who sees results here is “everybody”, and there “people with a code”.": {
+            "results": definition["results"] | {"to": "analysts"}
+        },
+    }
     for sentence, change in swapped.items():
         said = run(
             page,
             "return await signature.signSurvey(await signature.readOwn(), given[0], given[1]);",
-            [definition | change, SHOWN],
+            [definition | change, shown],
         )
 
         assert f"{sentence} Nothing was signed." in said
@@ -346,7 +366,7 @@ def test_a_signature_from_another_computer_is_taken_for_its_version_alone(page: 
     file = SignatureFile("spring", SURVEY.digest, signature.author, signature.value)
     cases = {
         file.text: None,
-        "{": "This is no file that deniably sign wrote.",
+        "{": "This is no file that deniably sign wrote for this.",
         file.text.replace('"spring"', '"autumn"'): "This is the signature of autumn, and not of",
         file.text.replace(SURVEY.digest, "0" * 64): "another version of spring. Sign this version",
         file.text.replace(signature.value, "0" * 128): "the signature is not this author's",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,44 +13,24 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from deniably.survey.report import make_report
 from deniably.survey.survey import read_survey
+from deniably.trust.recovery import write_copy
+from deniably.trust.signing import new_key
 from support.material import Server
+from support.studio_tab import SAVED, Studio, look_at
 
 pytestmark = pytest.mark.browser
 
-WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-SAVED = "#state:text-is('Saved')"
-EXPERT = re.compile(r"\b(epsilon|odds|delta|YAML|token|mechanism)\b", re.IGNORECASE)
 
-
-class Studio:
-    """A page of an author, who presses and types, and everything that it sends."""
-
-    def __init__(self, context: BrowserContext, server: Server) -> None:
-        self.page, self.server = context.new_page(), server
-        self.page.set_default_timeout(30_000)
-        self.errors: list[str] = []
-        self.sent: list[str] = []
-        self.clicks = self.typed = 0
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on(
-            "request", lambda request: self.sent.append(f"{request.url} {request.post_data or ''}")
-        )
-
-    def press(self, what: str) -> None:
-        self.clicks += 1
-        self.page.click(what)
-
-    def write(self, field: str, text: str) -> None:
-        self.typed += 1
-        self.page.fill(field, text)
-        self.page.keyboard.press("Tab")
-
-    def saved(self) -> None:
-        self.page.wait_for_selector(SAVED)
-
-    def words(self) -> str:
-        """What stands on the page outside folds for experts."""
-        return self.page.inner_text("body")
+KEPT = """async () => {
+  const { readOwn } = await import("/web/studio/signature.js");
+  const own = await readOwn();
+  if (!own) return null;
+  const { key, number } = own;
+  const exported = ["pkcs8", "jwk"].map((how) =>
+    crypto.subtle.exportKey(how, key).then(() => "exported", ({ name }) => name));
+  return { number, extractable: key.extractable, exported: await Promise.all(exported) };
+}"""
+"""What the page keeps of the signature, and whether a script can read it."""
 
 
 @pytest.fixture(scope="module")
@@ -70,19 +51,7 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture(scope="module")
 def look(axe_light_and_dark: Callable[[Page], list[str]]) -> Callable[[Studio], None]:
     """Looks at a state of a page: for everybody, on any screen, in plain words."""
-
-    def look(studio: Studio) -> None:
-        assert axe_light_and_dark(studio.page) == [], studio.page.url
-        size = studio.page.viewport_size
-        for width in (390, 320):
-            studio.page.set_viewport_size({"width": width, "height": 700})
-            assert studio.page.evaluate(WIDE) <= 0, (studio.page.url, width)
-        if size:
-            studio.page.set_viewport_size(size)
-        assert EXPERT.findall(studio.words()) == [], studio.page.url
-        assert studio.errors == []
-
-    return look
+    return partial(look_at, axe_light_and_dark)
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +124,26 @@ def test_the_register_has_the_survey_with_the_number_of_the_signature(
     assert number in page.replace("\xa0", " ")
 
 
+def test_a_link_that_was_used_says_so(
+    walked: tuple[Studio, Path, str], chromium: Browser, server: Server
+) -> None:
+    (link,) = re.findall(r"http://\S+/studio/start#\S+", server.log)
+    context = chromium.new_context(accept_downloads=True)
+    studio = Studio(context, server)
+    studio.page.goto(link)
+    studio.write("#name", "Somebody else")
+    studio.write("#contact", "s")
+    studio.page.wait_for_selector("#words li")
+    studio.page.click("#save")
+    studio.page.check("#kept")
+
+    studio.page.click("#start")
+
+    assert studio.why().startswith("This link was used already")
+    assert studio.page.evaluate(KEPT) is None
+    context.close()
+
+
 def test_neither_the_signature_nor_its_words_leave_the_browser(
     walked: tuple[Studio, Path, str], server: Server
 ) -> None:
@@ -188,18 +177,36 @@ def test_another_browser_signs_in_with_the_copy_and_its_words(
     page.goto(f"{server.url}/studio/")
     page.wait_for_url("**/studio/in")
     look(studio)
-    page.set_input_files("#copy", copy)
-    page.fill("#opening", " ".join(reversed(words.split())))
-    page.click("#open")
-    page.wait_for_selector("#why:not([hidden])")
-    assert page.inner_text("#why") == "These are not the words of this copy."
+    text = copy.read_text(encoding="utf-8")
+    their_words = ("amber", "lantern", "orbit", "velvet", "pocket", "river")
+    other_group = write_copy(new_key(), "Another group", "2026-11-21", their_words).text
+    for content, typed, sentence in (
+        (text, " ".join(reversed(words.split())), "These are not the words of this copy."),
+        (
+            text[:-60],
+            words,
+            "This copy is cut or damaged: take the whole file, with all its lines.",
+        ),
+        (other_group, " ".join(their_words), "No group of this server has this signature."),
+    ):
+        file = {"name": "copy.pem", "mimeType": "text/plain", "buffer": content.encode()}
+        page.set_input_files("#copy", file)  # type: ignore[arg-type]
+        page.fill("#opening", typed)
+        page.click("#open")
+        page.wait_for_selector(f"#why:text-is('{sentence}')")
+        assert page.evaluate(KEPT) is None, "nothing is stored"
 
+    page.set_input_files("#copy", copy)
     page.fill("#opening", words)
     page.click("#open")
     page.wait_for_url("**/studio/")
     assert "Work at our sites" in studio.words()
+    (number,) = re.findall(r"^Number: (.*)$", text, re.MULTILINE)
+    kept = {"number": number, "extractable": False, "exported": ["InvalidAccessError"] * 2}
+    assert page.evaluate(KEPT) == kept
     page.click("#out")
     page.wait_for_url("**/studio/in")
+    page.wait_for_selector(f"#number:text-is('{number}')")
     page.click("#sign-in")
     page.wait_for_url("**/studio/")
     other.close()

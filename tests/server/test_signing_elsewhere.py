@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import stat
@@ -16,8 +17,12 @@ import pytest
 import requests
 from click.testing import CliRunner, Result
 
+from deniably.authoring.compiling import publish_text
+from deniably.core.errors import BadSignature
 from deniably.trust.recovery import read_words, write_copy
-from deniably.trust.signing import fingerprint, new_key, read_key
+from deniably.trust.register import closing_digest
+from deniably.trust.signature_file import read_signature_file
+from deniably.trust.signing import Signature, fingerprint, new_key, read_key, verify_text
 from deniably_server.commands import author_key_cli, authoring
 from deniably_server.commands.sign import sign
 from support.cases import for_each
@@ -292,3 +297,86 @@ def test_what_is_no_signature_is_a_sentence(
     assert done.exit_code == 1
     why = "cannot read" if content is None else "this is no file that deniably sign wrote"
     assert why in done.output
+
+
+# --- what the studio gives out ------------------------------------------------------------------
+
+NONCE = "n" * 40
+ORIGIN = "https://survey.example.org"
+
+
+def given_out(tmp_path: Path, content: object) -> Path:
+    path = tmp_path / "given.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_a_definition_is_signed_as_it_will_be_published(tmp_path: Path, copy: Path) -> None:
+    survey = publish_text(SURVEY)
+    path = given_out(tmp_path, json.loads(survey.canonical))
+
+    done = run(sign, path, "--yes", "--key", copy, words=" ".join(WORDS))
+
+    assert done.exit_code == 0, done.output
+    assert f"digest {survey.digest}" in done.output
+    assert "What respondents read first" in done.output
+    assert "choose spring.signature on the page that gave you given.json" in done.output
+    made = read_signature_file((tmp_path / "spring.signature").read_bytes())
+    assert made.of("spring", survey.digest) == AUTHOR.sign(survey.digest)
+
+
+def test_a_closing_is_signed_and_is_no_publication(tmp_path: Path, copy: Path) -> None:
+    survey = publish_text(SURVEY)
+    path = given_out(tmp_path, {"close": json.loads(survey.canonical)})
+
+    asked = CliRunner().invoke(sign, [str(path)], input="n\n")
+    done = run(sign, path, "--yes", "--key", copy, words=" ".join(WORDS))
+
+    assert "spring: Spring" in asked.output
+    assert "Close spring for good?" in asked.output
+    assert asked.exit_code == 1
+    assert done.exit_code == 0, done.output
+    made = read_signature_file((tmp_path / "spring-close.signature").read_bytes())
+    assert made.of("spring", closing_digest(survey.digest)).author == AUTHOR.author
+    with pytest.raises(BadSignature, match="another version"):
+        made.of("spring", survey.digest)
+
+
+def test_a_sign_in_is_signed_for_its_server_alone(tmp_path: Path, copy: Path) -> None:
+    path = given_out(tmp_path, {"sign_in": {"origin": ORIGIN, "nonce": NONCE}})
+
+    asked = CliRunner().invoke(sign, [str(path)], input="n\n")
+    done = run(sign, path, "--yes", "--key", copy, words=" ".join(WORDS))
+
+    assert f"Sign in to the studio of {ORIGIN}?" in asked.output
+    assert done.exit_code == 0, done.output
+    made = json.loads((tmp_path / "sign-in.signature").read_bytes())
+    assert set(made) == {"origin", "nonce", "author", "signature"}
+    text = f"deniably sign-in 1\n{ORIGIN}\n{NONCE}\n".encode()
+    verify_text(text, Signature(AUTHOR.author, made["signature"]))
+
+
+@for_each(
+    ("content", "sentence"),
+    [
+        ({"sign_in": {"origin": "https://a.example/x", "nonce": NONCE}}, "is no sign-in"),
+        ({"sign_in": {"origin": ORIGIN, "nonce": "n\ndeniably survey 1"}}, "is no sign-in"),
+        ({"sign_in": {"origin": f"{ORIGIN}\n", "nonce": NONCE}}, "is no sign-in"),
+        ({"sign_in": {"origin": ORIGIN, "nonce": f"{NONCE}\n"}}, "is no sign-in"),
+        ({"sign_in": {"origin": ORIGIN}}, "is no sign-in"),
+        ({"sign_in": []}, "is no sign-in"),
+        ({"close": {"name": "spring"}}, "is no valid survey"),
+        ({"close": None}, "is no valid survey"),
+        ({"close": {}, "sign_in": {}}, "is no valid survey"),
+        ("[1]", "is no valid survey"),
+    ],
+)
+def test_what_is_nothing_to_sign_is_a_sentence(
+    tmp_path: Path, copy: Path, content: object, sentence: str
+) -> None:
+    path = given_out(tmp_path, content)
+    done = run(sign, path, "--yes", "--key", copy, words=" ".join(WORDS))
+
+    assert done.exit_code == 1
+    assert sentence in done.output
+    assert not list(tmp_path.glob("*.signature"))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html import unescape
-from typing import Any
+from string import ascii_lowercase
+from typing import Any, NamedTuple
 
 import pytest
 from flask import Flask
@@ -15,15 +17,21 @@ from werkzeug.test import TestResponse
 from deniably.authoring.compiling import compile_survey
 from deniably.core.canonical import digest
 from deniably.survey.survey import as_survey
+from deniably.trust.sign_in_request import sign_in_message
 from deniably.trust.signing import new_key
+from deniably_server.errors import Conflict
 from deniably_server.guard import sign_in
 from deniably_server.guard.admin_link import first_link
 from deniably_server.guard.app_state import store_of
 from deniably_server.guard.limits import Limit, limits_of
 from deniably_server.guard.session import COOKIE
 from deniably_server.storage.store import Store
+from deniably_server.storage.studio import DraftSource
+from deniably_server.storage.tables.deeds import Doer
 from deniably_server.storage.tables.teams import new_team
-from deniably_server.storage.tables.tokens import day_in, make
+from deniably_server.storage.tables.tokens import ROLES, day_in, make
+from deniably_server.studio.addresses import free_address
+from support.material import new_token
 from support.studio import OWN_PAGE, Author, founded
 
 PAY: dict[str, Any] = {
@@ -71,7 +79,7 @@ def test_away_from_this_machine_the_cookie_needs_https(app: Flask) -> None:
     secret = first_link(store_of(app)) or ""
     headers = OWN_PAGE | {"Host": "survey.example.org"}
     word = author.client.post("/studio/word", headers=headers).get_json()["word"]
-    text = sign_in.text_to_sign("https://survey.example.org", word)
+    text = sign_in_message("https://survey.example.org", word)
     body = {"secret": secret, "name": "U", "contact": "u", "key": author.key.author, "word": word,
             "signature": author.key.sign_text(text).value}  # fmt: skip
 
@@ -127,57 +135,157 @@ def test_another_signature_a_used_word_and_another_servers_are_refused(
     assert "not that of the group" in why(author.post("/studio/in", elsewhere))
 
 
-def test_a_word_is_good_for_ten_minutes(author: Author, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_is_good_for_an_hour(author: Author, monkeypatch: pytest.MonkeyPatch) -> None:
     signed = author.signed_word()
-    later = sign_in.time.time() + 601
+    later = sign_in.time.time() + 3601
     monkeypatch.setattr(sign_in.time, "time", lambda: later)
 
     assert "too long" in why(author.post("/studio/in", signed))
 
 
-POSTS = [
-    ("/studio/drafts", {"document": PAY}),
-    ("/studio/drafts/{draft}/edits",
-     {"edit": "e", "revision": 1, "operation": {"do": "remove", "question": "q1"}}),
-    ("/studio/drafts/{draft}/gone", {"gone": True}),
-    ("/studio/drafts/{draft}/trial", {}),
-    ("/studio/drafts/{draft}/definition", {}),
-    ("/studio/drafts/{draft}/published", {"digest": "", "author": "", "signature": ""}),
-    ("/studio/s/spring-26/closed", {"name": "spring-26"}),
-]  # fmt: skip
-WITHOUT_SESSION = {"/studio/start", "/studio/in", "/studio/out", "/studio/word"}
-PAGES = [
-    "/studio/",
-    "/studio/d/{draft}",
-    "/studio/d/{draft}/page",
-    "/studio/d/{draft}/try",
-    "/studio/d/{draft}/publish",
-    "/studio/s/spring-26",
+class Act(NamedTuple):
+    """What is done at a place of the studio, and what it answers to whom."""
+
+    place: str
+    does: str
+    own: int
+    """To the group that the draft and the survey are of."""
+    others: int
+    """To another group."""
+    out: int
+    """To everybody who is not signed in."""
+    body: object = None
+
+
+EDIT = {"edit": "e", "revision": 1, "operation": {"do": "remove", "question": "q1"}}
+DRAFT, SURVEY = "/studio/drafts/{draft}", "/studio/s/spring-26"
+ACTS = [
+    Act("/studio/start", "GET", 200, 200, 200),
+    Act("/studio/in", "GET", 200, 200, 200),
+    Act("/studio/", "GET", 200, 200, 303),
+    Act("/studio/d/{draft}", "GET", 200, 404, 303),
+    Act("/studio/d/{draft}/balance", "GET", 200, 404, 401),
+    Act("/studio/d/{draft}/page", "GET", 200, 404, 303),
+    Act("/studio/d/{draft}/try", "GET", 200, 404, 303),
+    Act("/studio/d/{draft}/publish", "GET", 200, 404, 303),
+    Act("/studio/try/<name>", "GET", 404, 404, 404),  # its secret opens it, and nothing else
+    Act(f"{DRAFT}.yaml", "GET", 200, 404, 401),
+    Act(SURVEY, "GET", 200, 404, 303),
+    Act("/studio/word", "POST", 200, 200, 200, {}),
+    Act("/studio/start", "POST", 400, 400, 400, {}),
+    Act("/studio/in", "POST", 400, 400, 400, {}),
+    Act("/studio/drafts", "POST", 201, 201, 401, {"document": PAY}),
+    Act(f"{DRAFT}/edits", "POST", 200, 404, 401, EDIT),
+    Act(f"{DRAFT}/gone", "POST", 204, 404, 401, {"gone": True}),
+    Act(f"{DRAFT}/trial", "POST", 201, 404, 401, {}),
+    Act(f"{DRAFT}/definition", "POST", 200, 404, 401, {}),
+    Act(f"{DRAFT}/published", "POST", 201, 404, 401, "published"),
+    Act(f"{SURVEY}/closed", "POST", 200, 404, 401, "closed"),
+    Act(f"{SURVEY}/again", "POST", 201, 404, 401, {}),
+    Act("/studio/out", "POST", 204, 204, 204, {}),
 ]
+"""Every place of the studio. Whoever adds one says here who may come in."""
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+POSTS = [act for act in ACTS if act.does == "POST"]
 
 
-def test_every_way_to_change_something_is_tried_here(app: Flask) -> None:
-    changing = {
-        re.sub(r"<\w+>", "<name>", rule.rule)
+def place_of(rule: str) -> str:
+    """An address of ``ACTS`` as a rule of the server has it."""
+    return rule.replace("{draft}", "<name>").replace("/s/spring-26", "/s/<name>")
+
+
+def test_every_place_of_the_studio_is_in_the_table(app: Flask) -> None:
+    places = {
+        (re.sub(r"<\w+>", "<name>", rule.rule), method)
         for rule in app.url_map.iter_rules()
-        if rule.rule.startswith("/studio/") and "POST" in (rule.methods or ())
-    }
-    tried = {
-        address.replace("{draft}", "<name>").replace("/s/spring-26", "/s/<name>")
-        for address, _ in POSTS
+        if rule.rule.startswith("/studio")
+        for method in rule.methods or ()
+        if method != "HEAD"
     }
 
-    assert changing == tried | WITHOUT_SESSION
+    assert places == {(place_of(act.place), act.does) for act in ACTS}
 
 
-@pytest.mark.parametrize(("address", "body"), POSTS)
-def test_only_a_page_of_this_server_and_only_who_is_signed_in_may_change_anything(
-    app: Flask, author: Author, stranger: Author, address: str, body: object
-) -> None:
-    draft = author.begin(PAY)
-    place = address.format(draft=draft)
-    token = store_of(app).studio.signer(author.key.author)
+@pytest.fixture
+def at_work(app: Flask, author: Author) -> tuple[str, dict[str, Any]]:
+    """A draft of the group, and the definition of its open survey."""
+    definition = author.definition(draft := author.begin(PAY))
+    assert author.publish(draft).status_code == 201
+    return author.begin(PAY | {"name": "autumn-26"}), definition
+
+
+def body_of(act: Act, who: Author, draft: str, definition: dict[str, Any]) -> object:
+    """What somebody sends there, with their own signature."""
+    if act.body == "closed":
+        return who.closing("spring-26", definition, anyway=True)
+    if act.body == "published":
+        wanted = compile_survey(PAY | {"name": "autumn-26"})
+        return {"digest": wanted.digest, "author": who.key.author,
+                "signature": who.key.sign(wanted.digest).value}  # fmt: skip
+    return act.body
+
+
+def of_another_group(app: Flask) -> Author:
+    other, store = Author(app.test_client()), store_of(app)
+    store.set_setting("admin_link", "", replace=True)
+    team = new_team("Others", "o", other.key.author)
+    assert store.studio.found_team(team, make("author")[0], [], ("admin_link", ""))
+    assert other.sign_in().status_code == 200
+    return other
+
+
+@pytest.mark.parametrize("act", ACTS, ids=lambda act: f"{act.does} {act.place}")
+def test_who_may_do_what(app: Flask, author: Author, at_work: Any, act: Act) -> None:
+    """The table of roles, places and actions, with no answer that is not expected."""
+    draft, definition = at_work
+    store = store_of(app)
+    place = act.place.format(draft=draft)
+    revoked = Author(app.test_client(), author.key)
+    assert revoked.sign_in().status_code == 200
+    tokens = {role: new_token(store, role) for role in ROLES}
+
+    def does(who: Author, method: str, **headers: str) -> TestResponse:
+        body = None if act.body is None else body_of(act, who, draft, definition)
+        sent = OWN_PAGE | headers
+        return who.client.open(place, method=method, json=body, headers=sent)  # type: ignore[union-attr]
+
+    def nobody() -> Author:
+        return Author(app.test_client(), author.key)
+
+    wrong = [method for method in METHODS if (act.place, method) not in
+             {(each.place, each.does) for each in ACTS}]  # fmt: skip
+    for method in wrong:
+        assert does(author, method).status_code == 405, method
+    strangers = [does(nobody(), act.does)]
+    strangers += [
+        does(nobody(), act.does, Authorization=f"Bearer {token}") for token in tokens.values()
+    ]
+    strangers += [does(nobody(), act.does, Cookie=f"{COOKIE}={'x' * 43}")]
+    assert {answer.status_code for answer in strangers} == {act.out}
+    assert does(of_another_group(app), act.does).status_code == act.others
+    assert store.studio.draft(the_team(app, author), draft).revision == 1
+    assert store.state("spring-26") == "open"
+    assert does(author, act.does).status_code == act.own
+    token = store.studio.signer(author.key.author)
     assert token is not None
+    store.revoke_token(token.id)
+    assert does(revoked, act.does).status_code == act.out, "a revoked token ends its sessions"
+
+
+def the_team(app: Flask, author: Author) -> str:
+    studio = store_of(app).studio
+    token = studio.signer(author.key.author)
+    team = None if token is None else studio.team_of(token.id)
+    assert team is not None
+    return team.id
+
+
+@pytest.mark.parametrize("act", POSTS, ids=lambda act: act.place)
+def test_only_a_page_of_this_server_may_change_anything(
+    app: Flask, author: Author, at_work: Any, act: Act
+) -> None:
+    draft, definition = at_work
+    place, body = act.place.format(draft=draft), body_of(act, author, draft, definition)
 
     for headers in (
         {"Sec-Fetch-Site": "cross-site"},
@@ -191,13 +299,10 @@ def test_only_a_page_of_this_server_and_only_who_is_signed_in_may_change_anythin
         assert (refused.status_code, why(refused)) == (
             403, "The studio takes this from its own pages alone."
         ), headers  # fmt: skip
-    assert stranger.post(place, body).status_code == 401
-    assert stranger.post(place, body, Authorization="Bearer x").status_code == 401
-    store_of(app).revoke_token(token.id)
-    assert author.post(place, body).status_code == 401, "a revoked token ends its sessions"
-    assert (
-        store_of(app).studio.draft(store_of(app).studio.team_of(token.id).id, draft).revision == 1
-    )  # type: ignore[union-attr]
+    assert store_of(app).studio.draft(the_team(app, author), draft).revision == 1
+    assert store_of(app).names() == ["spring-26"]
+    assert store_of(app).state("spring-26") == "open"
+    assert author.client.get("/studio/").status_code == 200, "nobody was signed out"
 
 
 def test_without_sec_fetch_site_the_origin_tells_whose_page_it_is(author: Author) -> None:
@@ -208,17 +313,6 @@ def test_without_sec_fetch_site_the_origin_tells_whose_page_it_is(author: Author
     assert answer.status_code == 201
 
 
-@pytest.mark.parametrize("address", PAGES)
-def test_a_page_asks_who_is_signed_out_to_sign_in(
-    author: Author, stranger: Author, address: str
-) -> None:
-    draft = author.begin(PAY)
-
-    answer = stranger.client.get(address.format(draft=draft))
-
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/studio/in")
-
-
 def test_the_cookie_opens_no_api_and_goes_nowhere_else(author: Author) -> None:
     author.client.set_cookie(COOKIE, "x", path="/")
 
@@ -226,26 +320,13 @@ def test_the_cookie_opens_no_api_and_goes_nowhere_else(author: Author) -> None:
     assert author.client.post("/api/surveys", json=PAY).status_code == 401
 
 
-def test_another_groups_drafts_and_surveys_are_not_told_from_none(
-    app: Flask, author: Author
+def test_another_groups_drafts_and_surveys_are_not_on_its_page(
+    app: Flask, author: Author, at_work: Any
 ) -> None:
-    draft = author.begin(PAY)
-    assert author.publish(draft).status_code == 201
-    kept = author.begin(PAY | {"name": "b"})
-    other = Author(app.test_client())
-    store = store_of(app)
-    store.set_setting("admin_link", "", replace=True)
-    team = new_team("Others", "o", other.key.author)
-    assert store.studio.found_team(team, make("author")[0], [], ("admin_link", ""))
-    assert other.sign_in().status_code == 200
+    page = of_another_group(app).client.get("/studio/").text
 
-    for page in ("", "/page", "/page?question=q1", "/try", "/balance", "/publish"):
-        assert other.client.get(f"/studio/d/{kept}{page}").status_code == 404
-    assert other.post(f"/studio/drafts/{kept}/trial", {}).status_code == 404
-    assert other.client.get(f"/studio/drafts/{kept}.yaml").status_code == 404
-    assert other.client.get("/studio/s/spring-26").status_code == 404
-    assert other.post("/studio/s/spring-26/closed", {"name": "spring-26"}).status_code == 404
-    assert kept not in other.client.get("/studio/").text
+    assert at_work[0] not in page
+    assert "spring-26" not in page
 
 
 # --- drafts -------------------------------------------------------------------------------------
@@ -327,13 +408,6 @@ def test_a_number_with_a_point_stays_exact(author: Author) -> None:
 
     assert "odds: 2.5\n" in author.client.get(f"/studio/drafts/{draft}.yaml").text
     assert large.status_code == 422
-
-
-def test_a_group_signs_in_as_long_as_its_token_is_valid(app: Flask, author: Author) -> None:
-    token = store_of(app).studio.signer(author.key.author)
-
-    assert token is not None
-    assert token.until > day_in(9 * 365)
 
 
 def test_the_editor_shows_what_it_costs_and_what_is_learnt(author: Author) -> None:
@@ -475,32 +549,201 @@ def test_an_address_that_is_taken_is_said_before_anything_is_signed(author: Auth
     answer = author.post(f"/studio/drafts/{author.begin(PAY)}/definition", {})
 
     assert (answer.status_code, why(answer)) == (
-        409, "The address spring-26 is taken; spring-26-b is another one."
+        409, "This address is taken; spring-26-b is free."
     )  # fmt: skip
 
 
 def test_a_survey_is_closed_with_its_address_and_too_few_only_all_the_same(
-    app: Flask, author: Author
+    app: Flask, author: Author, at_work: Any
 ) -> None:
-    assert author.publish(author.begin(PAY)).status_code == 201
+    _, definition = at_work
     page = author.client.get("/studio/s/spring-26").text
     assert "Who has answered" in page
-    place = "/studio/s/spring-26/closed"
+    wrong = author.closing("spring-26", definition) | {"name": "spring"}
 
-    assert author.post(place, {"name": "spring"}).status_code == 400
-    few = author.post(place, {"name": "spring-26"})
-    assert few.status_code == 409
+    assert author.post("/studio/s/spring-26/closed", wrong).status_code == 400
+    assert author.close("spring-26", definition).status_code == 409
     assert store_of(app).state("spring-26") == "open"
-    closed = author.post(place, {"name": "spring-26", "anyway": True})
+    closed = author.close("spring-26", definition, anyway=True)
 
     assert closed.get_json() == {"reports": None}
     assert store_of(app).state("spring-26") == "closed"
     assert "See the results" in author.client.get("/studio/s/spring-26").text
 
 
-def test_what_is_published_is_what_the_terminal_would_publish(store: Store, author: Author) -> None:
+def test_a_session_alone_closes_nothing(app: Flask, author: Author, at_work: Any) -> None:
+    draft, definition = at_work
+    other = Author(author.client)
+    wrong = author.closing("spring-26", author.definition(draft), anyway=True)
+    published = author.key.sign(digest(definition)).value
+
+    for body in (
+        other.closing("spring-26", definition, anyway=True),
+        wrong,
+        wrong | {"signature": published},
+        wrong | {"signature": ""},
+    ):
+        answer = author.post("/studio/s/spring-26/closed", body)
+        assert answer.status_code == 422, answer.text
+    assert store_of(app).state("spring-26") == "open"
+
+
+# --- once it is published -----------------------------------------------------------------------
+
+
+def test_two_tabs_that_publish_one_draft_make_one_survey_and_the_other_is_shown_it(
+    app: Flask, author: Author
+) -> None:
     draft = author.begin(PAY)
-    shown = author.post(f"/studio/drafts/{draft}/definition", {}).get_json()["definition"]
+    version = digest(author.definition(draft))
+    body = {"digest": version, "author": author.key.author,
+            "signature": author.key.sign(version).value}  # fmt: skip
+
+    with ThreadPoolExecutor(2) as tabs:
+        cookie = author.client.get_cookie(COOKIE, path="/studio")  # type: ignore[union-attr]
+        assert cookie is not None
+
+        def publish(_: int) -> TestResponse:
+            tab = app.test_client()
+            tab.set_cookie(COOKIE, cookie.value, path="/studio")
+            return tab.post(f"/studio/drafts/{draft}/published", json=body, headers=OWN_PAGE)
+
+        answers = list(tabs.map(publish, range(2)))
+
+    assert {answer.status_code for answer in answers} <= {201, 409}
+    for answer in (*answers, author.post(f"/studio/drafts/{draft}/published", body),
+                   author.post(f"/studio/drafts/{draft}/definition", {})):  # fmt: skip
+        assert answer.get_json() == {"name": "spring-26", "form": "/s/spring-26"}
+    assert store_of(app).names() == ["spring-26"]
+
+
+def test_a_draft_that_was_published_is_no_draft_any_more(author: Author) -> None:
+    draft = author.begin(PAY)
+    assert author.publish(draft).status_code == 201
+
+    for page in (f"/studio/d/{draft}", f"/studio/d/{draft}/publish"):
+        assert author.client.get(page).headers["Location"] == "/studio/s/spring-26"
+    assert author.edit(draft, EDIT["operation"]).status_code == 404
+    assert "Bring it back" not in author.client.get("/studio/").text
+
+
+def test_an_edit_between_compiling_and_publishing_is_not_lost(app: Flask, author: Author) -> None:
+    store, draft = store_of(app), author.begin(PAY)
+    survey = compile_survey(PAY)
+    token = store.studio.signer(author.key.author)
+    assert token is not None
+    source = DraftSource(Doer(the_team(app, author), token.id), draft, 1)
+    author.edit(draft, {"do": "put", "question": None, "key": "intro", "value": "New"})
+
+    with pytest.raises(Conflict, match="changed while you looked"):
+        store.publish(survey, author.key.sign(survey.digest), token.id, source=source)
+
+    assert store.names() == []
+
+
+def test_a_closed_survey_is_asked_again_as_it_was_written(app: Flask, author: Author) -> None:
+    document = PAY | {"intro": "Why we ask", "expect": 900, "budget": {"epsilon": 1},
+                      "questions": [{"name": "fair", "type": "yes_no", "label": "Paid fairly?"},
+                                    {"label": "Often?", "type": "yes_no"}]}  # fmt: skip
+    definition = author.definition(draft := author.begin(document))
+    assert author.publish(draft).status_code == 201
+    assert "Ask again" not in author.client.get("/studio/s/spring-26").text
+    assert author.close("spring-26", definition, anyway=True).status_code == 200
+    assert "Ask again" in author.client.get("/studio/s/spring-26").text
+
+    again = author.post("/studio/s/spring-26/again", {}).get_json()["id"]
+
+    new = author.definition(again)
+    assert new == definition | {"name": "spring-26-b"}
+    assert "epsilon: 1\n" in author.client.get(f"/studio/drafts/{again}.yaml").text
+    assert 'id="expect" inputmode="numeric" value="900"' in author.client.get(
+        f"/studio/d/{again}").text  # fmt: skip
+    assert author.publish(again).status_code == 201
+    third = author.post("/studio/s/spring-26-b/again", {}).get_json()["id"]
+    assert author.definition(third)["name"] == "spring-26-c"
+
+
+def test_a_quota_that_is_used_up_is_said_before_anything_is_signed(
+    app: Flask, author: Author
+) -> None:
+    app.config["SURVEYS"] = 1
+    assert author.publish(author.begin(PAY)).status_code == 201
+    draft = author.begin(PAY | {"name": "b"})
+
+    page = author.client.get(f"/studio/d/{draft}/publish").text
+    answer = author.post(f"/studio/drafts/{draft}/definition", {})
+
+    full = "Your group published 1 survey today, and may publish 1 a day; go on tomorrow"
+    assert full in page
+    assert answer.status_code == 429
+    assert full in why(answer)
+    assert "token" not in visible(page) + why(answer)
+
+
+def test_a_taken_address_is_said_on_the_page_and_the_next_one_is_free(author: Author) -> None:
+    assert author.publish(author.begin(PAY)).status_code == 201
+
+    page = author.client.get(f"/studio/d/{author.begin(PAY)}/publish").text
+
+    assert "This address is taken; spring-26-b is free." in page
+
+
+@pytest.mark.parametrize(
+    ("wanted", "taken", "free"),
+    [
+        ("a", [], "a"),
+        ("a", ["a"], "a-b"),
+        ("a-b", ["a", "a-b"], "a-c"),
+        ("spring-26", ["spring-26"], "spring-26-b"),
+        ("a", ["a", *(f"a-{letter}" for letter in ascii_lowercase)], "a-z2"),
+        ("a-z2", ["a", "a-z2", *(f"a-{letter}" for letter in ascii_lowercase)], "a-z3"),
+        ("x" * 64, ["x" * 64], "x" * 60 + "-b"),
+        ("No name", ["No name"], "No name"),
+    ],
+)
+def test_a_free_address_is_like_the_wanted_one(wanted: str, taken: list[str], free: str) -> None:
+    assert free_address(wanted, taken) == free
+
+
+def test_a_new_survey_begins_with_an_address_that_is_free(author: Author) -> None:
+    def empty() -> dict[str, Any]:
+        (text,) = re.findall(r'data-document="([^"]*)"', author.client.get("/studio/").text)
+        return dict(json.loads(unescape(text)))
+
+    first = empty()["name"]
+    assert author.publish(author.begin(PAY | {"name": first})).status_code == 201
+
+    assert empty()["name"] == f"{first}-b"
+
+
+# --- what the group did -------------------------------------------------------------------------
+
+
+def test_what_a_group_did_is_listed_in_days(app: Flask, author: Author) -> None:
+    definition = author.definition(draft := author.begin(PAY))
+    author.publish(draft)
+    author.close("spring-26", definition, anyway=True)
+    Author(author.client, author.key).sign_in()
+    studio, team = store_of(app).studio, the_team(app, author)
+
+    deeds = studio.deeds(team, 20)
+
+    today = day_in(0)
+    assert [(deed.day, deed.what, deed.object) for deed in deeds] == [
+        (today, "closed", "spring-26"), (today, "published", "spring-26"),
+        (today, "signed in", ""), (today, "founded", ""),
+    ]  # fmt: skip
+    home = visible(author.client.get("/studio/").text)
+    assert re.search(rf"{today}\s+Closed\s+spring-26", home)
+    assert re.search(rf"{today}\s+Set up the studio", home)
+    follow = visible(author.client.get("/studio/s/spring-26").text)
+    assert re.search(rf"{today}\s+Published", follow)
+    assert "Signed in" not in follow
+    assert studio.deeds("others", 20) == []
+
+
+def test_what_is_published_is_what_the_terminal_would_publish(store: Store, author: Author) -> None:
+    shown = author.definition(author.begin(PAY))
 
     assert as_survey(shown) == compile_survey(PAY)
 

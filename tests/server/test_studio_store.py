@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -14,8 +16,8 @@ from deniably.core.errors import BadSurvey
 from deniably_server.errors import NotFound, Quota
 from deniably_server.storage.store import Store
 from deniably_server.storage.studio import Draft, DraftClash, StudioStore
+from deniably_server.storage.tables import deeds, sessions, tokens, trials
 from deniably_server.storage.tables import drafts as drafts_table
-from deniably_server.storage.tables import sessions, tokens, trials
 from deniably_server.storage.tables.drafts import MOST_DRAFTS, MOST_VERSIONS
 from deniably_server.storage.tables.teams import Team, new_team
 from deniably_server.storage.tables.tokens import make
@@ -69,7 +71,7 @@ def days_later(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
         return date.fromordinal(today + days + more).isoformat()
 
     today = datetime.now(UTC).date().toordinal()
-    for module in (sessions, drafts_table, tokens, trials):
+    for module in (sessions, deeds, drafts_table, tokens, trials):
         monkeypatch.setattr(module, "day_in", day_in)
     monkeypatch.setattr("deniably_server.storage.studio.day_in", day_in)
 
@@ -126,6 +128,36 @@ def test_a_revoked_token_ends_its_sessions_at_once(
     assert studio.signer(KEY) is None
 
 
+def test_a_groups_token_is_renewed_by_each_signing_in_even_once_it_is_over(
+    studio: StudioStore, union: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = studio.signer(KEY)
+    assert token is not None
+    first = signed_in(studio, token.id)
+    for days in (300, 700, 2000):  # the second time it is over
+        days_later(monkeypatch, days)
+        assert studio.session(first) is None
+        again = studio.signer(KEY)
+        assert again is not None
+        assert again.expired == (days > 365)
+
+        cookie = signed_in(studio, again.id)
+
+        kept = studio.session(cookie)
+        assert kept is not None
+        assert kept.until == tokens.day_in(tokens.DAYS)
+
+
+def test_a_revoked_token_is_not_renewed(store: Store, studio: StudioStore, union: Team) -> None:
+    token = studio.signer(KEY)
+    assert token is not None
+    store.revoke_token(token.id)
+
+    studio.sign_in(token.id, secrets.token_hex(32))
+
+    assert store.token(token.id) == replace(token, revoked=True)
+
+
 def test_a_session_ends_after_30_days_unused_and_180_in_all(
     studio: StudioStore, union: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +171,32 @@ def test_a_session_ends_after_30_days_unused_and_180_in_all(
     assert studio.session(idle) is None
     days_later(monkeypatch, 181)
     assert studio.session(cookie) is None
+
+
+# --- deeds --------------------------------------------------------------------------------------
+
+
+def test_a_deed_is_stored_once_a_day_and_never_changes(
+    store: Store, studio: StudioStore, union: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = studio.signer(KEY)
+    assert token is not None
+    for _ in range(3):
+        signed_in(studio, token.id)
+    monkeypatch.setattr(deeds, "day_in", lambda _: "2030-01-02")
+    signed_in(studio, token.id)
+
+    assert [(deed.day, deed.what) for deed in studio.deeds(union.id, 9)] == [
+        ("2030-01-02", "signed in"),
+        (tokens.day_in(0), "signed in"),
+        (tokens.day_in(0), "founded"),
+    ]
+    for sql in ("UPDATE deeds SET day = '2030-01-01'", "DELETE FROM deeds"):
+        with closing(store.engine.connect()) as database:
+            with pytest.raises(store.engine.errors, match="a deed never changes"):
+                database.execute(sql)
+            database.rollback()
+    assert len(studio.deeds(union.id, 9)) == 3
 
 
 # --- drafts -------------------------------------------------------------------------------------

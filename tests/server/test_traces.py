@@ -21,6 +21,9 @@ from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
 from deniably_server.storage.maintenance.traces import in_file
 from deniably_server.storage.store import Store
+from deniably_server.storage.tables.deeds import Doer, enter_deed
+from deniably_server.storage.tables.teams import new_team
+from deniably_server.storage.tables.tokens import make
 from support.commands import call
 from support.material import a_report, signed, survey_named
 from support.people import answer
@@ -180,6 +183,33 @@ def test_what_a_table_tells_of_people_is_found(answered: Store) -> None:
         assert done.exit_code == 1, sql
         assert found in done.output
         assert "203.0.113.77" not in done.output, "what is found is not told on"
+
+
+@pytest.mark.parametrize(
+    ("what", "found"),
+    [
+        ("signed in at 2026-11-21 20:15", "1 times of day"),
+        ("signed in, from 203.0.113.77, again", "1 network addresses"),
+    ],
+)
+def test_what_a_deed_tells_of_people_is_found(answered: Store, what: str, found: str) -> None:
+    """Groups' deeds are days: a version that wrote more would be found out."""
+    studio, (author, _) = answered.studio, make("author")
+    answered.set_setting("link", "x", replace=True)
+    team = new_team("Union", "u", "ab" * 32)
+    assert studio.found_team(team, author, [], ("link", "x"))
+    clean = doctor(answered.engine.address)
+    with closing(engine_at(answered.engine.address).connect()) as database:
+        database.begin_writing()
+        enter_deed(database, Doer(team.id, author.id), what)  # type: ignore[arg-type]
+        database.commit()
+
+    done = doctor(answered.engine.address)
+
+    assert clean.exit_code == 0
+    assert done.exit_code == 1
+    assert found in done.output
+    assert what not in done.output
 
 
 LINES = {

@@ -29,7 +29,17 @@ INVITED = survey_named("invited", invited=True)
 OPEN, OVER = survey_named("open"), survey_named("over", ask=1)
 
 
-LATER = ("trials", "designs", "draft_versions", "drafts", "sessions", "members", "teams")
+LATER = (
+    "trials",
+    "published_drafts",
+    "deeds",
+    "designs",
+    "draft_versions",
+    "drafts",
+    "sessions",
+    "members",
+    "teams",
+)
 """The tables that later steps made, first those that refer to others."""
 CHANGED = ("steps", "issued", *LATER)
 

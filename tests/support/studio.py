@@ -12,10 +12,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.core.canonical import digest
+from deniably.trust.register import closing_digest
+from deniably.trust.sign_in_request import sign_in_message
 from deniably.trust.signing import Key, new_key
 from deniably_server.guard.admin_link import first_link
 from deniably_server.guard.app_state import store_of
-from deniably_server.guard.sign_in import text_to_sign
 
 EVERY_KIND: dict[str, Any] = {
     "name": "every-kind",
@@ -76,7 +77,7 @@ class Author:
     def signed_word(self, origin: str = ORIGIN) -> dict[str, str]:
         """A word of the server with this person's signature."""
         word = json.loads(self.post("/studio/word", {}).text)["word"]
-        signature = self.key.sign_text(text_to_sign(origin, word))
+        signature = self.key.sign_text(sign_in_message(origin, word))
         return {"key": self.key.author, "word": word, "signature": signature.value}
 
     def found(self, link: str, **changes: str) -> Any:
@@ -105,9 +106,7 @@ class Author:
 
     def publish(self, draft: str) -> Any:
         """Sign the definition that the server says, and publish it."""
-        answer = self.post(f"/studio/drafts/{draft}/definition", {})
-        assert answer.status_code == 200, answer.text
-        version = digest(json.loads(answer.text)["definition"])
+        version = digest(self.definition(draft))
         signature = self.key.sign(version)
         body = {"digest": version, "author": signature.author, "signature": signature.value}
         return self.post(f"/studio/drafts/{draft}/published", body)
@@ -117,6 +116,24 @@ class Author:
         answer = self.post(f"/studio/drafts/{draft}/trial", {})
         assert answer.status_code == 201, answer.text
         return urlsplit(json.loads(answer.text)["address"]).path
+
+    def close(self, name: str, definition: dict[str, Any], *, anyway: bool = False) -> Any:
+        """Sign that the survey with this definition is closed, and close the one of this name."""
+        return self.post(f"/studio/s/{name}/closed", self.closing(name, definition, anyway=anyway))
+
+    def closing(
+        self, name: str, definition: dict[str, Any], *, anyway: bool = False
+    ) -> dict[str, Any]:
+        """What closes a survey, with this person's signature."""
+        signature = self.key.sign(closing_digest(digest(definition)))
+        signed = {"author": signature.author, "signature": signature.value}
+        return {"name": name, "anyway": anyway, **signed}
+
+    def definition(self, draft: str) -> dict[str, Any]:
+        """What a draft would be published as."""
+        answer = self.post(f"/studio/drafts/{draft}/definition", {})
+        assert answer.status_code == 200, answer.text
+        return dict(json.loads(answer.text)["definition"])
 
 
 def founded(app: Flask) -> Author:

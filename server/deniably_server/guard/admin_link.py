@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from deniably_server.errors import Unauthorised
 from deniably_server.storage.store import Store
-from deniably_server.storage.tables.tokens import DAYS, Token, day_in, hash_of, make
+from deniably_server.storage.tables.tokens import Token, day_in, hash_of, make
 
 _KEY = "admin_link"
 _DAYS = 1
@@ -43,10 +43,9 @@ def use_link(store: Store, secret: str) -> list[tuple[Token, str]]:
     return made
 
 
-def first_tokens(days: int = DAYS) -> list[tuple[Token, str]]:
-    """Makes an operator's and an author's token, each with its text. The author's is valid for so
-    many ``days``."""
-    return [make("operator", note="first start"), make("author", days=days, note="first start")]
+def first_tokens() -> list[tuple[Token, str]]:
+    """Makes an operator's and an author's token, each with its text."""
+    return [make(role, note="first start") for role in ("operator", "author")]
 
 
 def link_setting(store: Store, secret: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from deniably.core.loopback import is_here
 from deniably_server.errors import Forbidden, Unauthorised
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.own_address import own_address
+from deniably_server.storage.tables.deeds import Doer
 from deniably_server.storage.tables.sessions import AT_MOST
 from deniably_server.storage.tables.teams import Team
 from deniably_server.storage.tables.tokens import Token, hash_of
@@ -31,6 +32,11 @@ class Member:
     team: Team
     browser: str
 
+    @property
+    def doer(self) -> Doer:
+        """Who does what is stored as a deed."""
+        return Doer(self.team.id, self.token.id)
+
 
 def signed_in() -> Member | None:
     """Returns who is signed in; None where nobody is."""
@@ -45,7 +51,7 @@ def signed_in() -> Member | None:
 def require_member() -> Member:
     """Returns who is signed in. Raises Unauthorised where nobody is."""
     if (member := signed_in()) is None:
-        raise Unauthorised("you are signed out; sign in again, and go on where you were")
+        raise Unauthorised("you were signed out; nothing is lost: sign in, and you are back here")
     return member
 
 

@@ -13,26 +13,21 @@ import secrets
 import time
 
 from deniably.core.errors import BadSignature
+from deniably.trust.sign_in_request import sign_in_message
 from deniably.trust.signing import Signature, verify_text
 from deniably_server.errors import Unauthorised
 from deniably_server.storage.store import Store
 
 _KEY = "sign_in_key"
 """The setting with the key of the marks."""
-_SECONDS = 600
-"""How long a word is good."""
+_SECONDS = 3600
+"""How long a word is good. It may be carried to another computer to be signed there."""
 
 
 def new_word(store: Store) -> str:
     """Returns a new word to sign."""
     plain = f"{int(time.time()):x}-{secrets.token_hex(16)}"
     return f"{plain}-{_mark(store, plain)}"
-
-
-def text_to_sign(origin: str, word: str) -> bytes:
-    """Returns the bytes that are signed; another first line than that of a survey's signature, and
-    the address, so that no other server can use it."""
-    return f"deniably sign-in 1\n{origin}\n{word}\n".encode()
 
 
 def check_sign_in(store: Store, origin: str | None, word: str, signature: Signature) -> None:
@@ -46,7 +41,7 @@ def check_sign_in(store: Store, origin: str | None, word: str, signature: Signat
     if origin is None:
         raise Unauthorised("open the server by its own name; this one is not in its --hosts")
     try:
-        verify_text(text_to_sign(origin, word), signature)
+        verify_text(sign_in_message(origin, word), signature)
     except BadSignature:
         raise Unauthorised("this signature is not that of the group, for this server") from None
 

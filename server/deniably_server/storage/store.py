@@ -30,7 +30,8 @@ from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.engines.readers import Readers
-from deniably_server.storage.studio import StudioStore
+from deniably_server.storage.studio import DraftSource, StudioStore, publish_draft
+from deniably_server.storage.tables.deeds import Doer, enter_deed
 from deniably_server.storage.tables.designs import enter_design, find_design
 from deniably_server.storage.tables.invitations import (
     InvitationCounts,
@@ -188,13 +189,16 @@ class Store:
         signature: Signature,
         token: str | None = None,
         quotas: Quotas = Quotas(),  # noqa: B008  # frozen
+        source: DraftSource | None = None,
     ) -> bool:
         """Store a definition and enter it into the register, for good.
 
-        ``token`` is the id of the token that publishes it; the quotas apply to this token. Returns
+        ``token`` is the id of the token that publishes it; the quotas apply to this token.
+        ``source`` is the draft that it was compiled from, which is then no draft any more. Returns
         False if this definition is stored already.
 
-        Raises BadSignature, Quota, and Conflict where the name has another definition or author.
+        Raises BadSignature, Quota, and Conflict where the name has another definition or author, or
+        the draft another revision.
         """
         verify(survey.digest, signature)
         key = new_key() if survey.invited else None  # slow, so outside the transaction
@@ -209,6 +213,8 @@ class Store:
             enter_setting(database, _REGISTER_KEY, new_signing_key().text.decode())
             if token is not None:
                 enter_owner(database, survey.name, token, entry_size(database, survey.name), quotas)
+            if source is not None:
+                publish_draft(database, source, survey.name)
         if key:
             self._keys[survey.name] = key
         return True
@@ -307,8 +313,11 @@ class Store:
         with self._reading() as database:
             return digests(database)
 
-    def close_survey(self, name: str) -> None:
-        """Accept no more reports, for good, and set ``needs_rewrite``. Raises NotFound."""
+    def close_survey(self, name: str, doer: Doer | None = None) -> None:
+        """Accept no more reports, for good, and set ``needs_rewrite``. Raises NotFound.
+
+        ``doer`` is who closes it in the studio.
+        """
         if self.state(name) == "open":
             with self._transaction() as database:
                 mark_closed(database, name)
@@ -316,6 +325,8 @@ class Store:
                 forget(database, name)
                 merge_shards(database, name)
                 mark(database, name)
+                if doer is not None:
+                    enter_deed(database, doer, "closed", name)
         self.needs_rewrite.set()
 
     def revealing_order(self) -> list[str]:

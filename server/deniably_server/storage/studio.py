@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from deniably.authoring.drafts import Clash, Document, Operation, edit, from_json, to_json
-from deniably_server.errors import NotFound, Quota
+from deniably_server.errors import Conflict, NotFound, Quota
 from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.tables.deeds import Deed, Doer, deeds_of, deeds_on, enter_deed
 from deniably_server.storage.tables.drafts import (
     KEPT_DAYS,
     MOST_DRAFTS,
@@ -24,6 +25,13 @@ from deniably_server.storage.tables.drafts import (
     mark_gone,
     purge_drafts,
     revision_of_edit,
+    take_draft,
+)
+from deniably_server.storage.tables.owners import Quotas, check_quotas
+from deniably_server.storage.tables.published_drafts import (
+    enter_published_draft,
+    find_published_draft,
+    survey_of_draft,
 )
 from deniably_server.storage.tables.sessions import (
     begin_session,
@@ -40,7 +48,13 @@ from deniably_server.storage.tables.teams import (
     surveys_of,
     team_of,
 )
-from deniably_server.storage.tables.tokens import Token, day_in, enter_token, find_token
+from deniably_server.storage.tables.tokens import (
+    Token,
+    day_in,
+    enter_token,
+    find_token,
+    renew_token,
+)
 from deniably_server.storage.tables.trials import draft_of_trial, enter_trial, trial_until
 
 Opened = Callable[[], AbstractContextManager[Connection]]
@@ -65,6 +79,20 @@ class DraftClash:
 
     theirs: object
     revision: int
+
+
+@dataclass(frozen=True)
+class DraftSource:
+    """The draft that becomes a survey, in the ``revision`` that was compiled; and who publishes
+    it."""
+
+    doer: Doer
+    draft: str
+    revision: int
+
+
+_ENTRY = 1024
+"""Bytes of the register that one more survey takes at most."""
 
 
 class StudioStore:
@@ -95,6 +123,7 @@ class StudioStore:
                 enter_token(database, token)
             enter_team(database, team)
             enter_member(database, member.id, team.id)
+            enter_deed(database, Doer(team.id, member.id), "founded")
             return True
 
     def team_of(self, token: str) -> Team | None:
@@ -103,7 +132,10 @@ class StudioStore:
             return team_of(database, token)
 
     def signer(self, key: str) -> Token | None:
-        """Returns a valid author's token of the team whose signature has this public key."""
+        """Returns an author's token of the team whose signature has this public key.
+
+        It may have expired, as the signature alone says who they are: ``sign_in`` renews it.
+        """
         with self._reading() as database:
             members = [find_token(database, token) for token, _ in signers_of(database, key)]
         valid = (token for token in members if token and _may_sign(token))
@@ -115,12 +147,17 @@ class StudioStore:
             return surveys_of(database, team)
 
     def sign_in(self, token: str, word: str) -> str | None:
-        """Begins a session of the token with this id; returns its cookie.
+        """Begins a session of the token with this id, and renews the token; returns its cookie.
 
         ``word`` is the hash of what was signed; returns None where it was used already.
         """
         with self._writing() as database:
-            return begin_session(database, token, word)
+            cookie = begin_session(database, token, word)
+            if cookie is not None:
+                renew_token(database, token)
+                if team := team_of(database, token):
+                    enter_deed(database, Doer(team.id, token), "signed in")
+            return cookie
 
     def session(self, cookie: str) -> Token | None:
         """Returns the token of a session; None where it has ended, or its token has."""
@@ -138,6 +175,18 @@ class StudioStore:
         """Ends a session."""
         with self._writing() as database:
             end_session(database, cookie)
+
+    # --- what a group did -------------------------------------------------------------------
+
+    def deeds(self, team: str, count: int) -> list[Deed]:
+        """Returns the last things that a team did, the newest first."""
+        with self._reading() as database:
+            return deeds_of(database, team, count)
+
+    def deeds_on(self, team: str, survey: str) -> list[Deed]:
+        """Returns what a team did with one of its surveys, the newest first."""
+        with self._reading() as database:
+            return deeds_on(database, team, survey)
 
     # --- drafts -----------------------------------------------------------------------------
 
@@ -187,6 +236,22 @@ class StudioStore:
                 return DraftClash(result.theirs, newest.revision)
             stored = add_version(database, newest, edit_id, to_json(result.document))
         return _draft(stored, result.undo)
+
+    def check_quotas(self, token: str, quotas: Quotas) -> None:
+        """Raises Quota where the token may not publish one more survey now."""
+        with self._reading() as database:
+            check_quotas(database, token, _ENTRY, quotas)
+
+    def survey_of(self, team: str, draft: str) -> str | None:
+        """Returns the name of the survey that a team's draft became; None if it became none."""
+        with self._reading() as database:
+            return survey_of_draft(database, team, draft)
+
+    def published_document(self, team: str, survey: str) -> Document | None:
+        """Returns a team's survey as it was written; None if it came from no draft."""
+        with self._reading() as database:
+            text = find_published_draft(database, team, survey)
+        return None if text is None else from_json(text)
 
     def delete_draft(self, team: str, draft: str, *, gone: bool = True) -> None:
         """Deletes a draft, which can be brought back for ``KEPT_DAYS`` days, or brings it back.
@@ -238,6 +303,19 @@ def _there(draft: StoredDraft) -> StoredDraft:
     return draft
 
 
+def publish_draft(database: Connection, source: DraftSource, survey: str) -> None:
+    """Keeps a draft as that of a survey; it is no draft any more.
+
+    Raises NotFound, and Conflict where somebody edited it since it was compiled.
+    """
+    draft = _own(find_draft(database, source.draft), source.doer.team)
+    if draft.revision != source.revision:
+        raise Conflict("the draft was changed while you looked at it; look at it again")
+    enter_published_draft(database, survey, draft.id, draft.team, draft.document)
+    take_draft(database, draft.id)
+    enter_deed(database, source.doer, "published", survey)
+
+
 def _own(draft: StoredDraft | None, team: str) -> StoredDraft:
     """Returns a draft of this team. A draft of another team is not told from none."""
     if draft is None or draft.team != team:
@@ -251,4 +329,4 @@ def _draft(stored: StoredDraft, undo: Operation | None = None) -> Draft:
 
 
 def _may_sign(token: Token) -> bool:
-    return token.role == "author" and not token.revoked and not token.expired
+    return token.role == "author" and not token.revoked

@@ -41,7 +41,10 @@ def edit(name: str) -> ResponseReturnValue:
     member = signed_in()
     if member is None:
         return redirect("/studio/in", 303)
-    draft = current_store().studio.draft(member.team.id, known(name))
+    studio = current_store().studio
+    if published := studio.survey_of(member.team.id, known(name)):
+        return redirect(f"/studio/s/{published}", 303)
+    draft = studio.draft(member.team.id, name)
     question = request.args.get("question", "")
     form = question_form(draft.document, question) if question else None
     if question and form is None:

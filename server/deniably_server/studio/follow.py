@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, TypedDict
 import msgspec
 from flask import Blueprint, Response, redirect, render_template
 
+from deniably.core.errors import BadSignature
+from deniably.survey.survey import Survey
+from deniably.trust.register import closing_digest
+from deniably.trust.signing import Signature, fingerprint, verify
 from deniably_server.api.status import survey_status
 from deniably_server.api.surveys import final_count, require_results
-from deniably_server.errors import Malformed, NotFound
+from deniably_server.errors import Malformed, NotFound, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.session import (
     Member,
@@ -18,6 +22,8 @@ from deniably_server.guard.session import (
     require_own_page,
     signed_in,
 )
+from deniably_server.studio.addresses import free_address
+from deniably_server.studio.drafts import BeganAnswer
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, decoded, read_body
 from deniably_server.web.operation import BODY, PAGE, Operation
@@ -36,10 +42,12 @@ class ClosedAnswer(TypedDict):
 
 
 class Closing(msgspec.Struct, forbid_unknown_fields=True):
-    """The survey's address, typed by whoever closes it; ``anyway`` where nobody would ever see
-    results."""
+    """The survey's address, typed by whoever closes it, and the signature of the group; ``anyway``
+    where nobody would ever see results."""
 
     name: str
+    author: str
+    signature: str
     anyway: bool = False
 
 
@@ -49,18 +57,22 @@ _CLOSING = msgspec.json.Decoder(Closing)
 @blueprint.get("/<name>")
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def follow(name: str) -> ResponseReturnValue:
-    """The survey's link, its coarse count, and what is left to do."""
+    """The survey's link, its coarse count, what the group did with it, and what is left to do."""
     member = signed_in()
     if member is None:
         return redirect("/studio/in", 303)
     _require_own(member, name)
-    survey = current_store().survey(name)
+    store = current_store()
+    survey = store.survey(name)
     link = f"{own_origin() or ''}/s/{name}"
     return render_template(
         "studio/follow.html",
         team=member.team,
         survey=survey,
         status=survey_status(survey),
+        number=fingerprint(member.team.key),
+        deeds=store.studio.deeds_on(member.team.id, name),
+        again=store.studio.published_document(member.team.id, name) is not None,
         link=link,
         code=qr_code(link, "The link as a code for phones") if own_origin() else "",
     )
@@ -69,23 +81,54 @@ def follow(name: str) -> ResponseReturnValue:
 @blueprint.post("/<name>/closed")
 @Operation(
     {200: {JSON: ClosedAnswer}},
-    (*BODY, "unauthorised", "forbidden", "not-found", "too-few"),
+    (*BODY, "unauthorised", "forbidden", "not-found", "too-few", "unsigned"),
     body={JSON: Closing},
 )
 def close(name: str) -> Response:
-    """Close the survey for good."""
+    """Close the survey for good, with the signature of the group."""
     require_own_page()
-    _require_own(require_member(), name)
-    form = 'the body is {"name": "...", "anyway": false}'
+    member = require_member()
+    _require_own(member, name)
+    form = 'the body is {"name": "...", "author": "...", "signature": "...", "anyway": false}'
     wanted = decoded(_CLOSING, read_body(JSON), form)
     if wanted.name != name:
         raise Malformed(f"type {name} to close it")
     store = current_store()
     survey = store.survey(name)
+    _require_signature(member, survey, Signature(wanted.author, wanted.signature))
     if not wanted.anyway:
         require_results(survey)
-    store.close_survey(name)
+    store.close_survey(name, member.doer)
     return json_answer({"reports": final_count(survey)})
+
+
+@blueprint.post("/<name>/again")
+@Operation(
+    {201: {JSON: BeganAnswer}},
+    ("unauthorised", "forbidden", "not-found", "quota"),
+)
+def ask_again(name: str) -> Response:
+    """Begin a draft with a survey as it was written, under an address that is free."""
+    require_own_page()
+    member, store = require_member(), current_store()
+    _require_own(member, name)
+    document = store.studio.published_document(member.team.id, name)
+    if document is None:
+        raise NotFound("this survey came from no draft of the studio")
+    again = dict(document) | {"name": free_address(name, store.names())}
+    draft = store.studio.begin_draft(member.team.id, again, "begun")
+    return json_answer({"id": draft.id, "revision": draft.revision}, 201)
+
+
+def _require_signature(member: Member, survey: Survey, signature: Signature) -> None:
+    """Raises Unsigned unless the group signed that this survey is closed: that is for good, so a
+    session alone is not enough."""
+    if signature.author != member.team.key:
+        raise Unsigned("this is the signature of another group")
+    try:
+        verify(closing_digest(survey.digest), signature)
+    except BadSignature as error:
+        raise Unsigned(str(error)) from None
 
 
 def _require_own(member: Member, name: str) -> None:

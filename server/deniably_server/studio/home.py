@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, redirect, render_template
@@ -12,7 +12,7 @@ from deniably_server.guard.app_state import current_store
 from deniably_server.guard.session import signed_in
 from deniably_server.storage.studio import Draft
 from deniably_server.storage.tables.teams import Team
-from deniably_server.storage.tables.tokens import day_in
+from deniably_server.studio.addresses import season_address
 from deniably_server.web.operation import PAGE, Operation
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 blueprint = Blueprint("studio_home", __name__, url_prefix="/studio")
 
-_SEASONS = ("winter", "spring", "summer", "autumn")
+_DEEDS = 20
+"""How many of the last deeds the page shows."""
 
 
 @blueprint.get("/")
@@ -42,7 +43,8 @@ def home() -> ResponseReturnValue:
             {"name": name, "title": store.survey(name).title, "state": store.state(name)}
             for name in surveys
         ],
-        empty=to_json(_empty(member.team)),
+        empty=to_json(_empty(member.team, store.names())),
+        deeds=store.studio.deeds(member.team.id, _DEEDS),
     )
 
 
@@ -61,12 +63,10 @@ def _card(draft: Draft) -> dict[str, object]:
     }
 
 
-def _empty(team: Team) -> dict[str, Any]:
-    """A first draft. Its address stays in people's histories, so it says nothing of the topic."""
-    day = date.fromisoformat(day_in(0))
-    season = _SEASONS[day.month % 12 // 3]
+def _empty(team: Team, taken: Collection[str]) -> dict[str, Any]:
+    """A first draft."""
     return {
-        "name": f"{season}-{day.year % 100:02}",
+        "name": season_address(taken),
         "contact": f"{team.name}, {team.contact}",
         "questions": [{"type": "yes_no", "odds": 3}],
     }

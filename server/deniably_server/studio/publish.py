@@ -6,6 +6,8 @@ compiles the draft again when the signature comes: a draft that changed meanwhil
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import msgspec
@@ -20,10 +22,11 @@ from deniably.survey.survey import Survey
 from deniably.trust.signing import Signature, fingerprint
 from deniably_server.api.cached_views import compiled
 from deniably_server.api.surveys import quotas
-from deniably_server.errors import Conflict, Unsigned
+from deniably_server.errors import Conflict, NotFound, Quota, Unsigned
 from deniably_server.guard.app_state import current_store
-from deniably_server.guard.session import require_member, require_own_page, signed_in
-from deniably_server.storage.studio import Draft
+from deniably_server.guard.session import Member, require_member, require_own_page, signed_in
+from deniably_server.storage.studio import Draft, DraftSource
+from deniably_server.studio.addresses import free_address
 from deniably_server.studio.balance import people_expected
 from deniably_server.studio.drafts import known
 from deniably_server.studio.home import title_of
@@ -70,7 +73,10 @@ def page(name: str) -> ResponseReturnValue:
     member = signed_in()
     if member is None:
         return redirect("/studio/in", 303)
-    draft = current_store().studio.draft(member.team.id, known(name))
+    store = current_store()
+    if published := store.studio.survey_of(member.team.id, known(name)):
+        return redirect(f"/studio/s/{published}", 303)
+    draft = store.studio.draft(member.team.id, name)
     results: object = draft.document.get("results")
     rules = cast(dict[str, object], results) if isinstance(results, dict) else {}
     return render_template(
@@ -80,53 +86,103 @@ def page(name: str) -> ResponseReturnValue:
         draft={"id": draft.id, "title": title_of(draft), "revision": draft.revision},
         document=to_json(draft.document),
         name=str(draft.document.get("name") or ""),
+        warnings=_warnings(member, draft),
         minimum=rules.get("minimum", 100),
         analysts=rules.get("to") == "analysts",
         expect=people_expected(draft.document),
-        questions=len(draft.document["questions"]),
         key=member.team.key,
     )
 
 
 @blueprint.post("/drafts/<name>/definition")
 @Operation(
-    {200: {JSON: DefinitionAnswer}},
-    (*_SIGNED, "not-found", "bad-survey", "conflict", "too-much", "busy"),
+    {200: {JSON: DefinitionAnswer}, 409: {JSON: PublishedAnswer}},
+    (*_SIGNED, "not-found", "bad-survey", "conflict", "quota", "too-much", "busy"),
 )
 def definition(name: str) -> Response:
     """The definition that the draft would be published as; refused where devices would refuse
-    it, or where its address is taken."""
+    it, where its address is taken, or where the group's quota is used up."""
     require_own_page()
-    draft = current_store().studio.draft(require_member().team.id, known(name))
-    survey = _publishable(draft)
-    return json_answer({"definition": msgspec.Raw(survey.canonical)})
+    member, draft = require_member(), known(name)
+    return _unless_published(member, draft, partial(_definition, member, draft))
 
 
 @blueprint.post("/drafts/<name>/published")
 @Operation(
-    {201: {JSON: PublishedAnswer}},
+    {201: {JSON: PublishedAnswer}, 409: {JSON: PublishedAnswer}},
     (*BODY, *_SIGNED, "not-found", "bad-survey", "conflict", "unsigned", "quota", "too-much",
      "busy"),
     body={JSON: Signed},
 )  # fmt: skip
 def publish(name: str) -> Response:
-    """Publish the draft for good, with the signature of the group."""
+    """Publish the draft for good, with the signature of the group; 409 where it is published."""
     require_own_page()
-    member, store = require_member(), current_store()
+    member, draft = require_member(), known(name)
     form = 'the body is {"digest": "...", "author": "...", "signature": "..."}'
     wanted = decoded(_SIGNED_BODY, read_body(JSON), form)
-    draft = store.studio.draft(member.team.id, known(name))
+    return _unless_published(member, draft, partial(_publish, member, draft, wanted))
+
+
+def _definition(member: Member, name: str) -> Response:
+    survey = _publishable(current_store().studio.draft(member.team.id, name))
+    if full := _quota_used_up(member):
+        raise Quota(full)
+    return json_answer({"definition": msgspec.Raw(survey.canonical)})
+
+
+def _publish(member: Member, name: str, wanted: Signed) -> Response:
+    store = current_store()
+    draft = store.studio.draft(member.team.id, name)
     survey = _publishable(draft)
     if wanted.digest != survey.digest:
         raise Conflict("the draft was changed while you looked at it; look at it again")
     if wanted.author != member.team.key:
         raise Unsigned("this is the signature of another group")
+    signature = Signature(wanted.author, wanted.signature)
+    source = DraftSource(member.doer, draft.id, draft.revision)
     try:
-        store.publish(survey, Signature(wanted.author, wanted.signature), member.token.id, quotas())
+        store.publish(survey, signature, member.token.id, quotas(), source)
     except BadSignature as error:
         raise Unsigned(str(error)) from None
-    store.studio.delete_draft(member.team.id, draft.id)
-    return json_answer({"name": survey.name, "form": f"/s/{survey.name}"}, 201)
+    except Quota as error:
+        raise Quota(error.plainly) from None
+    return _published(survey.name, 201)
+
+
+def _unless_published(member: Member, name: str, answer: Callable[[], Response]) -> Response:
+    """Returns what ``answer`` does; 409 and the survey where another tab published the draft, be it
+    before or meanwhile."""
+    try:
+        return answer()
+    except (Conflict, NotFound):
+        if survey := current_store().studio.survey_of(member.team.id, name):
+            return _published(survey, 409)
+        raise
+
+
+def _published(name: str, status: int) -> Response:
+    return json_answer({"name": name, "form": f"/s/{name}"}, status)
+
+
+def _warnings(member: Member, draft: Draft) -> list[str]:
+    """Why the draft could not be published as it is, besides what is wrong in its questions."""
+    name, taken = str(draft.document.get("name") or ""), current_store().names()
+    found = [_taken(name, taken)] if name in taken else []
+    found += [full] if (full := _quota_used_up(member)) else []
+    return [f"{each[:1].upper()}{each[1:]}." for each in found]
+
+
+def _quota_used_up(member: Member) -> str:
+    """Why the group cannot publish one more survey now; empty where it can."""
+    try:
+        current_store().studio.check_quotas(member.token.id, quotas())
+    except Quota as error:
+        return error.plainly
+    return ""
+
+
+def _taken(name: str, taken: Collection[str]) -> str:
+    return f"this address is taken; {free_address(name, taken)} is free"
 
 
 def _publishable(draft: Draft) -> Survey:
@@ -137,6 +193,6 @@ def _publishable(draft: Draft) -> Survey:
         spent = privacy_spent(survey.total)
         why = f"devices would refuse this survey: it spends {spent} of {FULL}; go back, and mend it"
         raise BadSurvey([Problem("$", why)])
-    if survey.name in current_store().names():
-        raise Conflict(f"the address {survey.name} is taken; {survey.name}-b is another one")
+    if survey.name in (taken := current_store().names()):
+        raise Conflict(_taken(survey.name, taken))
     return survey

@@ -58,7 +58,7 @@ def page() -> str:
 @blueprint.post("/word")
 @Operation({200: {JSON: WordAnswer}}, ("forbidden",))
 def word() -> Response:
-    """A word to sign, which is good once and for ten minutes."""
+    """A word to sign, which is good once and for an hour."""
     require_own_page()
     return json_answer({"word": new_word(current_store())})
 

@@ -19,7 +19,6 @@ from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.session import own_origin, require_own_page, set_cookie
 from deniably_server.guard.sign_in import check_sign_in, hash_of_word
 from deniably_server.storage.tables.teams import new_team
-from deniably_server.storage.tables.tokens import MOST_DAYS
 from deniably_server.web.body import JSON, decoded, read_body
 from deniably_server.web.operation import BODY, PAGE, Operation
 
@@ -76,8 +75,8 @@ def found() -> Response:
         raise
     except ValueError as error:
         raise Malformed(str(error)) from None
-    # The group signs in by its signature for as long as this token is valid.
-    (operator, text), (author, _) = first_tokens(MOST_DAYS)
+    # Nobody gets the author's text: the group signs in by its signature, which renews the token.
+    (operator, text), (author, _) = first_tokens()
     if not store.studio.found_team(team, author, [operator], setting):
         refuse_link()  # somebody else used it meanwhile
     answer = secret_answer({"operator": {**operator.document, "token": text}}, 201)

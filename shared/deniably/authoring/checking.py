@@ -13,7 +13,7 @@ from math import inf, sqrt
 from pathlib import Path
 
 from deniably.authoring.compiling import compile_with_notes
-from deniably.authoring.survey_files import read_document
+from deniably.authoring.survey_files import is_published, read_document
 from deniably.core.loss import Loss
 from deniably.core.table import Cell, Table
 from deniably.design.alternatives import alternatives
@@ -27,7 +27,7 @@ from deniably.results.poisoning_report import MORE, of_question
 from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Point, Question
-from deniably.survey.survey import EPSILON_LIMIT, Survey, Waves
+from deniably.survey.survey import EPSILON_LIMIT, Survey, Waves, as_survey
 from deniably.survey.unique_reports import MANY, fewest_lines, lone_share
 from deniably.wording.first_page import first_page
 
@@ -71,8 +71,9 @@ class Checked(Table):
 def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
     """Check an author's survey: what it protects, and how accurate it is.
 
-    ``source`` is a YAML or JSON file as authors write it, or the document itself. Raises OSError
-    where it cannot be read, and BadSurvey with everything that is wrong in it.
+    ``source`` is a YAML or JSON file as authors write it or a published definition, or the document
+    itself. Raises OSError where it cannot be read, and BadSurvey with everything that is wrong in
+    it.
 
     >>> from deniably import check_survey
     >>> checked = check_survey({
@@ -83,7 +84,10 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
     >>> checked.rows[0]["epsilon"], round(checked.rows[0]["margin"], 3), checked.refused
     ('1.10', 0.061, [])
     """
-    survey, compiling_notes = compile_with_notes(read_document(source))
+    document = read_document(source)
+    survey, compiling_notes = (
+        (as_survey(document), []) if is_published(document) else compile_with_notes(document)
+    )
     rows = list(_rows(survey))
     refused = refusals(survey)
     shown = [

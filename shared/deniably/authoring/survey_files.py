@@ -35,12 +35,13 @@ def load_survey(source: str | Path | Mapping[str, object]) -> Survey:
     '1.10'
     """
     document = read_document(source)
-    if not _is_published(document):
+    if not is_published(document):
         return compile_survey(document)
     return as_survey(document)
 
 
-def _is_published(document: object) -> bool:
+def is_published(document: object) -> bool:
+    """Returns whether a document is a published definition, and not what an author writes."""
     return isinstance(document, dict) and "spec" in document
 
 

@@ -1,7 +1,7 @@
 // The editor of a draft: each change of a field is one small edit, saved a moment later. What it costs
 // and shows is worked out by the server; nothing about privacy is computed here.
 
-import { find, fragment, name, sentence, tell } from "./exchange.js";
+import { Declined, explain, find, fragment, name, tell } from "./exchange.js";
 import { renew } from "./preview.js";
 import { Unsaved } from "./unsaved.js";
 
@@ -24,6 +24,8 @@ let clash = null;
 let undoing = false;
 /** Where to go once all is saved. */
 let next = "";
+/** Whether the author was signed out: what waits is kept in the tab while they sign in. */
+let leaving = false;
 
 const unsaved = new Unsaved(draft, Number(desk.dataset.revision), {
   state(words) {
@@ -39,7 +41,10 @@ const unsaved = new Unsaved(draft, Number(desk.dataset.revision), {
     find("#take-mine").hidden = theirs === null; // the question is gone
     find("#take-theirs").focus();
   },
-  refused: (answer) => tell(sentence(answer)),
+  refused(answer) {
+    explain(new Declined(answer));
+    leaving ||= answer.status === 401;
+  },
 });
 
 /** @param {unknown} value */
@@ -285,7 +290,7 @@ const slider = /** @type {HTMLElement | null} */ (document.querySelector("[data-
 if (slider) tellRight(slider);
 addEventListener("beforeunload", (event) => {
   for (const field of [...resting.keys()]) save(field);
-  if (unsaved.waiting.length && !next) event.preventDefault();
+  if (unsaved.waiting.length && !next && !leaving) event.preventDefault();
 });
 keepUndos();
 look(0);

@@ -1,10 +1,14 @@
 // What the studio's pages send and fetch. The session's cookie goes along; nothing else tells who asks.
 
 import { PROBLEM, body } from "../core/body.js";
+import { Refused } from "../core/errors.js";
 
 const LARGEST = 2 << 20;
-export const NETWORK = "The server does not answer. Nothing is lost: try again.";
-const SIGNED_OUT = "You were signed out. Nothing is lost: sign in, and you are back here.";
+const NETWORK = "The server does not answer. Nothing is lost: try again.";
+const PLACE = "deniably-place";
+const SIGNED_OUT = 401;
+/** Pages for those who are not signed in. */
+const OUTSIDE = ["/studio/in", "/studio/start"];
 
 // The only place of the studio where HTML is made of a text: pieces of pages, which this server wrote.
 // Without Trusted Types, the text is taken as it is.
@@ -31,6 +35,21 @@ export async function post(address, value) {
     redirect: "error",
     cache: "no-store",
   });
+  return answered(response);
+}
+
+/**
+ * Fetches JSON. Throws TypeError where the network fails.
+ * @param {string} address
+ */
+export const get = async (address) =>
+  answered(await fetch(address, { redirect: "error", cache: "no-store" }));
+
+/**
+ * @param {Response} response
+ * @returns {Promise<Answer>}
+ */
+async function answered(response) {
   const text = await body(response, LARGEST);
   return { status: response.status, value: text ? JSON.parse(text) : null };
 }
@@ -53,8 +72,7 @@ export const parsed = (text) => new DOMParser().parseFromString(html.createHTML(
  * What a page says about an answer that is no success.
  * @param {Answer} answer
  */
-export function sentence(answer) {
-  if (answer.status === 401) return SIGNED_OUT;
+function sentence(answer) {
   const problems = answer.value?.problems;
   if (problems?.length) return problems.map((/** @type {{ why: string }} */ each) => each.why).join(" ");
   return String(answer.value?.detail ?? NETWORK);
@@ -80,6 +98,70 @@ export function tell(text) {
   const why = find("#why");
   why.textContent = text;
   why.hidden = text === "";
+}
+
+/** An answer that is no success, as a sentence. */
+export class Declined extends Refused {
+  /** @param {Answer} answer */
+  constructor(answer) {
+    super(sentence(answer));
+    this.status = answer.status;
+  }
+}
+
+/**
+ * Does some work of a page, and says why it was refused. Returns whether it was done.
+ * @param {() => Promise<void>} work
+ */
+export async function trying(work) {
+  tell("");
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    explain(error);
+    find("#why").scrollIntoView({ block: "nearest" });
+    return false;
+  }
+}
+
+/**
+ * Says why something was refused. Whoever was signed out finds the way back to this page.
+ * @param {unknown} error
+ */
+export function explain(error) {
+  tell(error instanceof Refused ? error.message : NETWORK);
+  const signedOut = error instanceof Declined && error.status === SIGNED_OUT;
+  if (!signedOut || OUTSIDE.includes(location.pathname)) return;
+  sessionStorage.setItem(PLACE, location.pathname + location.search);
+  const link = Object.assign(document.createElement("a"), { href: "/studio/in", textContent: "Sign in" });
+  find("#why").append(" ", link);
+}
+
+/**
+ * Gives the author a text as a file.
+ * @param {string} file
+ * @param {string} text
+ * @param {string} [type]
+ */
+export function save(file, text, type = "application/json") {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  Object.assign(document.createElement("a"), { href: address, download: file }).click();
+  URL.revokeObjectURL(address);
+}
+
+/** Asks the server for a word to sign. Throws Refused. */
+export async function word() {
+  const answer = await post("/studio/word", {});
+  if (answer.status !== 200) throw new Declined(answer);
+  return String(answer.value.word);
+}
+
+/** Where whoever signs in goes on: where this tab was signed out, or to the surveys. */
+export function returnPlace() {
+  const place = sessionStorage.getItem(PLACE) ?? "";
+  sessionStorage.removeItem(PLACE);
+  return place.startsWith("/studio/") ? place : "/studio/";
 }
 
 /** A random name, such as for an edit that may be sent twice and counts once. */

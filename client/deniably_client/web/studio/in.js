@@ -1,31 +1,28 @@
-// Signing in: with the signature that this browser keeps, or with a copy and its six words.
+// Signing in: with the signature that this browser keeps, with a copy and its six words, or on another
+// computer.
 
 import { Refused } from "../core/errors.js";
-import { NETWORK, find, post, sentence, tell } from "./exchange.js";
-import { keepOwn, openSignature, readOwn, signIn } from "./signature.js";
+import { elsewhere, signInFile } from "./elsewhere.js";
+import { Declined, find, post, returnPlace, trying, word } from "./exchange.js";
+import { canSign, keepOwn, openSignature, readOwn, readSignIn, signIn } from "./signature.js";
 
-/** @import { Own } from "./types.js" */
+/** @import { Own, Signed } from "./types.js" */
 
-/** @param {Own} own */
-async function enter(own) {
-  const asked = await post("/studio/word", {});
-  if (asked.status !== 200) return tell(sentence(asked));
-  const { word } = asked.value;
-  const { author, signature } = await signIn(own, word);
-  const answer = await post("/studio/in", { key: author, word, signature });
-  if (answer.status !== 200) return tell(sentence(answer));
-  await keepOwn(own);
-  location.assign("/studio/");
+/**
+ * @param {string} asked
+ * @param {Signed} signed
+ */
+async function enter(asked, { author, signature }) {
+  const answer = await post("/studio/in", { key: author, word: asked, signature });
+  if (answer.status !== 200) throw new Declined(answer);
 }
 
-/** @param {() => Promise<void>} work */
-async function trying(work) {
-  tell("");
-  try {
-    await work();
-  } catch (error) {
-    tell(error instanceof Refused ? error.message : NETWORK);
-  }
+/** @param {Own} own */
+async function enterWith(own) {
+  const asked = await word();
+  await enter(asked, await signIn(own, asked));
+  await keepOwn(own);
+  location.assign(returnPlace());
 }
 
 find("#bring").addEventListener("submit", (event) => {
@@ -34,14 +31,27 @@ find("#bring").addEventListener("submit", (event) => {
     const file = /** @type {HTMLInputElement} */ (find("#copy")).files?.[0];
     if (!file) throw new Refused("Choose the file with the copy of your signature.");
     const typed = /** @type {HTMLInputElement} */ (find("#opening")).value;
-    await enter(await openSignature(await file.text(), typed));
+    await enterWith(await openSignature(await file.text(), typed));
   });
 });
 
+const part = elsewhere({
+  ask: async () => signInFile(await word()),
+  async take(text) {
+    const { nonce, ...signed } = await readSignIn(text);
+    await enter(nonce, signed);
+    location.assign(returnPlace());
+  },
+});
+
 const own = await readOwn().catch(() => undefined);
-if (own) {
+if (!(await canSign())) {
+  find("#cannot").hidden = false;
+  find("#bring").hidden = true;
+  part.open = true;
+} else if (own) {
   find("#number").textContent = own.number;
   find("#sign-in").textContent = `Sign in as ${own.group}`;
   find("#here").hidden = false;
-  find("#sign-in").addEventListener("click", () => void trying(() => enter(own)));
+  find("#sign-in").addEventListener("click", () => void trying(() => enterWith(own)));
 }

@@ -1,14 +1,26 @@
 // Publishes a draft. The digest is worked out here, over the definition that came, and only a definition
-// that is what the page shows is signed.
+// that says what the page shows is signed.
 
+import { digest } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
-import { NETWORK, find, name as anyName, post, sentence, tell } from "./exchange.js";
-import { readOwn, signSurvey } from "./signature.js";
+import { elsewhere } from "./elsewhere.js";
+import { Declined, find, name as anyName, post, trying } from "./exchange.js";
+import {
+  canSign,
+  checkShown,
+  readOwn,
+  readSignature,
+  shownQuestion,
+  signSurvey,
+} from "./signature.js";
+
+/** @import { Answer } from "./exchange.js" */
 
 const form = find("#publishing");
 const { draft = "", title = "", key = "" } = form.dataset;
-const questions = Number(form.dataset.questions);
 const written = JSON.parse(form.dataset.document ?? "{}");
+const questions = written.questions.map(shownQuestion);
+const expect = Number(form.dataset.expect);
 let revision = Number(form.dataset.revision);
 /** @type {HTMLButtonElement} */
 const button = find("#publish");
@@ -16,14 +28,45 @@ const button = find("#publish");
 const read = find("#read");
 /** @type {HTMLInputElement} */
 const address = find("#name");
+/** @type {HTMLInputElement} */
+const minimum = find("#minimum");
 
 const own = await readOwn().catch(() => undefined);
-const signs = own?.author === key;
-find("#away").hidden = signs;
+const signs = own?.author === key && (await canSign());
+/** The file that was signed on another computer. */
+let brought = "";
 
-const ready = () => {
-  button.disabled = !(signs && read.checked && address.value.trim());
-};
+/** What this page shows, and what is signed; from the same values. */
+function show() {
+  const items = questions.map((/** @type {import("./types.js").ShownQuestion} */ { label, answers }) => {
+    const item = document.createElement("li");
+    item.append(label);
+    if (answers.length) {
+      const small = Object.assign(document.createElement("small"), { textContent: answers.join(" · ") });
+      item.append(document.createElement("br"), small);
+    }
+    return item;
+  });
+  find("#asked-questions").replaceChildren(...items);
+}
+
+const shown = () => ({
+  name: address.value.trim(),
+  title,
+  questions,
+  minimum: Number(minimum.value),
+  analysts: audience() === "analysts",
+});
+
+const audience = () => /** @type {HTMLInputElement} */ (find("[name=to]:checked")).value;
+
+function ready() {
+  button.disabled = !((signs || brought) && read.checked && address.value.trim());
+  const least = Number(minimum.value);
+  find("#too-many").hidden = !(least > expect);
+  find("#too-many").textContent =
+    `You expect ${expect} people and ask for ${least}. Nobody would ever see a result.`;
+}
 
 /**
  * Saves a key of the draft where the page has another value. Throws Refused.
@@ -34,48 +77,97 @@ async function put(what, value) {
   if (JSON.stringify(written[what] ?? null) === JSON.stringify(value)) return;
   const operation = { do: "put", question: null, key: what, value };
   const answer = await post(`/studio/drafts/${draft}/edits`, { edit: anyName(), revision, operation });
+  if (answer.status === 404) return; // another tab published it: the definition's answer says so
   if (answer.status === 409) throw new Refused("Somebody else changed this meanwhile. Load the page again.");
-  if (answer.status !== 200) throw new Refused(sentence(answer));
+  if (answer.status !== 200) throw new Declined(answer);
   revision = answer.value.revision;
   written[what] = value;
 }
 
 /** Who sees results, and from when on, as the definition says it. */
 function results() {
-  const text = /** @type {HTMLInputElement} */ (find("#minimum")).value.trim();
-  const to = /** @type {HTMLInputElement} */ (find("[name=to]:checked")).value;
+  const text = minimum.value.trim();
+  const to = audience();
   const { to: _, ...others } = written.results ?? {};
   return { ...others, minimum: /^\d{1,15}$/.test(text) ? Number(text) : text, ...(to && { to }) };
 }
 
-async function publish() {
-  if (!own) return;
+/** The definition as it would be published, once all on this page is saved. Throws Refused. */
+async function definition() {
   await put("name", address.value.trim());
   await put("results", results());
   const asked = await post(`/studio/drafts/${draft}/definition`, {});
-  if (asked.status !== 200) throw new Refused(sentence(asked));
-  const shown = { name: address.value.trim(), title, questions };
-  const { digest, author, signature } = await signSurvey(own, asked.value.definition, shown);
-  const answer = await post(`/studio/drafts/${draft}/published`, { digest, author, signature });
-  if (answer.status !== 201) throw new Refused(sentence(answer));
-  const link = new URL(answer.value.form, location.origin).href;
+  if (asked.status !== 200) throw refusal(asked);
+  const its = asked.value.definition;
+  checkShown(its, shown());
+  return its;
+}
+
+/**
+ * Why an answer is no success; another tab may have published the draft.
+ * @param {Answer} answer
+ */
+function refusal(answer) {
+  if (!answer.value?.form) return new Declined(answer);
+  done(answer.value, "It was published already");
+  return new Refused("This draft was published meanwhile, in another tab or by somebody else.");
+}
+
+/**
+ * @param {{ name: string, form: string }} published
+ * @param {string} heading
+ */
+function done(published, heading) {
+  const link = new URL(published.form, location.origin).href;
   Object.assign(find("#link"), { href: link, textContent: link });
-  Object.assign(find("#follow"), { href: `/studio/s/${answer.value.name}` });
+  Object.assign(find("#follow"), { href: `/studio/s/${published.name}` });
   form.hidden = true;
   find("#done").hidden = false;
+  find("#done h2").textContent = heading;
   find("#done h2").focus();
 }
 
-for (const field of [read, address]) field.addEventListener("input", ready);
+/** @param {any} its */
+async function signature(its) {
+  if (!brought) return own && (await signSurvey(own, its, shown()));
+  const { author, signature } = await readSignature(brought, its);
+  if (author !== key) throw new Refused("This is the signature of another group. Nothing was published.");
+  return { author, signature, digest: await digest(its) };
+}
+
+async function publish() {
+  const answer = await post(`/studio/drafts/${draft}/published`, await signature(await definition()));
+  if (answer.status !== 201) throw refusal(answer);
+  done(answer.value, "It is open");
+}
+
+const part = elsewhere({
+  async ask() {
+    const its = await definition();
+    return { file: `${its.name}.json`, text: JSON.stringify(its) };
+  },
+  async take(text) {
+    brought = "";
+    ready();
+    const its = await definition();
+    brought = text;
+    try {
+      await signature(its);
+    } catch (error) {
+      brought = "";
+      throw error;
+    }
+    ready();
+  },
+});
+part.open = !signs;
+find("#away").hidden = signs;
+for (const field of [read, address, minimum]) field.addEventListener("input", ready);
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  tell("");
   button.disabled = true;
-  try {
-    await publish();
-  } catch (error) {
-    tell(error instanceof Refused ? error.message : NETWORK);
-  }
+  await trying(publish);
   ready();
 });
+show();
 ready();

@@ -3,7 +3,7 @@
 
 import { digest, hexadecimal } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
-import { bytes, checkSignature, fingerprint } from "../trust/signing.js";
+import { bytes, checkSignature, fingerprint, signedBy } from "../trust/signing.js";
 import { PLAIN, decoded, drawWords, openCopy, readCopy, readWords, writeCopy } from "./recovery.js";
 
 /** @import { Made, Own, Shown, Signed } from "./types.js" */
@@ -14,6 +14,7 @@ const OWN = "own";
 const PEM = /-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----/;
 const NONCE = /^[\w-]{16,128}$/;
 const MEMBERS = "author,digest,signature,survey";
+const OF_SIGN_IN = "author,nonce,origin,signature";
 
 /** Whether this browser can sign: from Chrome 137, Safari 17 and Firefox 129 on. */
 export async function canSign() {
@@ -87,31 +88,76 @@ export async function forgetOwn() {
 
 /**
  * Signs the definition that the page shows; its digest is worked out here. Throws Refused, and signs
- * nothing, where the definition has another name, title or number of questions than the page shows.
+ * nothing, where the definition says something else than the page shows.
  * @type {(own: Own, definition: any, shown: Shown) => Promise<Signed & {digest: string}>}
  */
 export async function signSurvey(own, definition, shown) {
-  const { name, title, questions } = definition ?? {};
-  const sent = { name, title, questions: Array.isArray(questions) ? questions.length : 0 };
-  for (const [what, key] of /** @type {const} */ ([
-    ["address", "name"],
-    ["title", "title"],
-    ["number of questions", "questions"],
-  ])) {
-    if (sent[key] !== shown[key]) {
-      throw new Refused(
-        `The server sent another survey than this page shows. The ${what} here is ` +
-          `“${shown[key]}”, and there “${sent[key]}”. Nothing was signed.`,
-      );
-    }
-  }
+  checkShown(definition, shown);
   const version = await digest(definition);
   return { digest: version, ...(await signed(own, `deniably survey 1\n${version}\n`)) };
 }
 
-/** @type {(own: Own, version: string) => Promise<Signed>} signs that the survey of this digest is closed */
-export const signClosing = async (own, version) =>
-  signed(own, `deniably survey 1\n${await digest({ close: version })}\n`);
+/**
+ * Throws Refused where a definition says something else than the page shows.
+ * @type {(definition: any, shown: Shown) => void}
+ */
+export function checkShown(definition, shown) {
+  for (const [what, here, there] of compared(definition ?? {}, shown)) {
+    if (here !== there) {
+      throw new Refused(
+        `The server sent another survey than this page shows. ${what} here is ` +
+          `“${here}”, and there “${there}”. Nothing was signed.`,
+      );
+    }
+  }
+}
+
+/**
+ * What is compared, as the page shows it and as the definition has it.
+ * @param {any} definition
+ * @param {Shown} shown
+ * @returns {Generator<[string, unknown, unknown]>}
+ */
+function* compared({ name, title, questions, results = {} }, shown) {
+  yield ["The address", shown.name, name];
+  yield ["The title", shown.title, title];
+  const there = Array.isArray(questions) ? questions : [];
+  yield ["The number of questions", shown.questions.length, there.length];
+  for (const [index, { label, answers }] of shown.questions.entries()) {
+    const sent = shownQuestion(there[index] ?? {});
+    yield [`The text of question ${index + 1}`, label, sent.label];
+    for (const [at, answer] of answers.entries()) {
+      yield [`Answer ${at + 1} of question ${index + 1}`, answer, sent.answers[at]];
+    }
+  }
+  yield ["The least number of reports", shown.minimum, results.minimum];
+  yield ["Who sees results", audience(shown.analysts), audience(results.to === "analysts")];
+}
+
+const audience = (/** @type {boolean} */ analysts) => (analysts ? "people with a code" : "everybody");
+
+/**
+ * What a page shows of a question, in a draft or a definition. The choices that an author wrote come
+ * first in both.
+ * @type {(question: any) => import("./types.js").ShownQuestion}
+ */
+export function shownQuestion({ label, choices, parts }) {
+  const labels = (/** @type {any} */ list) =>
+    Array.isArray(list) ? list.map((one) => String(one?.label ?? one)) : [];
+  const listed = Array.isArray(parts) ? parts : [];
+  const answers = [...labels(choices), ...listed.flatMap((part) => [...labels([part]), ...labels(part?.choices)])];
+  return { label: String(label ?? ""), answers };
+}
+
+/**
+ * What says that a survey is closed; the digest of its definition is worked out here.
+ * @type {(definition: any) => Promise<string>}
+ */
+const closing = async (definition) => digest({ close: await digest(definition) });
+
+/** @type {(own: Own, definition: any) => Promise<Signed>} signs that this very survey is closed */
+export const signClosing = async (own, definition) =>
+  signed(own, `deniably survey 1\n${await closing(definition)}\n`);
 
 /**
  * Signs in at the server of this page, which sent the nonce.
@@ -128,25 +174,61 @@ export async function signIn(own, nonce) {
  * @type {(text: string, definition: any) => Promise<Signed>}
  */
 export async function readSignature(text, definition) {
+  return readSurveyFile(text, definition.name, await digest(definition));
+}
+
+/** @type {(text: string, definition: any) => Promise<Signed>} as `readSignature`, of the survey's closing */
+export async function readClosing(text, definition) {
+  return readSurveyFile(text, definition.name, await closing(definition));
+}
+
+/** @type {(text: string, name: string, version: string) => Promise<Signed>} */
+async function readSurveyFile(text, name, version) {
+  const { survey, author, signature, digest: found } = members(text, MEMBERS);
+  if (survey !== name) throw new Refused(`This is the signature of ${survey}, and not of ${name}.`);
+  if (found !== version) {
+    throw new Refused(`This is the signature of another version of ${survey}. Sign this version, too.`);
+  }
+  await checkSignature(version, author ?? "", signature ?? "");
+  return { author: author ?? "", signature: signature ?? "" };
+}
+
+/**
+ * The signature in a file that `deniably sign` wrote for signing in here, with the nonce that it is of.
+ * Throws Refused unless it is valid, and for this server.
+ * @type {(text: string) => Promise<Signed & { nonce: string }>}
+ */
+export async function readSignIn(text) {
+  const { origin, nonce = "", author = "", signature = "" } = members(text, OF_SIGN_IN);
+  if (origin !== location.origin) {
+    throw new Refused(`This signs in to ${origin}, and not to ${location.origin}.`);
+  }
+  const said = `deniably sign-in 1\n${origin}\n${nonce}\n`;
+  const formed = /^[0-9a-f]{64}$/.test(author) && /^[0-9a-f]{128}$/.test(signature);
+  if (!formed || !(await signedBy(author, signature, said))) {
+    throw new Refused("The signature in this file is not right. Sign once more.");
+  }
+  return { nonce, author, signature };
+}
+
+/**
+ * The members of a file, which are texts. Throws Refused where it has others.
+ * @param {string} text
+ * @param {string} wanted
+ * @returns {Record<string, string>}
+ */
+function members(text, wanted) {
   let found;
   try {
     found = JSON.parse(text);
   } catch {
     found = undefined;
   }
-  if (Object.keys(found ?? {}).sort().join() !== MEMBERS) {
-    throw new Refused("This is no file that deniably sign wrote.");
+  const texts = Object.values(found ?? {}).every((one) => typeof one === "string");
+  if (!texts || Object.keys(found ?? {}).sort().join() !== wanted) {
+    throw new Refused("This is no file that deniably sign wrote for this.");
   }
-  const { survey, author, signature } = found;
-  if (survey !== definition.name) {
-    throw new Refused(`This is the signature of ${survey}, and not of ${definition.name}.`);
-  }
-  const version = await digest(definition);
-  if (found.digest !== version) {
-    throw new Refused(`This is the signature of another version of ${survey}. Sign this version, too.`);
-  }
-  await checkSignature(version, author, signature);
-  return { author, signature };
+  return found;
 }
 
 /** @type {(secret: Uint8Array<ArrayBuffer>, group: string) => Promise<Made>} */

@@ -1,6 +1,6 @@
 // Makes the link by which a phone without a session tries the draft out. It is shown once.
 
-import { NETWORK, find, parsed, post, sentence, tell } from "./exchange.js";
+import { Declined, explain, find, parsed, post, tell } from "./exchange.js";
 
 const make = /** @type {HTMLButtonElement} */ (find("#make"));
 
@@ -9,10 +9,10 @@ make.addEventListener("click", async () => {
   tell("");
   try {
     const answer = await post(find("#own").dataset.address ?? "", {});
-    if (answer.status === 201) show(answer.value);
-    else tell(sentence(answer));
-  } catch {
-    tell(NETWORK);
+    if (answer.status !== 201) throw new Declined(answer);
+    show(answer.value);
+  } catch (error) {
+    explain(error);
   } finally {
     make.disabled = false;
   }

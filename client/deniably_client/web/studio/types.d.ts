@@ -27,11 +27,19 @@ export interface Made {
   words: string[];
 }
 
+/** A question as a page shows it: its text, and the answers that its author wrote. */
+export interface ShownQuestion {
+  label: string;
+  answers: string[];
+}
+
 /** What the page shows of a survey that it is about to sign. */
 export interface Shown {
   name: string;
   title: string;
-  questions: number;
+  questions: ShownQuestion[];
+  minimum: number;
+  analysts: boolean;
 }
 
 /** The author and the signature, in hexadecimal. */

@@ -198,3 +198,26 @@ TRIALS = """
     """
 """A draft's link to its trial: the hash of the link's secret, and its last day. Who opens it, and
 what they answer, is stored nowhere."""
+DEEDS = (
+    # What a group did, in days; ``object`` is the survey, or empty. A row is there once a day.
+    """
+    CREATE TABLE deeds (
+        number INTEGER PRIMARY KEY,
+        day TEXT NOT NULL CHECK (length(day) = 10),
+        team TEXT NOT NULL REFERENCES teams (id),
+        token TEXT NOT NULL REFERENCES tokens (id),
+        what TEXT NOT NULL,
+        object TEXT NOT NULL
+    )
+    """,
+    # The draft that became a survey, as its author wrote it.
+    """
+    CREATE TABLE published_drafts (
+        survey TEXT PRIMARY KEY REFERENCES surveys (name),
+        draft TEXT NOT NULL UNIQUE,
+        team TEXT NOT NULL REFERENCES teams (id),
+        document TEXT NOT NULL
+    )
+    """,
+)
+"""What groups did, and what they published. Nothing here is about reports."""

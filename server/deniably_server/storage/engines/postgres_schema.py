@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import DESIGNS, STUDIO, TABLES, TRIALS
+from deniably_server.storage.engines.common_schema import DEEDS, DESIGNS, STUDIO, TABLES, TRIALS
 
 
 def _own(table: str) -> str:
@@ -81,6 +81,14 @@ STEPS = (
     ),
     tuple(map(_own, STUDIO)),
     (_own(DESIGNS),),
-    (_own(TRIALS),),
+    (
+        _own(TRIALS),
+        *map(_own, DEEDS),
+        """
+        CREATE TRIGGER a_deed_never_changes
+        BEFORE UPDATE OR DELETE OR TRUNCATE ON deeds
+        EXECUTE FUNCTION never('a deed never changes')
+        """,
+    ),
 )
 """The statements of each step; see ``schema``. Never change a released step; add a new one."""

@@ -6,7 +6,7 @@ table does not reveal who came first.
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import DESIGNS, STUDIO, TABLES, TRIALS
+from deniably_server.storage.engines.common_schema import DEEDS, DESIGNS, STUDIO, TABLES, TRIALS
 
 
 def _strict(table: str) -> str:
@@ -82,6 +82,17 @@ STEPS = (
     ),
     tuple(map(_strict, STUDIO)),
     (_strict(DESIGNS),),
-    (_strict(TRIALS),),
+    (
+        _strict(TRIALS),
+        *map(_strict, DEEDS),
+        """
+        CREATE TRIGGER a_deed_never_changes BEFORE UPDATE ON deeds
+        BEGIN SELECT RAISE(ABORT, 'a deed never changes'); END
+        """,
+        """
+        CREATE TRIGGER a_deed_is_never_deleted BEFORE DELETE ON deeds
+        BEGIN SELECT RAISE(ABORT, 'a deed never changes'); END
+        """,
+    ),
 )
 """The statements of each step; see ``schema``. Never change a released step; add a new one."""

@@ -28,6 +28,8 @@ TABLES = {
     "draft_versions": ("draft", "revision", "edit", "document"),
     "trials": ("draft", "hash", "until"),
     "designs": ("positions", "own", "other", "mechanism"),
+    "deeds": ("number", "day", "team", "token", "what", "object"),
+    "published_drafts": ("survey", "draft", "team", "document"),
 }
 """Every table with its columns, ordered so that foreign keys refer to earlier tables. Shards are
 merged, as the writers that they belong to stay behind."""

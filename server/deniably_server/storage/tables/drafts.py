@@ -95,6 +95,13 @@ def mark_gone(database: Connection, draft: str, *, gone: bool) -> None:
     database.execute("UPDATE drafts SET gone = ? WHERE id = ?", [day_in(0) if gone else "", draft])
 
 
+def take_draft(database: Connection, draft: str) -> None:
+    """Delete a draft with all its revisions and the link to its trial, for good."""
+    database.execute("DELETE FROM trials WHERE draft = ?", [draft])
+    database.execute("DELETE FROM draft_versions WHERE draft = ?", [draft])
+    database.execute("DELETE FROM drafts WHERE id = ?", [draft])
+
+
 def purge_drafts(database: Connection) -> None:
     """Delete the drafts for good that were deleted more than ``KEPT_DAYS`` days ago."""
     old = "gone <> '' AND gone < ?"

@@ -42,30 +42,38 @@ def enter_owner(database: Connection, survey: str, token: str, size: int, quotas
 
     Raises Quota where that exceeds the token's quotas or the register's limit.
     """
-    day = today()
+    check_quotas(database, token, size, quotas)
+    database.execute("INSERT INTO owners VALUES (?, ?, ?, ?)", (survey, token, today(), size))
+
+
+def check_quotas(database: Connection, token: str, size: int, quotas: Quotas) -> None:
+    """Raises Quota where one more survey, whose register entry takes ``size`` bytes, exceeds the
+    token's quotas or the register's limit."""
     published, taken = database.execute(
         "SELECT count(CASE WHEN day = ? THEN 1 END), coalesce(sum(bytes), 0) FROM owners"
         " WHERE token = ?",
-        [day, token],
+        [today(), token],
     ).fetchone()
     taken = int(taken)  # PostgreSQL's sums are decimals
     if quotas.surveys and published >= quotas.surveys:
         raise Quota(
             f"this token has published {counted(published, 'survey')} today, and may publish"
-            f" {quotas.surveys:,} a day; go on tomorrow (UTC), or ask the operator (--surveys)"
+            f" {quotas.surveys:,} a day; go on tomorrow (UTC), or ask the operator (--surveys)",
+            f"your group published {counted(published, 'survey')} today, and may publish"
+            f" {quotas.surveys:,} a day; go on tomorrow, or ask whoever runs this server",
         )
     if quotas.register and taken + size > quotas.register:
         raise Quota(
             f"the surveys of this token take {taken / 1e6:.1f} MB of the register, which every"
-            f" device reads, and may take {quotas.register / 1e6:g} MB; ask the operator (--room)"
+            f" device reads, and may take {quotas.register / 1e6:g} MB; ask the operator (--room)",
+            "your group's surveys take all the room that they may take in the register, which every"
+            " device reads; ask whoever runs this server for more",
         )
     if register_size(database) + size > LARGEST_REGISTER - _FOR_CLOSINGS:
         raise Quota(
             f"the register is full: devices read at most {LARGEST_REGISTER / 1e6:.0f} MB of it; new"
             " surveys need another server"
         )
-    row = (survey, token, day, size)
-    database.execute("INSERT INTO owners VALUES (?, ?, ?, ?)", row)
 
 
 def owner_of(database: Connection, survey: str) -> str | None:

@@ -156,6 +156,13 @@ def revoke_token(database: Connection, name: str) -> bool:
     return done.rowcount == 1
 
 
+def renew_token(database: Connection, name: str) -> None:
+    """Make a token valid for ``DAYS`` days from today, unless it is for longer, or is revoked."""
+    until = day_in(DAYS)
+    sql = "UPDATE tokens SET until = ? WHERE id = ? AND until < ? AND revoked = 0"
+    database.execute(sql, [until, name, until])
+
+
 def _token(row: DatabaseRow) -> Token:
     name, hash_, role, survey, until, note, revoked = row
     return Token(name, hash_, role, survey, until, note, bool(revoked))

@@ -1,0 +1,36 @@
+"""A sign-in that an author's key signs, in the browser or on another computer (SPEC 9.2, 9.3)."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class SignInRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The origin of the server, and the nonce that it asks to sign."""
+
+    origin: Annotated[str, Meta(pattern=r"^https?://[a-z0-9.:\[\]-]{1,255}\Z")]
+    nonce: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,128}\Z")]
+
+
+class SignInFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file that ``deniably sign`` writes for a sign-in."""
+
+    origin: str
+    nonce: str
+    author: str
+    signature: str
+
+    @property
+    def text(self) -> str:
+        """The file: an object of JSON with a line for each member."""
+        return json.dumps(msgspec.to_builtins(self), indent=1) + "\n"
+
+
+def sign_in_message(origin: str, nonce: str) -> bytes:
+    """Returns the bytes that are signed; another first line than that of a survey's signature, and
+    the address, so that no other server can use it."""
+    return f"deniably sign-in 1\n{origin}\n{nonce}\n".encode()

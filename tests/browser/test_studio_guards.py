@@ -1,0 +1,322 @@
+"""What guards the studio's pages in a real browser: texts stay texts, the policy holds, the cookie
+goes nowhere else, and nothing that an author typed is lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from deniably_server.guard.session import COOKIE
+from support.material import Server
+from support.studio_tab import SAVED, Studio
+
+pytestmark = pytest.mark.browser
+
+BREAK_OUT = "\"'></textarea></title><img src=x onerror=pwned=1><script>pwned=1</script>{{7*7}}"
+NAME = BREAK_OUT[:90]
+SAYS_NOTHING = ("/s/closed",)
+"""Pages that show no author's text."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server at its very first start."""
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def unguarded(chromium: Browser) -> Iterator[BrowserContext]:
+    """A browser that heeds no policy."""
+    context = chromium.new_context(bypass_csp=True, accept_downloads=True)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def studio(server: Server, unguarded: BrowserContext) -> Studio:
+    """A group whose every text is an attack, and its pages."""
+    (link,) = re.findall(r"http://\S+/studio/start#\S+", server.log)
+    studio = Studio(unguarded, server)
+    page = studio.page
+    page.goto(link)
+    studio.write("#name", NAME)
+    studio.write("#contact", BREAK_OUT)
+    page.wait_for_selector("#words li")
+    page.click("#save")
+    page.check("#kept")
+    page.click("#start")
+    page.wait_for_selector("#founded:not([hidden])")
+    return studio
+
+
+@pytest.fixture(scope="module")
+def pages(studio: Studio, server: Server) -> list[str]:
+    """Every page of the origin that shows something of a draft and of a survey, open and closed."""
+    page = studio.page
+    drafts: list[str] = []
+    for name in ("kept", "open", "closed"):
+        draft = studio.begin(BREAK_OUT, BREAK_OUT)
+        page.select_option("#type", "select_one")
+        page.wait_for_selector("#f-choices")
+        studio.write("#f-hint", BREAK_OUT)
+        studio.write("#f-short", "<img src=x onerror=pwned=1>")
+        studio.write("#f-choices", f"{BREAK_OUT}\nOther {BREAK_OUT}")
+        studio.saved()
+        page.click("#list li:nth-child(1) a")
+        page.wait_for_selector("#f-intro")
+        for field in ("intro", "contact"):
+            studio.write(f"#f-{field}", BREAK_OUT)
+        studio.saved()
+        drafts.append(draft)
+        if name == "kept":
+            continue
+        page.click("text=Continue")
+        page.fill("#name", name)
+        page.check("#read")
+        page.click("#publish")
+        page.wait_for_selector("#done:not([hidden])")
+    page.goto(f"{server.url}/studio/s/closed")
+    page.fill("#typed", "closed")
+    page.click("#close")
+    page.wait_for_selector("#few:not([hidden])")
+    page.check("#anyway")
+    page.click("#close")
+    page.wait_for_selector("#again")
+    kept = drafts[0].removeprefix(server.url)
+    return ["/studio/", kept, f"{kept}?question=q1", f"{kept}/balance?question=q1",
+            f"{kept}/publish", "/studio/s/open", "/studio/s/closed", "/studio/in", "/", "/s/open",
+            "/s/closed", "/surveys/open", "/surveys/closed", "/register"]  # fmt: skip
+
+
+def seen(page: Page) -> str:
+    """All that a page shows, also in its fields."""
+    found: str = page.evaluate("""() => [document.body.innerText, document.title,
+      ...Array.from(document.querySelectorAll("input, textarea"), ({ value }) => value)
+    ].join("\\n")""")
+    return found
+
+
+def test_a_break_out_in_every_field_is_text_on_every_page_without_any_policy(
+    studio: Studio, pages: list[str], server: Server
+) -> None:
+    page = studio.page
+    for address in pages:
+        page.goto(f"{server.url}{address}", wait_until="networkidle")
+        while "too long to work out" in seen(page):  # on a busy machine
+            page.reload(wait_until="networkidle")
+
+        assert page.evaluate("globalThis.pwned ?? null") is None, address
+        assert page.locator("img[src=x]").count() == 0, address
+        shown = "<img src=x onerror=pwned=1>" in seen(page)
+        assert shown == (address not in SAYS_NOTHING), address
+        assert "49" not in re.findall(r"</script>(\d+)", seen(page)), address
+    assert studio.errors == []
+
+
+def test_with_the_policy_all_pages_work_and_raw_html_is_stopped(
+    chromium: Browser, unguarded: BrowserContext, pages: list[str], server: Server
+) -> None:
+    context = chromium.new_context()
+    context.add_cookies(unguarded.cookies())  # type: ignore[arg-type]
+    studio = Studio(context, server)
+    page = studio.page
+    for address in pages:
+        page.goto(f"{server.url}{address}", wait_until="networkidle")
+        if "/balance" not in address and address.startswith("/studio/d/"):
+            page.wait_for_selector("#balance p, #publish")
+        assert studio.errors == [], address
+        if not address.startswith("/studio/"):
+            continue
+        stopped = page.evaluate("""() => [
+          () => { document.body.innerHTML = "<b>raw</b>"; },
+          () => document.body.insertAdjacentHTML("beforeend", "<b>raw</b>"),
+          () => new DOMParser().parseFromString("<b>raw</b>", "text/html"),
+          () => { document.createElement("script").src = "/web/studio/in.js"; },
+          () => trustedTypes.createPolicy("other", { createHTML: (text) => text }),
+        ].map((raw) => { try { raw(); return "done"; } catch ({ name }) { return name; } })""")
+        assert stopped == ["TypeError"] * 5, address
+        assert page.locator("b:text-is('raw')").count() == 0
+        studio.errors.clear()
+    context.close()
+
+
+def test_the_policy_of_the_studio_is_made_once(studio: Studio, server: Server) -> None:
+    """Whoever gets a script to run there cannot make it again."""
+    context = studio.page.context.browser.new_context()  # type: ignore[union-attr]
+    page = context.new_page()
+    page.goto(f"{server.url}/studio/in", wait_until="networkidle")
+
+    made = page.evaluate("""() => {
+      try { return trustedTypes.createPolicy("studio", {}).name; } catch ({ name }) { return name; }
+    }""")
+
+    assert made == "TypeError"
+    context.close()
+
+
+def test_the_cookie_is_in_no_request_outside_the_studio(
+    studio: Studio, pages: list[str], server: Server
+) -> None:
+    page = studio.page
+    before = len(studio.requests)
+    with_it: set[str] = set()
+    for address in pages:
+        page.goto(f"{server.url}{address}", wait_until="networkidle")
+    page.evaluate("fetch('/api/surveys/open').then((answer) => answer.text())")
+    for request in studio.requests[before:]:
+        if COOKIE in request.all_headers().get("cookie", ""):
+            with_it.add(request.url.removeprefix(server.url).split("/")[1])
+
+    assert with_it == {"studio"}
+
+
+# --- nothing is lost ----------------------------------------------------------------------------
+
+
+def test_a_session_that_ends_while_somebody_types_leads_back_to_the_place_with_the_text(
+    studio: Studio,
+) -> None:
+    page = studio.page
+    draft = studio.begin("Nights", "Asleep?")
+    place = page.url
+    page.wait_for_load_state("networkidle")
+    page.context.clear_cookies()
+    page.fill("#f-label", "Do you sleep at work?")
+    page.keyboard.press("Tab")
+    assert studio.why() == (
+        "You were signed out; nothing is lost: sign in, and you are back here. Sign in"
+    )
+    page.fill("#f-hint", "In the last month")  # goes on typing
+
+    page.click("#why a")
+    page.click("#sign-in")
+    page.wait_for_url(place)
+    page.wait_for_selector(SAVED)
+
+    file = page.request.get(f"{draft.replace('/d/', '/drafts/')}.yaml").text()
+    assert "Do you sleep at work?" in file
+    assert "In the last month" in file
+    assert page.input_value("#f-label") == "Do you sleep at work?"
+
+
+def test_of_two_tabs_that_publish_one_draft_the_second_shows_where_it_is(
+    studio: Studio, server: Server
+) -> None:
+    draft = studio.begin("Twice", "Published once?")
+    first, second = studio.page, studio.page.context.new_page()
+    for tab in (first, second):
+        tab.goto(f"{draft}/publish")
+        tab.fill("#name", "twice-26")
+        tab.check("#read")
+    first.click("#publish")
+    first.wait_for_selector("#done h2:text-is('It is open')")
+
+    second.click("#publish")
+
+    second.wait_for_selector("#done h2:text-is('It was published already')")
+    assert second.inner_text("#link") == f"{server.url}/s/twice-26"
+    assert "meanwhile, in another tab" in second.inner_text("#why")
+    second.close()
+    names = [entry["survey"] for entry in requests.get(
+        f"{server.url}/register", timeout=30).json()["entries"]]  # fmt: skip
+    assert names.count("twice-26") == 1
+
+
+def test_an_address_that_is_taken_is_said_before_anything_is_signed(
+    studio: Studio, pages: list[str]
+) -> None:
+    page = studio.page
+    draft = studio.begin("Taken", "Taken?")
+    page.goto(f"{draft}/publish")
+    page.fill("#name", "open")
+    page.check("#read")
+    before = len(studio.sent)
+
+    page.click("#publish")
+
+    assert studio.why() == "This address is taken; open-b is free."
+    assert not [each for each in studio.sent[before:] if "/published" in each]
+    page.fill("#minimum", "601")
+    page.wait_for_selector("#too-many:not([hidden])")
+    assert page.inner_text("#too-many") == (
+        "You expect 600 people and ask for 601. Nobody would ever see a result."
+    )
+    page.reload()
+    assert "This address is taken; open-b is free." in studio.words()
+
+
+def test_a_minute_without_a_network_loses_nothing_and_doubles_nothing(studio: Studio) -> None:
+    page = studio.page
+    draft = studio.begin("First", "Question?")
+    page.clock.install()
+    page.reload(wait_until="networkidle")
+    page.context.set_offline(True)
+    for number in range(5):
+        page.fill("#f-label", f"Label {number}")
+        page.keyboard.press("Tab")
+        page.fill("#f-hint", f"Hint {number}")
+        page.keyboard.press("Tab")
+        page.clock.run_for(12_000)
+        page.wait_for_selector("#state:has-text('It is kept in this tab')")
+    sent = len(studio.sent)
+    page.context.set_offline(False)
+    page.clock.run_for(4_000)
+    page.wait_for_selector(SAVED)
+    page.clock.resume()
+
+    file = page.request.get(f"{draft.replace('/d/', '/drafts/')}.yaml").text()
+    assert "label: Label 4\n" in file
+    assert "hint: Hint 4\n" in file
+    edits = [each for each in studio.sent[sent:] if "/edits" in each]
+    asked = [re.findall(r'"edit":"(\w+)"', each)[0] for each in edits]
+    assert len(asked) == len(set(asked)), "each edit went once"
+    values = re.findall(r'"value":"(\w+ \d)"', " ".join(edits))
+    assert [value for value in values if "Label" in value] == sorted(
+        value for value in values if "Label" in value
+    )
+
+
+def test_a_killed_server_loses_no_edit_that_it_acknowledged(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    database = tmp_path / "deniably.db"
+    server = Server(database)
+    context = chromium.new_context(accept_downloads=True)
+    studio = Studio(context, server)
+    page = studio.page
+    page.goto(re.findall(r"http://\S+/studio/start#\S+", server.log)[0])
+    studio.write("#name", "Union")
+    studio.write("#contact", "u")
+    page.wait_for_selector("#words li")
+    page.click("#save")
+    page.check("#kept")
+    page.click("#start")
+    page.wait_for_selector("#founded:not([hidden])")
+    draft = studio.begin("Kept", "Acknowledged?")
+    for number in range(20):
+        page.fill("#f-label", f"Label {number}")
+        page.keyboard.press("Tab")
+        page.wait_for_selector(SAVED)
+        page.wait_for_function(f"JSON.stringify(document.querySelector('#list').textContent)"
+                               f".includes('Label {number}')")  # fmt: skip
+    port = server.port
+    server.kill()
+    page.fill("#f-hint", "Typed while it was down")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("#state:has-text('It is kept in this tab')")
+
+    again = Server(database, "--port", str(port))
+    page.wait_for_selector(SAVED)
+
+    file = page.request.get(f"{draft.replace('/d/', '/drafts/')}.yaml").text()
+    assert "label: Label 19\n" in file
+    assert "hint: Typed while it was down\n" in file
+    context.close()
+    again.kill()

@@ -1,0 +1,99 @@
+"""An author at a page of the studio, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import BrowserContext, Page, Request
+
+from support.material import Server
+
+WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+SAVED = "#state:text-is('Saved')"
+EXPERT = re.compile(r"\b(epsilon|odds|delta|YAML|token|mechanism)\b", re.IGNORECASE)
+VIOLATIONS = """addEventListener("securitypolicyviolation", (event) =>
+  console.error("policy:", event.effectiveDirective, event.blockedURI, event.sample))"""
+WITHOUT_ED25519 = """for (const name of ["generateKey", "importKey", "sign", "verify"]) {
+  const own = SubtleCrypto.prototype[name];
+  SubtleCrypto.prototype[name] = function (...given) {
+    const its = given.some((one) => one === "Ed25519" || one?.name === "Ed25519");
+    if (its) return Promise.reject(new DOMException("Unrecognized name", "NotSupportedError"));
+    return own.apply(this, given);
+  };
+}"""
+"""A browser from before Chrome 137, Safari 17 and Firefox 129."""
+
+
+class Studio:
+    """A page of an author, who presses and types, and everything that it sends.
+
+    ``errors`` are those of its scripts, and what its policy stopped.
+    """
+
+    def __init__(self, context: BrowserContext, server: Server) -> None:
+        self.page, self.server = context.new_page(), server
+        self.page.set_default_timeout(30_000)
+        self.page.add_init_script(VIOLATIONS)
+        self.errors: list[str] = []
+        self.sent: list[str] = []
+        self.requests: list[Request] = []
+        self.clicks = self.typed = 0
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda message: self._note(message.text))
+        self.page.on("request", self._request)
+
+    def _note(self, text: str) -> None:
+        if text.startswith("policy:"):
+            self.errors.append(text)
+
+    def _request(self, request: Request) -> None:
+        self.requests.append(request)
+        self.sent.append(f"{request.url} {request.post_data or ''}")
+
+    def press(self, what: str) -> None:
+        self.clicks += 1
+        self.page.click(what)
+
+    def write(self, field: str, text: str) -> None:
+        self.typed += 1
+        self.page.fill(field, text)
+        self.page.keyboard.press("Tab")
+
+    def saved(self) -> None:
+        self.page.wait_for_selector(SAVED)
+
+    def words(self) -> str:
+        """What stands on the page outside folds for experts."""
+        return self.page.inner_text("body")
+
+    def why(self) -> str:
+        """What the page says is wrong."""
+        self.page.wait_for_selector("#why:not([hidden])")
+        return self.page.inner_text("#why")
+
+    def begin(self, title: str, question: str) -> str:
+        """Begin a survey with a yes/no question; returns the address of its draft."""
+        page = self.page
+        page.goto(f"{self.server.url}/studio/")
+        page.click("#empty")
+        page.wait_for_selector("#f-title")
+        self.write("#f-title", title)
+        page.click("#list li:nth-child(2) a")
+        page.wait_for_selector("#f-label")
+        self.write("#f-label", question)
+        self.saved()
+        return page.url.partition("?")[0]
+
+
+def look_at(axe: Callable[[Page], list[str]], studio: Studio) -> None:
+    """Looks at a state of a page: for everybody, on any screen, in plain words."""
+    assert axe(studio.page) == [], studio.page.url
+    size = studio.page.viewport_size
+    for width in (390, 320):
+        studio.page.set_viewport_size({"width": width, "height": 700})
+        assert studio.page.evaluate(WIDE) <= 0, (studio.page.url, width)
+    if size:
+        studio.page.set_viewport_size(size)
+    assert EXPERT.findall(studio.words()) == [], studio.page.url
+    assert studio.errors == []
