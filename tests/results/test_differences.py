@@ -126,8 +126,8 @@ def test_a_mean_and_its_interval_agree_with_the_test_of_a_value(
 def test_a_side_does_not_differ_from_itself(sides: dict[str, Side]) -> None:
     drinks, stolen = sides["drinks"], sides["stolen"]
 
-    assert mean_apart(drinks, drinks).found.p_value == 1
-    assert choice_apart(stolen, stolen, "yes").found.p_value == 1
+    assert mean_apart(drinks, drinks).difference.p_value == 1
+    assert choice_apart(stolen, stolen, "yes").difference.p_value == 1
 
 
 @pytest.mark.parametrize(
