@@ -400,7 +400,7 @@ def test_a_link_goes_with_its_draft_and_comes_back_with_it(
 
 
 def test_a_draft_that_is_deleted_for_good_takes_its_link_along(
-    studio: StudioStore, union: Team, monkeypatch: pytest.MonkeyPatch
+    address: str, studio: StudioStore, union: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draft = begun(studio, union)
     secret, _ = studio.begin_trial(union.id, draft.id)
@@ -410,6 +410,7 @@ def test_a_draft_that_is_deleted_for_good_takes_its_link_along(
     begun(studio, union)
 
     assert_no_trial(studio, secret)
+    assert contents(address)["trials"] == []
     with pytest.raises(NotFound):
         studio.draft(union.id, draft.id)
 
