@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Table):
-    """A survey and what it collected, as ``deniably.open`` found it.
+    """A survey and its reports, as ``deniably.open`` found them.
 
     It shows its title and a line for each question: type, reports, mechanism and epsilon. ``n`` is
     the number of respondents. ``source`` is what the register says of it, verified; None for
@@ -55,10 +55,10 @@ class Study(Table):
     All read randomised reports. They rest on the same assumptions: people answered as they were
     asked, devices kept to the design, and respondents are a random sample of the population that
     intervals are for.
-
-    The class is long because its docstrings are the reference of the library: each method is a few
-    lines that ask ``collected``, ``distributions``, ``weighted_figures`` or ``comparing``.
     """
+
+    # Long, because its docstrings are the reference of the library: each method is a few lines that
+    # ask ``collected``, ``distributions``, ``weighted_figures`` or ``comparing``.
 
     source: Provenance | None
     _collected: Collected
