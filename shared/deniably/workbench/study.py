@@ -55,10 +55,10 @@ class Study(Table):
     All read randomised reports. They rest on the same assumptions: people answered as they were
     asked, devices kept to the design, and respondents are a random sample of the population that
     intervals are for.
-    """
 
-    # Long, because its docstrings are the reference of the library: each method is a few lines that
-    # ask ``collected``, ``distributions``, ``weighted_figures`` or ``comparing``.
+    The class is long because its docstrings are the reference of the library: each method is a few
+    lines that ask ``collected``, ``distributions``, ``weighted_figures`` or ``comparing``.
+    """
 
     source: Provenance | None
     _collected: Collected
