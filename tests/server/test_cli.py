@@ -457,6 +457,8 @@ def test_check_says_where_devices_refuse(
     what = "answer a part of it at most" if len(epsilons) > 1 else "refuse this survey"
     said = f"Devices {what}; in a terminal and in Python a respondent can set a higher"
     assert (said in " ".join(shown.output.split())) == (found is not None)
+    dearest = f"{file}, line 5: q1 gives away most, epsilon {epsilons[1]:.2f}"
+    assert (dearest in " ".join(shown.output.split())) == (found is not None)
 
 
 @pytest.mark.parametrize("count", [10, 11])

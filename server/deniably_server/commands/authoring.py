@@ -94,6 +94,8 @@ def _print_check(file: Path, server: str | None, path: Path | None, *, exact: bo
     with sentences(str(file)):
         found = check_survey(file)
     notes = list(found.notes)
+    if found.refused:
+        notes += _dearest_line(found.survey, file.read_bytes(), str(file))
     if (took := process_time() - began) > _LONG:
         notes.append(
             f"compiling this took {took:.0f} seconds, and a server gives it 30 unless its operator"
