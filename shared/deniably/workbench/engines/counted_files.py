@@ -79,7 +79,8 @@ def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
         if again := seen.keys() & {*digests}:
             other = seen[min(again)]
             raise NoExport(
-                f"{name} has a file that {other} has counted, and its reports would count twice. If they are other reports that happen to be equal, gather the lines of both together"
+                f"{name} has a file that {other} has counted, and its reports would count twice. If"
+                " they are other reports that happen to be equal, gather the lines of both together"
             )
         seen |= dict.fromkeys(digests, name)
         all_digests += digests
