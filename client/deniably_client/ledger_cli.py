@@ -67,7 +67,7 @@ def with_limits(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @with_limits
-@click.option("--json", "as_json", is_flag=True, help="For programs; the charges exactly.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the exact charges.")
 def ledger(limits: Limits, as_json: bool) -> None:
     """Show what this device has given away about you, survey by survey.
 

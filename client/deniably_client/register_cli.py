@@ -41,10 +41,10 @@ def register(address: str, compare: str | None, save: Path | None) -> None:
     """Show every survey that the server at ADDRESS ever published.
 
     The command verifies the chain of the entries and every author's signature, and that the
-    server's signed head belongs to the entries. It reads all entries: only these show whether the
-    head leaves one out. Devices read the signed head and their own survey's entry. A server that
-    asks one person a different survey has to show this person a different register: compare the
-    seal, or copies, with others.
+    server's signed head belongs to the entries. It reads all entries, because only these show
+    whether the head leaves one out. Devices read the signed head and their own survey's entry. A
+    server that asks one person a different survey has to show this person a different register:
+    compare the seal, or copies, with others.
     """
     text = _text(address)
     copy = _verified(text)

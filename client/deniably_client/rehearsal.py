@@ -38,9 +38,8 @@ def _no_table(context: click.Context, parameter: click.Parameter, value: str | N
     """Refuses ``--people-from``, and says which command takes a table."""
     if value is not None:
         raise click.UsageError(
-            "rehearse makes people up: --people 1000 says how many. What the answers in a table"
-            f" would give, deniably simulate SURVEY.yaml --truth {one_line(value)} shows, without a"
-            " server"
+            "rehearse makes people up: --people 1000 says how many. For the answers in a table, use"
+            f" deniably simulate SURVEY.yaml --truth {one_line(value)}, which needs no server"
         )
 
 
@@ -88,8 +87,8 @@ def rehearse(url: str, people: int, yes: bool) -> None:
     for line in _truth(survey, crowd):
         click.echo(line)
     click.echo(
-        f"\n{people:,} made-up people have answered {survey.name} so. Compare it with what the"
-        f" results say, once they are shown: {_results(url)}"
+        f"\nThese are the true answers of {people:,} made-up people to {survey.name}. Compare them"
+        f" with the results, once they are shown: {_results(url)}"
     )
 
 

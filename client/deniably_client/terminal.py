@@ -70,10 +70,10 @@ def answer(
 ) -> None:
     """Answer the survey at URL here in the terminal.
 
-    Your device randomises every answer before anything is sent; the answers themselves
-    are not sent and not kept. The screen is cleared afterwards. What was sent is kept, encrypted:
-    a survey is answered again with the very same report, and `deniably ledger` counts what all
-    of them give away.
+    Your device randomises every answer before anything is sent; the answers themselves are not sent
+    and not kept. The screen is cleared afterwards. What was sent is kept, encrypted. If you answer
+    a survey again, the very same report is sent. `deniably ledger` shows what all reports give
+    away.
     """
     try:
         memory = None if no_memory else Storage()

@@ -40,14 +40,14 @@ SETTINGS = (
     Setting(
         "database",
         "deniably.db",
-        "Where the surveys and the perturbed reports are: a file, or postgresql://...",
+        "The database of the surveys and the randomised reports: a file, or postgresql://...",
     ),
     Setting("host", "127.0.0.1", "Address to listen on."),
     Setting("port", 8000, "Port to listen on; 0 picks a free one.", least=0, most=65535),
     Setting(
         "log",
         "text",
-        "A line for each answer, in text or json, a minute late and without a time; or off.",
+        "Log a line for each response, as text or json, a minute late and without a time; or off.",
         choices=("text", "json", "off"),
     ),
     Setting("workers", 1, "Server processes; they share the database."),
@@ -55,36 +55,36 @@ SETTINGS = (
     Setting(
         "patience",
         15,
-        "Seconds for the head of a request, and for each 10 KB of its body and of the answer that"
-        " is read; then the connection is ended.",
+        "Seconds that a client has to send the head of a request, or 10 KB of its body, or to read"
+        " 10 KB of the response. After that the connection is closed.",
         most=60,
     ),
     Setting(
         "longest",
         30,
-        "Seconds of processor time that one computation of results may take, and seconds that"
-        " anybody waits until it begins.",
+        "Seconds of processor time that one computation of results may take, and seconds that a"
+        " request waits for it to begin.",
         most=600,
     ),
     Setting(
         "hosts",
         "",
-        "Names that the server answers to, with commas between them; none set is any.",
+        "Names that the server answers to, separated by commas. Empty means any name.",
     ),
     Setting(
         "public",
         "",
-        "Let phones reach the server, over https: at this machine's usual address, or at the one of"
-        " its addresses that is named, with a certificate that is made and kept; or at the https"
-        " address of a tunnel such as cloudflared or tailscale, which you run. It answers to that"
-        " name and to this machine alone.",
+        "Let phones reach the server, over https. ADDRESS is one of this machine's addresses, by"
+        " default the usual one; the server makes a certificate for it and keeps it. Or it is the"
+        " https address of a tunnel that you run, such as cloudflared or tailscale. The server"
+        " answers to that name and to this machine alone.",
         alone="auto",
     ),
     Setting(
         "rate",
         1000,
         "Reports a minute that one process takes from one network address, and as many"
-        " invitations; 0 for any number. From this machine itself it takes any number.",
+        " invitations. 0 means no limit; this machine itself has none.",
         least=0,
     ),
     Setting(
@@ -96,22 +96,22 @@ SETTINGS = (
     Setting(
         "room",
         8,
-        "MB of the register, which has room for 64 MiB, that the"
-        " surveys of one author's token may take; 0 for any.",
+        "MB of the register that the surveys of one author's token may take. The register has room"
+        " for 64 MiB. 0 means no limit.",
         least=0,
     ),
     Setting(
         "failures",
         60,
-        "Wrong tokens and invitation codes a minute from one network address, before even right"
-        " ones from there wait; 0 for any number.",
+        "Wrong tokens and invitation codes a minute from one network address. After that, right"
+        " ones from there have to wait, too. 0 means no limit.",
         least=0,
     ),
     Setting(
         "proxies",
         0,
-        "Trusted proxies in front, one behind the other; that many entries of X-Forwarded-For are"
-        " believed.",
+        "Number of trusted proxies in front, one behind the other. So many entries of"
+        " X-Forwarded-For are believed.",
         least=0,
         most=16,
     ),

@@ -437,9 +437,9 @@ def test_a_screen_reader_follows_from_the_start_to_the_end(phone: Watched) -> No
     in_order(
         phone, "DisclosureTriangle “Language of this page: English”", "heading",
         "StaticText “Your device rolls a die for every answer.", "list", "listitem",
-        "region “Somebody can still guess", "term", "StaticText “Which of two answers is yours?”",
+        "region “Somebody guesses", "term", "StaticText “from one answer that is sent”",
         "definition", "StaticText “58–75”",
-        "StaticText “All 2 together: yours, or 2 others?”",
+        "StaticText “from all 2 that are sent”",
         "StaticText “50: tossing a coin”",
         "DisclosureTriangle “What do these figures mean?”", "button “Start”",
     )  # fmt: skip

@@ -374,8 +374,8 @@ def test_the_guessing_scale_shows_the_rates_of_the_survey_in_order(
 
     labels = phone.see(".guess dl > div")
     assert [set(text.split("\n")) for text in labels] == [
-        {f"{rate_text(rates.lowest)}–{rate_text(rates.highest)}", "Which of two answers is yours?"},
-        {str(rate_text(rates.together)), "All 6 together: yours, or 6 others?"},
+        {f"{rate_text(rates.lowest)}–{rate_text(rates.highest)}", "from one answer that is sent"},
+        {str(rate_text(rates.together)), "from all 6 that are sent"},
     ]
     places = phone.page.evaluate(
         "[...document.querySelectorAll('.scale :is(.mark, circle)')].map((one) =>"
@@ -416,7 +416,7 @@ def red(phone: Watched) -> list[list[str]]:
 def test_nothing_is_red_before_an_error(visitor: Watched) -> None:
     phone = visitor
     phone.open("/s/weak")
-    assert "can often guess right" in phone.words(".promise")
+    assert "would often be right" in phone.words(".promise")
     phone.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert red(phone) == [[], []]
     phone.click("Practise first")

@@ -71,7 +71,7 @@ def test_the_odds_come_before_each_answer_and_the_receipt_at_the_end(url: str) -
     assert asked.index("How often") < asked.rindex("of 100 times") < asked.rindex("Your answer")
     assert re.search(r"Code of what was sent: [0-9a-f]{64}", receipt)
     assert "A guess from “often”: right 69 of 100 times" in receipt
-    assert "A guess between two lists of all 2 answers: right 75 of 100 times" in receipt, (
+    assert "A guess from all 2 answers: right 75 of 100 times" in receipt, (
         "the first page's figures"
     )
     assert SURVEY.digest in receipt

@@ -162,17 +162,20 @@ def test_check_shows_what_each_question_protects(file: Path) -> None:
         "2 questions, about 1 minute, voluntary\n"
         "Your device rolls a die for every answer. The roll decides whether it sends your true"
         " answer or\n  another one.\n"
-        "So nobody can be sure what you answered, and you can answer truthfully.\n"
+        "So others can only guess what you answered, and cannot be sure. You can answer"
+        " truthfully.\n"
         "Your true answers stay here. They are wiped when you send or leave.\n"
         "Sent without your name or number to: the researchers.\n"
         "Among many people the changed answers even out, so totals can be worked out.\n"
-        "Somebody can still guess, from what is sent. How many of 100 guesses are right?\n"
-        "Which of two answers is yours? 69–75\n"
-        "All 2 together: yours, or 2 others? 75\n"
-        "Say somebody wonders which of two answers is yours. With a coin they would be right 50 of"
-        " 100 times.\n  From what is sent for it they would be right 69–75 of 100 times.\n"
-        "From everything together, they would be right 75 of 100 times: between two complete"
-        " lists, which\n  differ in all 2 answers.\n"
+        "Somebody guesses your answer: this, or the opposite? Right out of 100 (the rest are"
+        " wrong):\n"
+        "from one answer that is sent 69–75\n"
+        "from all 2 that are sent 75\n"
+        "Say somebody wonders which of two answers is yours: one, or the opposite. With a coin they"
+        " would be\n  right 50 of 100 times. From what is sent for it they would be right 69–75 of"
+        " 100 times.\n"
+        "Several hints say more than one. From everything that is sent, they would be right 75 of"
+        " 100 times:\n  between two complete lists, which differ in all 2 answers.\n"
         "It can happen that the die leaves all your answers as they are: to 44 of 100 people at"
         " most.\n  Somebody who sees everything could then be 90 % sure: odds of 8.2 to 1. That is"
         " strong evidence,\n  but no proof.\n"
@@ -454,6 +457,8 @@ def test_check_says_where_devices_refuse(
     what = "answer a part of it at most" if len(epsilons) > 1 else "refuse this survey"
     said = f"Devices {what}; in a terminal and in Python a respondent can set a higher"
     assert (said in " ".join(shown.output.split())) == (found is not None)
+    dearest = f"{file}, line 5: q1 gives away most, epsilon {epsilons[1]:.2f}"
+    assert (dearest in " ".join(shown.output.split())) == (found is not None)
 
 
 @pytest.mark.parametrize("count", [10, 11])

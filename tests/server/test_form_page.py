@@ -96,8 +96,8 @@ def test_the_receipt_has_the_figures_of_the_first_page(client: FlaskClient, app:
     assert rows["Survey"] == "T"
     assert rows["Sent"] == "2 randomised answers"
     assert rows["Kept of your true answers"] == "nothing"
-    assert rows["A guess between two answers"] == "right 60–70 of 100 times"
-    assert rows["A guess between two lists of all 2 answers"] == "right 72 of 100 times"
+    assert rows["A guess from one answer"] == "right 60–70 of 100 times"
+    assert rows["A guess from all 2 answers"] == "right 72 of 100 times"
     folded = receipt.partition("<details>")[2].partition("</details>")[0]
     assert folded.count("<code") == 4, "hashes are for those who want to compare them"
     assert receipt.partition("<details>")[0].count("<code") == 0

@@ -75,8 +75,8 @@ def test_where_devices_offer_a_part_it_says_that_too(
     published(app, monkeypatch, "2026-05-02", asking("third", 0, questions=two))
     published(app, monkeypatch, "2026-05-02", asking("whole", 0, questions=two, part=False))
 
-    assert "answer a part of the questions, and refuse where none fits" in page(app, "third")
-    assert "those who take part in everything refuse;" in page(app, "whole")
+    assert "answer only a part of the questions, or refuse" in page(app, "third")
+    assert "those who take part in everything refuse. The intervals" in page(app, "whole")
 
 
 def test_what_does_not_count_is_not_added_up(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,8 +60,8 @@ def test_where_some_questions_are_asked_so_many_are_counted() -> None:
         "2 of 6 questions, picked by chance on this device, about 1 minute, voluntary"
     )
     assert [mark.label for mark in page.marks] == [
-        "Which of two answers is yours?",
-        "All 2 together: yours, or 2 others?",
+        "from one answer that is sent",
+        "from all 2 that are sent",
     ]
 
 
@@ -81,7 +81,7 @@ def test_each_figure_of_the_scale_is_explained(language: str) -> None:
 def test_one_answer_is_not_compared_with_all() -> None:
     page = first_page(survey())
 
-    assert [mark.label for mark in page.marks] == ["Which of two answers is yours?"]
+    assert [mark.label for mark in page.marks] == ["from one answer that is sent"]
     assert not any("stories" in text for text in page.meaning)
 
 
@@ -89,9 +89,9 @@ def test_waves_have_a_mark_of_their_own_and_say_that_the_same_is_asked_again() -
     page = first_page(survey(2, "waves: {panel: s, count: 4},"))
 
     assert [mark.label for mark in page.marks] == [
-        "Which of two answers is yours?",
-        "All 2 together: yours, or 2 others?",
-        "Which of two lists for all waves is yours?",
+        "from one answer that is sent",
+        "from all 2 that are sent",
+        "from all waves together",
     ]
     assert any("4 times at most" in text for text in page.meaning)
 

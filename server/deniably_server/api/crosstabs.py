@@ -148,7 +148,7 @@ def _chosen(survey: Survey) -> list[int]:
     TooMuch."""
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
-        raise BadParameter("“rows” and “columns” name the same question; name two")
+        raise BadParameter("“rows” and “columns” name the same question; name two different ones")
     questions = [survey.questions[index] for index in chosen]
     if why := own_filter(*questions):
         raise BadParameter(why)

@@ -33,10 +33,10 @@ def missing_people(name: str) -> str:
     if total <= limit.numerator / Decimal(limit.denominator):
         return ""
     refuse = (
-        "answer a part of the questions, and refuse where none fits; of those who were refused"
-        " no interval tells."
+        "answer only a part of the questions, or refuse. The intervals cannot know of people whose"
+        " devices refused."
         if store.survey(name).part
-        else "refuse; no interval shows that."
+        else "refuse. The intervals cannot know of that."
     )
     return (
         f"Some people may be missing. A device gives one author at most epsilon {limit} in 365"

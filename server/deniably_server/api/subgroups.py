@@ -86,7 +86,7 @@ class Respondents:
         since the last batch.
         """
         if self.visible.state == "open":
-            raise Hidden("what goes together in whole reports is shown once the survey is closed")
+            raise Hidden("checks of whole reports are shown once the survey is closed")
         return self
 
 

@@ -159,7 +159,7 @@ def require_results(survey: Survey) -> None:
     if current_store().state(survey.name) == "open" and final_count(survey) is None:
         raise TooFew(
             f"the survey {survey.name} has fewer than {counted(least, 'report')} so far, and its"
-            f" results are shown from {least:,} on: closed now, it will never show any"
+            f" results are shown from {least:,} on: if you close it now, it will never show any"
         )
 
 

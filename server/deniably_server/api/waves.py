@@ -42,7 +42,7 @@ def _show(name: str, result: WavesResult) -> Shown:
     statement = "The bands show what is compatible with the reports."
     if least:
         statement = (
-            f"A change of a share from the first to the last wave below about ±{least} points"
+            f"From the first wave to the last, changes of a share by less than about {least} points"
             " cannot be seen."
         )
     if hidden:

@@ -119,10 +119,10 @@ def audit(
 
     With --code it audits a randomiser of your own. Write it as randomise(answer, coins), with
     coins.below(n) for an integer below n. Then every branch is walked, and the epsilon is exact.
-    For a function without coins, reports are counted. That shows a catastrophe of probability delta
-    only from about 80/delta trials on; the smallest visible one is printed. A function that keeps a
-    state fails. A function that takes answers which you did not list passes in part. Without
-    --epsilon or --odds, exit 0 only says that the printed epsilon is exact.
+    For a function without coins, reports are counted. It takes about 80/delta trials to see a
+    failure of probability delta; the smallest that these trials can show is printed. A function
+    that keeps a state fails. A function that also takes answers which you did not list passes only
+    in part. Without --epsilon or --odds, exit 0 only says that the printed epsilon is exact.
     """  # fmt: skip
     if again is not None:
         if file is not None or code is not None:

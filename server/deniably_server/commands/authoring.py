@@ -94,6 +94,8 @@ def _print_check(file: Path, server: str | None, path: Path | None, *, exact: bo
     with sentences(str(file)):
         found = check_survey(file)
     notes = list(found.notes)
+    if found.refused:
+        notes += _dearest_line(found.survey, file.read_bytes(), str(file))
     if (took := process_time() - began) > _LONG:
         notes.append(
             f"compiling this took {took:.0f} seconds, and a server gives it 30 unless its operator"
@@ -174,7 +176,7 @@ def publish(
     """Sign a survey with the author's key and publish it on a server, for good.
 
     Devices refuse a survey that gives away too much. --anyway publishes it nevertheless. With
-    --signature, it was signed before on a computer that has the key.
+    --signature you publish what a computer that has the key has signed.
     """
     from deniably.authoring.survey_files import with_outlines
     from deniably.core.bounded_files import SMALL, read_file
@@ -289,8 +291,8 @@ def _on_server(survey: Survey, server: str, author: str) -> list[str]:
 def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> None:
     """Close a survey: it takes no more reports, for good.
 
-    You need the token that published it, or any author's token and the author's key.
-    With fewer reports than its minimum, the results would stay hidden for ever, so this asks.
+    You need the token that published it, or any author's token and the author's key. If it has
+    fewer reports than its minimum, its results stay hidden for ever; the command asks you first.
     """
     address = f"{base(server)}/api/surveys/{quote(name, safe='')}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

@@ -37,7 +37,8 @@ _OF_WAVES = (
     "formats",
     default="csv",
     show_default=True,
-    help="Of the reports; several with commas: csv, ndjson, parquet, xlsx, sqlite, sav, dta.",
+    help="Formats of the reports, separated by commas: csv, ndjson, parquet, xlsx, sqlite, sav,"
+    " dta.",
 )
 @click.option(
     "--server",

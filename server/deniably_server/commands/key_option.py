@@ -28,15 +28,15 @@ _key = click.option(
     "path",
     envvar="DENIABLY_KEY",
     type=click.Path(path_type=Path),
-    help="File of the author's key, or a copy of it; without it author.key in DENIABLY_HOME or your"
-    " configuration folder, made if need be. [DENIABLY_KEY]",
+    help="File of the author's key, or a copy of it. By default author.key in DENIABLY_HOME or"
+    " your configuration folder; it is made if it is missing. [DENIABLY_KEY]",
 )
 words_option = click.option(
     "--words-file",
     type=click.Path(path_type=Path),
     expose_value=False,
     callback=_remember,
-    help="File with the six words of a copy; without it they are in DENIABLY_WORDS, or you are"
+    help="File with the six words of a copy. Without it they come from DENIABLY_WORDS, or you are"
     " asked for them.",
 )
 

@@ -113,7 +113,8 @@ def _one(entry: Entry) -> click.Command:
             click.Option(["--csv", "as_csv"], is_flag=True, help="Print the table as CSV."),
             click.Option(
                 ["--svg"], type=_FILE,
-                help="Write the picture; of several, the others to FILE-2.svg and so on.",
+                help="Write the picture into this file; further pictures go to FILE-2.svg and so"
+                " on.",
             ),
             _OUTPUT,
         ],

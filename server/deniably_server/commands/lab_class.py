@@ -39,10 +39,14 @@ _WHENCE = "what you ask for"
     help="The answers, with commas between; without them it is yes or no.",
 )
 @click.option(
-    "--coins", metavar="TRUTH", help="How often the first coin says: truth. [default: 1/2]"
+    "--coins",
+    metavar="TRUTH",
+    help="How often the first coin says: answer with the truth. [default: 1/2]",
 )
 @click.option(
-    "--odds", help="The odds of two answers, instead of coins; 9 shows more, protects less."
+    "--odds",
+    help="The odds of two answers, instead of coins. The two coins are odds of 3; 9 shows more"
+    " and protects less.",
 )
 @click.option("--name", help="The name in the address. [default: class- and five letters]")
 @click.option(
@@ -51,18 +55,21 @@ _WHENCE = "what you ask for"
     show_default=True,
     help="The line above the question.",
 )
-@click.option("--language", default="en", show_default=True, help="Of the form and the page.")
+@click.option(
+    "--language", default="en", show_default=True, help="Language of the form and of the page."
+)
 @click.option(
     "--people",
     type=click.IntRange(2, 1000),
     default=_USUAL,
     show_default=True,
-    help="How many are in the class; it says how precise that will be.",
+    help="Number of people in the class. It says how precise that will be.",
 )
 @click.option(
     "--minimum",
     type=click.IntRange(2),
-    help="Reports in each step that the page shows. [default: a fifth of the people, at least 5]",
+    help="The page renews its figures after so many reports. [default: a fifth of the people, at"
+    " least 5]",
 )
 @click.option("--closed", is_flag=True, help="Show nothing before you close the survey.")
 @click.option("--dry-run", is_flag=True, help="Print the survey's file, and publish nothing.")
@@ -99,8 +106,8 @@ def in_class(
     """Ask a class one question.
 
     It makes the survey, publishes it and prints its page for the projector, which has the QR code
-    of the form, the number of reports in steps, and the result to reveal. With --public it starts
-    a server on this machine, too, in whose network the phones have to be.
+    of the form, the number of reports in steps, and the result to reveal. With --public it also
+    starts a server on this machine. The phones must be in the same network.
     """
     import yaml
 

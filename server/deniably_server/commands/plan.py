@@ -69,7 +69,7 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
 @click.option(
     "--counts",
     is_flag=True,
-    help="Also say the epsilon of a survey's published counts, for people who see no report.",
+    help="Also say the epsilon of the published counts, for people who see these and no reports.",
 )
 @click.option(
     "--curve",

@@ -142,7 +142,7 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     "--add",
     type=_FILE,
     metavar="TALLY",
-    help="A tally file, such as yesterday's, whose counts are added, with the same pairs.",
+    help="Add the counts of this tally file, such as yesterday's. It must have the same pairs.",
 )
 @click.option(
     "--design",

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "--to",
     type=click.Path(path_type=Path),
     help="Write a new folder instead: with --tally the pages that a server shows, as files; else"
-    " results.html, results.json, results.csv and a figure a question.",
+    " results.html, results.json, results.csv and a figure for each question.",
 )
 def results(
     address: str | None,

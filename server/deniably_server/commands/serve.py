@@ -162,7 +162,7 @@ def _public_lines(public: PublicAddress, port: int, certificate: OwnCertificate)
 
     yield f"Phones reach it at {public.url(port)}"
     yield (
-        "They warn before the first page, because this machine made its certificate itself:"
+        "Phones warn before the first page, because this machine made its certificate itself:"
         f" {certificate.file}, used again until {certificate.last_day}, SHA-256"
         f" {certificate.fingerprint}"
     )

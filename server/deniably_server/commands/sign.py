@@ -26,8 +26,8 @@ def sign(file: Path, path: Path | None, yes: bool) -> None:
     """Sign the survey FILE here, to publish it from another computer.
 
     It shows what deniably check shows, asks, and writes NAME.signature beside FILE. It needs no
-    server and no network. Publish with: deniably publish FILE --signature NAME.signature. Where the
-    file is changed afterwards, the signature is refused.
+    server and no network. Publish with: deniably publish FILE --signature NAME.signature. If you
+    change the file afterwards, the signature is refused.
 
     FILE may also be what the studio gives out to be signed elsewhere: a survey as it will be
     published, its closing, or a sign-in. Choose the signature on that page.

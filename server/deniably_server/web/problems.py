@@ -71,8 +71,8 @@ KINDS = {
             "malformed",
             "The request cannot be read",
             400,
-            "The body is not JSON (or YAML, where that is allowed), or the request has not one Host"
-            " header.",
+            "The body is not JSON (or YAML, where that is allowed), or the request does not have"
+            " exactly one Host header.",
         ),
         Kind(
             "unauthorised",
@@ -91,7 +91,7 @@ KINDS = {
             "An invitation is needed",
             403,
             "The survey is by invitation. The code is not one of its invitations, or the report"
-            " comes without the ticket that one was traded for.",
+            " lacks the ticket that an invitation is traded for.",
         ),
         Kind("hidden", "The results are hidden", 403, "The results are not shown yet."),
         Kind("not-found", "Not found", 404, "There is no such survey or page."),
@@ -118,14 +118,15 @@ KINDS = {
             "too-few",
             "Too few reports for results",
             409,
-            "The survey has fewer reports than its results need. Closed without"
+            "The survey has fewer reports than its results need. If you close it without"
             " only_with_results, its results stay hidden for ever.",
         ),
         Kind(
             "used",
             "The invitation is used",
             409,
-            "The invitation was traded before, by another device or by this one before it forgot.",
+            "The invitation was used before: by another device, or by this one before its memory"
+            " was deleted.",
         ),
         Kind(
             "too-large",
@@ -181,15 +182,15 @@ KINDS = {
             "too-much",
             "More than the server computes",
             422,
-            "Results are asked for that have too many cells, or take too much processor time or"
+            "The results that you ask for have too many cells, or take too much processor time or"
             " memory. The detail says the limit, and what to ask for instead.",
         ),
         Kind(
             "too-many",
             "Too many requests",
             429,
-            "Too much comes from one network address. The header Retry-After says in how many"
-            " seconds the same may be sent again.",
+            "Too many requests come from one network address. The header Retry-After says in how"
+            " many seconds you may try again.",
         ),
         Kind(
             "quota",
@@ -202,14 +203,14 @@ KINDS = {
             "busy",
             "Too many results at once",
             429,
-            "More results are asked for than can be computed. The header Retry-After says in how"
-            " many seconds it is your turn.",
+            "The server is computing as many results as it can. The header Retry-After says in how"
+            " many seconds you may try again.",
         ),
         Kind(
             "internal",
             "A fault of the server",
             500,
-            "The fault is the server's. Nothing was stored; the same request may be sent again"
+            "The fault is the server's. Nothing was stored. You may send the same request again"
             " later.",
         ),
         Kind(
@@ -222,8 +223,8 @@ KINDS = {
             "unavailable",
             "Temporarily unavailable",
             503,
-            "The server's database does not answer, or stores nothing at present. The same"
-            " request may be sent again later; what was stored nevertheless counts once.",
+            "The server's database does not answer, or cannot store anything now. Try again later;"
+            " nothing is counted twice.",
         ),
     )
 }

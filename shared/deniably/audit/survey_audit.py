@@ -128,13 +128,13 @@ def audit_survey(
     """Audit a survey by the code that devices run: see ``deniably audit --help``.
 
     Every branch is walked where there are not too many. ``trials`` reports of each of two answers
-    certify a lower bound of epsilon (Arcolezi and Gambs 2024, PoPETs). For ``seconds``, up to twice
-    as many where a verdict needs them, devices are replayed (by default for as many as a verdict
-    needs, at most 60) in Python and, with Node, in JavaScript. ``scenarios`` is a number of replays
-    instead of a time, and ``modules`` a folder of other modules than the shipped ones. The
+    certify a lower bound of epsilon (Arcolezi and Gambs 2024, PoPETs). Devices are replayed for
+    ``seconds`` in Python and, with Node, in JavaScript: up to twice as long where a verdict needs
+    it, and by default as long as a verdict needs, at most 60 seconds. ``scenarios`` is a number of
+    replays instead of a time, and ``modules`` a folder of other modules than the shipped ones. The
     probability of a false alarm is at most one in a million for each question. ``browser`` looks at
-    the form in a browser, and gives its verdict. ``progress`` is told what is done next, and
-    ``walked`` each question's walk as soon as it is over.
+    the form in a browser, and gives its verdict. ``progress`` is called with a few words before
+    each step, and ``walked`` with each question's verdict as soon as its branches are walked.
 
     Raises ValueError for fewer than 10 trials.
 

@@ -86,7 +86,7 @@ class Problem:
 
 
 class BadSurvey(DeniablyError, ValueError):
-    """A definition is not valid. Attributes: ``problems``, every one that was found."""
+    """A definition is not valid. ``problems`` lists everything that is wrong in it."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)

@@ -49,11 +49,11 @@ def plan_survey(
 
     With both, it finds the epsilon that each question would need. ``margin`` is half an interval:
     0.05 for five points of a share, or five percent of the range of a mean. ``share`` is the
-    expected share, by default the worst. ``confidence`` is the part of surveys in which margins
-    hold. With ``times`` it is as if every question had that many times its epsilon.
-    ``counts`` adds what the counts of as many reports give away to people who see nothing else.
-    ``asked`` is the part of people who are asked a question with ``show_if``, for the margins of
-    these. Raises ValueError where neither n nor margin is given, and where no epsilon is enough.
+    expected share, by default that with the widest margin. ``confidence`` is the part of surveys in
+    which margins hold. ``times`` multiplies every question's epsilon. ``counts`` adds what the
+    counts of as many reports give away to people who see nothing else. ``asked`` is the part of
+    people who are asked a question with ``show_if``, for the margins of these. Raises ValueError
+    where neither n nor margin is given, and where no epsilon is enough.
 
     >>> from deniably import load_survey, plan_survey
     >>> survey = load_survey({

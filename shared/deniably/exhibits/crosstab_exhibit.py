@@ -190,7 +190,7 @@ def together(document: CrosstabResult, of: Of, titles: tuple[str, str]) -> Heat:
     """The heat table of all pairs.
 
     ``titles`` are short names of the questions. Margins are shares of everybody; a margin that
-    would be 100 % everywhere is left out. A hatched cell cannot be told from nobody, or is too few.
+    would be 100 % everywhere is left out. In a hatched cell there may be nobody, or too few to say.
     """
     shares = [[_share(cell, of) for cell in line] for line in document["cells"]]
     largest = max(

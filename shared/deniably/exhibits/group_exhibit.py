@@ -85,7 +85,7 @@ def exhibit(
         ],
         opening=[
             "Rings: the middles of the groups. Shaded areas stand out from the noise, with a risk"
-            f" of 5{NARROW}% over all of them; plain ones cannot be told from nobody.",
+            f" of 5{NARROW}% over all of them; in plain ones there may be nobody.",
             assumed,
         ],
         asks=[shown.label],

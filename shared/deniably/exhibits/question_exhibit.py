@@ -102,12 +102,12 @@ def _notes(
     if any(isinstance(part, HeatTable) for part in parts):
         yield (
             f"Shares of everybody with {level_text(result.confidence)} intervals; the darker, the"
-            f" larger. Hatched: cannot be told from nobody, {RISK}."
+            f" larger. Hatched: maybe nobody, {RISK}."
         )
     if any(isinstance(part, PaperMap) for part in parts):
         yield (
             f"Shaded areas stand out from the noise, {RISK}; the darker, the larger their share."
-            " Plain areas cannot be told from nobody."
+            " In plain areas there may be nobody."
         )
     if any(
         isinstance(part, PaperStrips) or (isinstance(part, PaperMap) and part.listed)

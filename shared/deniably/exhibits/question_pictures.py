@@ -119,7 +119,7 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
     pictures = [Picture(_strips(question.label, drawn, heads.shares))]
     if rest:
         marks = _strips(f"{question.label}, the rest", _rows(rest), heads.shares)
-        summary = f"{counted(len(rest), 'answer')} that cannot be told from nobody’s"
+        summary = f"{counted(len(rest), 'answer')} that maybe nobody gave"
         pictures.append(Picture(marks, summary=summary))
     return Drawn(
         pictures,
@@ -285,8 +285,8 @@ def _dots(
     from_ = min((quantile.share for quantile in unsure if quantile.share > 0.5), default=1.0)
     known = sum((k + 0.5) / plot.DOTS < from_ for k in range(plot.DOTS))
     notes = [
-        "Each dot is 1 in 20 people. Where single dots lie is a guess, the fit nearest to the"
-        " reports: trust the intervals."
+        "Each dot is 1 in 20 people. Where single dots lie is a guess, because many shapes"
+        " fit the reports. Trust the intervals."
     ]
     if unsure:
         last = unsure[-1]
@@ -378,7 +378,7 @@ def _product(question: ProductResult, heads: Heads) -> Drawn:
         if len(together.columns.labels) > _WIDE:
             region = f"Combinations: {question.label}"
         pictures = [Picture(table, region=region)]
-        text = "Shares of everybody, with their intervals. Hatched: cannot be told from nobody"
+        text = "Shares of everybody, with their intervals. Hatched: maybe nobody"
         notes = [f"{text}, {RISK}.", *notes]
         if has_room(table):
             figure = [table]
@@ -401,7 +401,7 @@ def _point(question: PointResult, heads: Heads) -> Drawn:
     line = replace(shown.of_cell("", leading), note=f"{where}, {note}")
     notes = [
         f"Coloured areas stand out from the noise, with a risk of 5{NARROW}% over all"
-        f" {len(question.cells)}; grey ones cannot be told from nobody."
+        f" {len(question.cells)}; in grey ones there may be nobody."
     ]
     drawn = [
         shown.of_cell(places.place(question.sides, area), area)

@@ -71,7 +71,7 @@ class ExperimentFindings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Experiment:
-    """An experiment that was made, for people, notebooks and programs.
+    """What an experiment found: a question, its answer, a table, pictures and sources.
 
     ``name`` is that of the command and the page, ``title`` a few words. ``inputs`` are what it was
     made with. ``rows`` have plain values: an exact law in the column ``exact``, what was drawn with

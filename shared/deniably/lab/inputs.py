@@ -57,7 +57,8 @@ class Real(ExperimentInput):
     @property
     def allowed(self) -> str:
         """The range of allowed values in words, for help texts and refusals."""
-        return f"a number from {_short(self.minimum)} to {_short(self.maximum)}, such as 0.5 or 1/2"
+        ends = f"{_short(self.minimum)} to {_short(self.maximum)}"
+        return f"a number from {ends}, as a decimal or a fraction"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +177,9 @@ def privacy_text(privacy: Privacy) -> str:
     return text if len(text) <= _MOST_CHARACTERS else str(privacy.epsilon)
 
 
-SEED = Whole(minimum=0, maximum=2**32 - 1, help="Seed of the draws: the same seed, the same draws.")
+SEED = Whole(
+    minimum=0, maximum=2**32 - 1, help="Seed of the draws. The same seed gives the same draws."
+)
 SeedInput = Annotated[int, SEED]
 SHARE = Real(
     minimum=0, maximum=1, percent=True, help="Share of the people whose true answer is yes."

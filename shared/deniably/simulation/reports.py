@@ -231,8 +231,8 @@ def simulate_whole(people: People) -> Run:
 def simulate_people(survey: Survey, n: int) -> People:
     """Makes up ``n`` people and their true answers.
 
-    How popular each choice is gets drawn once; numbers have one hump. People come from the strata
-    in turn. Raises ValueError unless n is at least 1.
+    The popularity of each choice is drawn once for all people. Numbers have one peak. People come
+    from the strata in turn. Raises ValueError unless n is at least 1.
 
     >>> from deniably import load_survey, simulate_people
     >>> survey = load_survey({

@@ -225,7 +225,7 @@ class Survey(Value, frozen=True, dict=True):
 
     @property
     def recognised(self) -> int | None:
-        """How many of 1,000 people can be linked from wave to wave; None where not worth saying."""
+        """How many of 1,000 people can be linked from wave to wave; None where few can."""
         people = self.waves.recognised if isinstance(self.waves, Waves) else None
         return people if isinstance(people, int) else None
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Table):
-    """A survey and what it collected, as ``deniably.open`` found it.
+    """A survey and its reports, as ``deniably.open`` found them.
 
     It shows its title and a line for each question: type, reports, mechanism and epsilon. ``n`` is
     the number of respondents. ``source`` is what the register says of it, verified; None for

@@ -88,10 +88,10 @@ def adding_up(
     seed: SeedInput = 1,
     survey: Survey | None = None,
 ) -> ExperimentFindings:
-    """What ``k`` answers of ``epsilon`` each keep together: the sum, the exact epsilon but for
+    """Shows the epsilon of ``k`` answers together, of ``epsilon`` each: the sum, the exact one for
     ``delta``, zCDP, a closed form, and a formula of lecture notes, red where it promises too much.
 
-    Give a ``survey`` instead: what its own questions keep if it is answered again and again.
+    Give a ``survey`` instead for the epsilon of its own questions, answered again and again.
     """
     if survey is not None:
         return _of_survey(survey)

@@ -85,7 +85,7 @@ def asked_again(
     seed: SeedInput = 1,
     mechanism: Family | Memoised[Any] | None = None,
 ) -> ExperimentFindings:
-    """How often the best guess at one person's answer is right after so many reports.
+    """Shows how often the best guess at one person's answer is right after so many reports.
 
     With fresh chance in each of ``waves``, with a memo whose reports together keep ``history``
     times the epsilon, and where a device sends the report that it has made. Both answers are

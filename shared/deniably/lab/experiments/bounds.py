@@ -54,7 +54,7 @@ WidthInput = Annotated[
     Real(minimum=Fraction(1, 10), maximum=2, help="Standard deviation of the logarithm."),
 ]
 MaximumInput = Annotated[
-    Exact, Real(minimum=1, maximum=10**9, help="A maximum to judge beside others.")
+    Exact, Real(minimum=1, maximum=10**9, help="A maximum to compare with others.")
 ]
 
 
@@ -87,9 +87,9 @@ def bounds(
     values: npt.ArrayLike | None = None,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """How far a mean is off if numbers from 0 up to a maximum are asked for, by that maximum.
+    """Shows how far a mean is off where numbers above a maximum count as the maximum.
 
-    Larger numbers count as the maximum, which pulls the mean down. Noise is as wide as the range.
+    That pulls the mean down. A larger maximum needs more noise, which is as wide as the range.
     Numbers are lognormal, as incomes are, with ``mu`` and ``spread``, or those of ``values``. With
     a survey's ``question`` about a number nothing is known of the answers, and only noise is shown.
 

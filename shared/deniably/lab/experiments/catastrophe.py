@@ -60,10 +60,10 @@ DeltaInput = Annotated[
 SizeInput = Annotated[
     Exact,
     Real(minimum=Fraction(1, 1000), maximum=Fraction(1, 2), percent=True,
-         help="How often the planted randomiser reports the true answer in plain."),
+         help="How often the faulty randomiser sends the true answer as it is."),
 ]  # fmt: skip
 TrialsInput = Annotated[
-    int, Whole(minimum=100, maximum=40_000, help="Reports of each answer counted.")
+    int, Whole(minimum=100, maximum=40_000, help="Reports that are counted for each answer.")
 ]
 
 
@@ -97,11 +97,12 @@ def catastrophe(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
 ) -> ExperimentFindings:
-    """How Gaussian noise fails a promise of ``epsilon`` and ``delta``, and how a catastrophe does.
+    """Shows how Gaussian noise breaks a promise of ``epsilon`` and ``delta``, and how a catastrophe
+    does.
 
     The catastrophe is planted in randomised response with the ``claim``: with probability ``size``
-    it reports the truth in plain. The shipped audit walks its code, and counts ``trials`` reports
-    of each answer. Give the ``mechanism`` of a question with two answers to plant it there.
+    it reports the true answer as it is. The shipped audit walks its code, and counts ``trials``
+    reports of each answer. Give the ``mechanism`` of a question with two answers to plant it there.
     """
     promise, claimed, planted = as_privacy(epsilon), as_privacy(claim), Fraction(size)
     failing = Fraction(delta)

@@ -68,7 +68,8 @@ def choosing_epsilon(
     seed: SeedInput = 1,
     register: Sequence[tuple[str, float]] = (),
 ) -> ExperimentFindings:
-    """An epsilon as people of a hundred, as what a report tells, as respondents, and beside others.
+    """Shows an epsilon as people out of a hundred, as what a report tells, as respondents, and
+    beside others.
 
     All are for randomised response to a question with two answers. ``margin`` is that of a share.
     ``register`` are more epsilons to compare with, each with its name: those of a survey, or of

@@ -33,7 +33,11 @@ _NAME = 9
 _COIN = partial(Real, minimum=Fraction(1, 100), maximum=Fraction(99, 100), percent=True)
 TruthInput = Annotated[Exact, _COIN(help="How often the first coin says: answer with the truth.")]
 SecondInput = Annotated[
-    Exact, _COIN(help="How often the second coin, thrown otherwise, says: yes.")
+    Exact,
+    _COIN(
+        help="How often the second coin says: yes. It is thrown where the first does not ask for"
+        " the truth."
+    ),
 ]
 
 
@@ -72,7 +76,8 @@ def coins(
     mechanism: Randomiser[Law] | None = None,
     labels: tuple[str, str] = ("yes", "no"),
 ) -> ExperimentFindings:
-    """100 people answer with two coins: what they report, and what their reports still tell.
+    """Shows 100 people who answer with two coins: what they report, and what the reports still
+    tell.
 
     ``share`` of them, in whole people, would say yes. Give the ``mechanism`` of a question with two
     answers and its ``labels`` instead of the coins.

@@ -75,7 +75,8 @@ def groups_on_a_map(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """How far ``n`` people are from the nearest of three centres, found in four ways.
+    """Shows how far ``n`` people are from the nearest of three centres, which are found in four
+    ways.
 
     A curator in rounds adds noise to every round of k-means; on the grid, to the number of people
     in each area, once; reports name areas, without a curator. ``question`` is that of a survey for

@@ -59,7 +59,7 @@ PeopleInput = Annotated[int, Whole(minimum=2, maximum=100_000, help="How many pe
 PartInput = Annotated[Exact, SHARE]
 DeltaInput = Annotated[Exact, _FAILING(help="Delta of the curator's Gaussian noise.")]
 HiddenInput = Annotated[
-    Exact, _FAILING(help="Delta at which the count of all reports is judged by itself.")
+    Exact, _FAILING(help="Delta for the count of all reports, seen without the reports.")
 ]
 
 
@@ -95,10 +95,10 @@ def ladder_of_trust(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """How far a published count is from the true one, with a curator and without.
+    """Shows how far a published count is from the true one, with a curator and without.
 
     ``share`` of ``n`` people, in whole people, have the answer. ``epsilon`` and ``delta`` are the
-    curator's. ``hidden`` is the delta at which the count of all reports is judged by itself. The
+    curator's. ``hidden`` is the delta for the count of all reports, seen without the reports. The
     reports are those of two fair coins, or of a survey's ``question``: then the count is that of
     its first choice.
     """

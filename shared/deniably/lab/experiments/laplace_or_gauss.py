@@ -52,7 +52,7 @@ DeltaInput = Annotated[
     Real(
         minimum=Fraction(1, 10**9),
         maximum=Fraction(1, 10**4),
-        help="The chance that Gaussian noise leaves out.",
+        help="Delta: the chance with which Gaussian noise may keep less than epsilon promises.",
     ),
 ]
 ProtectionInput = Annotated[
@@ -60,7 +60,8 @@ ProtectionInput = Annotated[
     Level(minimum=Fraction(1, 5), maximum=10, help="Epsilon of all numbers together, or ln odds."),
 ]
 NumbersInput = Annotated[
-    int, Whole(minimum=2, maximum=_MANY, help="Numbers of one person, at most, that are shown.")
+    int,
+    Whole(minimum=2, maximum=_MANY, help="The most numbers of one person that the picture shows."),
 ]
 RespondentsInput = Annotated[
     int, Whole(minimum=10, maximum=10**6, help="People who answer without a curator.")
@@ -100,8 +101,8 @@ def laplace_or_gauss(
     question: VectorOfNumbers | None = None,
     reports: float = 1.0,
 ) -> ExperimentFindings:
-    """The densities of both, the deviation of up to ``d`` numbers that a curator publishes of the
-    same people, and the margins of as many means that ``n`` people report without one.
+    """Compares Laplace and Gaussian noise: their densities, the error of up to ``d`` numbers that a
+    curator publishes, and the margins of as many means from ``n`` reports without a curator.
 
     All numbers are on the scale from 0 to 1. Give the ``question`` of a survey for the margins of
     its own numbers.

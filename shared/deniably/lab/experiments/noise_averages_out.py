@@ -83,7 +83,7 @@ def noise_averages_out(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """The funnel: the estimate of a share from ``n`` people, of whom ``share`` would say yes.
+    """Shows the funnel: estimates of a share from ``n`` people, of whom ``share`` would say yes.
 
     Give a survey's ``question`` instead of the coins; then it is its first figure: the share of its
     first choice, or the mean, with people at either end of the range.

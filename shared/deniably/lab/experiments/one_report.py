@@ -72,7 +72,8 @@ def one_report(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
 ) -> ExperimentFindings:
-    """What somebody thinks after one report who thought the answer likely with ``prior``.
+    """Shows what one report teaches somebody who thought, with probability ``prior``, that the
+    answer is yes.
 
     The two answers are those that reports tell apart best. ``epsilon`` is that of randomised
     response; give a ``mechanism`` instead.

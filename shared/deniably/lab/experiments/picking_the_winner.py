@@ -57,7 +57,8 @@ CandidatesInput = Annotated[
     Whole(
         minimum=2,
         maximum=_MOST_CANDIDATES,
-        help="Choices; their shares are as k + 1 to k to k - 1 and so on, down to 2.",
+        help="Number of choices. Their shares are in the ratio k + 1 : k : k - 1 and so on, down"
+        " to 2.",
     ),
 ]
 ChosenInput = Annotated[
@@ -98,7 +99,8 @@ def picking_the_winner(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
 ) -> ExperimentFindings:
-    """How often the choice with the largest share is found: directly, by a curator, from reports.
+    """Shows how often the choice with the largest share is found: by direct questions, by a curator
+    and from reports.
 
     The curator chooses by the exponential mechanism, the reports are of k-ary randomised response
     at the same epsilon, or of a question's ``mechanism``. Ties are broken at random.

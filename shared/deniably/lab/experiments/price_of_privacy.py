@@ -50,7 +50,7 @@ MarginInput = Annotated[
         minimum=Fraction(1, 1000),
         maximum=Fraction(1, 2),
         percent=True,
-        help="Half the width of the wanted interval, as a part of 1 or of the range.",
+        help="The wanted margin: half the interval, as a part of 1 or of the range.",
     ),
 ]
 KindInput = Annotated[str, OneOf(names=("share", "mean"), help="A share of people, or a mean.")]
@@ -110,7 +110,7 @@ def price_of_privacy(
     own: Goal | None = None,
     described: str = "",
 ) -> ExperimentFindings:
-    """The people that a margin takes at each epsilon, as the planner has them.
+    """Shows how many people a margin takes at each epsilon, as the planner counts them.
 
     A ``share`` is that of one of ``k`` choices, a ``mean`` is of ``k`` places; both for the worst
     spread of answers. Give the ``goal`` of a question instead, and its ``own`` as it is asked.

@@ -92,7 +92,8 @@ def propose_test_release(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """How often a curator's test passes, by how many people are needed to make a table unstable.
+    """Shows how often a curator's test passes, by the number of people it takes to make a table
+    unstable.
 
     The median of ``n`` people of a bell-shaped law, in a range of 100 or of a survey's
     ``question``, is released with noise for the ``proposed`` part of the range. Reports of the

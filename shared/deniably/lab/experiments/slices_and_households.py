@@ -72,7 +72,8 @@ def slices_and_households(
     mechanism: Randomiser[Law] | None = None,
     goal: Goal | None = None,
 ) -> ExperimentFindings:
-    """The margin for a part of ``n`` people, and the odds of an answer that several have.
+    """Shows the margin for a part of ``n`` people, and the odds of an answer that several people
+    share.
 
     Margins are the planner's, for the worst spread of answers. ``epsilon`` is that of randomised
     response; give the ``mechanism`` of a question and its ``goal`` instead.

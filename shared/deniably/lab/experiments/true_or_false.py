@@ -92,7 +92,7 @@ class Statement:
     ],
 )  # fmt: skip
 def true_or_false() -> ExperimentFindings:
-    """Thirteen statements and five questions, with what is so."""
+    """Lists thirteen statements and five questions, with the right answers."""
     rows = [statement.judged(number) for number, statement in enumerate(STATEMENTS, 1)]
     kinds = {
         verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("true", "false")

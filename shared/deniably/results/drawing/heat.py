@@ -1,6 +1,6 @@
 """Heat tables: a share and its interval in each cell, shaded by the share.
 
-A hatched cell cannot be told from nobody. The margins are not shaded.
+In a hatched cell there may be nobody. The margins are not shaded.
 """
 
 from __future__ import annotations

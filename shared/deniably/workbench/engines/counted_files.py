@@ -80,7 +80,7 @@ def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
             other = seen[min(again)]
             raise NoExport(
                 f"{name} has a file that {other} has counted, and its reports would count twice. If"
-                " these are others, equal by chance, gather the lines of both together"
+                " they are other reports that happen to be equal, gather the lines of both together"
             )
         seen |= dict.fromkeys(digests, name)
         all_digests += digests

@@ -21,7 +21,7 @@ class Compliance(Table):
 
     ``yes_at_least`` and ``yes_at_most`` are the share of yes if nobody, or everybody who always
     says no, would have to say yes. ``p_value`` is that of "nobody always says no", one-sided.
-    ``price`` is how many times the respondents this takes, against one group with the better design
+    ``price`` is how many times as many respondents this takes as one group with the better design,
     in which everybody is believed.
     """
 

@@ -54,10 +54,10 @@ class Regression(CoefficientTable):
     they were asked and devices kept to the design; then b describes the true answers, as if nobody
     had been randomised, with larger errors. Lies that go with a covariate bias its coefficient.
 
-    ``coefficients`` are one a column, for more than two answers one a column and answer;
-    ``covariance`` in the same order. ``se`` says how the standard errors were made, ``sigma`` is
-    the residual standard deviation of a linear model, ``log_likelihood`` is None where there is
-    none. ``rows`` are the coefficients as dicts, ``to_frame()`` as a frame.
+    ``coefficients`` has one for each column, and with more than two answers one for each column and
+    answer; ``covariance`` in the same order. ``se`` says how the standard errors were made,
+    ``sigma`` is the residual standard deviation of a linear model, ``log_likelihood`` is None where
+    there is none. ``rows`` are the coefficients as dicts, ``to_frame()`` as a frame.
     """
 
     covariance: tuple[tuple[float, ...], ...]

@@ -29,7 +29,8 @@ class Design:
     Reports are the numbers 0, 1, ... of the columns of ``channel``; every row sums to 1.
     ``choices`` name the true answers, by default 0, 1, ...; ``values`` are their scores for
     ``score()`` in a formula, by default the choices if they are numbers, else 0, 1, .... Raises
-    BadModel for what is no channel, or one whose reports say nothing.
+    BadModel unless ``channel`` has probabilities, and where its reports say nothing about the
+    answers.
     """
 
     channel: Sequence[Sequence[Probability]]

@@ -57,9 +57,10 @@ def regress(
     ``se`` are the standard errors: from the "expected" information (the default), the "observed"
     one (the default of a likelihood with randomised columns on the right), the outer product of
     gradients ("opg"), "robust" (the default of the corrected score) or "HC3". ``weights`` are a
-    column or numbers and ``strata`` is a column: with these it is "HC3" with a t of Kish's people
-    less the columns, and of ``link="identity"`` "CR2", as few effective people make others too
-    small; "robust" then are the errors of R's svyglm.
+    column or numbers, and ``strata`` is a column. With these the default is "HC3", or "CR2" for
+    ``link="identity"``, because the other errors are too small where few people count. Intervals
+    then take a t distribution with Kish's effective number of people, less the columns, as its
+    degrees of freedom. "robust" gives the errors of R's svyglm.
 
     Raises BadModel for a formula, column or design that does not fit, and NoEstimate where reports
     determine no coefficient: separation, or no convergence. A model never shows a number then.
