@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from html import unescape
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
