@@ -44,7 +44,7 @@ from deniably_server.guard.limits import limits_of
 from deniably_server.layers import LayerContext, add_layers
 from deniably_server.settings import configuration
 from deniably_server.storage.store import Store
-from deniably_server.studio import drafts, editor, follow, publish, sign_in, start, trial
+from deniably_server.studio import drafts, editor, follow, privacy, publish, sign_in, start, trial
 from deniably_server.studio import home as studio_home
 from deniably_server.watching.journal import Journal
 from deniably_server.watching.metrics import Metrics
@@ -108,7 +108,7 @@ def create_app(
     metrics_page.attach_metrics(app, metrics)
     app.register_blueprint(status.blueprint)
     app.register_blueprint(openapi.blueprint)
-    for room in (start, sign_in, studio_home, drafts, editor, trial, publish, follow):
+    for room in (start, sign_in, studio_home, drafts, editor, privacy, trial, publish, follow):
         app.register_blueprint(room.blueprint)
     observers = (metrics.add, journal.add) if journal else (metrics.add,)
     add_layers(app, LayerContext(settings, store, limits, observers))

@@ -20,6 +20,7 @@ from deniably.authoring.drafts import (
     Operation,
     Put,
     Remove,
+    Several,
     drafted,
     edit,
     from_json,
@@ -127,6 +128,42 @@ def test_every_edit_can_be_taken_back_one_after_the_other(operations: list[Opera
     for undo, before in zip(reversed(undos), reversed(drafts), strict=True):
         draft = applied(draft, undo)
         assert draft == before
+
+
+@given(st.lists(OPERATIONS, min_size=1, max_size=6))
+def test_several_edits_as_one_do_what_they_do_one_after_the_other(
+    operations: list[Put | Add | Remove | Move],
+) -> None:
+    draft: Document | None = PAY
+    for operation in operations:
+        try:
+            result = edit(draft, draft, operation) if draft else None
+        except BadSurvey:
+            result = None
+        draft = result.document if isinstance(result, Edited) else None
+    try:
+        together = edit(PAY, PAY, Several(operations))
+    except BadSurvey:
+        together = None
+
+    if draft is None:
+        assert not isinstance(together, Edited), "all of them or none"
+    else:
+        assert isinstance(together, Edited)
+        assert together.document == draft
+        assert operation_of(from_json(to_json(together.undo))) == together.undo
+        assert applied(draft, together.undo) == PAY
+
+
+def test_of_several_edits_none_is_made_where_somebody_changed_one_of_these_things() -> None:
+    theirs = applied(PAY, Put("q2", "label", "Too late?"))
+    mine = Several([Put("q1", "odds", 3), Put("q2", "label", "Ever late?")])
+
+    assert edit(theirs, PAY, mine) == Clash("Too late?")
+    other = Several([Put("q1", "odds", 3), Remove("q1"), Add("q1", "q2", {"label": "New"})])
+    result = edit(theirs, PAY, other)
+    assert isinstance(result, Edited)
+    assert [each.get("label") for each in result.document["questions"]] == ["Too late?", "New"]
 
 
 @given(OPERATIONS, OPERATIONS)

@@ -16,6 +16,7 @@ from deniably.authoring.quick_check import LARGEST_N, MOST_SHOWN, QuickCheck, qu
 from deniably.core.errors import BadSurvey
 from deniably.design.plan_table import plan_survey
 from deniably.design.planning import plan_figures
+from deniably.design.power import plan_power
 from deniably.design.stand_ins import standing_in
 from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey
@@ -92,6 +93,31 @@ def test_a_draft_is_seen_as_it_would_be_published(seed: int) -> None:
 @pytest.mark.parametrize("seed", MANY)
 def test_many_drafts_are_seen_as_they_would_be_published(seed: int) -> None:
     assert_draft(seed)
+
+
+def test_the_people_for_a_difference_are_about_those_of_an_exact_plan() -> None:
+    mixed = survey_of(
+        yes_no("theft"),
+        yes_no("hours", odds=7) | {"type": "number", "minimum": 0, "maximum": 60},
+        yes_no("who") | {"type": "select_multiple", "choices": list("abcd"), "most": 1},
+    )
+    view = view_of(mixed)
+
+    exact = plan_power(compile_survey(mixed), difference=0.1, power=0.8).rows
+    assert len(exact) == 3
+    for question, row in zip(view.questions, exact, strict=True):
+        assert question.n_for_difference == pytest.approx(row["n"], rel=0.04)
+    assert view.n_openly == pytest.approx(max(row["direct"] for row in exact), rel=0.04)
+
+
+def test_experts_read_what_check_prints() -> None:
+    view = view_of(FOUR)
+
+    checked = check_survey(FOUR)
+    assert [(each.question, each.mechanism, each.epsilon) for each in view.experts[:-1]] == [
+        (row["question"], row["mechanism"], row["epsilon"]) for row in checked.rows
+    ]
+    assert (view.experts[-1].question, view.experts[-1].odds) == (None, "81")
 
 
 def test_it_says_what_check_and_plan_say() -> None:
@@ -175,8 +201,8 @@ def test_numbers_of_its_json_are_those_of_the_values() -> None:
     margin = found["questions"][0]["figures"][0]["margin"]
     assert float(margin) == view.questions[0].figures[0].margin
     assert list(found) == [
-        "digest", "problems", "more", "used", "refused", "guessing", "asked", "questions", "ways",
-        "mends", "notes", "first_page", "languages", "about",
+        "digest", "problems", "more", "used", "refused", "guessing", "asked", "questions",
+        "n_openly", "experts", "ways", "mends", "notes", "first_page", "languages", "about",
     ]  # fmt: skip
 
 

@@ -11,10 +11,11 @@ import pytest
 from deniably.authoring.compiling import compile_survey
 from deniably.authoring.quick_check import QuickCheck, quick_check
 from deniably.authoring.ways import MOST_MENDS, Operation, changed, widest_margins
+from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.questions import Product
 from deniably.survey.spending import privacy_spent
 from deniably.survey.survey import Survey
-from support.drafts import accepts, draft
+from support.drafts import accepts, at_limit, draft
 from support.modules import Modules
 
 VERIFY = """
@@ -79,19 +80,24 @@ def test_an_operation_on_a_question_that_is_not_there_is_no_operation() -> None:
 # --- ways ---------------------------------------------------------------------------------------
 
 
-def test_three_ways_are_compared_at_about_the_same_price() -> None:
+def test_four_ways_are_compared_at_about_the_same_price() -> None:
     document = survey_of(*map(yes_no, "abc"), scale("d"))
 
-    everything, some, joint = view_of(document).ways
-    assert [each.label for each in (everything, some, joint)] == [
-        "Everybody answers all",
+    own, everything, some, joint = view_of(document).ways
+    assert [each.label for each in (own, everything, some, joint)] == [
+        "Everybody answers all, each with its own protection",
+        "Everybody answers all, with one protection for all",
         "Each device draws 2 of the 4",
         "Three questions on one page, as one report",
     ]
-    assert (everything.used, some.used, joint.used) == (88, 88, 88)
-    assert everything.operations == []
-    assert everything.crosstabs
+    assert [each.used for each in (own, everything, some, joint)] == [88] * 4
+    assert [each.chosen for each in (own, everything, some, joint)] == [True, False, False, False]
+    assert own.operations == []
+    assert own.crosstabs
+    assert own.crossed == "Answers of two questions can be crossed."
     assert after(document, some.operations).asked == 2
+    assert some.lost == "Each question is asked of 1 in 2 people, and each pair of 1 in 6."
+    assert some.crossed == "Answers of two questions can be crossed, of those who are asked both."
     product, rest = after(document, joint.operations).questions
     assert isinstance(product, Product)
     assert [part.name for part in product.parts] == ["a", "b", "c"]
@@ -105,22 +111,61 @@ def test_one_drawn_question_gives_no_cross_tables() -> None:
 
     assert after(document, by_id["some"].operations).asked == 1
     assert not by_id["some"].crosstabs
+    assert by_id["some"].lost == "Each question is asked of 1 in 2 people."
     assert by_id["joint"].crosstabs
+
+
+def test_numbers_alone_give_no_cross_tables() -> None:
+    number = {"type": "number", "minimum": 0, "maximum": 80}
+    own, *_ = view_of(survey_of(yes_no("a"), yes_no("b") | number, yes_no("c") | number)).ways
+
+    assert (own.crosstabs, own.crossed) == (False, "No answers can be crossed.")
 
 
 def test_a_question_alone_is_asked_of_everybody() -> None:
     (way,) = view_of(survey_of(yes_no("a"))).ways
 
-    assert (way.id, way.label, way.crosstabs) == ("all", "Everybody answers it", False)
+    assert (way.id, way.chosen, way.crosstabs) == ("own", True, False)
+    assert way.label == "Everybody answers it, with its own protection"
 
 
 def test_a_question_that_decides_whether_another_is_shown_is_not_joined() -> None:
     shown = scale("d") | {"show_if": {"question": "a", "is": "yes"}}
     by_id = {each.id: each for each in view_of(survey_of(*map(yes_no, "abc"), shown)).ways}
 
-    assert list(by_id) == ["all", "joint"]  # who is asked only some may not see the first one
+    # Who is asked only some may not see the first one.
+    assert list(by_id) == ["own", "all", "joint"]
     assert set(by_id["joint"].margins) == {"a", "b", "c", "d", "together"}
     assert by_id["joint"].label.startswith("Two questions")
+
+
+def test_a_way_that_is_taken_is_the_chosen_one_and_the_others_lead_on() -> None:
+    document = survey_of(*map(yes_no, "abc"), scale("d"))
+    for id_ in ("all", "some", "all", "own", "joint", "some", "joint", "all"):
+        by_id = {each.id: each for each in view_of(document).ways}
+        document = changed(document, by_id[id_].operations)
+
+        assert [each.id for each in view_of(document).ways if each.chosen] == [id_]
+
+
+def test_back_from_one_protection_for_all_each_question_is_at_a_stop_of_the_slider() -> None:
+    document = survey_of(*(without_odds(yes_no(name)) for name in "ab"))
+    document["budget"] = {"epsilon": Decimal("2.5"), "spend": "split"}
+    own, *_ = view_of(document).ways
+
+    mended = changed(document, own.operations)
+    assert [each["odds"] for each in mended["questions"]] == [Decimal(3)] * 2
+    assert "budget" not in mended
+    assert own.used == 44 <= 50
+    low = view_of(document | {"budget": {"epsilon": 1, "spend": "split"}}).ways[0]
+    assert [each.value for each in low.operations[1:]] == [Decimal("0.5")] * 2
+
+
+def test_a_survey_that_devices_refuse_is_shown_as_it_is_beside_ways_that_they_take() -> None:
+    ways = view_of(survey_of(*(scale(name, odds=20) for name in "abc"))).ways
+
+    assert [(each.id, each.used) for each in ways] == [("own", 180), ("all", 100), ("some", 100)]
+    assert ways[0].chosen
 
 
 # --- mends --------------------------------------------------------------------------------------
@@ -128,10 +173,18 @@ def test_a_question_that_decides_whether_another_is_shown_is_not_joined() -> Non
 
 def assert_kept(document: dict[str, Any], view: QuickCheck) -> list[Survey]:
     """Each way and each mend has the figures that it promises; devices take what is mended."""
+    assert [each.id for each in view.ways if each.chosen][1:] == []
     for way in view.ways:
         survey = after(document, way.operations)
         assert way.used == privacy_spent(survey.total)
         assert way.margins == widest_margins(survey, 600)
+        assert accepts(survey) or (way.chosen and view.refused), way.label
+        rates = guessing(survey)
+        assert way.one == (rate_text(rates.lowest), rate_text(rates.highest))
+        assert (way.all_answers, way.worst) == (
+            rate_text(rates.together),
+            rate_text(rates.worst),
+        )
     mended = [after(document, mend.operations) for mend in view.mends]
     assert len(mended) <= MOST_MENDS
     for mend, survey in zip(view.mends, mended, strict=True):
@@ -203,20 +256,9 @@ def test_a_panel_whose_memos_cost_too_much_is_mended() -> None:
     assert_kept(document, view)
 
 
-def limits(index: int) -> dict[str, Any]:
-    """One of 60 surveys below, at and above what devices accept."""
-    k, over = index % 5 + 2, (index // 5) % 3 - 1  # questions; -1 below, 0 at, 1 above
-    each = Decimal(5) / k
-    step = Decimal("0.000001")
-    first = each.quantize(step, "ROUND_FLOOR") + over * step * (1 if over < 0 else k)
-    make = (yes_no, scale)[index // 15 % 2]
-    rest = [make(f"q{i}", epsilon=each.quantize(step, "ROUND_FLOOR")) for i in range(1, k)]
-    return survey_of(make("q0", epsilon=first), *rest)
-
-
 @pytest.mark.parametrize("index", range(60))
 def test_below_and_at_the_limit_devices_accept_and_above_it_they_are_mended(index: int) -> None:
-    document = limits(index)
+    document = at_limit(index)
     view = view_of(document)
 
     assert accepts(compile_survey(document)) == (not view.refused)
@@ -236,14 +278,15 @@ def test_ways_and_mends_of_many_drafts_keep_what_they_promise(seed: int) -> None
     assert_kept(draft(seed), view_of(draft(seed)))
 
 
-def test_a_browser_takes_every_mended_definition(modules: Modules) -> None:
-    mended = [
-        after(document, mend.operations)
-        for document in (*map(draft, range(10)), *map(limits, (10, 26, 42)))
-        for mend in view_of(document).mends
+def test_a_browser_takes_every_mended_definition_and_every_way(modules: Modules) -> None:
+    offered = [
+        after(document, each.operations)
+        for document in (*map(draft, range(10)), *map(at_limit, (10, 26, 42)))
+        for view in [view_of(document)]
+        for each in (*view.mends, *(way for way in view.ways if not way.chosen))
     ]
 
-    assert len(mended) > 15
-    assert set(modules.compute(VERIFY, [json.loads(each.canonical) for each in mended])) == {
+    assert len(offered) > 40
+    assert set(modules.compute(VERIFY, [json.loads(each.canonical) for each in offered])) == {
         "taken"
     }

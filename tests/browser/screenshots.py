@@ -281,6 +281,7 @@ def studio(album: Album) -> None:
         for state, path in (
             ("studio home", "/studio/"),
             ("studio editor", f"/studio/d/{draft}?question=q2"),
+            ("studio privacy", f"/studio/d/{draft}/privacy"),
             ("studio publish", f"/studio/d/{draft}/publish"),
             ("studio try", f"/studio/d/{draft}/try"),
             ("studio trial", f"/studio/d/{draft}/page?question=q2"),

@@ -26,7 +26,7 @@ def test_every_page_is_there_in_light_and_dark_narrow_and_wide() -> None:
         name = state.replace(" ", "-")
         for width, scheme in ALL:
             assert f"{name}-{width}-{scheme}.webp" in PICTURES
-    behind = ("home", "editor", "publish", "try", "trial", "trial sent")
+    behind = ("home", "editor", "privacy", "publish", "try", "trial", "trial sent")
     for state in (*STUDIO, *(f"studio {each}" for each in behind)):
         for width, scheme in FEW:
             assert f"{state.replace(' ', '-')}-{width}-{scheme}.webp" in PICTURES

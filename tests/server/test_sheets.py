@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from jinja2 import nodes
 
 from deniably_server.web.sheets import join_sheets, without_unused_tokens
-from deniably_server.web.static_files import ALONE, SHEETS
+from deniably_server.web.static_files import LEAN, SHEETS
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_page_has_all_its_rules_in_one_file(
     served = client.get(f"/web/{page}").text
 
     joined = join_sheets(written)
-    assert served == (without_unused_tokens(joined) if page == ALONE else joined)
+    assert served == (without_unused_tokens(joined) if page in LEAN else joined)
     for text in written:
         bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
         assert text.count("{") == bare.count("{"), "no comment holds a rule"
@@ -60,18 +60,19 @@ def test_tokens_that_no_rule_uses_are_left_out_and_no_other() -> None:
     )
 
 
-def test_the_form_has_every_token_that_it_uses_and_no_page_of_it_has_another_sheet(
-    client: FlaskClient,
+@pytest.mark.parametrize("sheet", LEAN)
+def test_a_lean_sheet_has_every_token_that_it_uses_and_no_page_of_it_has_another(
+    client: FlaskClient, sheet: str
 ) -> None:
-    served = client.get(f"/web/{ALONE}").text
+    served = client.get(f"/web/{sheet}").text
 
     assert set(re.findall(r"var\((--[\w-]+)\)", served)) == set(re.findall(r"(--[\w-]+):", served))
     assert "--q0" not in served
     templates = Path(str(files("deniably_server") / "templates"))
     pages = [file.read_text(encoding="utf-8") for file in templates.rglob("*.html")]
-    linked = [re.findall(r'rel="stylesheet" href="(.*?)"', text) for text in pages if ALONE in text]
+    linked = [re.findall(r'rel="stylesheet" href="(.*?)"', text) for text in pages if sheet in text]
     assert linked
-    assert all(ALONE in link for links in linked for link in links)
+    assert all(sheet in link for links in linked for link in links)
 
 
 def test_every_filter_and_test_that_a_page_names_is_there(app: Flask) -> None:

@@ -87,6 +87,23 @@ def draft(seed: int) -> dict[str, Any]:
     return made
 
 
+def at_limit(index: int) -> dict[str, Any]:
+    """One of 60 drafts below, at and above what devices accept: those of which ``index // 5 % 3``
+    is 0, 1 or 2."""
+    k, over = index % 5 + 2, (index // 5) % 3 - 1  # questions; -1 below, 0 at, 1 above
+    step = Decimal("0.000001")
+    each = (Decimal(5) / k).quantize(step, "ROUND_FLOOR")
+    kind: dict[str, Any] = {"type": "yes_no"}
+    if index // 15 % 2:
+        kind = {"type": "scale", "choices": ["never", "at times", "often"]}
+    epsilons = [each + over * step * (1 if over < 0 else k), *[each] * (k - 1)]
+    questions = [
+        {"name": f"q{i}", "label": f"q{i}?", **kind, "epsilon": epsilon}
+        for i, epsilon in enumerate(epsilons)
+    ]
+    return {"name": "s", "title": "S", "questions": questions}
+
+
 def accepts(survey: Survey) -> bool:
     """Whether a device in Python, as it comes, answers the survey as published."""
     read = read_survey(survey.canonical)

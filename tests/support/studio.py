@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
+from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +13,7 @@ import requests
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably.authoring.drafts import to_json
 from deniably.core.canonical import digest
 from deniably.trust.register import closing_digest
 from deniably.trust.sign_in_request import sign_in_message
@@ -93,7 +96,7 @@ class Author:
 
     def begin(self, document: dict[str, Any]) -> str:
         """Begin a draft; returns its id."""
-        answer = self.post("/studio/drafts", {"document": document})
+        answer = self.post("/studio/drafts", {"text": to_json(document)})  # with exact decimals
         assert answer.status_code == 201, answer.text
         return str(json.loads(answer.text)["id"])
 
@@ -134,6 +137,11 @@ class Author:
         answer = self.post(f"/studio/drafts/{draft}/definition", {})
         assert answer.status_code == 200, answer.text
         return dict(json.loads(answer.text)["definition"])
+
+
+def operations_on(page: str) -> list[dict[str, Any]]:
+    """The operations on a draft that the buttons of a page do, in their order."""
+    return [json.loads(unescape(text)) for text in re.findall(r'data-operation="([^"]*)"', page)]
 
 
 def founded(app: Flask) -> Author:

@@ -8,11 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
-from deniably.authoring.drafts import Add, Document, Put, Remove, question_names, to_json
+from deniably.authoring.drafts import (
+    Add,
+    Document,
+    Move,
+    Put,
+    Remove,
+    Several,
+    question_names,
+    to_json,
+    written,
+)
 from deniably.authoring.quick_check import LARGEST_N, FigureMargin, QuickCheck, ShownProblem
-from deniably.authoring.ways import Mend, Operation
+from deniably.authoring.ways import Operation
 from deniably.core.errors import BadSurvey, Problem
 
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
@@ -35,8 +46,9 @@ _KEYS = {
     "questions": "the questions",
 }
 """What the editor calls the keys of a document."""
-_SAY = 30
+SAY = 30
 """How many of 100 say so in the example."""
+_TOGETHER = "Questions that are asked as one"
 EXPECTED = 600
 """How many people are taken to answer where a draft does not say."""
 
@@ -61,19 +73,24 @@ class Part:
 
 @dataclass(frozen=True)
 class Margin:
-    """How near a question's result comes to the truth."""
+    """How near a question's result comes to the truth; of a share also as a number.
 
+    ``question`` is its published name.
+    """
+
+    question: str
     title: str
     margin: str
+    share: float | None
     here: bool
 
 
 @dataclass(frozen=True)
 class ShownMend:
-    """A mend, and its operations on the draft as JSON."""
+    """A mend, and the one operation on the draft that does it, as JSON."""
 
     label: str
-    operations: str
+    operation: str
 
 
 @dataclass(frozen=True)
@@ -83,6 +100,10 @@ class Balance:
     problems: Sequence[ShownMistake] = ()
     more: int = 0
     spent: int | None = None
+    says: str = ""
+    """All of it in a sentence, for those who do not see it."""
+    nearest: str = ""
+    """The margins of all shares, such as 8 to 11."""
     parts: Sequence[Part] = ()
     refused: bool = False
     mends: Sequence[ShownMend] = ()
@@ -115,14 +136,20 @@ def balance_of(view: QuickCheck, draft: Document, question: str) -> Balance:
     names = {name: id_ for id_, name in question_names(draft).items()}
     assert view.used is not None
     assert view.guessing is not None
-    lowest, highest = view.guessing.one
+    nearest = range_of([figure.margin for row in view.questions for figure in row.figures])
+    accepted = "refused" if view.refused else "accepted"
+    near = f" Plus or minus {nearest} points." if nearest else ""
     return Balance(
         spent=view.used.total,
+        says=f"Privacy spent {view.used.total} of {view.used.limit}, {accepted}.{near}",
+        nearest=nearest,
         parts=list(_parts(view.used.each, view.used.total, names.get, question)),
         refused=bool(view.refused),
-        mends=[_mend(mend, names) for mend in view.mends],
+        mends=[
+            ShownMend(mend.label, operation_json(mend.operations, draft)) for mend in view.mends
+        ],
         asked=view.asked,
-        one=f"{lowest}" if lowest == highest else f"{lowest} to {highest}",
+        one=from_to(*view.guessing.one),
         all=str(view.guessing.all),
         worst=str(view.guessing.worst),
         margins=list(_margins(view, draft, names, question)),
@@ -172,27 +199,57 @@ def _parts(
         start += width
 
 
-def _mend(mend: Mend, ids: Mapping[str, str]) -> ShownMend:
-    operations = [
-        operation for written_one in mend.operations for operation in _drafted(written_one, ids)
+def range_of(margins: Sequence[float]) -> str:
+    """Returns margins from the least to the most, in points of 100; empty where there are none."""
+    points = [round(100 * margin) for margin in margins]
+    return from_to(min(points), max(points)) if points else ""
+
+
+def from_to(low: object, high: object) -> str:
+    """Returns a range in words, or its one value."""
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def operation_json(operations: Sequence[Operation], draft: Document) -> str:
+    """Returns the one operation on a draft that does these on the author's document, as JSON;
+    empty where there is nothing to do."""
+    drafted: list[Put | Add | Remove | Move] = [
+        each for one in operations for each in _drafted(one, draft)
     ]
-    return ShownMend(mend.label, to_json(operations))
+    return to_json(Several(drafted)) if drafted else ""
 
 
-def _drafted(operation: Operation, ids: Mapping[str, str]) -> Iterator[Put | Remove | Add]:
-    """The operations on a draft that do what one on the author's document does."""
+def _drafted(operation: Operation, draft: Document) -> Iterator[Put | Remove | Add]:
+    ids = {name: id_ for id_, name in question_names(draft).items()}
     if operation.question is not None and operation.key is None:
         yield Remove(ids[operation.question])
     elif operation.question is None and operation.key == "questions":
-        yield from (Remove(id_) for id_ in ids.values())
-        after = None
-        for number, question in enumerate(operation.value, 1):
-            id_ = ids.get(question["name"], f"mend{number}")
-            yield Add(id_, after, question)
-            after = id_
+        yield from _asked_instead(operation.value, written(draft)["questions"], ids)
     else:
         question_id = None if operation.question is None else ids[operation.question]
         yield Put(question_id, operation.key or "", operation.value)
+
+
+def _asked_instead(
+    after: Sequence[Document], before: Sequence[Document], ids: Mapping[str, str]
+) -> Iterator[Put | Remove | Add]:
+    """What makes of the questions ``before`` those ``after``; what both have stays as it is."""
+    known = {each["name"]: each for each in before}
+    kept = {each["name"] for each in after}
+    yield from (Remove(ids[name]) for name in known if name not in kept)
+    last = None
+    free = (f"joint{number}" for number in count(1) if f"joint{number}" not in ids.values())
+    for question in after:
+        name = question["name"]
+        if (own := known.get(name)) is None:
+            id_ = next(free)
+            yield Add(id_, last, dict(question))
+        else:
+            id_ = ids[name]
+            for key in {**own, **question}:
+                if own.get(key) != question.get(key):
+                    yield Put(id_, key, question.get(key))
+        last = id_
 
 
 def _margins(
@@ -203,16 +260,17 @@ def _margins(
     }
     units = {each["id"]: _range(each) for each in draft["questions"]}
     for row in view.questions:
-        id_ = ids[row.name]
+        id_ = ids.get(row.name, "")
         widest = max(row.figures, key=lambda figure: figure.margin, default=None)
+        share = None
         if widest is None:
             margin = "no figure"
         elif widest.unit == "share":
-            margin = f"{_of_100(widest)} of 100"
+            margin, share = f"{_of_100(widest)} of 100", widest.margin
         else:
             span, unit = units[id_]
             margin = f"{widest.margin * span:.2g} {unit}".strip()
-        yield Margin(titles[id_], margin, id_ == here)
+        yield Margin(row.name, titles.get(id_, _TOGETHER), margin, share, id_ == here)
 
 
 def _example(view: QuickCheck, id_of: Callable[[str], str | None], here: str) -> str:
@@ -225,9 +283,9 @@ def _example(view: QuickCheck, id_of: Callable[[str], str | None], here: str) ->
     if not shares:
         return ""
     margin = shares.get(here, next(iter(shares.values())))
-    low, high = max(0, _SAY - margin), min(100, _SAY + margin)
+    low, high = max(0, SAY - margin), min(100, SAY + margin)
     return (
-        f"If {_SAY} of 100 people say so, you would nearly always (19 of 20 times) read something"
+        f"If {SAY} of 100 people say so, you would nearly always (19 of 20 times) read something"
         f" between {low} and {high}."
     )
 

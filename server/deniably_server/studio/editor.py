@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 from flask import Blueprint, redirect, render_template, request
 
-from deniably.authoring.drafts import to_json, written
-from deniably.authoring.quick_check import QuickCheck
-from deniably_server.api.quick_checks import checked_view
+from deniably.authoring.drafts import to_json
 from deniably_server.errors import TooSlow
-from deniably_server.guard.app_state import current_limits, current_store
+from deniably_server.guard.app_state import current_store
 from deniably_server.guard.session import Member, require_member, signed_in
 from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import Balance, balance_of, people_expected
+from deniably_server.studio.checks import check_of
 from deniably_server.studio.drafts import known
 from deniably_server.studio.fields import (
     ALSO,
@@ -24,6 +22,7 @@ from deniably_server.studio.fields import (
     survey_fields,
 )
 from deniably_server.studio.home import title_of
+from deniably_server.studio.steps import steps_of_draft
 from deniably_server.web.operation import NAMED, PAGE, Operation
 
 if TYPE_CHECKING:
@@ -57,6 +56,7 @@ def edit(name: str) -> ResponseReturnValue:
         questions=[_listed(each) for each in draft.document["questions"]],
         document=to_json(draft.document),
         expect=people_expected(draft.document),
+        steps=steps_of_draft(draft.id, "Questions"),
         stops=STOPS,
         also=ALSO,
         view=Balance(),
@@ -74,20 +74,16 @@ def balance(name: str) -> str:
         "studio/balance.html",
         **_shared(member, draft, question),
         form=bool(question),
+        expect=people_expected(draft.document),
         view=_balance(member, draft, question),
     )
 
 
 def _balance(member: Member, draft: Draft, question: str) -> Balance:
-    """The balance by a check beside the requests. Raises TooMany and Busy."""
-    text = to_json(written(draft.document)).encode()
-    current_limits().count_check(member.browser)  # a group's people share its token
-    asker = f"{member.browser}/{draft.id}"
     try:
-        view = checked_view(asker, text, people_expected(draft.document))
+        return balance_of(check_of(member, draft), draft.document, question)
     except TooSlow:
         return Balance(slow=True)
-    return balance_of(msgspec.json.decode(view, type=QuickCheck), draft.document, question)
 
 
 def _shared(member: Member, draft: Draft, question: str) -> dict[str, object]:

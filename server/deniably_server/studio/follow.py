@@ -24,6 +24,7 @@ from deniably_server.guard.session import (
 )
 from deniably_server.studio.addresses import free_address
 from deniably_server.studio.drafts import BeganAnswer
+from deniably_server.studio.steps import steps_of_survey
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, decoded, read_body
 from deniably_server.web.operation import BODY, PAGE, Operation
@@ -64,12 +65,14 @@ def follow(name: str) -> ResponseReturnValue:
     _require_own(member, name)
     store = current_store()
     survey = store.survey(name)
+    status = survey_status(survey)
     link = f"{own_origin() or ''}/s/{name}"
     return render_template(
         "studio/follow.html",
         team=member.team,
         survey=survey,
-        status=survey_status(survey),
+        status=status,
+        steps=steps_of_survey(name, "Follow", is_open=status["state"] == "open"),
         number=fingerprint(member.team.key),
         deeds=store.studio.deeds_on(member.team.id, name),
         again=store.studio.published_document(member.team.id, name) is not None,

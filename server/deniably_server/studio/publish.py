@@ -30,6 +30,7 @@ from deniably_server.studio.addresses import free_address
 from deniably_server.studio.balance import people_expected
 from deniably_server.studio.drafts import known
 from deniably_server.studio.home import title_of
+from deniably_server.studio.steps import steps_of_draft
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, decoded, read_body
 from deniably_server.web.operation import BODY, PAGE, Operation
@@ -82,6 +83,7 @@ def page(name: str) -> ResponseReturnValue:
     return render_template(
         "studio/publish.html",
         team=member.team,
+        steps=steps_of_draft(draft.id, "Publish"),
         number=fingerprint(member.team.key),
         draft={"id": draft.id, "title": title_of(draft), "revision": draft.revision},
         document=to_json(draft.document),

@@ -28,6 +28,7 @@ from deniably_server.studio.balance import ShownMistake, mistakes_of
 from deniably_server.studio.drafts import known
 from deniably_server.studio.fields import CHOOSING
 from deniably_server.studio.home import title_of
+from deniably_server.studio.steps import steps_of_draft
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import NAMED, PAGE, Operation
 from deniably_server.web.qr_code import new_qr_code
@@ -78,6 +79,7 @@ def try_it(name: str) -> ResponseReturnValue:
         "studio/try.html",
         team=member.team,
         draft={"id": draft.id, "title": title_of(draft)},
+        steps=steps_of_draft(draft.id, "Try it"),
         until=store.studio.trial_until(member.team.id, draft.id),
         here_only=is_here(own_origin() or ""),
     )

@@ -64,11 +64,14 @@ SHEETS = {
     "style/lab-page.css": ("tokens", "base", "notes", "results", "lab"),
     "style/class-page.css": ("tokens", "base", "notes", "results", "lab", "class"),
     "style/studio-page.css": ("tokens", "base", "notes", "studio"),
+    "style/privacy-page.css": ("tokens", "base", "notes", "studio", "privacy"),
     "style/dossier-page.css": ("tokens", "base", "notes", "dossier"),
 }
 """The first stylesheet of a page, with the sheets that it is joined from."""
 ALONE = "style/form-page.css"
 """Pages that have this sheet have no other; they are fetched over the slowest lines."""
+LEAN = (ALONE, "style/studio-page.css", "style/privacy-page.css")
+"""Sheets of pages that have no other: they leave out what they do not use of the tokens."""
 _PACKED = {*_BUNDLES, ALONE}
 """What is packed with Brotli: it is fetched over the slowest lines."""
 _WINDOW = 18
@@ -158,7 +161,7 @@ def _files() -> dict[str, File]:
         by_name[name] = _file(text.encode(), _KINDS[".js"])
     for name, parts in SHEETS.items():
         joined = join_sheets(by_name[f"style/{part}.css"].body.decode() for part in parts)
-        sheet = without_unused_tokens(joined) if name == ALONE else joined
+        sheet = without_unused_tokens(joined) if name in LEAN else joined
         by_name[name] = _file(sheet.encode(), _KINDS[".css"])
     return by_name
 

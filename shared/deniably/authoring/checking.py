@@ -159,7 +159,7 @@ def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
             "question": question.name,
             "type": question.type,
             "mechanism": question.mechanism.described,
-            **_protection(question.mechanism.loss),
+            **protection_texts(question.mechanism.loss),
             "margin": margins.get(question.name, inf),
             "alternatives": _alternatives(question, sampled),
             "fake_report": None if fake is None else fake.exchange,
@@ -176,12 +176,13 @@ def _alternatives(question: Question, reports: float) -> str:
 
 def _totals(survey: Survey) -> Iterator[list[str]]:
     """The rows with the loss of all questions together, and of all waves."""
-    yield [_together(survey), "", "", *_protection(survey.total).values()]
+    yield [_together(survey), "", "", *protection_texts(survey.total).values()]
     if isinstance(survey.waves, Waves):
-        yield ["all waves", "", "", *_protection(survey.history).values()]
+        yield ["all waves", "", "", *protection_texts(survey.history).values()]
 
 
-def _protection(loss: Loss) -> dict[str, str]:
+def protection_texts(loss: Loss) -> dict[str, str]:
+    """Returns a loss as texts: ``odds``, ``epsilon`` and ``delta``."""
     return {
         "odds": odds_text(loss.odds_bound),
         "epsilon": loss.epsilon_text(),

@@ -67,7 +67,13 @@ class Move(msgspec.Struct, frozen=True, tag="move", tag_field="do", forbid_unkno
     after: QuestionId | None
 
 
-Operation = Put | Add | Remove | Move
+class Several(msgspec.Struct, frozen=True, tag="all", tag_field="do", forbid_unknown_fields=True):
+    """Does several operations as one: all of them or none."""
+
+    operations: Annotated[list[Put | Add | Remove | Move], Meta(min_length=1, max_length=1_000)]
+
+
+Operation = Put | Add | Remove | Move | Several
 
 
 @dataclass(frozen=True)
@@ -153,15 +159,7 @@ def edit(newest: Document, base: Document | None, operation: Operation) -> Edite
     Returns Clash where somebody changed the very same thing since then. Raises BadSurvey where the
     draft would go beyond its limits, or where the operation makes no sense in it.
     """
-    match operation:
-        case Put():
-            result = _put(newest, base, operation)
-        case Add():
-            result = _add(newest, operation)
-        case Remove():
-            result = _remove(newest, base, operation)
-        case Move():
-            result = _move(newest, operation)
+    result = _edited(newest, base, operation)
     if isinstance(result, Edited):
         _bounded(result.document)
     return result
@@ -171,7 +169,7 @@ def operation_of(value: object) -> Operation:
     """Returns the operation that a JSON value says. Raises BadSurvey where it says none."""
     try:
         # Read again as documents are: numbers with a point stay exact.
-        return msgspec.convert(from_json(to_json(value)), Put | Add | Remove | Move)
+        return msgspec.convert(from_json(to_json(value)), Put | Add | Remove | Move | Several)
     except msgspec.ValidationError as error:
         raise BadSurvey([what_is_wrong(error)]) from None
 
@@ -189,6 +187,41 @@ def from_json(text: str) -> Document:
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 # --- operations ---------------------------------------------------------------------------------
+
+
+def _edited(newest: Document, base: Document | None, operation: Operation) -> Edited | Clash:
+    match operation:
+        case Put():
+            return _put(newest, base, operation)
+        case Add():
+            return _add(newest, operation)
+        case Remove():
+            return _remove(newest, base, operation)
+        case Move():
+            return _move(newest, operation)
+        case Several():
+            return _several(newest, base, operation)
+
+
+def _several(newest: Document, base: Document | None, operation: Several) -> Edited | Clash:
+    undos: list[Put | Add | Remove | Move] = []
+    for each in operation.operations:
+        result = _edited(newest, base, each)
+        if isinstance(result, Clash):
+            return result
+        assert not isinstance(result.undo, Several)
+        undos.append(result.undo)
+        # What these operations did themselves is nobody else's change.
+        newest, base = result.document, _followed(base, each)
+    return Edited(newest, Several(undos[::-1]))
+
+
+def _followed(base: Document | None, operation: Operation) -> Document | None:
+    """The revision that an author saw, after this operation of his own."""
+    if base is None:
+        return None
+    result = _edited(base, base, operation)
+    return result.document if isinstance(result, Edited) else base
 
 
 def _put(newest: Document, base: Document | None, operation: Put) -> Edited | Clash:

@@ -8,14 +8,13 @@ mistakes has a view, too: its problems.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from itertools import islice
 from typing import Any, Literal, cast
 
 import msgspec
 from msgspec.structs import replace
 
-from deniably.authoring.checking import MARGIN_AT, notes_on, refusals
+from deniably.authoring.checking import MARGIN_AT, notes_on, protection_texts, refusals
 from deniably.authoring.compile_question import published
 from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.incompatible_keys import problems_in
@@ -33,9 +32,10 @@ from deniably.core.errors import BadSurvey, Problem
 from deniably.core.steering import one_line
 from deniably.design.at_privacy import promised
 from deniably.design.planning import Goal, estimable_groups, margin_for
+from deniably.design.power import Needed, about_needed
 from deniably.design.stand_ins import StandIns
 from deniably.estimation.figures import Group, SingleMean
-from deniably.survey.guessing_rates import Guessing, guessing, rate_text
+from deniably.survey.guessing_rates import Guessing, Rate, guessing, rate_text
 from deniably.survey.questions import Question
 from deniably.survey.spending import FULL, privacy_spent
 from deniably.survey.survey import MOST_QUESTIONS, Survey, Waves
@@ -45,12 +45,11 @@ MOST_SHOWN = 50
 """The most problems that a view lists; the others are counted."""
 LARGEST_N = 1_000_000_000
 """The largest number of respondents that a check takes."""
+DIFFERENCE = 0.1
+"""Ten points of 100, by which two halves of the people may differ."""
 _FIVE_POINTS = 0.05
 _MOST_READ = 5_000  # questions whose problems are counted
 _MOST_COUNTED = 10_000  # problems
-
-Rate = int | Decimal
-"""A guessing rate of 100, as the form shows it."""
 
 
 class ShownProblem(msgspec.Struct, frozen=True):
@@ -106,15 +105,27 @@ class QuestionView(msgspec.Struct, frozen=True):
     """What one question gives away and shows.
 
     ``right`` is its guessing rate. ``n_for_5`` is how many respondents bring each figure within
-    five points, or five per cent of the range; None where no number does. ``also`` has the widest
-    margin if the author offered a further answer, such as "Prefer not to say".
+    five points, or five per cent of the range; None where no number does. ``n_for_difference`` is
+    about how many show, 8 times in 10, that two halves of them differ by ten points. ``also`` has
+    the widest margin if the author offered a further answer, such as "Prefer not to say".
     """
 
     name: str
     right: Rate
     figures: list[FigureMargin]
     n_for_5: int | None
+    n_for_difference: int | None
     also: dict[str, float]
+
+
+class ExpertRow(msgspec.Struct, frozen=True):
+    """The formal protection of a question, or of all that one device is asked where it is None."""
+
+    question: str | None
+    mechanism: str
+    epsilon: str
+    odds: str
+    delta: str
 
 
 class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,8 +134,10 @@ class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
     ``more`` is how many problems there are besides those listed. ``digest`` is that of the
     definition as it would be published. It is None while figures are ``about`` right: a window
     then stands in for the design of a mean that is still computed. ``refused`` says why devices
-    would refuse the survey, ``mends`` what to do about it. ``languages`` has what each translation
-    lacks; surveys have none yet.
+    would refuse the survey, ``mends`` what to do about it. ``n_openly`` is how many people show a
+    difference of ten points where each is asked openly. ``experts`` has the formal protection
+    of each question, and of everything. ``languages`` has what each translation lacks; surveys have
+    none yet.
     """
 
     digest: str | None = None
@@ -135,6 +148,8 @@ class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
     guessing: GuessingScale | None = None
     asked: int = 0
     questions: list[QuestionView] = []
+    n_openly: int | None = None
+    experts: list[ExpertRow] = []
     ways: list[Way] = []
     mends: list[Mend] = []
     notes: list[str] = []
@@ -181,6 +196,7 @@ def quick_check(
 
 def _view(document: Document, survey: Survey, n: int) -> QuickCheck:
     rates, page = guessing(survey), first_page(survey)
+    needed = _needed(survey)
     return QuickCheck(
         used=Used(
             privacy_spent(survey.total),
@@ -191,11 +207,27 @@ def _view(document: Document, survey: Survey, n: int) -> QuickCheck:
         refused=refusals(survey),
         guessing=_scale(rates, f"{page.promise} {page.doubt}"),
         asked=survey.asked,
-        questions=list(_questions(document, survey, rates, n)),
+        questions=list(_questions(document, survey, rates, needed, n)),
+        n_openly=max((each.openly for each in needed), default=None),
+        experts=list(_experts(survey)),
         ways=ways(document, survey, n),
         mends=mends(document, survey, n),
         first_page=page.paragraphs,
     )
+
+
+def _needed(survey: Survey) -> list[Needed]:
+    try:
+        return about_needed(survey, DIFFERENCE)
+    except ValueError:  # no number of people is enough
+        return []
+
+
+def _experts(survey: Survey) -> Iterator[ExpertRow]:
+    for question in survey.questions:
+        mechanism = question.mechanism
+        yield ExpertRow(question.name, mechanism.described, **protection_texts(mechanism.loss))
+    yield ExpertRow(None, "", **protection_texts(survey.total))
 
 
 def _scale(rates: Guessing, promise: str) -> GuessingScale:
@@ -213,7 +245,11 @@ def _scale(rates: Guessing, promise: str) -> GuessingScale:
 
 
 def _questions(
-    document: Document, survey: Survey, rates: Guessing, n: int
+    document: Document,
+    survey: Survey,
+    rates: Guessing,
+    needed: Sequence[Needed],
+    n: int,
 ) -> Iterator[QuestionView]:
     margins = planned_groups(survey, n=n)
     enough = planned_groups(survey, margin=_FIVE_POINTS)
@@ -233,6 +269,7 @@ def _questions(
                 if row.question == question.name
             ],
             max((row.plan.n for _, row in enough if row.question == question.name), default=None),
+            max((each.people for each in needed if each.question == question.name), default=None),
             {} if of_it is None else _also(of_it, question, survey, n),
         )
 

@@ -1,14 +1,15 @@
 """Other ways to ask the same survey, and mends for one that devices refuse.
 
 Each is a list of operations on the author's document. Each is compiled as it would be published,
-and its figures are those of ``deniably plan``. A way or a mend that does not compile is left out,
-and so is a mend that devices would refuse.
+and its figures are those of ``deniably plan``. What does not compile is left out, and so is what
+devices would refuse; but the way in which the survey is asked now is always there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
 from functools import cached_property
 from math import log, prod
 from typing import Any, Literal, cast
@@ -30,7 +31,8 @@ from deniably.core.errors import BadSurvey
 from deniably.design.planning import PlanRow, estimable_groups, plan_figures
 from deniably.estimation.figures import Group
 from deniably.mechanisms.subset_selection import MOST_CHOICES
-from deniably.survey.guessing_rates import guessing, rate_text
+from deniably.results.crosstabs import is_crossable
+from deniably.survey.guessing_rates import Rate, guessing, rate_text
 from deniably.survey.questions import MOST_PARTS, Product
 from deniably.survey.spending import privacy_spent
 from deniably.survey.survey import EPSILON_LIMIT, Survey
@@ -38,7 +40,7 @@ from deniably.wording.words import Words
 
 Document = Mapping[str, Any]
 """A survey as its author writes it."""
-WayId = Literal["all", "some", "joint"]
+WayId = Literal["own", "all", "some", "joint"]
 Margins = dict[str, float]
 """The widest margin of each question, as ``deniably plan`` gives it."""
 
@@ -68,16 +70,27 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class Way(msgspec.Struct, frozen=True):
-    """A way to ask: ``all`` questions, ``some`` of them, or several as one ``joint`` report.
+    """A way to ask: each answer has its ``own`` protection, ``all`` share one, each device draws
+    ``some`` of the questions, or several are one ``joint`` report.
 
-    ``used`` is how much of 100 it spends. ``crosstabs`` says whether there can be cross-tables.
+    ``chosen`` is whether the survey is asked so now. ``note`` says what people do and ``lost`` what
+    is given up. ``used`` is how much of 100 it spends. Of 100 guesses so many are right: about
+    ``one`` answer from the least to the most, about ``all_answers`` together, and at the ``worst``.
+    ``crosstabs`` says whether there can be cross-tables, and ``crossed`` of what.
     """
 
     id: WayId
     label: str
+    chosen: bool
+    note: str
+    lost: str
     used: int
     margins: Margins
+    one: tuple[Rate, Rate]
+    all_answers: Rate
+    worst: Rate
     crosstabs: bool
+    crossed: str
     operations: list[Operation]
 
 
@@ -144,44 +157,64 @@ def widest_margins(survey: Survey, n: int) -> Margins:
 def ways(document: Document, survey: Survey, n: int) -> list[Way]:
     """Returns the ways to ask a document's questions, whose ``survey`` it compiles to.
 
-    All spend about what the survey spends now, at most what devices allow. Margins are those of
-    ``n`` respondents.
+    The others spend about what the survey spends now, at most what devices allow. Margins are those
+    of ``n`` respondents.
     """
     draft = _Draft(document, survey)
-    found: list[Way] = []
-    for id_, label, operations in _ways(draft):
-        compiled = draft.compiled(operations)
-        if compiled is not None:
-            found.append(
-                Way(
-                    id_,
-                    label(compiled),
-                    privacy_spent(compiled.total),
-                    widest_margins(compiled, n),
-                    compiled.asked > 1
-                    or any(isinstance(one, Product) for one in compiled.questions),
-                    operations,
-                )
-            )
-    return found
+    return [
+        _way(id_, way, id_ == draft.way, operations, n)
+        for id_, operations in _ways(draft)
+        if (way := draft.compiled(operations)) and (id_ == draft.way or not refusals(way))
+    ]
 
 
 _Label = Callable[[Survey], str]
 """The words for a way or a mend, from the survey that it gives."""
 
 
-def _ways(draft: _Draft) -> Iterator[tuple[WayId, _Label, list[Operation]]]:
-    budget = draft.document.get("budget")
-    yield "all", _of_all, [] if budget is None else [_budget(budget["epsilon"], "split")]
-    if len(draft.names) > 1:
-        yield "some", _of_some, [_budget(draft.whole, "sample"), *draft.without_own_privacy()]
+def _ways(draft: _Draft) -> Iterator[tuple[WayId, list[Operation]]]:
+    several, budgeted = len(draft.names) > 1, "budget" in draft.document
+    apart: WayId = "joint" if draft.has_products else "own"  # what is joined stays joined
+    each = [Operation(None, "budget"), *draft.each_at(draft.share)] if budgeted else []
+    yield apart, each
+    if several or draft.way == "all":
+        yield "all", [] if draft.way == "all" else draft.within("split")
+    if several:
+        yield "some", [] if draft.way == "some" else draft.within("sample")
     joined = draft.joinable()
-    if len(joined) > 1:
-        yield "joint", _of_joint(len(joined)), draft.join(joined, draft.share_of(joined))
+    if apart == "own" and len(joined) > 1:
+        now = draft.way == "joint"
+        yield "joint", [] if now else draft.join(joined, draft.share_of(joined))
+
+
+def _way(id_: WayId, survey: Survey, chosen: bool, operations: list[Operation], n: int) -> Way:
+    rates = guessing(survey)
+    crossed = _crossed(survey)
+    return Way(
+        id=id_,
+        label=_WAYS[id_](survey),
+        chosen=chosen,
+        note=_NOTES[id_],
+        lost=_lost(id_, survey),
+        used=privacy_spent(survey.total),
+        margins=widest_margins(survey, n),
+        one=(rate_text(rates.lowest), rate_text(rates.highest)),
+        all_answers=rate_text(rates.together),
+        worst=rate_text(rates.worst),
+        crosstabs=bool(crossed),
+        crossed=crossed or "No answers can be crossed.",
+        operations=operations,
+    )
+
+
+def _of_own(survey: Survey) -> str:
+    one = "Everybody answers it, with its own protection"
+    return "Everybody answers all, each with its own protection" if _several(survey) else one
 
 
 def _of_all(survey: Survey) -> str:
-    return "Everybody answers all" if len(survey.questions) > 1 else "Everybody answers it"
+    shared = "Everybody answers all, with one protection for all"
+    return shared if _several(survey) else "Everybody answers it"
 
 
 def _of_some(survey: Survey) -> str:
@@ -191,6 +224,66 @@ def _of_some(survey: Survey) -> str:
 def _of_joint(count: int) -> _Label:
     words = ("Two", "Three", "Four", "Five", "Six", "Seven", "Eight")
     return lambda _: f"{words[count - 2]} questions on one page, as one report"
+
+
+def _of_products(survey: Survey) -> str:
+    products = [each for each in survey.questions if isinstance(each, Product)]
+    return _of_joint(sum(len(each.parts) for each in products[:1]))(survey)
+
+
+_WAYS: Mapping[WayId, _Label] = {
+    "own": _of_own,
+    "all": _of_all,
+    "some": _of_some,
+    "joint": _of_products,
+}
+_NOTES: Mapping[WayId, str] = {
+    "own": "As in any questionnaire. You set the protection at each question.",
+    "all": "As in any questionnaire. One slider sets how much is spent, and each question has the"
+    " same part of it.",
+    "some": "You never learn who was asked what.",
+    "joint": "They are answered on one page, and are sent as one with one protection.",
+}
+
+
+def _several(survey: Survey) -> bool:
+    return len(survey.questions) > 1
+
+
+def _lost(id_: WayId, survey: Survey) -> str:
+    """What this way gives up; empty where it gives up nothing."""
+    asked, count = survey.asked, len(survey.questions)
+    match id_:
+        case "all" if count > 1:
+            return "You cannot protect one answer more than another."
+        case "some":
+            one, both = Fraction(asked, count), Fraction(asked * (asked - 1), count * (count - 1))
+            pairs = f", and each pair of {_in(both)}" if both else ""
+            return f"Each question is asked of {_in(one)} people{pairs}."
+        case "joint":
+            return (
+                "The words of these questions can be changed only in the file. Only undo parts them"
+                " again."
+            )
+        case _:
+            return ""
+
+
+def _in(part: Fraction) -> str:
+    return f"{part.numerator} in {part.denominator}"
+
+
+def _crossed(survey: Survey) -> str:
+    """Which cross-tables there can be; empty where there are none."""
+    joined = any(isinstance(each, Product) for each in survey.questions)
+    crossable = sum(map(is_crossable, survey.questions)) if survey.asked > 1 else 0
+    found = ["The answers of the one report can be crossed."] if joined else []
+    if crossable > 1:
+        some, asked = "Answers of two questions can be crossed", "of those who are asked both"
+        which = "" if crossable == len(survey.questions) else f", for {crossable} of the questions"
+        drawn = f", {asked}" if survey.asked < len(survey.questions) else ""
+        found.append(f"{some}{which}{drawn}.")
+    return " ".join(found)
 
 
 # --- mends ------------------------------------------------------------------------------------
@@ -224,7 +317,7 @@ _Candidate = tuple[_Label, list[Operation]]
 def _draw(draft: _Draft) -> Iterator[_Candidate]:
     """Each device draws some of the questions."""
     if len(draft.names) > 1:
-        yield _of_some, [_budget(_ROOMY, "sample"), *draft.without_own_privacy()]
+        yield _of_some, draft.within("sample", _ROOMY)
 
 
 def _protect(draft: _Draft) -> Iterator[_Candidate]:
@@ -296,6 +389,27 @@ class _Draft:
         """What each question gives away."""
         return {each.name: each.mechanism.loss.epsilon for each in self.survey.questions}
 
+    @cached_property
+    def has_products(self) -> bool:
+        """Whether some questions are written as one report."""
+        return any(isinstance(each, WrittenProduct) for each in self.written.questions)
+
+    @cached_property
+    def way(self) -> WayId:
+        """The way in which the survey is asked now."""
+        questions = self.survey.questions
+        if self.survey.asked < len(questions):
+            return "some"
+        if "budget" not in self.document:
+            return "joint" if self.has_products else "own"
+        joint = any(isinstance(each, Product) for each in questions) and not self.has_products
+        return "joint" if joint else "all"
+
+    @property
+    def share(self) -> float:
+        """The epsilon that each question has where all have the same."""
+        return float(self.whole) / len(self.names)
+
     @property
     def whole(self) -> Decimal:
         """The epsilon of all that is asked, at most what devices allow."""
@@ -311,6 +425,20 @@ class _Draft:
             return compile_survey(changed(self.document, operations))
         except BadSurvey:
             return None
+
+    def within(self, spend: str, epsilon: Decimal | None = None) -> list[Operation]:
+        """One epsilon for all questions, by default what is spent now."""
+        return [_budget(epsilon or self.whole, spend), *self.without_own_privacy()]
+
+    def each_at(self, epsilon: float) -> Iterator[Operation]:
+        """Each question at the stop of the slider that gives away as much, or a little less; below
+        the lowest stop, with this epsilon."""
+        stops = [stop for stop in STOPS if log(stop) <= epsilon + _CLOSE]
+        for name in (each["name"] for each in self.document["questions"]):
+            if stops:
+                yield Operation(name, "odds", stops[-1])
+            else:
+                yield Operation(name, "epsilon", _down(epsilon, _HUNDREDTH))
 
     def without_own_privacy(self) -> Iterator[Operation]:
         """Removes what each question states of its own privacy."""
@@ -361,7 +489,8 @@ class _Draft:
         if "budget" in self.document:
             return _down(float(self.whole) * len(joined) / len(self.names), _HUNDREDTH)
         own = sum(self.epsilons[each.name] for each in joined)
-        return _down(min(own, int(EPSILON_LIMIT)), _HUNDREDTH)
+        room = int(EPSILON_LIMIT) - sum(self.epsilons.values()) + own
+        return _down(max(0, min(own, room)), _HUNDREDTH)
 
     def join(self, joined: Sequence[WrittenQuestion], epsilon: Decimal) -> list[Operation]:
         """Asks some questions as one, with this epsilon for all of them."""

@@ -192,6 +192,49 @@ def plan_power(
     )
 
 
+@dataclass(frozen=True)
+class Needed:
+    """About how many ``people`` a test of a question's figure takes, and how many if it were asked
+    ``openly``."""
+
+    question: str
+    people: int
+    openly: int
+
+
+def about_needed(
+    survey: Survey, difference: float, *, power: float = 0.8, level: float = 0.05
+) -> list[Needed]:
+    """Returns about how many people show a difference between two halves of them, by the formula.
+
+    There is one for each figure that can be tested, as ``plan_power`` has it. That sums over all
+    counts, which may take a second; this is within three per cent of it, by Fleiss' correction for
+    continuity (Fleiss, Levin and Paik 2003, 4.2.3). Raises ValueError as that does.
+    """
+    _check(difference, power, None, "groups", level, 0.5)
+    part = float(survey.asked / len(survey.questions))
+    return [
+        Needed(
+            question.name,
+            ceil(_continuous(planned.noisy, planned.near, power, level) / part / planned.reports),
+            ceil(_continuous(planned.plain, planned.plain_near, power, level)),
+        )
+        for question in survey.questions
+        for _, _, planned in _tests(question, difference, "groups", None, 0.5)
+    ]
+
+
+def _continuous(
+    test: _Exact | SlopeTest | NormalTest, near: NormalTest, power: float, level: float
+) -> float:
+    """The respondents by the formula; of counts with the correction for continuity."""
+    people = near.respondents(power, level)
+    if not isinstance(test, GroupsTest):
+        return people
+    seen = (test.p - test.q) * abs(near.difference)
+    return people / 4 * (1 + sqrt(1 + 8 / (people * seen))) ** 2
+
+
 Method = Literal["exact", "numeric", "simulated", "normal"]
 _Exact = ValueTest | GroupsTest
 _MOST_POWER = 0.999  # of direct questions; sums of many small chances end just below 1

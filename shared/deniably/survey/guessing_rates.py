@@ -28,6 +28,8 @@ from deniably.mechanisms.guessing import (
 from deniably.survey.odds import surest
 from deniably.survey.survey import Survey, Waves
 
+Rate = int | Decimal
+"""A guessing rate of 100, as people read it; see ``rate_text``."""
 OFTEN = Fraction(9, 10)
 """Above this rate a guesser of all answers is right so often that the promise has to say so."""
 
@@ -94,7 +96,7 @@ def guessing(survey: Survey) -> Guessing:
     )
 
 
-def rate_text(rate: Fraction) -> int | Decimal:
+def rate_text(rate: Fraction) -> Rate:
     """Returns a rate out of 100 for people: rounded up, so that it never flatters.
 
     From 99 on it has decimals, as 100 would be an ordinary survey, unless two do not tell them

@@ -3,8 +3,8 @@
 
 import { name, post } from "./exchange.js";
 
-/** @typedef {{ do: string, question: string | null, key?: string, value?: unknown, after?: string | null,
- *   keys?: Record<string, unknown> }} Operation */
+/** @typedef {{ do: string, question?: string | null, key?: string, value?: unknown, after?: string | null,
+ *   keys?: Record<string, unknown>, operations?: unknown[] }} Operation */
 /** @typedef {{ edit: string, operation: Operation, revision?: number }} Waiting */
 /** @typedef {{ revision: number, undo: Operation | null, document: any }} Edited */
 

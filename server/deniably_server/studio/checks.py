@@ -1,0 +1,22 @@
+"""The check of a draft, for the pages that show what it costs and what it will show."""
+
+from __future__ import annotations
+
+import msgspec
+
+from deniably.authoring.drafts import to_json, written
+from deniably.authoring.quick_check import QuickCheck
+from deniably_server.api.quick_checks import checked_view
+from deniably_server.guard.app_state import current_limits
+from deniably_server.guard.session import Member
+from deniably_server.storage.studio import Draft
+from deniably_server.studio.balance import people_expected
+
+
+def check_of(member: Member, draft: Draft) -> QuickCheck:
+    """Returns the check of a draft, made beside the requests. Raises TooMany, Busy and TooSlow."""
+    text = to_json(written(draft.document)).encode()
+    current_limits().count_check(member.browser)  # a group's people share its token
+    asker = f"{member.browser}/{draft.id}"
+    view = checked_view(asker, text, people_expected(draft.document))
+    return msgspec.json.decode(view, type=QuickCheck)

@@ -1,0 +1,194 @@
+"""What the privacy page shows of a draft: the ways to ask it compared, and what each shows.
+
+All figures are those of the check (``authoring.quick_check``); here they become texts of a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from typing import Any, cast
+
+from deniably.authoring.drafts import Document
+from deniably.authoring.quick_check import ExpertRow, GuessingScale, QuickCheck
+from deniably.authoring.ways import Way
+from deniably.survey.spending import FULL
+from deniably.survey.survey import EPSILON_LIMIT
+from deniably_server.studio.balance import (
+    SAY,
+    Balance,
+    balance_of,
+    from_to,
+    operation_json,
+    people_expected,
+    range_of,
+)
+from deniably_server.web.icon_array import place
+
+FEW = 300
+"""Below so many people, little is seen."""
+_STEP = 5
+_80, _50 = 1.2816 / 1.9600, 0.6745 / 1.9600
+"""How wide the intervals of 80 and of 50 % are, where that of 95 % is 1."""
+
+
+@dataclass(frozen=True)
+class ShownWay:
+    """A way to ask. ``operation`` takes it, as JSON; empty where it is chosen."""
+
+    id: str
+    label: str
+    chosen: bool
+    note: str
+    lost: str
+    used: int
+    refused: bool
+    margin: str
+    one: str
+    all: str
+    crossed: str
+    operation: str
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A result as it would be read, in per cent of the width: its intervals, and the value."""
+
+    bars: Sequence[tuple[int, float, float]]
+    value: float
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What a question shows: within which margin; of a share, the strip that it would be read as,
+    and about how many people a difference of ten points needs."""
+
+    title: str
+    margin: str
+    strip: Strip | None
+    needed: str
+
+
+@dataclass(frozen=True)
+class Slider:
+    """The slider of a survey with one protection for all: the epsilon of each stop, how much of 100
+    that is, and the place of the stop that is chosen, or is next to what is chosen."""
+
+    stops: Sequence[str]
+    shown: Sequence[int]
+    place: int
+    now: int
+
+
+@dataclass(frozen=True)
+class ScaleMark:
+    """A mark on the form's guessing scale: its label and value, and its place in per cent."""
+
+    label: str
+    value: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the page shows, with the ``balance`` of the draft as a whole."""
+
+    balance: Balance
+    ways: Sequence[ShownWay] = ()
+    marks: Sequence[ScaleMark] = ()
+    learnt: Sequence[Learnt] = ()
+    openly: str = ""
+    few: bool = False
+    experts: Sequence[ExpertRow] = ()
+    refused: Sequence[str] = ()
+
+
+def comparison_of(view: QuickCheck, draft: Document) -> Comparison:
+    """Returns what the page shows of a check of the draft as it is written."""
+    balance = balance_of(view, draft, "")
+    if view.problems or view.guessing is None:
+        return Comparison(balance)
+    return Comparison(
+        balance,
+        ways=[_way(way, draft) for way in view.ways],
+        marks=list(_marks(view.guessing, view.asked)),
+        learnt=list(_learnt(view, balance)),
+        openly=_about(view.n_openly),
+        few=people_expected(draft) < FEW,
+        experts=view.experts,
+        refused=view.refused,
+    )
+
+
+def slider_of(draft: Document) -> Slider | None:
+    """Returns the slider of a draft with one protection for all; None where it has none."""
+    budget: object = draft.get("budget")
+    if not isinstance(budget, dict):
+        return None
+    shown = range(_STEP, FULL + 1, _STEP)
+    unit = Decimal(EPSILON_LIMIT) / FULL
+    try:
+        now = Decimal(str(cast(Mapping[str, Any], budget).get("epsilon"))) / unit
+    except ArithmeticError:  # it is a text, which the check says
+        now = Decimal(FULL)
+    if not now.is_finite():
+        now = Decimal(FULL)
+    nearest = min(range(len(shown)), key=lambda at: abs(shown[at] - now))
+    spent = int(now.to_integral_value(ROUND_CEILING))
+    return Slider([f"{stop * unit:f}" for stop in shown], shown, nearest, spent)
+
+
+def _way(way: Way, draft: Document) -> ShownWay:
+    return ShownWay(
+        way.id,
+        way.label,
+        way.chosen,
+        way.note,
+        way.lost,
+        way.used,
+        way.used > FULL,
+        range_of(list(way.margins.values())),
+        from_to(*way.one),
+        str(way.all_answers) if len(draft["questions"]) > 1 else "",
+        way.crossed,
+        "" if way.chosen else operation_json(way.operations, draft),
+    )
+
+
+def _marks(scale: GuessingScale, asked: int) -> Iterator[ScaleMark]:
+    low, high = (Fraction(each) / 100 for each in scale.one)
+    yield ScaleMark("one answer", from_to(*scale.one), place(low), place(high))
+    for label, rate in ((f"all {asked}", scale.all), ("all waves", scale.waves)):
+        if rate is not None and (asked > 1 or label == "all waves"):
+            at = place(Fraction(rate) / 100)
+            yield ScaleMark(label, str(rate), at, at)
+
+
+def _learnt(view: QuickCheck, balance: Balance) -> Iterator[Learnt]:
+    needed = {each.name: each.n_for_difference for each in view.questions}
+    for row in balance.margins:
+        yield Learnt(
+            row.title,
+            row.margin,
+            None if row.share is None else _strip(row.share),
+            _about(needed.get(row.question)),
+        )
+
+
+def _strip(margin: float) -> Strip:
+    bars: list[tuple[int, float, float]] = []
+    for level, part in ((95, 1.0), (80, _80), (50, _50)):
+        low, high = max(0.0, SAY - 100 * part * margin), min(100.0, SAY + 100 * part * margin)
+        bars.append((level, round(low, 1), round(high - low, 1)))
+    return Strip(bars, SAY)
+
+
+def _about(people: int | None) -> str:
+    """A number of people in two digits, rounded up: it is a plan."""
+    if people is None:
+        return "none"
+    step = 10 ** max(0, len(str(people)) - 2)
+    return f"{-(-people // step) * step:,}"

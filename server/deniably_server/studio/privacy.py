@@ -1,0 +1,70 @@
+"""The privacy page of a draft: the ways to ask it compared, and what each costs and shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import Blueprint, redirect, render_template
+
+from deniably.authoring.drafts import to_json
+from deniably_server.errors import TooSlow
+from deniably_server.guard.app_state import current_store
+from deniably_server.guard.session import require_member, signed_in
+from deniably_server.storage.studio import Draft
+from deniably_server.studio.balance import Balance, people_expected
+from deniably_server.studio.checks import check_of
+from deniably_server.studio.comparison import Comparison, comparison_of, slider_of
+from deniably_server.studio.drafts import known
+from deniably_server.studio.home import title_of
+from deniably_server.studio.steps import steps_of_draft
+from deniably_server.web.operation import PAGE, Operation
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
+blueprint = Blueprint("studio_privacy", __name__, url_prefix="/studio/d")
+
+
+@blueprint.get("/<name>/privacy")
+@Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
+def privacy(name: str) -> ResponseReturnValue:
+    """The ways to ask the survey, side by side."""
+    member = signed_in()
+    if member is None:
+        return redirect("/studio/in", 303)
+    draft = current_store().studio.draft(member.team.id, known(name))
+    return render_template(
+        "studio/privacy.html",
+        **_shown(draft, Comparison(Balance())),
+        team=member.team,
+        steps=steps_of_draft(draft.id, "Privacy"),
+        document=to_json(draft.document),
+        expect=people_expected(draft.document),
+    )
+
+
+@blueprint.get("/<name>/privacy/figures")
+@Operation(PAGE, ("not-found", "unauthorised", "too-many", "busy"))
+def figures(name: str) -> str:
+    """What each way costs and shows: pieces of the privacy page."""
+    member = require_member()
+    draft = current_store().studio.draft(member.team.id, known(name))
+    try:
+        found = comparison_of(check_of(member, draft), draft.document)
+    except TooSlow:
+        found = Comparison(Balance(slow=True))
+    return render_template("studio/privacy_figures.html", **_shown(draft, found))
+
+
+def _shown(draft: Draft, comparison: Comparison) -> dict[str, object]:
+    return {
+        "draft": {
+            "id": draft.id,
+            "title": title_of(draft),
+            "revision": draft.revision,
+            "first": next((each["id"] for each in draft.document["questions"]), ""),
+        },
+        "all": comparison,
+        "view": comparison.balance,
+        "slider": slider_of(draft.document),
+    }

@@ -1,0 +1,36 @@
+"""The steps of a survey, from its questions to its results: the bar on every page of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_OF_A_DRAFT = {"Questions": "", "Privacy": "/privacy", "Try it": "/try", "Publish": "/publish"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step: what it is called, where it is, and whether it is ``here``."""
+
+    name: str
+    address: str
+    here: bool
+
+
+def steps_of_draft(draft: str, here: str) -> list[Step]:
+    """Returns the steps of a draft, of which one is ``here``."""
+    return list(
+        _steps({name: f"/studio/d/{draft}{end}" for name, end in _OF_A_DRAFT.items()}, here)
+    )
+
+
+def steps_of_survey(survey: str, here: str, *, is_open: bool) -> list[Step]:
+    """Returns the steps of a survey that is published."""
+    invite = {"Invite": f"/studio/s/{survey}#invite"} if is_open else {}
+    rest = {"Follow": f"/studio/s/{survey}", "Results": f"/surveys/{survey}"}
+    return list(_steps(invite | rest, here))
+
+
+def _steps(addresses: dict[str, str], here: str) -> Iterator[Step]:
+    for name, address in addresses.items():
+        yield Step(name, address, name == here)

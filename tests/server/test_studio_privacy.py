@@ -1,0 +1,330 @@
+"""The privacy page of a draft: each way is taken as one edit, and is then what it promised."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from deniably.authoring.compiling import compile_survey
+from deniably.survey.spending import privacy_spent
+from deniably.survey.survey import Survey, read_survey
+from deniably_server.guard.app_state import store_of
+from support.drafts import accepts, at_limit, draft
+from support.modules import Modules
+from support.studio import Author, founded, operations_on
+
+VERIFY = """
+  const { digest } = await import("/core/canonical.js");
+  const { verify } = await import("/survey/survey.js");
+  const why = async (one) => verify(one, await digest(one))
+    .then(() => "taken", (error) => `${error.name} ${error.message}`);
+  return Promise.all(given.map(why));
+"""
+"""The JavaScript device's own check of a definition."""
+EXPERT = re.compile(r"\b(epsilon|odds|delta|mechanism|YAML|token)\b", re.IGNORECASE)
+
+
+def yes_no(text: str, **privacy: Any) -> dict[str, Any]:
+    return {"type": "yes_no", "label": f"{text}?"} | (privacy or {"odds": 3})
+
+
+FOUR: dict[str, Any] = {
+    "name": "spring-26",
+    "title": "Work",
+    "questions": [
+        yes_no("Theft"),
+        yes_no("Accident"),
+        {"type": "scale", "label": "Safe?", "choices": ["Never", "Often"], "odds": 3},
+        {"type": "select_one", "label": "Whom?", "choices": ["Boss", "Union", "Both"], "odds": 3},
+    ],
+}
+TOGETHER = FOUR | {
+    "questions": [
+        {key: value for key, value in each.items() if key != "odds"} for each in FOUR["questions"]
+    ],
+    "budget": {"epsilon": 4, "spend": "split"},
+}
+REFUSED = FOUR | {"questions": [each | {"odds": 7} for each in FOUR["questions"]]}
+
+
+@pytest.fixture
+def author(app: Flask) -> Author:
+    return founded(app)
+
+
+def figures(author: Author, draft_id: str) -> str:
+    """The pieces of the page, with all figures."""
+    answer = author.client.get(f"/studio/d/{draft_id}/privacy/figures")  # type: ignore[union-attr]
+    assert answer.status_code == 200
+    return str(answer.text)
+
+
+def words(page: str) -> str:
+    """What people read of a page, but for the fold for experts."""
+    page = re.sub(r'<details class="experts">.*?</details>', "", page, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def ways(page: str) -> dict[str, str]:
+    """The cards of the ways by their ids: the words of each, without its button."""
+    cards = re.findall(r'<section class="way".*?id="way-(\w+)"(>.*?)</section>', page, re.DOTALL)
+    return {
+        id_: words(card).removeprefix(">").replace(" Chosen", "").removesuffix(" Ask it this way")
+        for id_, card in cards
+    }
+
+
+def chosen(page: str) -> list[str]:
+    return re.findall(r'class="way" aria-current="true" aria-labelledby="way-(\w+)"', page)
+
+
+def definition(author: Author, draft_id: str) -> Any:
+    return author.post(f"/studio/drafts/{draft_id}/definition", {})
+
+
+def survey_of(answer: Any) -> Survey:
+    assert answer.status_code == 200, answer.text
+    return read_survey(json.dumps(answer.get_json()["definition"]).encode())
+
+
+# --- what the page shows ------------------------------------------------------------------------
+
+
+def test_four_ways_are_side_by_side_with_what_each_costs_and_gives_up(author: Author) -> None:
+    page = figures(author, author.begin(FOUR | {"expect": 600}))
+
+    found = ways(page)
+    assert list(found) == ["own", "all", "some", "joint"]
+    assert chosen(page) == ["own"]
+    assert found["some"].startswith("Each device draws 2 of the 4")
+    assert "Privacy spent 88 of 100" in found["some"]
+    assert "Each question is asked of 1 in 2 people, and each pair of 1 in 6." in found["some"]
+    assert "Answers of two questions can be crossed" in found["own"]
+    assert "changed only in the file" in found["joint"]
+
+
+def test_it_says_what_is_learnt_and_how_many_people_a_difference_needs(author: Author) -> None:
+    page = words(figures(author, author.begin(FOUR | {"expect": 600})))
+
+    assert "If 30 of 100 people say so" in page
+    assert "between 22 and 38" in page
+    assert "With so few people" not in page
+    assert re.search(r"To see a difference of 10 points .* Theft\? 3,300 Accident\? 3,300", page)
+    assert "Asked openly, without protection 830" in page
+
+
+@pytest.mark.parametrize(("people", "few"), [(299, True), (300, False)])
+def test_below_300_people_it_says_that_this_shows_little(
+    author: Author, people: int, few: bool
+) -> None:
+    page = words(figures(author, author.begin(FOUR | {"expect": people})))
+
+    assert ("With so few people this shows little." in page) == few
+
+
+def test_the_form_s_own_scale_says_what_a_guesser_gets_right(author: Author) -> None:
+    page = words(figures(author, author.begin(FOUR)))
+
+    assert "of 100 guesses, so many would be right. one answer 70 to 75 all 4 85" in page
+    assert "50: pure guessing 100: an ordinary survey" in page
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        FOUR,
+        TOGETHER,
+        REFUSED,
+        {"name": "a"},
+        {"name": "a", "title": "A", "questions": [yes_no("One")]},
+        FOUR | {"budget": "x"},
+        FOUR | {"budget": {"epsilon": "NaN"}},
+        FOUR | {"budget": {"epsilon": "Infinity"}},
+        FOUR | {"budget": [1]},
+        TOGETHER | {"budget": {"epsilon": 3}},
+        TOGETHER | {"budget": {"epsilon": 10**9}},
+    ],
+)
+def test_only_the_fold_for_experts_has_their_words(author: Author, document: Any) -> None:
+    id_ = author.begin(document)
+    shell = author.client.get(f"/studio/d/{id_}/privacy").text  # type: ignore[union-attr]
+    balance = author.client.get(f"/studio/d/{id_}/balance").text  # type: ignore[union-attr]
+    page = figures(author, id_)
+
+    valid = "Not ready yet" not in page
+    assert ("Details for experts" in page) == valid
+    said = words(shell) + words(page) + words(balance)
+    assert ("The reason stands under" in said) is False
+    mistakes = re.findall(r"<li class=\"no\">.*?</li>", page + balance)
+    for each in mistakes:  # what is wrong in a file, in the words of the file
+        said = said.replace(words(each), "")
+    assert EXPERT.findall(said) == []
+
+
+# --- a way that is taken ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("document", [FOUR, TOGETHER, REFUSED, *map(draft, range(6))])
+def test_a_way_that_is_taken_is_what_it_promised_and_is_taken_back_as_one_edit(
+    author: Author, document: dict[str, Any], modules: Modules
+) -> None:
+    page = figures(author, author.begin(document))
+    before = ways(page)
+    buttons = operations_on(page.partition('data-part="ways"')[2])
+    assert len(buttons) == len(before) - 1
+    definitions: list[Any] = []
+
+    for id_, operation in zip(
+        [id_ for id_ in before if id_ not in chosen(page)], buttons, strict=True
+    ):
+        other = author.begin(document)
+        answer = author.edit(other, operation)
+        assert answer.status_code == 200, answer.text
+        taken = figures(author, other)
+        assert chosen(taken) == [id_]
+        assert ways(taken)[id_] == before[id_], "to the digit"
+        published = survey_of(definition(author, other))
+        assert f"Privacy spent {privacy_spent(published.total)} of 100" in before[id_]
+        assert accepts(published)
+        definitions.append(json.loads(published.canonical))
+        assert author.edit(other, answer.get_json()["undo"], 2, "undo").status_code == 200
+        assert ways(figures(author, other)) == before
+
+    assert modules.compute(VERIFY, definitions) == ["taken"] * len(definitions)
+
+
+def test_mends_on_the_page_are_accepted_by_both_devices(author: Author, modules: Modules) -> None:
+    page = figures(author, author.begin(REFUSED))
+    buttons = operations_on(page.partition('data-part="ways"')[0])
+    assert len(buttons) == 2
+    published: list[Survey] = []
+    for operation in buttons:
+        other = author.begin(REFUSED)
+        assert author.edit(other, operation).status_code == 200
+        published.append(survey_of(definition(author, other)))
+
+    assert all(map(accepts, published))
+    found = modules.compute(VERIFY, [json.loads(each.canonical) for each in published])
+    assert found == ["taken"] * 2
+
+
+def test_ways_are_taken_one_after_the_other(author: Author) -> None:
+    id_ = author.begin(FOUR)
+    for number, way in enumerate(("all", "some", "own", "joint", "all", "joint"), 1):
+        page = figures(author, id_)
+        offered = [each for each in ways(page) if each not in chosen(page)]
+        buttons = dict(
+            zip(offered, operations_on(page.partition('data-part="ways"')[2]), strict=True)
+        )
+        assert author.edit(id_, buttons[way], number, f"e{number}").status_code == 200
+        assert chosen(figures(author, id_)) == [way]
+
+
+def test_what_is_joined_twice_has_ids_of_its_own(author: Author) -> None:
+    id_ = author.begin(FOUR)
+    page = figures(author, id_)
+    joint = operations_on(page)[-1]
+    assert author.edit(id_, joint).status_code == 200
+    for number, name in enumerate(("New", "Newer"), 2):
+        added = {"do": "add", "question": f"n{number}", "after": None, "keys": yes_no(name)}
+        assert author.edit(id_, added, number, name).status_code == 200
+
+    page = figures(author, id_)
+    assert chosen(page) == ["joint"]
+    for operation in operations_on(page):
+        other = author.begin(FOUR)
+        assert author.edit(other, joint).status_code == 200
+        for number, name in enumerate(("New", "Newer"), 2):
+            added = {"do": "add", "question": f"n{number}", "after": None, "keys": yes_no(name)}
+            assert author.edit(other, added, number, name).status_code == 200
+        assert author.edit(other, operation, 4, "last").status_code == 200
+
+
+def test_a_question_that_nobody_joined_keeps_what_somebody_changed_meanwhile(
+    author: Author,
+) -> None:
+    id_ = author.begin(FOUR)
+    joint = operations_on(figures(author, id_))[-1]
+    hint = {"do": "put", "question": "q3", "key": "hint", "value": "At work"}
+    assert author.edit(id_, hint, 1, "hint").status_code == 200
+    answer = author.edit(id_, joint, 1, "joint")
+
+    assert answer.status_code == 200
+    assert [each.get("hint") for each in answer.get_json()["document"]["questions"]] == [
+        None, "At work",
+    ]  # fmt: skip
+    gone = author.edit(id_, {"do": "put", "question": None, "key": "title", "value": "T"}, 3, "t")
+    assert gone.status_code == 200
+
+
+def test_a_way_is_not_taken_where_somebody_changed_what_it_changes(author: Author) -> None:
+    id_ = author.begin(FOUR)
+    some = operations_on(figures(author, id_))[1]
+    odds = {"do": "put", "question": "q2", "key": "odds", "value": 2}
+    assert author.edit(id_, odds, 1, "odds").status_code == 200
+
+    answer = author.edit(id_, some, 1, "some")
+
+    assert (answer.status_code, answer.get_json()["theirs"]) == (409, 2)
+    assert chosen(figures(author, id_)) == ["own"]
+
+
+# --- one protection for all ---------------------------------------------------------------------
+
+
+def test_where_there_is_one_protection_for_all_the_slider_is_here_and_not_at_a_question(
+    author: Author,
+) -> None:
+    id_ = author.begin(TOGETHER)
+    page = author.client.get(f"/studio/d/{id_}/privacy").text  # type: ignore[union-attr]
+    question = author.client.get(f"/studio/d/{id_}?question=q1").text  # type: ignore[union-attr]
+
+    assert 'id="budget"' in page
+    assert "80 of 100" in page
+    assert "Set for all questions together" in question
+    assert f'href="/studio/d/{id_}/privacy"' in question
+    own = author.client.get(f"/studio/d/{author.begin(FOUR)}/privacy").text  # type: ignore[union-attr]
+    assert 'id="budget"' not in own
+
+
+@pytest.mark.parametrize("spend", ["split", "sample"])
+def test_each_stop_of_the_slider_spends_what_it_says(author: Author, spend: str) -> None:
+    id_ = author.begin(TOGETHER | {"budget": {"epsilon": 4, "spend": spend}})
+    page = author.client.get(f"/studio/d/{id_}/privacy").text  # type: ignore[union-attr]
+    (stops,) = re.findall(r'data-stops="([^"]*)"', page)
+    (shown,) = re.findall(r'data-shown="([^"]*)"', page)
+    assert shown.split()[-1] == "100"
+
+    for epsilon, spent in list(zip(stops.split(), shown.split(), strict=True))[::3]:
+        document = TOGETHER | {"budget": {"epsilon": float(epsilon), "spend": spend}}
+        found = figures(author, author.begin(document))
+        assert f'{spent}<span class="small"> of 100' in found
+
+
+# --- the limit ----------------------------------------------------------------------------------
+
+
+def test_of_60_drafts_at_the_limit_exactly_those_are_published_that_devices_take(
+    app: Flask, author: Author
+) -> None:
+    for index in range(60):
+        document = at_limit(index) | {"name": f"limit-{index}"}
+        taken = accepts(compile_survey(document))
+        assert taken == (index // 5 % 3 < 2)
+        id_ = author.begin(document)
+        page = figures(author, id_)
+        assert ("Devices would refuse this survey" in page) == (not taken)
+        answer = definition(author, id_)
+        assert answer.status_code == (200 if taken else 422)
+        if taken:
+            assert author.publish(id_).status_code == 201
+        else:
+            body = {"digest": compile_survey(document).digest, "author": "", "signature": ""}
+            assert author.post(f"/studio/drafts/{id_}/published", body).status_code == 422
+
+    assert len(store_of(app).names()) == 40
