@@ -63,7 +63,7 @@ def test_the_page_has_the_figures_of_the_survey_that_would_be_published(
     rows = zip(file["questions"], view.questions, strict=True)
     for question, row in rows:
         assert f"{question['label']} {half_width(question, row.figures)}" in page, page
-    assert ("Devices would refuse" in page) == bool(view.refused)
+    assert ("Nobody could answer all" in page) == bool(view.refused)
 
     if not view.refused:
         published = author.publish(begun)

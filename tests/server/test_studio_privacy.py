@@ -318,7 +318,7 @@ def test_of_60_drafts_at_the_limit_exactly_those_are_published_that_devices_take
         assert taken == (index // 5 % 3 < 2)
         id_ = author.begin(document)
         page = figures(author, id_)
-        assert ("Devices would refuse this survey" in page) == (not taken)
+        assert ("Nobody could answer all of this survey" in page) == (not taken)
         answer = definition(author, id_)
         assert answer.status_code == (200 if taken else 422)
         if taken:

@@ -193,7 +193,7 @@ def _publishable(draft: Draft) -> Survey:
     survey = compiled(to_yaml(written(draft.document)).encode())
     if refusals(survey):
         spent = privacy_spent(survey.total)
-        why = f"devices would refuse this survey: it spends {spent} of {FULL}; go back, and mend it"
+        why = f"nobody could answer all of it: it spends {spent} of {FULL}; go back, and mend it"
         raise BadSurvey([Problem("$", why)])
     if survey.name in (taken := current_store().names()):
         raise Conflict(_taken(survey.name, taken))
