@@ -13,11 +13,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import requests
-from playwright.sync_api import Browser, Error
+from playwright.sync_api import Browser, Error, Page
+from playwright.sync_api import TimeoutError as Late
 
 from deniably.authoring.compiling import publish_text
 from support.material import Server
@@ -96,6 +98,16 @@ def public(server: Server) -> str:
     return str(found)
 
 
+def go_past_the_warning(page: Page) -> None:
+    """Where it is there, it may not listen yet."""
+    page.wait_for_selector("#details-button")
+    for _ in range(15):
+        page.keyboard.type(AGAIN)
+        with suppress(Late):
+            page.wait_for_selector("#survey", state="attached", timeout=2_000)
+            return
+
+
 def test_a_phone_opens_the_form_past_the_warning_and_sends_its_answer(
     network: Network, laptop: Server, tmp_path: Path, chromium: Browser
 ) -> None:
@@ -114,9 +126,7 @@ def test_a_phone_opens_the_form_past_the_warning_and_sends_its_answer(
 
     with pytest.raises(Error, match="ERR_CERT_AUTHORITY_INVALID"):
         phone.page.goto(form)
-    phone.page.wait_for_selector("#details-button")
-    phone.page.keyboard.type(AGAIN)
-    phone.page.wait_for_url(form)
+    go_past_the_warning(phone.page)
     phone.see("#survey[data-kept]")
     secure = phone.page.evaluate("[isSecureContext, typeof crypto.subtle]")
     workers = phone.page.evaluate(

@@ -16,7 +16,8 @@ from deniably.survey.survey import read_survey
 from deniably.trust.recovery import write_copy
 from deniably.trust.signing import new_key
 from support.material import Server
-from support.studio_tab import SAVED, Studio, look_at
+from support.studio_pages import SAVED
+from support.studio_tab import Studio, look_at
 
 pytestmark = pytest.mark.browser
 

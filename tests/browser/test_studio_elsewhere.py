@@ -126,7 +126,7 @@ def test_who_signed_out_signs_in_with_a_file(
     file = saved_file(founded, other_computer)
 
     bring(founded, signed_there(other_computer, file, OTHER))
-    assert "No group of this server has this signature" in founded.why()
+    founded.says("No group of this server has this signature")
     elsewhere = file.with_name("elsewhere.json")
     request = json.loads(file.read_text())["sign_in"]
     elsewhere.write_text(json.dumps({"sign_in": request | {"origin": "https://evil.example"}}))
@@ -201,17 +201,17 @@ def test_what_is_not_the_signature_of_this_version_publishes_nothing(
         (closing, KEY, "This is the signature of another version of nights-26."),
     ):
         bring(founded, signed_there(other_computer, what, key))
-        assert sentence in founded.why()
+        founded.says(sentence)
         assert page.is_disabled("#publish")
     page.fill("#minimum", "50")
     bring(founded, signed_there(other_computer, file))
-    assert "another version of nights-26. Sign this version, too." in founded.why()
+    founded.says("another version of nights-26. Sign this version, too.")
     page.fill("#minimum", "100")
     bring(founded, signed_there(other_computer, file))
     taken(founded)
     page.fill("#minimum", "60")
     page.click("#publish")
-    assert "another version of nights-26" in founded.why(), "what was signed is of 100 reports"
+    founded.says("another version of nights-26")  # what was signed is of 100 reports
 
     assert requests.get(f"{server.url}/s/nights-26", timeout=30).status_code == 404
 

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from deniably_server.guard.session import COOKIE
 from support.material import Server
-from support.studio_tab import SAVED, Studio
+from support.studio_pages import SAVED
+from support.studio_tab import Studio
 
 pytestmark = pytest.mark.browser
 
@@ -130,7 +131,7 @@ def test_with_the_policy_all_pages_work_and_raw_html_is_stopped(
     for address in pages:
         page.goto(f"{server.url}{address}", wait_until="networkidle")
         if "/balance" not in address and address.startswith("/studio/d/"):
-            page.wait_for_selector("#balance p, #publish")
+            page.wait_for_selector("#balance p:visible, #publish")
         assert studio.errors == [], address
         if not address.startswith("/studio/"):
             continue

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, Request
 
+from support import studio_pages
 from support.material import Server
+from support.studio_pages import SAVED
 
-WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-SAVED = "#state:text-is('Saved')"
-EXPERT = re.compile(r"\b(epsilon|odds|delta|YAML|token|mechanism)\b", re.IGNORECASE)
 VIOLATIONS = """addEventListener("securitypolicyviolation", (event) =>
   console.error("policy:", event.effectiveDirective, event.blockedURI, event.sample))"""
 WITHOUT_ED25519 = """for (const name of ["generateKey", "importKey", "sign", "verify"]) {
@@ -72,6 +70,13 @@ class Studio:
         self.page.wait_for_selector("#why:not([hidden])")
         return self.page.inner_text("#why")
 
+    def says(self, sentence: str) -> None:
+        """Wait until the page says that this is wrong, in place of what it said before."""
+        self.page.wait_for_function(
+            "(sentence) => document.querySelector('#why')?.textContent.includes(sentence)",
+            arg=sentence,
+        )
+
     def begin(self, title: str, question: str) -> str:
         """Begin a survey with a yes/no question; returns the address of its draft."""
         page = self.page
@@ -87,13 +92,6 @@ class Studio:
 
 
 def look_at(axe: Callable[[Page], list[str]], studio: Studio) -> None:
-    """Looks at a state of a page: for everybody, on any screen, in plain words."""
-    assert axe(studio.page) == [], studio.page.url
-    size = studio.page.viewport_size
-    for width in (390, 320):
-        studio.page.set_viewport_size({"width": width, "height": 700})
-        assert studio.page.evaluate(WIDE) <= 0, (studio.page.url, width)
-    if size:
-        studio.page.set_viewport_size(size)
-    assert EXPERT.findall(studio.words()) == [], studio.page.url
+    """Looks at a state of a page, which no script and no policy complains of."""
+    studio_pages.look_at(studio.page, axe)
     assert studio.errors == []
