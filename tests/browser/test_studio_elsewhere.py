@@ -74,6 +74,8 @@ def saved_file(studio: Studio, folder: Path) -> Path:
 
 
 def bring(studio: Studio, file: Path) -> None:
+    """What the page says then is of this file, and not of the one before."""
+    studio.page.evaluate("document.querySelector('#why').textContent = ''")
     studio.page.set_input_files("#signed", file)
 
 

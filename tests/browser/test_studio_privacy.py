@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -236,14 +237,17 @@ def test_the_figures_are_said_in_one_sentence_once_they_rest(
     page.wait_for_selector(f"#says:text-matches('{said}')", state="attached")
 
 
+EVERY_PLACE = ("/privacy", "", "?question=q1", "/publish")
+
+
 @pytest.mark.parametrize(
-    "keys",
+    ("keys", "places"),
     [
-        {},
-        with_one_for_all(),
-        with_one_for_all(spend="sample"),
-        {"questions": QUESTIONS[:1], "expect": 50},
-        {"title": "", "questions": [{"type": "yes_no", "odds": 3}]},
+        ({}, EVERY_PLACE),
+        (with_one_for_all(), EVERY_PLACE[:1]),
+        (with_one_for_all(spend="sample"), EVERY_PLACE[:1]),
+        ({"questions": QUESTIONS[:1], "expect": 50}, EVERY_PLACE[:1]),
+        ({"title": "", "questions": [{"type": "yes_no", "odds": 3}]}, EVERY_PLACE),
     ],
 )
 def test_each_state_is_for_everybody_on_any_screen_and_in_plain_words(
@@ -252,9 +256,10 @@ def test_each_state_is_for_everybody_on_any_screen_and_in_plain_words(
     axe_light_and_dark: Callable[[Page], list[str]],
     axe: Callable[[Page], list[str]],
     keys: dict[str, Any],
+    places: tuple[str, ...],
 ) -> None:
     address = opened(**keys)
-    for place in ("/privacy", "", "?question=q1", "/publish"):
+    for place in places:
         if not place.endswith("privacy"):
             page.goto(address + place)
             page.wait_for_load_state("networkidle")
@@ -311,6 +316,12 @@ def test_on_a_phone_three_figures_stick_to_the_foot_and_open_the_balance(
 # --- weight -------------------------------------------------------------------------------------
 
 
+@cache
+def weight(url: str) -> int:
+    """Bytes of a file, gzipped."""
+    return len(gzip.compress(requests.get(url, timeout=30).content))
+
+
 def test_no_page_has_more_scripts_and_styles_than_it_may(
     page: Page, opened: Callable[..., str], server: Server
 ) -> None:
@@ -333,6 +344,6 @@ def test_no_page_has_more_scripts_and_styles_than_it_may(
         for url in seen:
             end = Path(url.partition("?")[0]).suffix
             if end in weights:
-                weights[end] += len(gzip.compress(requests.get(url, timeout=30).content))
+                weights[end] += weight(url)
         assert 0 < weights[".js"] <= LARGEST_SCRIPTS, (place, weights)
         assert 0 < weights[".css"] <= LARGEST_STYLES, (place, weights)

@@ -169,7 +169,7 @@ def test_only_the_fold_for_experts_has_their_words(author: Author, document: Any
 # --- a way that is taken ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("document", [FOUR, TOGETHER, REFUSED, *map(draft, range(6))])
+@pytest.mark.parametrize("document", [FOUR, TOGETHER, REFUSED, *map(draft, range(5))])
 def test_a_way_that_is_taken_is_what_it_promised_and_is_taken_back_as_one_edit(
     author: Author, document: dict[str, Any], modules: Modules
 ) -> None:
