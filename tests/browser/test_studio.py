@@ -186,7 +186,7 @@ def test_another_browser_signs_in_with_the_copy_and_its_words(
     studio = Studio(other, server)
     page = studio.page
     page.goto(f"{server.url}/studio/")
-    page.wait_for_url("**/studio/in")
+    page.wait_for_url("**/studio/in#/studio/")
     look(studio)
     text = copy.read_text(encoding="utf-8")
     their_words = ("amber", "lantern", "orbit", "velvet", "pocket", "river")
@@ -210,7 +210,7 @@ def test_another_browser_signs_in_with_the_copy_and_its_words(
     page.set_input_files("#copy", copy)
     page.fill("#opening", words)
     page.click("#open")
-    page.wait_for_url("**/studio/")
+    page.wait_for_url(f"{server.url}/studio/")
     assert "Work at our sites" in studio.words()
     (number,) = re.findall(r"^Number: (.*)$", text, re.MULTILINE)
     kept = {"number": number, "extractable": False, "exported": ["InvalidAccessError"] * 2}
@@ -219,7 +219,7 @@ def test_another_browser_signs_in_with_the_copy_and_its_words(
     page.wait_for_url("**/studio/in")
     page.wait_for_selector(f"#number:text-is('{number}')")
     page.click("#sign-in")
-    page.wait_for_url("**/studio/")
+    page.wait_for_url(f"{server.url}/studio/")
     other.close()
 
 

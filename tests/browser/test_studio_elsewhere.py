@@ -75,7 +75,9 @@ def saved_file(studio: Studio, folder: Path) -> Path:
 
 def bring(studio: Studio, file: Path) -> None:
     """What the page says then is of this file, and not of the one before."""
-    studio.page.evaluate("document.querySelector('#why').textContent = ''")
+    studio.page.evaluate(
+        "Object.assign(document.querySelector('#why'), { textContent: '', hidden: true })"
+    )
     studio.page.set_input_files("#signed", file)
 
 

@@ -227,6 +227,11 @@ def test_a_session_that_ends_while_somebody_types_leads_back_to_the_place_with_t
     assert "Do you sleep at work?" in file
     assert "In the last month" in file
     assert page.input_value("#f-label") == "Do you sleep at work?"
+    page.context.clear_cookies()
+    page.goto(place)
+    page.click("#sign-in")
+    page.wait_for_url(place)
+    page.wait_for_selector("#f-label")
 
 
 def test_of_two_tabs_that_publish_one_draft_the_second_shows_where_it_is(

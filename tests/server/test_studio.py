@@ -120,8 +120,21 @@ def test_the_signature_signs_in_again_and_out(app: Flask, author: Author) -> Non
 
     assert other.client.get("/studio/").status_code == 200
     assert other.post("/studio/out", {}).status_code == 204
-    assert other.client.get("/studio/").headers["Location"] == "/studio/in"
+    assert other.client.get("/studio/").headers["Location"] == "/studio/in#/studio/"
     assert author.client.get("/studio/").status_code == 200, "the other browser stays signed in"
+
+
+def test_who_is_signed_out_is_led_back_to_the_page_and_not_out_of_the_studio(
+    app: Flask, author: Author
+) -> None:
+    draft = author.begin(PAY)
+    stranger = app.test_client()
+
+    for place in (f"/studio/d/{draft}?question=q1", f"/studio/d/{draft}/privacy"):
+        assert stranger.get(place).headers["Location"] == f"/studio/in#{place}"
+    hostile = stranger.get(f"/studio/d/{draft}?question=%0d%0aSet-Cookie:%20a=b").headers
+    assert "Set-Cookie" not in hostile
+    assert "\n" not in hostile["Location"]
 
 
 def test_another_signature_a_used_word_and_another_servers_are_refused(

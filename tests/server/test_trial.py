@@ -332,7 +332,8 @@ def test_no_token_stands_for_a_session(
 
     for page in ("page", "try"):
         answer = phone.get(f"/studio/d/{draft}/{page}", headers=token)
-        assert (answer.status_code, answer.headers["Location"]) == (303, "/studio/in")
+        place = f"/studio/in#/studio/d/{draft}/{page}"
+        assert (answer.status_code, answer.headers["Location"]) == (303, place)
     made = phone.post(f"/studio/drafts/{draft}/trial", json={}, headers=OWN_PAGE | token)
     assert made.status_code == 401
 

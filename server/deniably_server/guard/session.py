@@ -7,9 +7,10 @@ the cookie, and ``/studio`` never a bearer token.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
+from urllib.parse import quote
 
-from flask import Response, current_app, request
+from flask import Response, current_app, redirect, request
 
 from deniably.core.loopback import is_here
 from deniably_server.errors import Forbidden, Unauthorised
@@ -19,6 +20,9 @@ from deniably_server.storage.tables.deeds import Doer
 from deniably_server.storage.tables.sessions import AT_MOST
 from deniably_server.storage.tables.teams import Team
 from deniably_server.storage.tables.tokens import Token, hash_of
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
 
 COOKIE, PATH = "deniably-studio", "/studio"
 _SECONDS = AT_MOST * 24 * 60 * 60
@@ -46,6 +50,12 @@ def signed_in() -> Member | None:
         return None
     team = studio.team_of(token.id)
     return None if team is None else Member(token, team, hash_of(cookie))
+
+
+def sign_in_first() -> ResponseReturnValue:
+    """Leads whoever is not signed in to where they sign in, and from there back to this page. The
+    page stands in the fragment, which no server and no log sees."""
+    return redirect(f"{PATH}/in#{quote(request.full_path.removesuffix('?'), safe='/?=&')}", 303)
 
 
 def require_member() -> Member:

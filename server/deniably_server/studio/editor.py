@@ -9,7 +9,7 @@ from flask import Blueprint, redirect, render_template, request
 from deniably.authoring.drafts import to_json
 from deniably_server.errors import TooSlow
 from deniably_server.guard.app_state import current_store
-from deniably_server.guard.session import Member, require_member, signed_in
+from deniably_server.guard.session import Member, require_member, sign_in_first, signed_in
 from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import Balance, balance_of, people_expected
 from deniably_server.studio.checks import check_of
@@ -39,7 +39,7 @@ def edit(name: str) -> ResponseReturnValue:
     """The editor, at the first page of the survey or at a question."""
     member = signed_in()
     if member is None:
-        return redirect("/studio/in", 303)
+        return sign_in_first()
     studio = current_store().studio
     if published := studio.survey_of(member.team.id, known(name)):
         return redirect(f"/studio/s/{published}", 303)

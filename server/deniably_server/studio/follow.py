@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 import msgspec
-from flask import Blueprint, Response, redirect, render_template
+from flask import Blueprint, Response, render_template
 
 from deniably.core.errors import BadSignature
 from deniably.survey.survey import Survey
@@ -20,6 +20,7 @@ from deniably_server.guard.session import (
     own_origin,
     require_member,
     require_own_page,
+    sign_in_first,
     signed_in,
 )
 from deniably_server.studio.addresses import free_address
@@ -61,7 +62,7 @@ def follow(name: str) -> ResponseReturnValue:
     """The survey's link, its coarse count, what the group did with it, and what is left to do."""
     member = signed_in()
     if member is None:
-        return redirect("/studio/in", 303)
+        return sign_in_first()
     _require_own(member, name)
     store = current_store()
     survey = store.survey(name)

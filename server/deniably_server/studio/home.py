@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, redirect, render_template
+from flask import Blueprint, render_template
 
 from deniably.authoring.drafts import to_json
 from deniably_server.guard.app_state import current_store
-from deniably_server.guard.session import signed_in
+from deniably_server.guard.session import sign_in_first, signed_in
 from deniably_server.storage.studio import Draft
 from deniably_server.storage.tables.teams import Team
 from deniably_server.studio.addresses import season_address
@@ -30,7 +30,7 @@ def home() -> ResponseReturnValue:
     """The drafts and the surveys of the group; whoever is signed out is asked to sign in."""
     member = signed_in()
     if member is None:
-        return redirect("/studio/in", 303)
+        return sign_in_first()
     store = current_store()
     drafts = store.studio.drafts(member.team.id)
     surveys = store.studio.surveys(member.team.id)

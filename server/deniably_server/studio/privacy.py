@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flask import Blueprint, redirect, render_template
+from flask import Blueprint, render_template
 
 from deniably.authoring.drafts import to_json
 from deniably_server.errors import TooSlow
 from deniably_server.guard.app_state import current_store
-from deniably_server.guard.session import require_member, signed_in
+from deniably_server.guard.session import require_member, sign_in_first, signed_in
 from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import Balance, people_expected
 from deniably_server.studio.checks import check_of
@@ -31,7 +31,7 @@ def privacy(name: str) -> ResponseReturnValue:
     """The ways to ask the survey, side by side."""
     member = signed_in()
     if member is None:
-        return redirect("/studio/in", 303)
+        return sign_in_first()
     draft = current_store().studio.draft(member.team.id, known(name))
     return render_template(
         "studio/privacy.html",

@@ -24,7 +24,13 @@ from deniably_server.api.cached_views import compiled
 from deniably_server.api.surveys import quotas
 from deniably_server.errors import Conflict, NotFound, Quota, Unsigned
 from deniably_server.guard.app_state import current_store
-from deniably_server.guard.session import Member, require_member, require_own_page, signed_in
+from deniably_server.guard.session import (
+    Member,
+    require_member,
+    require_own_page,
+    sign_in_first,
+    signed_in,
+)
 from deniably_server.storage.studio import Draft, DraftSource
 from deniably_server.studio.addresses import free_address
 from deniably_server.studio.balance import people_expected
@@ -73,7 +79,7 @@ def page(name: str) -> ResponseReturnValue:
     """What publishing means, before it is done."""
     member = signed_in()
     if member is None:
-        return redirect("/studio/in", 303)
+        return sign_in_first()
     store = current_store()
     if published := store.studio.survey_of(member.team.id, known(name)):
         return redirect(f"/studio/s/{published}", 303)

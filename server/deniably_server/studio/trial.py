@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from flask import Blueprint, Response, redirect, render_template, request
+from flask import Blueprint, Response, render_template, request
 
 from deniably.authoring.drafts import Document, question_names, to_json, written
 from deniably.core.errors import BadSurvey
@@ -22,7 +22,13 @@ from deniably_server.api.pages import trial_form
 from deniably_server.api.quick_checks import drafted_survey
 from deniably_server.errors import Busy, NotFound, TooMany, TooSlow, Uncomputed
 from deniably_server.guard.app_state import current_limits, current_store
-from deniably_server.guard.session import own_origin, require_member, require_own_page, signed_in
+from deniably_server.guard.session import (
+    own_origin,
+    require_member,
+    require_own_page,
+    sign_in_first,
+    signed_in,
+)
 from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import ShownMistake, mistakes_of
 from deniably_server.studio.drafts import known
@@ -62,7 +68,7 @@ def page(name: str) -> ResponseReturnValue:
     """The form of the draft, at its start or at a question, to try out in a frame."""
     member = signed_in()
     if member is None:
-        return redirect("/studio/in", 303)
+        return sign_in_first()
     draft = current_store().studio.draft(member.team.id, known(name))
     return _trial(draft, member.browser, request.args.get("question", ""))
 
@@ -73,7 +79,7 @@ def try_it(name: str) -> ResponseReturnValue:
     """The form on a phone, and a link to try it on one's own."""
     member, store = signed_in(), current_store()
     if member is None:
-        return redirect("/studio/in", 303)
+        return sign_in_first()
     draft = store.studio.draft(member.team.id, known(name))
     return render_template(
         "studio/try.html",

@@ -157,9 +157,12 @@ export async function word() {
   return String(answer.value.word);
 }
 
-/** Where whoever signs in goes on: where this tab was signed out, or to the surveys. */
+/**
+ * Where whoever signs in goes on: where this tab was signed out, at the page that led here, or at the surveys.
+ * Nobody who makes a link to the sign-in can lead out of the studio by it.
+ */
 export function returnPlace() {
-  const place = sessionStorage.getItem(PLACE) ?? "";
+  const place = sessionStorage.getItem(PLACE) ?? location.hash.slice(1);
   sessionStorage.removeItem(PLACE);
   return place.startsWith("/studio/") ? place : "/studio/";
 }
