@@ -128,8 +128,13 @@ def looks(studio: Studio, pages: list[str], server: Server) -> dict[str, Look]:
 
 
 def load(page: Page, server: Server, address: str) -> None:
-    """Open a page, until what it fetches later is there."""
-    page.goto(f"{server.url}{address}")
+    """Open a page, until what it fetches later is there. A check of the page before may still be at
+    work, and a browser has one at a time."""
+    for _ in range(60):
+        answer = page.goto(f"{server.url}{address}")
+        if answer and answer.ok:
+            break
+        page.wait_for_timeout(500)
     if address.startswith("/studio/d/") and page.locator("#balance").count():
         page.wait_for_selector("#balance p:visible")
     page.wait_for_function("[...document.images].every(({ complete }) => complete)")
