@@ -130,8 +130,9 @@ export async function trying(work) {
  * @param {unknown} error
  */
 export function explain(error) {
-  tell(error instanceof Refused ? error.message : NETWORK);
   const signedOut = error instanceof Declined && error.status === SIGNED_OUT;
+  if (signedOut && find("#why").querySelector("a")) return; // a link that is replaced under a press is not pressed
+  tell(error instanceof Refused ? error.message : NETWORK);
   if (!signedOut || OUTSIDE.includes(location.pathname)) return;
   sessionStorage.setItem(PLACE, location.pathname + location.search);
   const link = Object.assign(document.createElement("a"), { href: "/studio/in", textContent: "Sign in" });
