@@ -9,6 +9,7 @@ from time import process_time
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from deniably.authoring.checking import check_survey, refusals
 from deniably.authoring.compiling import compile_survey, load
@@ -118,6 +119,14 @@ def test_experts_read_what_check_prints() -> None:
         (row["question"], row["mechanism"], row["epsilon"]) for row in checked.rows
     ]
     assert (view.experts[-1].question, view.experts[-1].odds) == (None, "81")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_without_a_comparison_all_else_is_the_same(seed: int) -> None:
+    whole, alone = (quick_check(lambda: draft(seed), 600, compares=each) for each in (True, False))
+
+    assert whole.ways
+    assert alone == replace(whole, ways=[])
 
 
 def test_it_says_what_check_and_plan_say() -> None:

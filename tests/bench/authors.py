@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,8 +29,8 @@ from deniably_server.storage.store import Store
 from deniably_server.studio.fields import STOPS
 
 PEOPLE = 10
-PAUSE = 0.25
-"""Seconds that the page waits after a change, before it asks."""
+PAUSE, MOVE = 0.25, 0.2
+"""Seconds that the page waits after a change before it asks, and until the next change."""
 GOAL_FELT, GOAL_BARE, GOAL_CORES, GOAL_MEANS = 1.3, 6.0, 0.4, 3.0
 _SLOW = 95
 _SURVEY = "studio"
@@ -117,9 +118,9 @@ def measure(sheet: Sheet) -> None:
         f"{people} people drag sliders in the studio, each of a draft; two have two means"
     )
     with tempfile.TemporaryDirectory() as folder, _server(Path(folder), sheet) as (port, pid, link):
-        group = _group(port, link, people)
         sheet.progress("nobody drags")
         alone = _felt(port, pid, seconds, [])
+        group = _group(port, link, people)  # now: the server closes connections that are idle
         sheet.progress(f"{people} people drag")
         beside = _felt(port, pid, seconds, group)
         _show(sheet, alone, beside)
@@ -147,8 +148,8 @@ def _show(sheet: Sheet, alone: Felt, beside: Felt) -> None:
 
 def _show_means(sheet: Sheet, without: Person, two_means: Person, rounds: int) -> None:
     """The second look at a draft costs no design."""
-    looks = [[person.balance() for _ in range(rounds)] for person in (without, two_means)]
-    plain, means = (quantile(found, 0.5) for found in looks)
+    took = [[person.balance() for _ in range(rounds)] for person in (without, two_means)]
+    plain, means = (quantile(seconds, 0.5) for seconds in took)
     sheet.figure("a draft without means, again", duration(plain))
     goal, met = f"<= {GOAL_MEANS:.0f} times", means <= GOAL_MEANS * plain
     sheet.figure(
@@ -198,13 +199,8 @@ def _felt(port: int, pid: int, seconds: float, group: Sequence[Person]) -> Felt:
     """What requests take while these people drag."""
     took: dict[str, list[float]] = {"form": [], "results page": [], "bare": [], "check": []}
     until = time.perf_counter() + seconds
-    looks = {
-        "form": f"/s/{_SURVEY}",
-        "results page": f"/surveys/{_SURVEY}/results",
-        "bare": "/healthz",
-    }
-    work: list[Callable[[], None]] = [lambda: _look(port, looks, took, until)]
-    work += [lambda person=person: _drag(person, took["check"], until) for person in group]  # type: ignore[misc]
+    work: list[Callable[[], None]] = [partial(_look, port, took, until)]
+    work += [partial(_drag, person, took["check"], until) for person in group]
     failed: list[BaseException] = []
     threads = [threading.Thread(target=_guarded, args=(each, failed)) for each in work]
     before, start = cores(pid), time.perf_counter()
@@ -224,9 +220,7 @@ def _guarded(work: Callable[[], None], failed: list[BaseException]) -> None:
         failed.append(error)
 
 
-def _look(
-    port: int, looks: Mapping[str, str], took: Mapping[str, list[float]], until: float
-) -> None:
+def _look(port: int, took: Mapping[str, list[float]], until: float) -> None:
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
         while time.perf_counter() < until:
             for what, path in _LOOKS.items():
@@ -247,3 +241,4 @@ def _drag(person: Person, took: list[float], until: float) -> None:
         person.drag(STOPS[move % len(STOPS)].odds)
         time.sleep(PAUSE)
         took.append(person.balance())
+        time.sleep(MOVE)

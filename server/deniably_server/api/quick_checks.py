@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 from flask import Blueprint, Flask, Response, current_app, request
@@ -64,14 +64,19 @@ _FIRST: dict[str, object] = {
 """A draft that needs what most drafts do."""
 
 
+Wanted = Literal["view", "figures", "definition"]
+"""What is asked of a draft: the whole view of a check, that without other ways to ask it, or its
+definition."""
+
+
 class CheckJob(msgspec.Struct, frozen=True):
     """A draft as it was sent, and the number of respondents that margins are for; with designs that
-    the process may not know. ``compiles`` asks for its definition instead of the view."""
+    the process may not know."""
 
     text: bytes
     n: int = MARGIN_AT
     designs: list[StoredDesign] = []
-    compiles: bool = False
+    wanted: Wanted = "view"
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -98,7 +103,7 @@ def checker() -> Answerer:
         known.add(job.designs)
         try:
             with standing_in(known.find) as stand_ins:
-                view, problems = _found(job, stand_ins)
+                view, problems = _looked_at(job, stand_ins)
         except MemoryError:
             raise
         except Exception as error:
@@ -110,10 +115,12 @@ def checker() -> Answerer:
     return answer
 
 
-def _found(job: CheckJob, stand_ins: StandIns) -> tuple[bytes, list[tuple[str, str]]]:
+def _looked_at(job: CheckJob, stand_ins: StandIns) -> tuple[bytes, list[tuple[str, str]]]:
     """The view of a check; or the definition, or why there is none."""
-    if not job.compiles:
-        return quick_check(lambda: load(job.text), job.n, stand_ins).json, []
+    if job.wanted != "definition":
+        compares = job.wanted == "view"
+        view = quick_check(lambda: load(job.text), job.n, stand_ins, compares=compares)
+        return view.json, []
     try:
         return compile_survey(load(job.text)).canonical, []
     except BadSurvey as error:
@@ -219,15 +226,17 @@ def check() -> Response:
     return Response(checked_view(token.id, text, _respondents()), mimetype=JSON)
 
 
-def checked_view(asker: str, text: bytes, n: int) -> bytes:
-    """Returns the view of an author's draft as JSON, with the margins of ``n`` respondents.
+def checked_view(asker: str, text: bytes, n: int, *, compares: bool = True) -> bytes:
+    """Returns the view of an author's draft as JSON, with the margins of ``n`` respondents; without
+    other ways to ask it unless it ``compares``.
 
     Raises TooMany while another check of this ``asker`` is there, Busy while too many others are,
     and TooSlow where it takes too much.
     """
     if (turns := _turns()) is None:
-        return quick_check(lambda: load(text), n).json
-    return _checked(turns, asker, CheckJob(text, n)).view
+        return quick_check(lambda: load(text), n, compares=compares).json
+    wanted: Wanted = "view" if compares else "figures"
+    return _checked(turns, asker, CheckJob(text, n, wanted=wanted)).view
 
 
 def drafted_survey(asker: str, text: bytes) -> Survey:
@@ -238,10 +247,10 @@ def drafted_survey(asker: str, text: bytes) -> Survey:
     """
     if (turns := _turns()) is None:
         return compile_survey(load(text))
-    found = _checked(turns, asker, CheckJob(text, compiles=True))
-    if found.problems:
-        raise BadSurvey([Problem(*each) for each in found.problems])
-    return read_survey(found.view)
+    checked = _checked(turns, asker, CheckJob(text, wanted="definition"))
+    if checked.problems:
+        raise BadSurvey([Problem(*each) for each in checked.problems])
+    return read_survey(checked.view)
 
 
 def _turns() -> CheckTurns | None:

@@ -13,10 +13,11 @@ from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import people_expected
 
 
-def check_of(member: Member, draft: Draft) -> QuickCheck:
-    """Returns the check of a draft, made beside the requests. Raises TooMany, Busy and TooSlow."""
+def check_of(member: Member, draft: Draft, *, compares: bool) -> QuickCheck:
+    """Returns the check of a draft, made beside the requests; with other ways to ask it where it
+    ``compares``. Raises TooMany, Busy and TooSlow."""
     text = to_json(written(draft.document)).encode()
     current_limits().count_check(member.browser)  # a group's people share its token
     asker = f"{member.browser}/{draft.id}"
-    view = checked_view(asker, text, people_expected(draft.document))
+    view = checked_view(asker, text, people_expected(draft.document), compares=compares)
     return msgspec.json.decode(view, type=QuickCheck)

@@ -50,10 +50,10 @@ def figures(name: str) -> str:
     member = require_member()
     draft = current_store().studio.draft(member.team.id, known(name))
     try:
-        found = comparison_of(check_of(member, draft), draft.document)
+        comparison = comparison_of(check_of(member, draft, compares=True), draft.document)
     except TooSlow:
-        found = Comparison(Balance(slow=True))
-    return render_template("studio/privacy_figures.html", **_shown(draft, found))
+        comparison = Comparison(Balance(slow=True))
+    return render_template("studio/privacy_figures.html", **_shown(draft, comparison))
 
 
 def _shown(draft: Draft, comparison: Comparison) -> dict[str, object]:

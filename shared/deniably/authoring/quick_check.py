@@ -167,13 +167,18 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 def quick_check(
-    source: Callable[[], object], n: int = MARGIN_AT, stand_ins: StandIns | None = None
+    source: Callable[[], object],
+    n: int = MARGIN_AT,
+    stand_ins: StandIns | None = None,
+    *,
+    compares: bool = True,
 ) -> QuickCheck:
     """Check the draft that ``source`` returns, with the margins of ``n`` respondents.
 
     ``source`` may raise BadSurvey, as ``documents.load`` does: its problems are the view, as those
     of the draft itself. Within ``stand_ins`` windows may stand in for designs of means, and the
-    view is then about right. Raises ValueError unless n is from 1 to ``LARGEST_N``.
+    view is then about right. Unless it ``compares``, the view has no other ways to ask, which take
+    half of the time. Raises ValueError unless n is from 1 to ``LARGEST_N``.
     """
     if not 1 <= n <= LARGEST_N:
         raise ValueError(f"n is {n:,} respondents; give 1 to {LARGEST_N:,}")
@@ -184,7 +189,7 @@ def quick_check(
         survey, notes = compile_with_notes(document)
     except BadSurvey as error:
         return _shown(error.problems)
-    view = _view(cast(Document, document), survey, n)
+    view = _view(cast(Document, document), survey, n, compares=compares)
     about = stand_ins is not None and bool(stand_ins.missing)
     return replace(
         view,
@@ -194,7 +199,7 @@ def quick_check(
     )
 
 
-def _view(document: Document, survey: Survey, n: int) -> QuickCheck:
+def _view(document: Document, survey: Survey, n: int, *, compares: bool) -> QuickCheck:
     rates, page = guessing(survey), first_page(survey)
     needed = _needed(survey)
     return QuickCheck(
@@ -210,7 +215,7 @@ def _view(document: Document, survey: Survey, n: int) -> QuickCheck:
         questions=list(_questions(document, survey, rates, needed, n)),
         n_openly=max((each.openly for each in needed), default=None),
         experts=list(_experts(survey)),
-        ways=ways(document, survey, n),
+        ways=ways(document, survey, n) if compares else [],
         mends=mends(document, survey, n),
         first_page=page.paragraphs,
     )
