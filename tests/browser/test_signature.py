@@ -34,8 +34,9 @@ TEXT = json.dumps({
 })  # fmt: skip
 SURVEY = publish_text(TEXT)
 SHOWN: dict[str, Any] = {
-    "name": "spring", "title": "Spring", "minimum": 100, "analysts": False,
-    "questions": [{"label": "Do you smoke?", "answers": []}],
+    "name": "spring", "title": "Spring", "intro": "", "contact": "", "budget": None,
+    "minimum": 100, "analysts": False,
+    "questions": [{"label": "Do you smoke?", "hint": "", "answers": [], "protection": ""}],
 }  # fmt: skip
 MODULES = """
   const signature = await import("/web/studio/signature.js");
@@ -48,10 +49,8 @@ WORDS = ("amber", "lantern", "orbit", "velvet", "pocket", "river")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    yield server
-    server.kill()
+def server(first_start: Server) -> Server:
+    return first_start
 
 
 @pytest.fixture(scope="module")
@@ -324,8 +323,17 @@ def test_a_definition_that_was_swapped_is_not_signed_and_the_page_says_what_diff
     }
     (question,) = definition["questions"]
     yes, no = question["choices"]
-    shown = SHOWN | {"questions": [{"label": "Do you smoke?", "answers": ["Yes", "No"]}]}
+    smoke = {"label": "Do you smoke?", "hint": "", "answers": ["Yes", "No"],
+             "protection": "guessed right 75.0 of 100 times"}  # fmt: skip
+    shown = SHOWN | {"questions": [smoke]}
     swapped |= {
+        "The introduction here is “”, and there “Be honest.”.": {"intro": "Be honest."},
+        "Who asks here is “”, and there “Somebody”.": {"contact": "Somebody"},
+        "The explanation of question 1 here is “”, and there “At home.”.": {
+            "questions": [question | {"hint": "At home."}]
+        },
+        "The protection of question 1 here is “guessed right 75.0 of 100 times”, and there “guessed"
+        " right 99.0 of 100 times”.": {"questions": [question | {"claim": {"odds": "99"}}]},
         "The text of question 1 here is “Do you smoke?”, and there “Do you steal?”.": {
             "questions": [question | {"label": "Do you steal?"}]
         },

@@ -10,7 +10,7 @@ import {
   checkShown,
   readOwn,
   readSignature,
-  shownQuestion,
+  shownDraft,
   signSurvey,
 } from "./signature.js";
 
@@ -19,7 +19,6 @@ import {
 const form = find("#publishing");
 const { draft = "", title = "", key = "" } = form.dataset;
 const written = JSON.parse(form.dataset.document ?? "{}");
-const questions = written.questions.map(shownQuestion);
 const expect = Number(form.dataset.expect);
 let revision = Number(form.dataset.revision);
 /** @type {HTMLButtonElement} */
@@ -38,7 +37,7 @@ let brought = "";
 
 /** What this page shows, and what is signed; from the same values. */
 function show() {
-  const items = questions.map((/** @type {import("./types.js").ShownQuestion} */ { label, answers }) => {
+  const items = shownDraft(written).questions.map((/** @type {import("./types.js").ShownQuestion} */ { label, answers }) => {
     const item = document.createElement("li");
     item.append(label);
     if (answers.length) {
@@ -52,8 +51,8 @@ function show() {
 
 const shown = () => ({
   name: address.value.trim(),
+  ...shownDraft(written),
   title,
-  questions,
   minimum: Number(minimum.value),
   analysts: audience() === "analysts",
 });

@@ -113,25 +113,76 @@ export function checkShown(definition, shown) {
 }
 
 /**
- * What is compared, as the page shows it and as the definition has it.
+ * What is compared, as the page has it and as the definition has it.
  * @param {any} definition
  * @param {Shown} shown
  * @returns {Generator<[string, unknown, unknown]>}
  */
-function* compared({ name, title, questions, results = {} }, shown) {
+function* compared(definition, shown) {
+  const { name, title, results = {} } = definition;
   yield ["The address", shown.name, name];
   yield ["The title", shown.title, title];
-  const there = Array.isArray(questions) ? questions : [];
-  yield ["The number of questions", shown.questions.length, there.length];
-  for (const [index, { label, answers }] of shown.questions.entries()) {
-    const sent = shownQuestion(there[index] ?? {});
-    yield [`The text of question ${index + 1}`, label, sent.label];
+  yield ["The introduction", words(shown.intro), words(definition.intro)];
+  yield ["Who asks", words(shown.contact), words(definition.contact)];
+  const sent = sentQuestions(definition, shown);
+  yield ["The number of questions", shown.questions.length, sent.length];
+  for (const [index, { label, hint, answers, protection }] of shown.questions.entries()) {
+    const its = shownQuestion(sent[index] ?? {});
+    yield [`The text of question ${index + 1}`, label, its.label];
+    yield [`The explanation of question ${index + 1}`, hint, its.hint];
     for (const [at, answer] of answers.entries()) {
-      yield [`Answer ${at + 1} of question ${index + 1}`, answer, sent.answers[at]];
+      yield [`Answer ${at + 1} of question ${index + 1}`, answer, its.answers[at]];
     }
+    if (protection) yield [`The protection of question ${index + 1}`, protection, its.protection];
+  }
+  if (shown.budget !== null) {
+    const spent = spentTogether(definition);
+    const within = spent <= shown.budget * (1 + ROUNDED);
+    yield ["The protection of all questions", rightOf(shown.budget), rightOf(within ? shown.budget : spent)];
   }
   yield ["The least number of reports", shown.minimum, results.minimum];
   yield ["Who sees results", audience(shown.analysts), audience(results.to === "analysts")];
+}
+
+/** How much a sum may be above its parts, by rounding. */
+const ROUNDED = 1e-9;
+
+/** @type {(text: unknown) => string} a text whose lines may be broken elsewhere */
+const words = (text) => String(text ?? "").trim().replace(/\s+/g, " ");
+
+/** @type {(list: unknown) => any[]} */
+const listed = (list) => (Array.isArray(list) ? list : []);
+
+/**
+ * The questions of a definition. With one protection for all, questions may be sent as one, of which they
+ * are parts.
+ * @param {any} definition
+ * @param {Shown} shown
+ */
+const sentQuestions = ({ questions }, shown) =>
+  listed(questions).flatMap((question) =>
+    Array.isArray(question?.parts) && !shown.questions.some(({ label }) => label === question.label)
+      ? question.parts
+      : [question],
+  );
+
+/**
+ * The epsilon that a claim or a draft's question states; NaN where it states none as a number.
+ * @type {(stated: any) => number}
+ */
+const epsilonOf = ({ epsilon, odds }) => (epsilon === undefined ? Math.log(Number(odds)) : Number(epsilon));
+
+/** @type {(epsilon: number) => string} how often a guess between two answers is right */
+const rightOf = (epsilon) =>
+  Number.isNaN(epsilon) ? "" : `guessed right ${(100 / (1 + Math.exp(-epsilon))).toFixed(1)} of 100 times`;
+
+/** @type {(definition: any) => number} the epsilon that one device spends at most: of the dearest that it is asked */
+function spentTogether({ questions, ask }) {
+  const each = listed(questions).map(({ claim }) => epsilonOf(claim ?? {}));
+  return each
+    .sort((a, b) => b - a)
+    .slice(0, ask ?? each.length)
+    .reduce((sum, epsilon) => sum + epsilon, 0);
 }
 
 const audience = (/** @type {boolean} */ analysts) => (analysts ? "people with a code" : "everybody");
@@ -141,13 +192,28 @@ const audience = (/** @type {boolean} */ analysts) => (analysts ? "people with a
  * first in both.
  * @type {(question: any) => import("./types.js").ShownQuestion}
  */
-export function shownQuestion({ label, choices, parts }) {
-  const labels = (/** @type {any} */ list) =>
-    Array.isArray(list) ? list.map((one) => String(one?.label ?? one)) : [];
-  const listed = Array.isArray(parts) ? parts : [];
-  const answers = [...labels(choices), ...listed.flatMap((part) => [...labels([part]), ...labels(part?.choices)])];
-  return { label: String(label ?? ""), answers };
+function shownQuestion({ label, hint, choices, parts, claim, odds, epsilon }) {
+  const labels = (/** @type {any} */ list) => listed(list).map((one) => String(one?.label ?? one));
+  const ofParts = listed(parts).flatMap((part) => [...labels([part]), ...labels(part?.choices)]);
+  return {
+    label: String(label ?? ""),
+    hint: words(hint),
+    answers: [...labels(choices), ...ofParts],
+    protection: rightOf(epsilonOf(claim ?? { odds, epsilon })),
+  };
 }
+
+/**
+ * What is compared of a draft, as its author wrote it.
+ * @type {(draft: any) => Pick<Shown, "title" | "intro" | "contact" | "budget" | "questions">}
+ */
+export const shownDraft = ({ title, intro, contact, budget, questions }) => ({
+  title,
+  intro,
+  contact,
+  budget: budget ? Number(budget.epsilon) : null,
+  questions: questions.map(shownQuestion),
+});
 
 /**
  * What says that a survey is closed; the digest of its definition is worked out here.
@@ -203,9 +269,9 @@ export async function readSignIn(text) {
   if (origin !== location.origin) {
     throw new Refused(`This signs in to ${origin}, and not to ${location.origin}.`);
   }
-  const said = `deniably sign-in 1\n${origin}\n${nonce}\n`;
+  const message = `deniably sign-in 1\n${origin}\n${nonce}\n`;
   const formed = /^[0-9a-f]{64}$/.test(author) && /^[0-9a-f]{128}$/.test(signature);
-  if (!formed || !(await signedBy(author, signature, said))) {
+  if (!formed || !(await signedBy(author, signature, message))) {
     throw new Refused("The signature in this file is not right. Sign once more.");
   }
   return { nonce, author, signature };

@@ -27,16 +27,23 @@ export interface Made {
   words: string[];
 }
 
-/** A question as a page shows it: its text, and the answers that its author wrote. */
+/** A question as its author wrote it: texts, answers, and how often a guess is right; empty where it has no
+ * protection of its own. */
 export interface ShownQuestion {
   label: string;
+  hint: string;
   answers: string[];
+  protection: string;
 }
 
-/** What the page shows of a survey that it is about to sign. */
+/** What the page has of a survey that it is about to sign. `budget` is the epsilon of all questions together;
+ * null where each has its own. */
 export interface Shown {
   name: string;
   title: string;
+  intro: string;
+  contact: string;
+  budget: number | null;
   questions: ShownQuestion[];
   minimum: number;
   analysts: boolean;
