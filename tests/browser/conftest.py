@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from deniably.authoring.compiling import publish_text
 from support.material import Server
 from support.phone import PHONE, SURVEY, Watched, as_new, new_tab
+from support.studio import Author, Distant
 
 HOSTILE = """
 name: hostile
@@ -29,6 +31,23 @@ questions:
 """ % ("Donaudampfschifffahrtsgesellschaft" * 8)
 HIDDEN = SURVEY.replace("workplace", "hidden").replace("while_open: true", "while_open: false")
 CLOSED = SURVEY.replace("workplace", "closed")
+
+
+@pytest.fixture(scope="module")
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server at its very first start, of a module's own."""
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def author(first_start: Server) -> Author:
+    """A group that was founded there, and writes drafts."""
+    (secret,) = re.findall(r"/studio/start#(\S+)", first_start.log)
+    author = Author(Distant(first_start.url))
+    assert author.found(secret, **author.signed_word(first_start.url)).status_code == 201
+    return author
 
 
 @pytest.fixture(scope="module")

@@ -32,10 +32,8 @@ questions:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    yield server
-    server.kill()
+def server(first_start: Server) -> Server:
+    return first_start
 
 
 @pytest.fixture(scope="module")

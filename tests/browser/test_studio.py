@@ -35,11 +35,8 @@ KEPT = """async () => {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server at its very first start."""
-    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    yield server
-    server.kill()
+def server(first_start: Server) -> Server:
+    return first_start
 
 
 @pytest.fixture(scope="module")

@@ -26,11 +26,8 @@ KEY, OTHER = new_key(), new_key()
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server at its very first start."""
-    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    yield server
-    server.kill()
+def server(first_start: Server) -> Server:
+    return first_start
 
 
 @pytest.fixture(scope="module")

@@ -27,11 +27,8 @@ SAYS_NOTHING = ("/s/closed",)
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server at its very first start."""
-    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    yield server
-    server.kill()
+def server(first_start: Server) -> Server:
+    return first_start
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +42,8 @@ def unguarded(chromium: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture(scope="module")
 def studio(server: Server, unguarded: BrowserContext) -> Studio:
     """A group whose every text is an attack, and its pages."""
-    (link,) = re.findall(r"http://\S+/studio/start#\S+", server.log)
     studio = Studio(unguarded, server)
-    page = studio.page
-    page.goto(link)
-    studio.write("#name", NAME)
-    studio.write("#contact", BREAK_OUT)
-    page.wait_for_selector("#words li")
-    page.click("#save")
-    page.check("#kept")
-    page.click("#start")
-    page.wait_for_selector("#founded:not([hidden])")
+    studio.found(NAME, BREAK_OUT)
     return studio
 
 
@@ -336,14 +324,7 @@ def test_a_killed_server_loses_no_edit_that_it_acknowledged(
     context = chromium.new_context(accept_downloads=True)
     studio = Studio(context, server)
     page = studio.page
-    page.goto(re.findall(r"http://\S+/studio/start#\S+", server.log)[0])
-    studio.write("#name", "Union")
-    studio.write("#contact", "u")
-    page.wait_for_selector("#words li")
-    page.click("#save")
-    page.check("#kept")
-    page.click("#start")
-    page.wait_for_selector("#founded:not([hidden])")
+    studio.found("Union", "u")
     draft = studio.begin("Kept", "Acknowledged?")
     for number in range(20):
         page.fill("#f-label", f"Label {number}")

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 from deniably_server.guard.session import COOKIE
 from support.material import Server
+from support.soak import soak
 from support.studio import Author, Distant
 from support.studio_pages import SAVED, expert_words, look_at
 
@@ -36,19 +37,8 @@ DOCUMENT: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    yield server
-    server.kill()
-
-
-@pytest.fixture(scope="module")
-def author(server: Server) -> Author:
-    """A group that was founded, and writes drafts."""
-    (secret,) = re.findall(r"/studio/start#(\S+)", server.log)
-    author = Author(Distant(server.url))
-    assert author.found(secret, **author.signed_word(server.url)).status_code == 201
-    return author
+def server(first_start: Server) -> Server:
+    return first_start
 
 
 @pytest.fixture(scope="module")
@@ -247,6 +237,9 @@ EVERY_PLACE = ("/privacy", "", "?question=q1", "/publish")
         (with_one_for_all(), EVERY_PLACE[:1]),
         (with_one_for_all(spend="sample"), EVERY_PLACE[:1]),
         ({"questions": QUESTIONS[:1], "expect": 50}, EVERY_PLACE[:1]),
+        soak(with_one_for_all(), EVERY_PLACE),
+        soak(with_one_for_all(spend="sample"), EVERY_PLACE),
+        soak({"questions": QUESTIONS[:1], "expect": 50}, EVERY_PLACE),
         ({"title": "", "questions": [{"type": "yes_no", "odds": 3}]}, EVERY_PLACE),
     ],
 )

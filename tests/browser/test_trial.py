@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,13 +14,14 @@ from deniably.survey.report import read_report
 from deniably_server.guard.session import COOKIE
 from support.material import Server
 from support.phone import PHONE
+from support.soak import soak
 from support.studio import EVERY_KIND, Author, Distant
+from support.studio_pages import WIDE
 
 pytestmark = pytest.mark.browser
 
 SAVED = "#state:text-is('Saved')"
 SENT = "#tried:visible"
-WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 STORED = """async () => ({
   databases: (await indexedDB.databases()).map(({ name }) => name), caches: await caches.keys(),
   local: {...localStorage}, session: {...sessionStorage}, cookies: document.cookie,
@@ -46,18 +46,8 @@ NIGHTS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    yield server
-    server.kill()
-
-
-@pytest.fixture(scope="module")
-def author(server: Server) -> Author:
-    (secret,) = re.findall(r"/studio/start#(\S+)", server.log)
-    author = Author(Distant(server.url))
-    assert author.found(secret, **author.signed_word(server.url)).status_code == 201
-    return author
+def server(first_start: Server) -> Server:
+    return first_start
 
 
 @pytest.fixture(scope="module")
@@ -429,18 +419,21 @@ def test_whoever_is_signed_out_makes_no_link_and_is_told(
 # --- for everybody, and light -------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dark_and_narrow", [False, soak(True)])
 def test_every_state_is_for_everybody(
     desk: Page,
     server: Server,
     author: Author,
     axe_light_and_dark: Callable[[Page], list[str]],
     axe: Callable[[Page], list[str]],
+    dark_and_narrow: bool,
 ) -> None:
     draft = author.begin(EVERY_KIND)
     not_ready = author.begin(NIGHTS | {"questions": [{"type": "essay"}]})
 
     def look() -> None:
-        for width, sees in ((1280, axe_light_and_dark), (390, axe), (320, axe)):
+        narrow = axe_light_and_dark if dark_and_narrow else axe
+        for width, sees in ((1280, axe_light_and_dark), (390, narrow), (320, narrow)):
             desk.set_viewport_size({"width": width, "height": 800})
             assert sees(desk) == [], (desk.url, width)
             assert desk.evaluate(WIDE) <= 0, (desk.url, width)

@@ -29,19 +29,10 @@ from deniably_server.guard.read_limit import ReadLimit, let_others_read
 from deniably_server.guard.turns import Turns
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Token, day_in, make
+from support.clock import Clock
 from support.material import new_token, signed, survey_named
 
 HOME = "203.0.113.7"
-
-
-class Clock:
-    """Time that passes when it is told to."""
-
-    def __init__(self, now: float = 1000.0) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 # --- the address for links ----------------------------------------------------------------------

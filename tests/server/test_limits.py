@@ -21,6 +21,7 @@ from deniably_server.app import create_app
 from deniably_server.guard.client_network import network_of
 from deniably_server.guard.limits import Limit
 from support.cases import for_each
+from support.clock import Clock
 from support.material import (
     Server,
     a_report,
@@ -35,16 +36,6 @@ from support.material import (
 HOME, AWAY = "203.0.113.7", "198.51.100.9"
 NOON = 1_800_000_000.0 // 86400 * 86400 + 43200  # seconds
 SURVEY = survey_named()
-
-
-class Clock:
-    """Time that passes when it is told to."""
-
-    def __init__(self, now: float = 1000) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 # --- the bucket ---------------------------------------------------------------------------------

@@ -19,24 +19,15 @@ from deniably_server.storage.store import Store
 from deniably_server.watching import coarse_counts
 from deniably_server.watching.coarse_counts import EVERY
 from deniably_server.watching.metrics import Metrics
+from support.clock import Clock
 from support.material import Server, a_report, assert_problem, new_token, signed, survey_named
 
 API, PAGE = "/api/surveys/workplace/status", "/surveys/workplace/status"
 
 
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1e9
-
-    def time(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
+    clock = Clock(1e9)
     monkeypatch.setattr(coarse_counts, "time", clock)
     return clock
 

@@ -484,6 +484,23 @@ def test_a_mend_that_is_offered_is_accepted_and_costs_what_it_says(author: Autho
         assert author.post(f"/studio/drafts/{other}/definition", {}).status_code == 200
 
 
+def test_a_deleted_draft_is_neither_edited_nor_published_from_a_tab_that_is_still_open(
+    app: Flask, author: Author
+) -> None:
+    draft = author.begin(PAY)
+    assert author.post(f"/studio/drafts/{draft}/gone", {"gone": True}).status_code == 204
+
+    edited = author.edit(draft, {"do": "put", "question": "q1", "key": "label", "value": "Fair?"})
+    published = author.publish(draft)
+
+    for answer in (edited, published):
+        assert answer.status_code == 404
+        assert why(answer) == "This draft was deleted; bring it back among your surveys."
+    assert "spring-26" not in store_of(app).names()
+    author.post(f"/studio/drafts/{draft}/gone", {"gone": False})
+    assert author.publish(draft).status_code == 201
+
+
 def test_a_deleted_draft_is_offered_back(author: Author) -> None:
     draft = author.begin(PAY)
     assert author.post(f"/studio/drafts/{draft}/gone", {"gone": True}).status_code == 204

@@ -14,6 +14,7 @@ from deniably_server.commands import maintenance
 from deniably_server.guard.app_state import store_of
 from deniably_server.watching import coarse_counts
 from deniably_server.watching.coarse_counts import EVERY, STEP
+from support.clock import Clock
 from support.material import a_report
 from support.soak import soak
 from support.studio import founded
@@ -25,22 +26,12 @@ SURVEY = {
 }
 
 
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1e9
-
-    def time(self) -> float:
-        return self.now
-
-
 @pytest.mark.parametrize("reports", [60, soak(1000)])
-def test_who_looks_each_second_sees_tens_five_minutes_apart(
+def test_who_looks_after_each_report_sees_tens_five_minutes_apart(
     app: Flask, prepared: Path, monkeypatch: pytest.MonkeyPatch, reports: int
 ) -> None:
     """A report each 15 seconds; the group's page and its first page, looked at as often."""
-    clock, store = Clock(), store_of(app)
+    clock, store = Clock(1e9), store_of(app)
     monkeypatch.setattr(coarse_counts, "time", clock)
     author = founded(app)
     author.publish(author.begin(SURVEY))

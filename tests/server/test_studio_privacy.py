@@ -16,6 +16,7 @@ from deniably.survey.survey import Survey, read_survey
 from deniably_server.guard.app_state import store_of
 from support.drafts import accepts, at_limit, draft
 from support.modules import Modules
+from support.soak import soak
 from support.studio import Author, founded, operations_on
 
 VERIFY = """
@@ -59,7 +60,7 @@ def author(app: Flask) -> Author:
 
 def figures(author: Author, draft_id: str) -> str:
     """The pieces of the page, with all figures."""
-    answer = author.client.get(f"/studio/d/{draft_id}/privacy/figures")  # type: ignore[union-attr]
+    answer = author.get(f"/studio/d/{draft_id}/privacy/figures")
     assert answer.status_code == 200
     return str(answer.text)
 
@@ -152,8 +153,8 @@ def test_the_form_s_own_scale_says_what_a_guesser_gets_right(author: Author) -> 
 )
 def test_only_the_fold_for_experts_has_their_words(author: Author, document: Any) -> None:
     id_ = author.begin(document)
-    shell = author.client.get(f"/studio/d/{id_}/privacy").text  # type: ignore[union-attr]
-    balance = author.client.get(f"/studio/d/{id_}/balance").text  # type: ignore[union-attr]
+    shell = author.get(f"/studio/d/{id_}/privacy").text
+    balance = author.get(f"/studio/d/{id_}/balance").text
     page = figures(author, id_)
 
     valid = "Not ready yet" not in page
@@ -169,7 +170,9 @@ def test_only_the_fold_for_experts_has_their_words(author: Author, document: Any
 # --- a way that is taken ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("document", [FOUR, TOGETHER, REFUSED, *map(draft, range(5))])
+@pytest.mark.parametrize(
+    "document", [FOUR, TOGETHER, REFUSED, *map(draft, range(5)), soak(draft(5))]
+)
 def test_a_way_that_is_taken_is_what_it_promised_and_is_taken_back_as_one_edit(
     author: Author, document: dict[str, Any], modules: Modules
 ) -> None:
@@ -281,21 +284,21 @@ def test_where_there_is_one_protection_for_all_the_slider_is_here_and_not_at_a_q
     author: Author,
 ) -> None:
     id_ = author.begin(TOGETHER)
-    page = author.client.get(f"/studio/d/{id_}/privacy").text  # type: ignore[union-attr]
-    question = author.client.get(f"/studio/d/{id_}?question=q1").text  # type: ignore[union-attr]
+    page = author.get(f"/studio/d/{id_}/privacy").text
+    question = author.get(f"/studio/d/{id_}?question=q1").text
 
     assert 'id="budget"' in page
     assert "80 of 100" in page
     assert "Set for all questions together" in question
     assert f'href="/studio/d/{id_}/privacy"' in question
-    own = author.client.get(f"/studio/d/{author.begin(FOUR)}/privacy").text  # type: ignore[union-attr]
+    own = author.get(f"/studio/d/{author.begin(FOUR)}/privacy").text
     assert 'id="budget"' not in own
 
 
 @pytest.mark.parametrize("spend", ["split", "sample"])
 def test_each_stop_of_the_slider_spends_what_it_says(author: Author, spend: str) -> None:
     id_ = author.begin(TOGETHER | {"budget": {"epsilon": 4, "spend": spend}})
-    page = author.client.get(f"/studio/d/{id_}/privacy").text  # type: ignore[union-attr]
+    page = author.get(f"/studio/d/{id_}/privacy").text
     (stops,) = re.findall(r'data-stops="([^"]*)"', page)
     (shown,) = re.findall(r'data-shown="([^"]*)"', page)
     assert shown.split()[-1] == "100"

@@ -25,6 +25,7 @@ from deniably_server.storage.writing.commit import (
     ReportWrite,
     report_write,
 )
+from support.clock import Clock
 from support.crowd import PATIENCE, until
 from support.material import a_report, contents, signed, survey_named
 
@@ -198,15 +199,6 @@ class Account:
 
     def failed(self) -> None:
         self.failures += 1
-
-
-class Clock:
-    """``time.monotonic`` as a test sets it."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

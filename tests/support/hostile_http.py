@@ -77,10 +77,10 @@ def endless_until_closed(line: socket.socket) -> None:
         line.sendall(b" " * (1 << 20))
 
 
-def dripping(line: socket.socket, first: bytes = HEAD + b"\r\n") -> None:
-    """A byte now and then, for ten seconds; then the connection is closed in order."""
+def dripping(line: socket.socket, first: bytes = HEAD + b"\r\n", count: int = 100) -> None:
+    """``count`` bytes, ten a second; then the connection is closed in order."""
     line.sendall(first)
-    for _ in range(100):
+    for _ in range(count):
         time.sleep(0.1)
         line.sendall(b"1")
 

@@ -61,6 +61,10 @@ class Distant:
     def __init__(self, url: str) -> None:
         self.url, self.session = url, requests.Session()
 
+    def get(self, address: str) -> Any:
+        """Get what is at an address of the server."""
+        return self.session.get(self.url + address, timeout=30)
+
     def post(self, address: str, **options: Any) -> Any:
         """Post to an address of the server."""
         return self.session.post(self.url + address, timeout=30, **options)
@@ -72,6 +76,10 @@ class Author:
 
     client: FlaskClient | Distant
     key: Key = field(default_factory=new_key)
+
+    def get(self, address: str) -> Any:
+        """Get what is at an address."""
+        return self.client.get(address)
 
     def post(self, address: str, value: object, **headers: str) -> Any:
         """Post JSON as a page of the studio does."""

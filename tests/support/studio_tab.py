@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, Request
@@ -76,6 +77,18 @@ class Studio:
             "(sentence) => document.querySelector('#why')?.textContent.includes(sentence)",
             arg=sentence,
         )
+
+    def found(self, name: str, contact: str) -> None:
+        """Found a group at the server's very first start."""
+        page = self.page
+        page.goto(re.findall(r"http://\S+/studio/start#\S+", self.server.log)[0])
+        self.write("#name", name)
+        self.write("#contact", contact)
+        page.wait_for_selector("#words li")
+        page.click("#save")
+        page.check("#kept")
+        page.click("#start")
+        page.wait_for_selector("#founded:not([hidden])")
 
     def begin(self, title: str, question: str) -> str:
         """Begin a survey with a yes/no question; returns the address of its draft."""

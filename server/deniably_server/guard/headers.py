@@ -86,16 +86,18 @@ FRAMED_HEADERS = tuple(
     for name, value in _with_policy(_in_a_frame)
 )
 FRAMING_HEADERS = _with_policy(_with_a_frame)
-HEADERS_UNDER = {
-    "/surveys/": _with_policy(_submitting),
-    "/lab/": _with_policy(_submitting),
-    "/studio/try/": TRIAL_HEADERS,
-    "/studio/d/[^/]+/page$": FRAMED_HEADERS,
-    "/studio/d/[^/]+(/try)?$": FRAMING_HEADERS,
-    "/studio/": STUDIO_HEADERS,
-}
-"""The headers of pages that need another policy, by the beginning of their path; the first that
-fits. One page alone may be in a frame, of this server's own pages: the trial beside the editor."""
+_OF_PAGES = [
+    (re.compile(pattern), headers)
+    for pattern, headers in (
+        (r"/(surveys|lab)/", _with_policy(_submitting)),
+        (r"/studio/try/", TRIAL_HEADERS),
+        (r"/studio/d/[^/]+/page\Z", FRAMED_HEADERS),
+        (r"/studio/d/[^/]+(/try)?\Z", FRAMING_HEADERS),
+        (r"/studio/", STUDIO_HEADERS),
+    )
+]
+"""The headers of pages that need another policy, by their path; the first that fits. One page alone
+may be in a frame, of this server's own pages: the trial beside the editor."""
 NO_STORE = ("Cache-Control", "no-store")
 
 
@@ -143,5 +145,5 @@ class ResponseHeaders:
 
 
 def _headers_of(path: str) -> tuple[tuple[str, str], ...]:
-    under = (headers for start, headers in HEADERS_UNDER.items() if re.match(start, path))
-    return next(under, SECURITY_HEADERS)
+    fitting = (headers for pattern, headers in _OF_PAGES if pattern.match(path))
+    return next(fitting, SECURITY_HEADERS)

@@ -220,12 +220,12 @@ class StudioStore:
         not made again.
 
         Returns DraftClash where somebody changed the very same thing since that revision. Raises
-        NotFound, and BadSurvey as ``drafts.edit`` does.
+        NotFound, also where the draft is deleted, and BadSurvey as ``drafts.edit`` does.
         """
         # Reports go on coming in beside it, and of two edits the second sees the first.
         with self._adding() as database:
             database.takes_turn(draft, wait=True)
-            newest = _own(find_draft(database, draft), team)
+            newest = _there(_own(find_draft(database, draft), team))
             if revision_of_edit(database, draft, edit_id) is not None:
                 return _draft(newest)
             base = find_version(database, draft, revision)
@@ -299,16 +299,17 @@ class StudioStore:
 def _there(draft: StoredDraft) -> StoredDraft:
     """Returns a draft that is not deleted. Raises NotFound."""
     if draft.gone:
-        raise NotFound("this draft was deleted or published")
+        raise NotFound("this draft was deleted; bring it back among your surveys")
     return draft
 
 
 def publish_draft(database: Connection, source: DraftSource, survey: str) -> None:
     """Keeps a draft as that of a survey; it is no draft any more.
 
-    Raises NotFound, and Conflict where somebody edited it since it was compiled.
+    Raises NotFound, also where it is deleted, and Conflict where somebody edited it since it was
+    compiled.
     """
-    draft = _own(find_draft(database, source.draft), source.doer.team)
+    draft = _there(_own(find_draft(database, source.draft), source.doer.team))
     if draft.revision != source.revision:
         raise Conflict("the draft was changed while you looked at it; look at it again")
     enter_published_draft(database, survey, draft.id, draft.team, draft.document)

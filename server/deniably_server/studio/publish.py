@@ -175,9 +175,9 @@ def _published(name: str, status: int) -> Response:
 def _warnings(member: Member, draft: Draft) -> list[str]:
     """Why the draft could not be published as it is, besides what is wrong in its questions."""
     name, taken = str(draft.document.get("name") or ""), current_store().names()
-    found = [_taken(name, taken)] if name in taken else []
-    found += [full] if (full := _quota_used_up(member)) else []
-    return [f"{each[:1].upper()}{each[1:]}." for each in found]
+    reasons = [_taken(name, taken)] if name in taken else []
+    reasons += [full] if (full := _quota_used_up(member)) else []
+    return [f"{reason[:1].upper()}{reason[1:]}." for reason in reasons]
 
 
 def _quota_used_up(member: Member) -> str:

@@ -119,13 +119,14 @@ def tried(secret: str) -> ResponseReturnValue:
         home = ("/", ENGLISH("missing.link"))
         page = render_template("message.html", title=heading, heading=heading, text=text, link=home)
         return page, 404
-    return _trial(draft, draft.id)
+    return _trial(draft, "link")
 
 
-def _trial(draft: Draft, asker: str, question: str = "") -> str:
-    """The form of a draft at a question of it, or why it cannot be shown yet."""
+def _trial(draft: Draft, browser: str, question: str = "") -> str:
+    """The form of a draft at a question of it, or why it cannot be shown yet. All who have its link
+    count as one ``browser``."""
     document = _filled(draft.document)
-    asker = f"{asker}/{draft.id}/trial"
+    asker = f"{browser}/{draft.id}/trial"
     try:
         current_limits().count_check(asker)
         # Two pages of one author may ask at once, such as the editor and the page "Try it".

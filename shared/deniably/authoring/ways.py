@@ -208,8 +208,9 @@ def _way(id_: WayId, survey: Survey, chosen: bool, operations: list[Operation], 
 
 
 def _of_own(survey: Survey) -> str:
-    one = "Everybody answers it, with its own protection"
-    return "Everybody answers all, each with its own protection" if _several(survey) else one
+    if _several(survey):
+        return "Everybody answers all, each with its own protection"
+    return "Everybody answers it, with its own protection"
 
 
 def _of_all(survey: Survey) -> str:
@@ -277,13 +278,13 @@ def _crossed(survey: Survey) -> str:
     """Which cross-tables there can be; empty where there are none."""
     joined = any(isinstance(each, Product) for each in survey.questions)
     crossable = sum(map(is_crossable, survey.questions)) if survey.asked > 1 else 0
-    found = ["The answers of the one report can be crossed."] if joined else []
+    sentences = ["The answers of the one report can be crossed."] if joined else []
     if crossable > 1:
         some, asked = "Answers of two questions can be crossed", "of those who are asked both"
         which = "" if crossable == len(survey.questions) else f", for {crossable} of the questions"
         drawn = f", {asked}" if survey.asked < len(survey.questions) else ""
-        found.append(f"{some}{which}{drawn}.")
-    return " ".join(found)
+        sentences.append(f"{some}{which}{drawn}.")
+    return " ".join(sentences)
 
 
 # --- mends ------------------------------------------------------------------------------------

@@ -208,7 +208,7 @@ def about_needed(
     """Returns about how many people show a difference between two halves of them, by the formula.
 
     There is one for each figure that can be tested, as ``plan_power`` has it. That sums over all
-    counts, which may take a second; this is within three per cent of it, by Fleiss' correction for
+    counts, which may take a second; this is within four per cent of it, by Fleiss' correction for
     continuity (Fleiss, Levin and Paik 2003, 4.2.3). Raises ValueError as that does.
     """
     _check(difference, power, None, "groups", level, 0.5)

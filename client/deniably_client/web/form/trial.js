@@ -86,7 +86,7 @@ export async function send(_, text) {
   const { values } = JSON.parse(text);
   const sent = state.definition.questions.filter(({ name }) => Object.hasOwn(values, name));
   byId("would").replaceChildren(
-    ...sent.map((question) => row(question.label, said(question, values[question.name]))),
+    ...sent.map((question) => row(question.label, inWords(question, values[question.name]))),
   );
   byId("numbers").hidden = sent.every(named);
   byId("report").textContent = text;
@@ -97,7 +97,7 @@ export async function send(_, text) {
 const named = ({ choices, mechanism }) => !!choices && inner(mechanism).name === "subset_selection";
 
 /** @type {(question: Question, value: readonly number[]) => string} a part of the report, in words */
-const said = (question, value) =>
+const inWords = (question, value) =>
   named(question) ? value.map((each) => question.choices?.[each]?.label).join(" / ") : value.join(", ");
 
 /**
