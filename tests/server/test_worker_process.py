@@ -64,7 +64,9 @@ def test_the_time_by_the_clock_is_generous() -> None:
 
 def allowed_less_than_a_piece_of_work() -> Answerer:
     """What answers where the system allows less memory and time, and nobody may ask for more."""
-    resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[5])
+    memory = pages * resource.getpagesize() + (1 << 29)  # more than the tests before have reserved
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
     if os.geteuid() == 0:
         os.setuid(NOBODY)
