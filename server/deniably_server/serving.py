@@ -37,7 +37,7 @@ from deniably_server.api.computation_queue import ComputationQueue
 from deniably_server.api.quick_checks import CheckTurns, checker, use_checks
 from deniably_server.app import create_app
 from deniably_server.layers import server_layers
-from deniably_server.order_eraser import erase_order_after_closings
+from deniably_server.order_erasure_thread import erase_order_after_closings
 from deniably_server.storage.engines.database_urls import await_database, engine_at
 from deniably_server.storage.store import Store
 from deniably_server.watching.journal import Faults, Form, Journal

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deniably.authoring.compiling import compile_survey
-from deniably.authoring.keys import Numeral
+from deniably.authoring.key_types import Numeral
 from deniably.authoring.reading import read
 from deniably.authoring.schema import schema
 from deniably.authoring.written import EVERY_KEY, KINDS

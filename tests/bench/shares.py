@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sheet import Sheet, duration, seconds_of
 
-from deniably.estimation.display import shrunken
+from deniably.estimation.shrinkage import shrunken
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -179,7 +179,7 @@ def form(port: int, survey: Survey) -> int:
         size, page = got(connection, at, "gzip")
         named = sorted(set(re.findall(r'"(/web/[^"]+)"', page)))
         device = named[0].split("/")[2]
-        worker = [f"/web/{device}/device/{name}.js" for name in ("sw", "vault")]
+        worker = [f"/web/{device}/device/{name}.js" for name in ("sw", "kept_pages")]
         rest = [*named, f"/register/{survey.name}", *worker]
         size += got(connection, at, "gzip", "HEAD")[0]
         return size + sum(got(connection, path, "gzip, br")[0] for path in rest)

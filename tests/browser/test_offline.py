@@ -144,12 +144,12 @@ def test_pages_that_were_loaded_once_work_without_a_network_and_again_with_one(
     # An update of the server replaces what is kept.
     left = again.page.evaluate(
         """async (path) => {
-          const vault = await import(path);
-          const before = await vault.kept("/s/workplace") !== undefined;
-          await vault.keepCode("/web/new/", []);
-          return [before, await caches.keys(), await vault.kept("/s/workplace") ?? null];
+          const pages = await import(path);
+          const before = await pages.kept("/s/workplace") !== undefined;
+          await pages.keepCode("/web/new/", []);
+          return [before, await caches.keys(), await pages.kept("/s/workplace") ?? null];
         }""",
-        again.page.evaluate(MODULE % "../device/vault.js"),
+        again.page.evaluate(MODULE % "../device/kept_pages.js"),
     )
     assert left == [True, ["deniably-code-/web/new/"], None]
 

@@ -128,7 +128,7 @@ def test_who_signed_out_signs_in_with_a_file(
 
     bring(founded, signed_there(other_computer, file, OTHER))
     founded.says("No group of this server has this signature")
-    elsewhere = file.with_name("elsewhere.json")
+    elsewhere = file.with_name("sign_elsewhere.json")
     request = json.loads(file.read_text())["sign_in"]
     elsewhere.write_text(json.dumps({"sign_in": request | {"origin": "https://evil.example"}}))
     bring(founded, signed_there(other_computer, elsewhere))

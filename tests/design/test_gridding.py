@@ -17,7 +17,7 @@ from deniably.design.gridding import (
     uneven_note,
 )
 from deniably.design.planning import plan_figures
-from deniably.estimation.display import shrunken
+from deniably.estimation.shrinkage import shrunken
 from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.questions import Point
 

@@ -18,7 +18,7 @@ from deniably.exhibits.difference_exhibit import (
     statement,
 )
 from deniably.results.differences import AdjustedResult, DifferencesResult
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 
 
 def one(first: str, second: str, estimate: float, adjusted: float) -> AdjustedResult:
@@ -115,8 +115,8 @@ def test_nothing_that_cannot_be_told_apart_is_called_equal_and_all_figures_agree
     assert "equal" not in texts
     for row, figures in zip(drawn(found), numbers(found), strict=True):
         value = unescape(re.findall(r'class="v">(.*?)</td>', row)[0])
-        printed = float(figures[1].replace(digits.MINUS, "-"))
-        assert abs(float(value.replace(digits.MINUS, "-")) - printed) <= 0.551
+        printed = float(figures[1].replace(rounding.MINUS, "-"))
+        assert abs(float(value.replace(rounding.MINUS, "-")) - printed) <= 0.551
     for row, each in zip(difference_rows(found), found["differences"], strict=True):
         assert row["estimate"] == each["estimate"], "the CSV keeps order, sign and digits"
 

@@ -96,7 +96,7 @@ def test_what_it_names_is_there() -> None:
                 "shared/deniably/audit/replay/input_classes.py",
                 "shared/deniably/results/document.py",
                 "shared/deniably/exhibits/question_pictures.py",
-                "shared/deniably/authoring/keys.py",
+                "shared/deniably/authoring/key_types.py",
                 "shared/deniably/authoring/written.py",
                 "server/deniably_server/api/pages.py",
                 "server/deniably_server/commands/audit_browser.py",

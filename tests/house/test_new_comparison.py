@@ -29,8 +29,8 @@ from deniably.exhibits.exhibit import Exhibit, Picture, Printed, Records
 from deniably.exhibits.marks import Strips
 from deniably.mechanisms.law import Supporting
 from deniably.results.differences import Side
-from deniably.results.drawing import axes, digits
-from deniably.results.drawing.digits import Reading
+from deniably.results.drawing import axes, rounding
+from deniably.results.drawing.rounding import Reading
 from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource
@@ -98,8 +98,8 @@ def ratio_of(side: Side, asked: Mapping[str, str], confidence: float) -> RatioRe
 def ratio_exhibit(found: RatioResult, survey: Survey, state: str, closed: str) -> Exhibit:
     low, high = found["interval"]
     first, second = found["labels"]
-    ends = f"{digits.number(low, 2)} to {digits.number(high, 2)}"
-    value = digits.number(found["estimate"], 2)
+    ends = f"{rounding.number(low, 2)} to {rounding.number(high, 2)}"
+    value = rounding.number(found["estimate"], 2)
     finding = f"“{first}” is {value} times as frequent as “{second}”."
     level = f"{level_text(found['confidence'])} interval"
     row = Row(

@@ -16,7 +16,7 @@ from deniably.lab.experiment import Experiment
 from deniably.lab.experiments.one_report import after, ratios
 from deniably.mechanisms import SubsetSelection
 from deniably.mechanisms.law import Law, Noise, Several, Supporting
-from deniably.results.drawing.digits import hundred
+from deniably.results.drawing.rounding import hundred
 from support.every_type import survey_of_everything
 
 

@@ -26,7 +26,7 @@ from deniably.results.by_stratum import (
 )
 from deniably.results.differences import Side, choice_apart, mean_apart
 from deniably.results.document import VectorResult
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.results.result import result
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
@@ -259,7 +259,7 @@ def test_only_what_the_tests_show_is_called_different(drawn: list[tuple[float, f
         if len(shown) <= 2:
             assert f"in {larger} than in {smaller}, by" in said
     for line, one in zip(differences(found), changed, strict=True):
-        printed = float(line[1].replace(digits.MINUS, "-"))
+        printed = float(line[1].replace(rounding.MINUS, "-"))
         assert abs(printed - 100 * one["estimate"]) <= 0.051
 
 
@@ -268,5 +268,5 @@ def test_means_are_compared_in_their_unit() -> None:
     _, apart = pictures(found)
 
     assert "The mean is higher in south than in east" in finding(found)
-    assert f"{digits.NARROW}h" in finding(found)
+    assert f"{rounding.NARROW}h" in finding(found)
     assert "points" not in apart.html().source

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.results.drawing import axes, digits, graph, heat, plot, strip
+from deniably.results.drawing import axes, graph, heat, plot, rounding, strip
 from deniably.results.drawing.row import Row, banded, difference_row, mean_row, share_row
 from deniably.results.drawing.trend import trend
 
@@ -79,7 +79,7 @@ def test_words_of_the_upward_axis_stand_beside_what_is_drawn(most: float) -> Non
 def test_a_share_reads_as_its_interval_allows(
     estimate: float, interval: tuple[float, float], value: str, text: str
 ) -> None:
-    found = digits.share(estimate, interval)
+    found = rounding.share(estimate, interval)
 
     assert plain(found.value) == value
     if value != "too few to say":
@@ -108,7 +108,7 @@ def test_a_mean_ends_at_a_tenth_of_its_margin(
     value: str,
     bare: str,
 ) -> None:
-    found = digits.mean(estimate, interval, extent, unit)
+    found = rounding.mean(estimate, interval, extent, unit)
 
     assert (plain(found.value), plain(found.bare)) == (value, bare)
 
@@ -117,7 +117,7 @@ def test_a_mean_ends_at_a_tenth_of_its_margin(
 def test_no_share_is_called_zero_and_every_bound_holds(
     estimate: float, interval: tuple[float, float]
 ) -> None:
-    found = digits.share(estimate, interval)
+    found = rounding.share(estimate, interval)
     low, high = interval
 
     assert not re.search(r"-0(\.0)? ", plain(found.value) + plain(found.interval))
@@ -146,16 +146,16 @@ def test_no_share_is_called_zero_and_every_bound_holds(
 def test_the_printed_mean_is_within_a_step_of_the_estimate(
     estimate: float, half: float, extent: tuple[float, float]
 ) -> None:
-    ends = sorted(digits.inside(one, extent) for one in (estimate - half, estimate + half))
+    ends = sorted(rounding.inside(one, extent) for one in (estimate - half, estimate + half))
     if ends[0] == ends[1]:
         return
-    found = digits.mean(estimate, ends, extent)
+    found = rounding.mean(estimate, ends, extent)
 
     assert not re.search(r"-0(\.0+)?$", plain(found.value))
     assert all(extent[0] <= one <= extent[1] for one in numbers(found.bare + " " + found.value))
-    step = 10.0 ** -digits.places(ends)
+    step = 10.0 ** -rounding.places(ends)
     if found.state == "known":
-        middle = digits.inside(estimate, ends)
+        middle = rounding.inside(estimate, ends)
         assert numbers(found.value)[0] == pytest.approx(middle, abs=step * 0.51)
     elif found.state == "below":
         assert numbers(found.value)[0] >= ends[1] - step * 1e-5
@@ -172,7 +172,7 @@ def test_the_printed_mean_is_within_a_step_of_the_estimate(
 def test_a_difference_has_a_sign(
     difference: float, interval: tuple[float, float], value: str, text: str
 ) -> None:
-    found = digits.points(difference, interval)
+    found = rounding.points(difference, interval)
 
     assert (plain(found.value), plain(found.interval)) == (value, text)
 
@@ -312,7 +312,7 @@ def test_a_strip_draws_what_the_table_prints(
     assert line[0] == pytest.approx(interval[0], abs=2e-4)
     assert line[1] == pytest.approx(interval[1], abs=4e-3)
     assert found["d o" if row.open else "d"][0] == pytest.approx(
-        digits.inside(estimate, interval), abs=2e-4
+        rounding.inside(estimate, interval), abs=2e-4
     )
     assert row.open == (row.reading.state in ("below", "above"))
 
@@ -384,8 +384,8 @@ def test_a_map_colours_only_areas_that_stand_out() -> None:
         plot.MapSide("East", "km", firsts, 2.9, 0.1),
         plot.MapSide("North", "", firsts, 2.9, 0.1),
     )
-    out = plot.Area(1, 3, 0.18, digits.share(0.18, (0.15, 0.22)))
-    faint = plot.Area(0, 0, 0.05, digits.share(0.05, (0.02, 0.08)))
+    out = plot.Area(1, 3, 0.18, rounding.share(0.18, (0.15, 0.22)))
+    faint = plot.Area(0, 0, 0.05, rounding.share(0.05, (0.02, 0.08)))
     picture = plot.area_map("Seven areas & more", plot.AreaMap(sides, [out, faint]), [(0.5, 0.25)])
     tree = ElementTree.fromstring(picture.source)
     drawn = tree.findall(".//rect")
@@ -410,7 +410,7 @@ def test_a_map_colours_only_areas_that_stand_out() -> None:
 def test_areas_are_where_and_as_wide_as_their_numbers() -> None:
     """The whole numbers from -5 to 5 in four areas: three with three of them, one with two."""
     side = plot.MapSide("East", "km", (-5, -2, 1, 4), 5, 1)
-    out = [plot.Area(place, place, 0.2, digits.share(0.2, (0.1, 0.3))) for place in (0, 3)]
+    out = [plot.Area(place, place, 0.2, rounding.share(0.2, (0.1, 0.3))) for place in (0, 3)]
 
     picture = plot.area_map("", plot.AreaMap((side, side), out), [(0.0, 1.0)])
 
@@ -445,8 +445,8 @@ def test_the_ends_of_a_map_are_labelled_whatever_its_range(
 def test_a_heat_table_shows_every_interval_and_hatches_what_may_be_nobody() -> None:
     seen = heat.heat_cell(0.3, (0.25, 0.35), 0.3, seen=True)
     unseen = heat.heat_cell(0.01, (0.0, 0.054), 0.3, seen=False)
-    rows = heat.HeatMargin("Faith", ["None", "Other <>"], [digits.share(0.4, (0.35, 0.46))] * 2)
-    columns = heat.HeatMargin("Vote", ["Yes", "No"], [digits.share(0.67, (0.61, 0.72))] * 2)
+    rows = heat.HeatMargin("Faith", ["None", "Other <>"], [rounding.share(0.4, (0.35, 0.46))] * 2)
+    columns = heat.HeatMargin("Vote", ["Yes", "No"], [rounding.share(0.67, (0.61, 0.72))] * 2)
     tree = ElementTree.fromstring(
         heat.table("All", heat.Heat(rows, columns, [[seen, unseen]] * 2)).source
     )

@@ -13,7 +13,7 @@ import deniably as dn
 from deniably.mechanisms import Memoised
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import MeanResult, QuestionResult, SurveyResult
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.results.shown import of_choice, of_choice_among, of_mean
 from deniably.results.writing.publication import Publication
 from deniably.results.writing.randomisers import randomiser
@@ -89,11 +89,11 @@ def intervals(question: Any) -> set[str]:
     found = [of_choice(one).reading for one in getattr(question, "choices", None) or ()]
     if among := getattr(question, "among_asked", None):
         found = [of_choice_among(one).reading for one in among.choices]
-    found += [digits.share(one.estimate, one.interval) for one in getattr(question, "cells", ())]
+    found += [rounding.share(one.estimate, one.interval) for one in getattr(question, "cells", ())]
     means = [getattr(question, "mean", None)]
     means += [getattr(part, "mean", None) for part in getattr(question, "parts", ())]
     found += [of_mean("", one).reading for one in means if isinstance(one, MeanResult)]
-    return {one.interval.replace(digits.NARROW, "\u00a0") for one in found}
+    return {one.interval.replace(rounding.NARROW, "\u00a0") for one in found}
 
 
 def test_a_sentence_has_estimate_interval_n_mechanism_and_epsilon(everything: Publication) -> None:

@@ -15,8 +15,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
-from deniably.results.drawing import digits
-from deniably.results.drawing.digits import NARROW
+from deniably.results.drawing import rounding
+from deniably.results.drawing.rounding import NARROW
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
@@ -119,8 +119,8 @@ def test_a_cross_table_has_the_numbers_of_the_page_in_each_of_its_ways(client: F
             for column, cell in zip(found["columns"], line, strict=True):
                 share = cell if key is None else cell[key]
                 estimate, interval = share["estimate"], share["interval"]
-                reading = digits.share(0.5 if estimate is None else estimate, interval)
-                value = digits.UNKNOWN if estimate is None else reading.value
+                reading = rounding.share(0.5 if estimate is None else estimate, interval)
+                value = rounding.UNKNOWN if estimate is None else reading.value
                 said = f"{row}, {column} {value} ({reading.interval})"
                 assert said.replace(NARROW, "\u00a0") in described
     words = words_of(drawn(client, "crosstab"))
@@ -159,7 +159,7 @@ def test_waves_have_a_picture_of_each_answer_with_every_number(client: FlaskClie
     for series in often["choices"]:
         assert f"{series['label']}: wave 1 " in described
         for place in series["places"]:
-            reading = digits.share(place["estimate"], place["interval"])
+            reading = rounding.share(place["estimate"], place["interval"])
             said = f"wave {place['wave']} {reading.value} ({reading.interval})"
             assert said.replace(NARROW, "\u00a0") in described
     assert len(picture.findall(".//{*}circle")) == 2 * len(often["choices"])

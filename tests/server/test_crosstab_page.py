@@ -16,7 +16,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.survey.report import Report
 from deniably_server.storage.store import Store
 from support.material import signed, survey_named
@@ -66,11 +66,11 @@ def test_the_page_says_whether_they_go_together_and_draws_the_share_within_each_
         said = text_of(line)
         assert name in said
         if share["estimate"] is None:
-            assert digits.UNKNOWN in said
-            assert digits.share(0.5, share["interval"]).interval in said
+            assert rounding.UNKNOWN in said
+            assert rounding.share(0.5, share["interval"]).interval in said
             assert "<circle" not in line
         else:
-            reading = digits.share(share["estimate"], share["interval"])
+            reading = rounding.share(share["estimate"], share["interval"])
             assert reading.value in said
             assert reading.interval in said
             assert "b80" in line, "the bands come from the library"
@@ -86,7 +86,7 @@ def test_the_sentence_the_strips_and_the_heat_table_give_the_same_figures(
     finding = text_of(re.findall(r'<p class="finding">(.*?)</p>', page)[0])
     heat = text_of(page[page.index('class="heat"') :])
     told = [row[0]["of_row"] for row in found["cells"] if row[0]["of_row"]["estimate"] is not None]
-    readings = [digits.share(one["estimate"], one["interval"]) for one in told]
+    readings = [rounding.share(one["estimate"], one["interval"]) for one in told]
     assert len(told) >= 2
     assert len(readings) <= 4, "all of them are named"
     for reading in [one for one in readings if one.state == "known"] or readings:
@@ -108,11 +108,11 @@ def test_percentages_are_of_rows_columns_or_all(together: Filled, of: str) -> No
         for cell in row:
             share = cell if of == "all" else cell[f"of_{of.removesuffix('s')}"]
             if share["estimate"] is not None:
-                assert digits.share(share["estimate"], share["interval"]).value in body
+                assert rounding.share(share["estimate"], share["interval"]).value in body
     shown = {"row_margins": of != "rows", "column_margins": of != "columns"}
     for key, has in shown.items():
         for margin in found[key]:
-            share = digits.share(margin["estimate"], margin["interval"])
+            share = rounding.share(margin["estimate"], margin["interval"])
             assert not has or share.bare in body
 
 
@@ -256,7 +256,7 @@ def test_the_page_says_once_what_one_product_question_would_have_told(together: 
         page,
     )
     errors = [cell["standard_error"] for line in found["cells"] for cell in line]
-    assert now == digits.half(1.96 * median(errors))
+    assert now == rounding.half(1.96 * median(errors))
     assert int(then) < int(now)
     losses = [question.mechanism.loss for question in survey_named().questions]
     assert epsilon == (losses[0] + losses[1]).epsilon_text()

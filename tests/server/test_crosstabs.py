@@ -15,8 +15,8 @@ from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
 from deniably.estimation.crosstab import count_pairs, crosstab, likeliest
-from deniably.estimation.display_table import shrunken_table
 from deniably.estimation.estimate import project
+from deniably.estimation.shrinkage_table import shrunken_table
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store

@@ -26,7 +26,7 @@ from deniably_server.guard.limits import Limit, MeteredBody, ServerLimits, limit
 from deniably_server.guard.own_address import is_refused_by_phones, named_address, own_address
 from deniably_server.guard.ownership import request_signature, require_owner_or_scope
 from deniably_server.guard.read_limit import ReadLimit, let_others_read
-from deniably_server.guard.turns import Turns
+from deniably_server.guard.recent_use import Turns
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Token, day_in, make
 from support.clock import Clock

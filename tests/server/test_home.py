@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import publish_text
 from deniably.exhibits.cards import cards
-from deniably.results.drawing import axes, digits, strip
+from deniably.results.drawing import axes, rounding, strip
 from deniably.results.result import result
 from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey
@@ -61,7 +61,7 @@ def test_a_finding_reads_as_the_results_have_it(client: FlaskClient, store: Stor
     assert found_on(page) == {"seen": "Have you ever stolen from work? · “Yes” · 36 people"}, (
         "up to its last batch but one"
     )
-    reading = digits.share(choice["estimate"], choice["interval"])
+    reading = rounding.share(choice["estimate"], choice["interval"])
     assert f">{reading.value}</td>" in page
     assert f">{reading.interval}</td>" in page
     assert page.count('class="b b') == 3, "with all its bands"

@@ -17,8 +17,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.exhibits.results_table import as_results
-from deniably.results.drawing import digits
-from deniably.results.drawing.digits import NARROW
+from deniably.results.drawing import rounding
+from deniably.results.drawing.rounding import NARROW
 from deniably_server.api.results import current_results
 from deniably_server.storage.store import Store
 from support.cases import for_each
@@ -105,7 +105,7 @@ def test_a_product_is_a_table_with_both_margins_and_a_place_is_a_map(
     table, places = (ElementTree.fromstring(file) for file in files)
     described = table[1].text or ""
     for cell in product["cells"]:
-        reading = digits.share(cell["estimate"], cell["interval"])
+        reading = rounding.share(cell["estimate"], cell["interval"])
         said = f"{', '.join(cell['names'])} {reading.value} ({reading.interval})"
         assert said.replace(NARROW, "\u00a0") in described
     one, other = product["parts"]

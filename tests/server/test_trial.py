@@ -422,7 +422,7 @@ def test_a_trial_has_no_means_to_store_or_send() -> None:
 
 STANDS_IN = {
     "storage": "Damaged forget keeps read recordSent setAside ticketOf update",
-    "vault": "forget",
+    "kept_pages": "forget",
     "listing": "hasChanged keepListing meet",
     "offline": "keepPage whenBack",
     "send": "Unreachable send",

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniably.estimation.display import shrunken, within
 from deniably.estimation.estimate import estimate
+from deniably.estimation.shrinkage import shrunken, within
 from support.designs import Design, surveys, true_shares
 
 SHAPES = ("flat", "zipf1.1", "halving", "three", "one", "five", "two levels")

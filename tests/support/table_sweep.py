@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.estimation.crosstab import count_pairs, joint_score
-from deniably.estimation.display_table import shrunken_table
 from deniably.estimation.estimate import project
+from deniably.estimation.shrinkage_table import shrunken_table
 from support.designs import Design, support_bits, true_shares
 
 Floats = npt.NDArray[np.float64]

@@ -20,7 +20,7 @@ from deniably.lab.classroom import GuessTarget, SeenEstimate, written
 from deniably.lab.experiments.noise_averages_out import FunnelWords, funnel
 from deniably.lab.picture import DrawnRow, Picture, value
 from deniably.results.drawing import graph
-from deniably.results.drawing.digits import Reading
+from deniably.results.drawing.rounding import Reading
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 from deniably.wording.first_page import first_page

@@ -8,7 +8,7 @@ cross-tables before it, and no result for more than one experiment; and by whom 
 Publishing, and requests of holders of tokens, have lanes, room and a process of their own, so that
 nobody without a token can fill them or keep them waiting.
 
-Within a lane it is the turn of whoever used least lately (``guard.turns``). Where no
+Within a lane it is the turn of whoever used least lately (``guard.recent_use``). Where no
 room is left, a request of whoever waits for most, or used most, makes room for one of somebody who
 waits for less. So many requests from one network address, or a few from each of many, keep nobody
 else out.
@@ -30,7 +30,7 @@ from deniably_server import errors
 from deniably_server.deferred import ClientGone
 from deniably_server.errors import Busy, Refusal, TooMuch, Unavailable, Uncomputed
 from deniably_server.guard.asker import ANYBODY, Asker
-from deniably_server.guard.turns import Turns
+from deniably_server.guard.recent_use import Turns
 from deniably_server.web.worker_process import (
     MEMORY,
     Starved,

@@ -18,7 +18,7 @@ from deniably.design.release_of_counts import counts_alone
 from deniably.estimation import question_shares
 from deniably.exhibits import cards
 from deniably.results.document import SurveyResult
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.results.narrative import level_text
 from deniably.results.pair_plausibility import checkable
 from deniably.results.side_by_side import has_figures
@@ -182,7 +182,7 @@ def dashboard(name: str) -> str:
         cards=shown_cards,
         counts_alone=_counts_alone(survey, results),
         glance=cards.glance(shown_cards, results.confidence),
-        response_rate=None if rate is None else digits.number(100 * rate, 1),
+        response_rate=None if rate is None else rounding.number(100 * rate, 1),
         precision=cards.precision(results, shown_cards),
         funnel=None if _offline() else _funnel(survey, shown_cards),
         missing="" if _offline() else missing_people(name),

@@ -11,7 +11,7 @@ from typing import Any
 
 from deniably.lab.experiment import text_of
 from deniably.lab.inputs import SEED, ExperimentInput, Level, OneOf, Real, Whole
-from deniably.results.drawing.digits import MINUS
+from deniably.results.drawing.rounding import MINUS
 from deniably.survey.privacy import to_decimal_text
 
 LONGEST = 200

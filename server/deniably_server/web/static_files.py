@@ -28,7 +28,7 @@ _TEXTS = dict.fromkeys(_KINDS.values())
 _ENTRIES = ("form/exit", "form/form")
 """The modules that a form runs, in this order: "Exit this page" works first."""
 _WITH_STRATA = ("form/exit", "form/stratum", "form/form")
-_OF_A_DEVICE = ("storage", "vault", "listing", "offline", "send", "waiting")
+_OF_A_DEVICE = ("storage", "kept_pages", "listing", "offline", "send", "waiting")
 IN_TRIALS = {f"device/{name}": "form/trial" for name in _OF_A_DEVICE} | {
     "form/invited": "form/trial_invited"
 }

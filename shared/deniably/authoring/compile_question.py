@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import msgspec
 
-from deniably.authoring.keys import WrittenChoice, WrittenChoicePart
+from deniably.authoring.key_types import WrittenChoice, WrittenChoicePart
 from deniably.authoring.panels import with_memo
 from deniably.authoring.written import (
     WrittenProduct,

@@ -25,7 +25,7 @@ from deniably.authoring.incompatible_keys import (
     problems_in,
     problems_of_strata,
 )
-from deniably.authoring.keys import WrittenBudget, WrittenWaves
+from deniably.authoring.key_types import WrittenBudget, WrittenWaves
 from deniably.authoring.panel_reidentification import (
     choice_note,
     drawn_afresh,

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import inspect
 
 from deniably.authoring.documents import LONGEST_NUMBER
-from deniably.authoring.keys import Numeral
+from deniably.authoring.key_types import Numeral
 from deniably.authoring.schema import beside
 from deniably.authoring.schema_problems import schema_problems
 from deniably.authoring.written import EVERY_KEY, KINDS, WrittenSurvey

@@ -17,8 +17,8 @@ from typing import Annotated, ClassVar, get_args
 import msgspec
 from msgspec import Meta
 
-from deniably.authoring import keys
-from deniably.authoring.keys import Numeral, WrittenChoice, WrittenNumberPart
+from deniably.authoring import key_types
+from deniably.authoring.key_types import Numeral, WrittenChoice, WrittenNumberPart
 from deniably.authoring.outlines import Side, outline
 from deniably.design.calibration import two_coins
 from deniably.design.choosing import (
@@ -65,14 +65,14 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
 
     refused: ClassVar[Mapping[str, str]] = {}
 
-    name: keys.FieldName
-    label: keys.Label
-    hint: keys.Hint = None
-    short: keys.Short = None
-    epsilon: keys.Epsilon = None
-    odds: keys.Odds = None
-    coins: keys.Coins = None
-    mechanism: keys.MechanismName = None
+    name: key_types.FieldName
+    label: key_types.Label
+    hint: key_types.Hint = None
+    short: key_types.Short = None
+    epsilon: key_types.Epsilon = None
+    odds: key_types.Odds = None
+    coins: key_types.Coins = None
+    mechanism: key_types.MechanismName = None
 
     @property
     def type(self) -> str:
@@ -121,13 +121,13 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
         """The fields of its type in a published definition, with defaults filled in."""
         raise NotImplementedError
 
-    def _odds_of(self, coins: keys.WrittenCoins) -> Fraction:
+    def _odds_of(self, coins: key_types.WrittenCoins) -> Fraction:
         raise ValueError("coins are for yes_no and select_one")
 
 
 class _WithChoices(_Written, frozen=True, kw_only=True):
-    also: keys.Also = None
-    show_if: keys.ShowIf = None
+    also: key_types.Also = None
+    show_if: key_types.ShowIf = None
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
         """The choices that are written, or implied by the type."""
@@ -161,7 +161,7 @@ class _OneAnswer(_WithChoices, frozen=True, kw_only=True):
             return two_coins(self.coins.truth.exact, yes)
         return super().mechanism_for(privacy)
 
-    def _odds_of(self, coins: keys.WrittenCoins) -> Fraction:
+    def _odds_of(self, coins: key_types.WrittenCoins) -> Fraction:
         if (yes := coins.unfair) is not None:
             return two_coins(coins.truth.exact, yes).loss.odds
         # Missing choices are reported elsewhere; any number will do here.
@@ -189,7 +189,7 @@ class WrittenYesNo(_OneAnswer, frozen=True, kw_only=True, tag="yes_no"):
 class WrittenSelectOne(_OneAnswer, frozen=True, kw_only=True, tag="select_one"):
     """A question with one answer out of several."""
 
-    choices: keys.Choices = ()
+    choices: key_types.Choices = ()
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
         """Returns the choices that the author wrote."""
@@ -199,8 +199,8 @@ class WrittenSelectOne(_OneAnswer, frozen=True, kw_only=True, tag="select_one"):
 class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multiple"):
     """A question with any of several answers."""
 
-    choices: keys.Choices = ()
-    most: keys.Most = None
+    choices: key_types.Choices = ()
+    most: key_types.Most = None
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
         """Returns the choices that the author wrote."""
@@ -223,9 +223,9 @@ class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select
 class WrittenScale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
     """A question with one answer out of several that have an order."""
 
-    choices: keys.ChoicesInOrder = ()
-    aim: keys.AimOf = "distribution"
-    scores: keys.Scores = None
+    choices: key_types.ChoicesInOrder = ()
+    aim: key_types.AimOf = "distribution"
+    scores: key_types.Scores = None
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
         """Returns the choices that the author wrote."""
@@ -250,14 +250,14 @@ class WrittenNumber(_Written, frozen=True, kw_only=True, tag="number"):
 
     refused: ClassVar[Mapping[str, str]] = _no_more("number", _NO_NUMBER.format("it"))
 
-    aim: keys.AimOf = "mean"
-    minimum: keys.Minimum = Numeral("0")
-    maximum: keys.Maximum = Numeral("0")
-    step: keys.Step = None
-    unit: keys.Unit = None
-    buckets: keys.Buckets = None
-    beyond: keys.BeyondRange = None
-    delta: keys.Delta = None
+    aim: key_types.AimOf = "mean"
+    minimum: key_types.Minimum = Numeral("0")
+    maximum: key_types.Maximum = Numeral("0")
+    step: key_types.Step = None
+    unit: key_types.Unit = None
+    buckets: key_types.Buckets = None
+    beyond: key_types.BeyondRange = None
+    delta: key_types.Delta = None
 
     def within(self, epsilon: Fraction) -> Privacy:
         """Returns the privacy of ``epsilon`` with the question's own delta."""
@@ -285,8 +285,8 @@ class WrittenVector(_Written, frozen=True, kw_only=True, tag="vector"):
 
     refused: ClassVar[Mapping[str, str]] = _no_more("vector", _NO_NUMBER.format("each part"))
 
-    parts: keys.Numbers = ()
-    delta: keys.Delta = None
+    parts: key_types.Numbers = ()
+    delta: key_types.Delta = None
 
     def within(self, epsilon: Fraction) -> Privacy:
         """Returns the privacy of ``epsilon`` with the question's own delta."""
@@ -310,9 +310,9 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
         " hint which place stands for it",
     )
 
-    parts: keys.TwoNumbers = ()
-    grid: keys.Grid = None
-    outline: keys.Outline = None
+    parts: key_types.TwoNumbers = ()
+    grid: key_types.Grid = None
+    outline: key_types.Outline = None
 
     def task(self, privacy: Privacy) -> Task:
         """Returns the task: one of the areas. Raises ValueError where a part has fewer steps than
@@ -367,7 +367,7 @@ class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
         " Not applicable",
     )
 
-    parts: keys.SmallQuestions = ()
+    parts: key_types.SmallQuestions = ()
 
     def task(self, privacy: Privacy) -> Task:
         """Returns the task: one of the combinations. Raises ValueError where there are too many."""
@@ -407,16 +407,16 @@ EVERY_KEY = frozenset(_Written.__struct_fields__)
 class WrittenSurvey(Value, frozen=True, kw_only=True):
     """A survey as its author writes it, before it is compiled."""
 
-    name: keys.SurveyName
-    title: keys.Title
-    intro: keys.Intro = None
-    contact: keys.Contact = None
-    controller: keys.Controller = None
-    legal_basis: keys.LegalBasis = None
-    retention: keys.Retention = None
-    consent: keys.Consent = None
-    language: keys.Language = "en"
-    results: keys.Results = keys.WrittenResults()
+    name: key_types.SurveyName
+    title: key_types.Title
+    intro: key_types.Intro = None
+    contact: key_types.Contact = None
+    controller: key_types.Controller = None
+    legal_basis: key_types.LegalBasis = None
+    retention: key_types.Retention = None
+    consent: key_types.Consent = None
+    language: key_types.Language = "en"
+    results: key_types.Results = key_types.WrittenResults()
     questions: Annotated[
         tuple[
             Annotated[
@@ -432,13 +432,13 @@ class WrittenSurvey(Value, frozen=True, kw_only=True):
             ...,
         ],
         Meta(min_length=1, max_length=MOST_QUESTIONS),
-        keys.says("a list of 1 to 100 questions"),
+        key_types.says("a list of 1 to 100 questions"),
     ]
-    invited: keys.Invited = False
-    part: keys.Part = None
-    waves: keys.Waves = None
-    budget: keys.Budget = None
-    strata: keys.Strata = None
+    invited: key_types.Invited = False
+    part: key_types.Part = None
+    waves: key_types.Waves = None
+    budget: key_types.Budget = None
+    strata: key_types.Strata = None
 
 
 # --- what questions have in common ------------------------------------------------------------

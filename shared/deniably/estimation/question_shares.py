@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats, upper_tail
 from deniably.estimation.channels import matrix
-from deniably.estimation.display import shrunken, within
 from deniably.estimation.estimate import (
     Estimate,
     Pure,
@@ -28,6 +27,7 @@ from deniably.estimation.estimate import (
 from deniably.estimation.intervals import group_interval
 from deniably.estimation.inversion import Mean, Uncertain, as_mean, is_share, least_step, tilted
 from deniably.estimation.scores import noise_of_sum
+from deniably.estimation.shrinkage import shrunken, within
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import (

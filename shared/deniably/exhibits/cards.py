@@ -17,7 +17,7 @@ from deniably.results.document import (
     ScaleResult,
     SurveyResult,
 )
-from deniably.results.drawing import axes, digits, strip
+from deniably.results.drawing import axes, rounding, strip
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.row import Row
 
@@ -117,10 +117,10 @@ def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | No
         return None
     typical = halves[(len(halves) - 1) // 2][0]
     return Precision(
-        grade=_grade(digits.half_points(typical)),
-        typical=digits.half(typical),
-        best=digits.half(halves[0][0]),
-        worst=digits.half(halves[-1][0]),
+        grade=_grade(rounding.half_points(typical)),
+        typical=rounding.half(typical),
+        best=rounding.half(halves[0][0]),
+        worst=rounding.half(halves[-1][0]),
         of_worst=halves[-1][1],
         four_times=4 * result.n,
         below=any(_reads_below(card.question) for card in all_cards),

@@ -21,9 +21,9 @@ from deniably.results.crosstabs import (
     WithinResult,
     crosstab_rows,
 )
-from deniably.results.drawing import axes, digits
-from deniably.results.drawing.digits import Reading
+from deniably.results.drawing import axes, rounding
 from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin, heat_cell
+from deniably.results.drawing.rounding import Reading
 from deniably.results.drawing.row import Row, banded, share_row
 from deniably.results.narrative import level_text, quoted
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
@@ -198,7 +198,7 @@ def together(document: CrosstabResult, of: Of, titles: tuple[str, str]) -> Heat:
     )
     cells = [[_heat_cell(share, largest) for share in line] for line in shares]
     rows, columns = (
-        [digits.share(figure.estimate, figure.interval) for figure in document[key]]
+        [rounding.share(figure.estimate, figure.interval) for figure in document[key]]
         for key in ("row_margins", "column_margins")
     )
     return Heat(
@@ -291,8 +291,8 @@ def _method(document: CrosstabResult) -> list[str]:
         " likelihood)",
         "shrinkage": "the likely ones (empirical Bayes): where noise is large, nearer to what two"
         " answers without a connection would give, and to 0 where a pair seems to be nobody’s",
-        "projection": f"the nearest shares to the estimates that sum to 100{digits.NARROW}%",
-        "clipping": f"the estimates one by one, kept between 0 and 100{digits.NARROW}%, as people"
+        "projection": f"the nearest shares to the estimates that sum to 100{rounding.NARROW}%",
+        "clipping": f"the estimates one by one, kept between 0 and 100{rounding.NARROW}%, as people"
         " may have ticked several answers",
     }[document["fit"]]
     tested = (
@@ -354,7 +354,7 @@ def _row(label: str, share: WithinResult) -> Row:
 def _untold(reading: Reading) -> Reading:
     """Too few to say: also where the interval is narrower than that, but nobody seems to be in the
     row."""
-    return replace(reading, value=digits.UNKNOWN, state="unknown")
+    return replace(reading, value=rounding.UNKNOWN, state="unknown")
 
 
 def _finding(answer: str, rows: Sequence[Row]) -> str:
@@ -391,5 +391,5 @@ def _heat_cell(share: _Share, largest: float) -> HeatCell:
 
 def _within(share: WithinResult) -> list[str]:
     if share.estimate is None:
-        return [digits.UNKNOWN, printing.span(share.interval)]
+        return [rounding.UNKNOWN, printing.span(share.interval)]
     return [printing.points(share.estimate), printing.span(share.interval)]

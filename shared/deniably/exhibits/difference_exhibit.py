@@ -11,7 +11,7 @@ from deniably.exhibits.marks import Strips
 from deniably.exhibits.paper import headed
 from deniably.results.among_asked import of_pairs, of_whom
 from deniably.results.differences import AdjustedResult, DifferencesResult
-from deniably.results.drawing import axes, digits
+from deniably.results.drawing import axes, rounding
 from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text, quoted
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
@@ -168,7 +168,7 @@ def family(document: DifferencesResult) -> str:
         return ""
     text = (
         f"All {len(differences)} were tested at once (Holm 1979): the risk that any of the"
-        f" differences shown is chance is 5{digits.NARROW}% over all."
+        f" differences shown is chance is 5{rounding.NARROW}% over all."
     )
     alone = [
         difference

@@ -11,9 +11,9 @@ from deniably.exhibits.paper import headed
 from deniably.exhibits.question_pictures import area_map
 from deniably.results import combined
 from deniably.results.document import PointResult
-from deniably.results.drawing import digits
-from deniably.results.drawing.digits import NARROW
+from deniably.results.drawing import rounding
 from deniably.results.drawing.plot import group_letter
+from deniably.results.drawing.rounding import NARROW
 from deniably.results.groups import GroupsResult, on_square
 from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.rows import ResultRow
@@ -110,13 +110,13 @@ def _lines(document: GroupsResult, unit: str = "") -> Iterator[list[str]]:
     """A line a group; ``unit`` stands behind the error of its share."""
     for index, group in enumerate(document["groups"]):
         error = group["centre_error"]
-        places = digits.places((-error, error))
+        places = rounding.places((-error, error))
         yield [
             group_letter(index),
-            *(digits.number(place, places) for place in group["centre"]),
-            digits.number(error, places),
-            digits.with_unit(digits.number(100 * group["share"], 1), "%"),
-            digits.with_unit(digits.number(100 * group["share_error"], 1), unit),
+            *(rounding.number(place, places) for place in group["centre"]),
+            rounding.number(error, places),
+            rounding.with_unit(rounding.number(100 * group["share"], 1), "%"),
+            rounding.with_unit(rounding.number(100 * group["share_error"], 1), unit),
         ]
 
 

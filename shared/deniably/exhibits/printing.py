@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from deniably.core.table import Cell
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.results.narrative import level_text
 from deniably.results.rows import COLUMNS, OF_THOSE_ASKED, SHARE_ASKED, ResultRow
 
@@ -16,8 +16,8 @@ TEXTS = 2
 def share(estimate: float | None, interval: Sequence[float]) -> tuple[str, str]:
     """A share and its interval; where there are too few people, that."""
     if estimate is None:
-        return digits.UNKNOWN, ""
-    reading = digits.share(estimate, list(interval))
+        return rounding.UNKNOWN, ""
+    reading = rounding.share(estimate, list(interval))
     return reading.value, reading.interval
 
 
@@ -27,16 +27,16 @@ def apart(
     """A difference and its interval as the pages print them: of shares in points, of means in their
     ``unit``."""
     if shares:
-        reading = digits.points(estimate, interval)
+        reading = rounding.points(estimate, interval)
         return reading.value, reading.bare
-    decimals = digits.places(interval)
-    low, high = (digits.signed(end, decimals) for end in interval)
-    return digits.with_unit(digits.signed(estimate, decimals), unit), f"{low} to {high}"
+    decimals = rounding.places(interval)
+    low, high = (rounding.signed(end, decimals) for end in interval)
+    return rounding.with_unit(rounding.signed(estimate, decimals), unit), f"{low} to {high}"
 
 
 def points(share: float) -> str:
     """A share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
-    return digits.number(100 * share, 1)
+    return rounding.number(100 * share, 1)
 
 
 def span(interval: Iterable[float]) -> str:

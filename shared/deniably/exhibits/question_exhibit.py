@@ -21,10 +21,10 @@ from deniably.results.document import (
     SelectMultipleResult,
     SurveyResult,
 )
-from deniably.results.drawing.digits import NARROW
 from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
+from deniably.results.drawing.rounding import NARROW
 from deniably.results.narrative import level_text
 from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend
 from deniably.results.rows import COLUMNS, ResultRow, rows

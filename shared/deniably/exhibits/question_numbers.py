@@ -22,8 +22,8 @@ from deniably.results.document import (
     SelectMultipleResult,
     VectorResult,
 )
-from deniably.results.drawing import digits
-from deniably.results.drawing.digits import NARROW
+from deniably.results.drawing import rounding
+from deniably.results.drawing.rounding import NARROW
 
 _SHARE, _MEAN = "Share, %", "Mean"
 _ALL, _HERE = "All answers at once", "These respondents only"
@@ -95,7 +95,7 @@ def _among_asked(question: QuestionResult, among: AmongAskedResult, interval: st
         [
             [
                 choice.label,
-                digits.UNKNOWN if choice.estimate is None else points(choice.estimate),
+                rounding.UNKNOWN if choice.estimate is None else points(choice.estimate),
                 span(choice.interval),
                 "" if choice.standard_error is None else points(choice.standard_error),
                 span(choice.joint_interval),
@@ -159,7 +159,7 @@ def _means(
 
 
 def _mean_line(name: str, mean: MeanResult) -> list[str]:
-    figures = [digits.UNKNOWN, _numbers(mean, *mean.interval), "", ""]
+    figures = [rounding.UNKNOWN, _numbers(mean, *mean.interval), "", ""]
     if mean.estimate is not None and mean.standard_error is not None:
         figures = [
             _numbers(mean, mean.estimate),
@@ -232,5 +232,5 @@ def _adjusted(share: float, interval: Sequence[float]) -> str:
 
 def _numbers(mean: MeanResult, *values: float) -> str:
     """One or two numbers with a decimal more than the mean itself is printed with."""
-    decimals = digits.places(mean.interval) + 1
-    return " to ".join(digits.number(value, decimals) for value in values)
+    decimals = rounding.places(mean.interval) + 1
+    return " to ".join(rounding.number(value, decimals) for value in values)

@@ -30,11 +30,11 @@ from deniably.results.document import (
     SelectMultipleResult,
     VectorResult,
 )
-from deniably.results.drawing import axes, digits, plot, strip
+from deniably.results.drawing import axes, plot, rounding, strip
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.digits import NARROW, exact, with_unit
 from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_strips import PaperStrips
+from deniably.results.drawing.rounding import NARROW, exact, with_unit
 from deniably.results.drawing.row import Row, ends
 from deniably.results.narrative import level_text
 
@@ -186,13 +186,13 @@ def _choice_notes(
         some = "1 answer stands" if len(rows) == 1 else f"{len(rows)} answers stand"
         notes.append(
             f"{some} out from the noise. The risk that any of these is nobody’s answer is at most"
-            f" 5{digits.NARROW}%."
+            f" 5{rounding.NARROW}%."
         )
     if isinstance(question, SelectMultipleResult):
         if question.most > 1:
             notes.append(
                 f"People could tick up to {question.most}, so the shares do not sum to 100"
-                f"{digits.NARROW}%."
+                f"{rounding.NARROW}%."
             )
         proper = [choice for choice in choices if not shown.of_choice(choice).aside]
         if any(not _above(choice, other) for choice, other in pairwise(proper)):

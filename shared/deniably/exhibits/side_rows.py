@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from deniably.results.drawing import axes, digits
+from deniably.results.drawing import axes, rounding
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.row import Row, banded, mean_row, share_row
 from deniably.results.side_by_side import FigureHead, FigureResult
@@ -26,7 +26,7 @@ def row(figure: FigureHead, place: FigureResult, label: str, unit: str = "") -> 
     if figure["name"] is None:
         drawn = mean_row(label, place["estimate"], interval, figure["extent"], unit)
     elif place["estimate"] is None:
-        reading = digits.share_untold(interval)
+        reading = rounding.share_untold(interval)
         drawn = share_row(label, sum(interval) / 2, interval)
         drawn = replace(drawn, reading=reading, open=reading.open)
     else:
@@ -50,16 +50,16 @@ def axis(figure: FigureHead, drawn: Sequence[Row], *, upright: bool = False) -> 
 def numbers(figure: FigureHead, place: FigureResult) -> list[str]:
     """The figure in one place, as ``HEADS`` names the columns."""
     if place["estimate"] is None or place["standard_error"] is None:
-        return [digits.UNKNOWN, "", ""]
+        return [rounding.UNKNOWN, "", ""]
     factor, decimals = scale(figure, place["interval"])
-    ends = " to ".join(digits.number(factor * end, decimals) for end in place["interval"])
+    ends = " to ".join(rounding.number(factor * end, decimals) for end in place["interval"])
     estimate, error = factor * place["estimate"], factor * place["standard_error"]
-    return [digits.number(estimate, decimals), ends, digits.number(error, decimals)]
+    return [rounding.number(estimate, decimals), ends, rounding.number(error, decimals)]
 
 
 def scale(figure: FigureHead, interval: Sequence[float]) -> tuple[float, int]:
     """The factor and the decimals with which a table prints a figure: shares as per cents."""
-    return (1.0, digits.places(interval) + 1) if figure["name"] is None else (100.0, 1)
+    return (1.0, rounding.places(interval) + 1) if figure["name"] is None else (100.0, 1)
 
 
 def largest(figures: Sequence[_Figure], order: Callable[[_Figure], Any]) -> list[_Figure]:

@@ -21,7 +21,7 @@ from deniably.results.by_stratum import (
     ComparedFigure,
     by_stratum_rows,
 )
-from deniably.results.drawing import axes, digits
+from deniably.results.drawing import axes, rounding
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text, quoted
@@ -148,7 +148,7 @@ def adjusted(document: ByStratumResult, where: str = "comparison") -> str:
         return ""
     return (
         f"All {document['tests']} tests of this {where} are adjusted together (Holm 1979): the risk"
-        f" that any difference shown is chance is 5{digits.NARROW}% over all."
+        f" that any difference shown is chance is 5{rounding.NARROW}% over all."
     )
 
 
@@ -296,12 +296,12 @@ def _sentence(figure: ComparedFigure, test: ApartResult, tests: int) -> str:
         larger, smaller = smaller, larger
     kind = "higher" if figure["name"] is None else "more frequent"
     row = _apart_row(figure, test)
-    apart = row.reading.value.lstrip(f"+{digits.MINUS}")
+    apart = row.reading.value.lstrip(f"+{rounding.MINUS}")
     if figure["name"] is not None:
-        apart = digits.with_unit(apart, "points")
+        apart = rounding.with_unit(apart, "points")
     return (
         f"{what} is {kind} in {larger} than in {smaller}, by {apart}"
-        f" ({digits.p_value(test['adjusted_p_value'])}{', adjusted' if tests > 1 else ''})."
+        f" ({rounding.p_value(test['adjusted_p_value'])}{', adjusted' if tests > 1 else ''})."
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from deniably.exhibits.printing import apart, p_text
 from deniably.results.by_stratum import ApartResult
 from deniably.results.differences import RISK, AdjustedResult
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.results.drawing.row import Row, banded, difference_row
 from deniably.results.narrative import level_text
 
@@ -30,7 +30,7 @@ def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row
     drawn = difference_row(label, test["estimate"], test["interval"], shown=differs(test))
     value, interval = apart(test["estimate"], test["interval"], shares=shares, unit=unit)
     # The heading of the column says that these are points.
-    value = value.removesuffix(f"{digits.NARROW}points") if shares else value
+    value = value.removesuffix(f"{rounding.NARROW}points") if shares else value
     drawn = replace(drawn, reading=replace(drawn.reading, value=value, interval=interval))
     return banded(drawn, test["interval_80"], test["interval_50"])
 
@@ -38,11 +38,11 @@ def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row
 def numbers(test: Tested, factor: float = 100, decimals: int = 1) -> list[str]:
     """Returns the estimate, and then as ``HEADS`` names them; by default in points."""
     return [
-        digits.signed(factor * test["estimate"], decimals),
-        " to ".join(digits.signed(factor * end, decimals) for end in test["interval"]),
-        digits.number(factor * test["standard_error"], decimals),
-        digits.p_cell(test["p_value"]),
-        digits.p_cell(test["adjusted_p_value"]),
+        rounding.signed(factor * test["estimate"], decimals),
+        " to ".join(rounding.signed(factor * end, decimals) for end in test["interval"]),
+        rounding.number(factor * test["standard_error"], decimals),
+        rounding.p_cell(test["p_value"]),
+        rounding.p_cell(test["adjusted_p_value"]),
     ]
 
 

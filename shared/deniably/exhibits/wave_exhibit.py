@@ -13,7 +13,7 @@ from deniably.exhibits.paper import headed
 from deniably.exhibits.printing import apart
 from deniably.exhibits.side_rows import axis
 from deniably.results.among_asked import OF_THOSE_ASKED
-from deniably.results.drawing import axes, digits
+from deniably.results.drawing import axes, rounding
 from deniably.results.drawing.paper_trends import Panel
 from deniably.results.drawing.row import Row
 from deniably.results.narrative import level_text, quoted
@@ -133,8 +133,8 @@ def change_text(series: SeriesResult) -> str:
     first, last = _ends(series)
     return (
         f"Wave {first} to wave {last}: {difference} ({interval}),"
-        f" {digits.p_value(change['p_value'])}; adjusted for all tests here,"
-        f" {digits.p_value(change['adjusted_p_value'])}."
+        f" {rounding.p_value(change['p_value'])}; adjusted for all tests here,"
+        f" {rounding.p_value(change['adjusted_p_value'])}."
     )
 
 
@@ -146,7 +146,7 @@ def visible_change(document: WavesResult) -> str:
         for series in question["choices"]
         if (change := series["change"])
     ]
-    return digits.number(100 * median(halves), 0) if halves else ""
+    return rounding.number(100 * median(halves), 0) if halves else ""
 
 
 def is_of_asked(question: WaveQuestion) -> bool:
@@ -249,7 +249,7 @@ def _printed(
         f"{level_text(document['confidence'])} {interval}", *tests,
     )  # fmt: skip
     tested = {label: texts for label, *texts in changes(question)}
-    untested = [digits.UNKNOWN, "", *[""] * len(tests)]
+    untested = [rounding.UNKNOWN, "", *[""] * len(tests)]
     return heads, [
         (
             series["label"],
@@ -277,7 +277,7 @@ def _between(series: SeriesResult) -> str:
     low, high = (pick(drawn, key=lambda row: row.estimate) for pick in (min, max))
     if low.reading.value == high.reading.value:
         return f"About {low.reading.value} in every wave: no change is shown."
-    least = low.reading.value.removesuffix(f"{digits.NARROW}%")
+    least = low.reading.value.removesuffix(f"{rounding.NARROW}%")
     return f"Between {least} and {high.reading.value} in every wave: no change is shown."
 
 
@@ -287,7 +287,7 @@ def _moved(series: SeriesResult) -> str:
     assert change
     assert change["direction"]
     what = "The mean" if series["name"] is None else quoted([series["label"]])
-    significance = f"{digits.p_value(change['adjusted_p_value'])}, adjusted"
+    significance = f"{rounding.p_value(change['adjusted_p_value'])}, adjusted"
     if change["direction"] == "changes":
         return f"{what} changes over the waves ({significance})."
     first, last = _ends(series)
@@ -306,7 +306,7 @@ def _apart(series: SeriesResult, change: ChangeResult) -> tuple[str, str]:
 def _p_values(change: ChangeResult) -> list[str]:
     trend_p = change["trend_p_value"]
     return [
-        digits.p_cell(change["p_value"]),
-        "" if trend_p is None else digits.p_cell(trend_p),
-        digits.p_cell(change["adjusted_p_value"]),
+        rounding.p_cell(change["p_value"]),
+        "" if trend_p is None else rounding.p_cell(trend_p),
+        rounding.p_cell(change["adjusted_p_value"]),
     ]

@@ -16,7 +16,7 @@ from deniably.design.planning import Goal, margin_for, share_goal
 from deniably.estimation.figures import Average, Buckets, Share, Shares, SingleMean, groups
 from deniably.lab.catalogue import Case, entries
 from deniably.results.document import QuestionResult
-from deniably.results.drawing.digits import half
+from deniably.results.drawing.rounding import half
 from deniably.results.drawing.row import Row
 from deniably.results.shown import of_choice, of_mean
 from deniably.survey.odds import odds_text

@@ -43,7 +43,7 @@ from deniably.lab.dossier_words import (
 from deniably.lab.draws import Draws
 from deniably.lab.experiments.one_report import after
 from deniably.lab.inputs import EPSILON, SEED
-from deniably.results.drawing.digits import hundred
+from deniably.results.drawing.rounding import hundred
 from deniably.survey.guessing_rates import rate_text
 from deniably.survey.odds import odds_text, surest
 from deniably.survey.privacy import to_decimal_text

@@ -19,7 +19,7 @@ from deniably.core.table import Cell, aligned, frame
 from deniably.lab.inputs import privacy_text
 from deniably.lab.picture import DrawnRow, Picture
 from deniably.results.drawing.colours import CARD, INK, SOFT
-from deniably.results.drawing.digits import MINUS
+from deniably.results.drawing.rounding import MINUS
 from deniably.results.drawing.strip import plain_table
 from deniably.survey.privacy import Privacy
 

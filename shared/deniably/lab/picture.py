@@ -14,9 +14,9 @@ from deniably.core.languages.html import Html
 from deniably.core.table import Cell
 from deniably.results.drawing import graph
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import number
 from deniably.results.drawing.graph import Band, Bar, CrowdGroup, Dots, Drawing, Line, MosaicTile
 from deniably.results.drawing.paper_figure import Svg
+from deniably.results.drawing.rounding import number
 
 DrawnRow = Mapping[str, Cell]
 

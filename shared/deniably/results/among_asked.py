@@ -23,8 +23,8 @@ from deniably.results.document import (
     AmongChoiceResult,
     ShareAskedResult,
 )
-from deniably.results.drawing import digits
-from deniably.results.drawing.digits import Reading
+from deniably.results.drawing import rounding
+from deniably.results.drawing.rounding import Reading
 from deniably.survey.questions import Question
 from deniably.survey.readable import rounded, short_label
 from deniably.survey.survey import Survey, show_if
@@ -173,7 +173,7 @@ def is_clear(among: AmongAskedResult, first: int) -> bool:
 
 def share_asked_sentence(among: AmongAskedResult, confidence: float, follow_up: FollowUp) -> str:
     """How many were asked, and whom."""
-    reading = digits.share(among.asked.estimate, among.asked.interval)
+    reading = rounding.share(among.asked.estimate, among.asked.interval)
     whom = f"those who answered {_whom(follow_up)} to “{short_label(follow_up.decides)}”"
     match reading.state:
         case "known" | "above":
@@ -220,8 +220,8 @@ def too_wide(among: AmongAskedResult, n: int) -> list[str]:
 def reading_of(choice: AmongChoiceResult) -> Reading:
     """A share among those who were asked, as text."""
     if choice.estimate is None:
-        return digits.share_untold(choice.interval)
-    return digits.share(choice.estimate, choice.interval)
+        return rounding.share_untold(choice.interval)
+    return rounding.share(choice.estimate, choice.interval)
 
 
 def _of_these(sentence: str) -> str:

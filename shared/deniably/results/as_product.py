@@ -17,7 +17,7 @@ from deniably.estimation.variances import marginal_variance
 from deniably.mechanisms.law import Randomiser, Supporting
 from deniably.mechanisms.subset_selection import MOST_CHOICES, subset_selection
 from deniably.results.crosstabs import CrosstabResult
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question, SelectOne, YesNo
 from deniably.survey.survey import Survey
@@ -46,7 +46,7 @@ class AsProduct:
     def sentence(self) -> str:
         """Says what asking both questions as one product would have given."""
         (pair, pair_then), (alone, then) = (
-            [digits.half(half_width) for half_width in both] for both in (self.pair, self.alone)
+            [rounding.half(half_width) for half_width in both] for both in (self.pair, self.alone)
         )
         loses = self.alone[1] > self.alone[0] and then != alone
         return (

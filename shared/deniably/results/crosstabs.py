@@ -16,16 +16,16 @@ from deniably.core.errors import Incomparable
 from deniably.estimation.conditional_shares import ConditionalShares
 from deniably.estimation.crosstab import Crosstab, SupportRates, count_pairs, likeliest
 from deniably.estimation.crosstab_shares import Axis, CountedPairs, Crossing, WeightedPairs
-from deniably.estimation.display_table import FEWEST_CELLS, shrunken_table
 from deniably.estimation.estimate import project
 from deniably.estimation.independence import Independence, independence, weighted_independence
 from deniably.estimation.intervals import IntervalEnds
+from deniably.estimation.shrinkage_table import FEWEST_CELLS, shrunken_table
 from deniably.estimation.tally import Repeated, Values, support_rows
 from deniably.estimation.weighted_tally import Weighing
 from deniably.mechanisms.law import Supporting
 from deniably.results.bands import band, bands
 from deniably.results.document import CellResult
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.results.rows import ResultRow
 from deniably.survey.questions import OfChoices, Question, SelectMultiple
 from deniably.survey.readable import rounded
@@ -254,10 +254,10 @@ def _association(test: Independence) -> str:
     """What the test of independence says, with its p-value."""
     p = test.p_value
     if p >= RISK:
-        return f"These reports do not show that the two go together ({digits.p_value(p, 2)})."
+        return f"These reports do not show that the two go together ({rounding.p_value(p, 2)})."
     alone = f"{1000 * p:.0f}" if p >= 0.001 else "fewer than 1"
     return (
-        f"They go together ({digits.p_value(p)}: chance alone would show this much in {alone} of"
+        f"They go together ({rounding.p_value(p)}: chance alone would show this much in {alone} of"
         " 1,000 surveys)."
     )
 

@@ -38,7 +38,7 @@ from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results.among_asked import FollowUpReports
 from deniably.results.bands import band, bands
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.survey.questions import Number, OfChoices, Question, Scale, VectorOfNumbers
 from deniably.survey.readable import number_text, rounded
 from deniably.survey.strata import Stratum, stratum_text
@@ -244,15 +244,15 @@ class StatedDifference:
     def result(self, confidence: float = question_shares.CONFIDENCE) -> DifferenceResult:
         """The document of one comparison."""
         return self._result(
-            confidence, self.difference.p_value, digits.p_value(self.difference.p_value)
+            confidence, self.difference.p_value, rounding.p_value(self.difference.p_value)
         )
 
     def adjusted(self, p_value: float, tests: int, confidence: float) -> AdjustedResult:
         """The document of one of many ``tests``, with its adjusted p-value. Both are in the
         sentence, and the adjusted one decides."""
-        text = alone = digits.p_value(self.difference.p_value)
+        text = alone = rounding.p_value(self.difference.p_value)
         if tests > 1:
-            adjusted = digits.p_value(p_value)
+            adjusted = rounding.p_value(p_value)
             text = f"{adjusted}, adjusted for {tests} tests at once; alone, {alone}"
         shown = self._result(confidence, p_value, text)
         return {**shown, "adjusted_p_value": round(p_value, 9)}

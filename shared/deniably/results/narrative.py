@@ -18,8 +18,8 @@ from deniably.estimation.scores import of_choice
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import QuantileResult
-from deniably.results.drawing import digits
-from deniably.results.drawing.digits import Reading, exact, in_100, with_unit
+from deniably.results.drawing import rounding
+from deniably.results.drawing.rounding import Reading, exact, in_100, with_unit
 from deniably.survey.questions import YES_NO, OfChoices, Question
 from deniably.survey.readable import number_text, rounded
 
@@ -198,7 +198,7 @@ def rates(question: Question) -> tuple[float, float] | None:
 
 def level_text(confidence: float) -> str:
     """A level of confidence as text: 0.95 is 95 %."""
-    return f"{100 * confidence:g}{digits.NARROW}%"
+    return f"{100 * confidence:g}{rounding.NARROW}%"
 
 
 def delta_text(delta: Fraction) -> str:
@@ -225,7 +225,7 @@ def rounded_up(exact: float) -> int:
 
 def _reading(estimate: Estimate, choice: int) -> Reading:
     interval = rounded(estimate.low[choice]), rounded(estimate.high[choice])
-    return digits.share(rounded(estimate.raw[choice]), interval)
+    return rounding.share(rounded(estimate.raw[choice]), interval)
 
 
 def _within(reading: Reading, confidence: float) -> str:

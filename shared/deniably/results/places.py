@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from deniably.results.document import AreaResult, SideResult
-from deniably.results.drawing import digits
-from deniably.results.drawing.digits import exact, with_unit
+from deniably.results.drawing import rounding
+from deniably.results.drawing.rounding import exact, with_unit
 
 _OPPOSITE = {"east": "west", "north": "south", "west": "east", "south": "north"}
 _NUMBERS = re.compile(r"-?[0-9.]+( to -?[0-9.]+)?", re.ASCII)
@@ -20,8 +20,8 @@ def sentence(sides: Sequence[SideResult], cells: Sequence[AreaResult]) -> str:
     if not out:
         return f"None of the {len(cells)} areas stands out from the noise."
     largest = max(out, key=lambda cell: cell.estimate)
-    reading = digits.share(largest.estimate, largest.interval)
-    number = digits.in_100(reading)
+    reading = rounding.share(largest.estimate, largest.interval)
+    number = rounding.in_100(reading)
     share = f"about {number} ({reading.bare})" if reading.state == "known" else reading.value
     if len(out) == 1:
         return f"One of the {len(cells)} areas stands out: {place(sides, largest)}, {share}."

@@ -39,8 +39,8 @@ from deniably.results.document import (
     ShareAskedResult,
     SurveyResult,
 )
-from deniably.results.drawing import digits
-from deniably.results.drawing.digits import Reading
+from deniably.results.drawing import rounding
+from deniably.results.drawing.rounding import Reading
 from deniably.survey.strata import stratum_text
 
 COLUMNS: tuple[str, ...] = (
@@ -212,7 +212,7 @@ def _reading(result: _Figure) -> Reading:
         return shown.of_mean("", result).reading
     if isinstance(result, AmongChoiceResult):
         return shown.of_choice_among(result).reading
-    return digits.share(result.estimate, result.interval)
+    return rounding.share(result.estimate, result.interval)
 
 
 def _reads(reading: Reading) -> ResultRow:
@@ -236,7 +236,7 @@ def _bucket(bucket: BucketResult, fit: str | None, lowest: str) -> Iterator[Resu
             "bucket_high": bucket.high,
             "estimate": bucket.at_most,
             "unbiased": bucket.at_most_unbiased,
-            **_reads(digits.share(bucket.at_most or 0.0, bucket.at_most_interval)),
+            **_reads(rounding.share(bucket.at_most or 0.0, bucket.at_most_interval)),
             **_ends("", "", bucket.at_most_interval),
         }
 

@@ -19,7 +19,7 @@ from deniably.results.document import (
     QuantileResult,
     ShareAskedResult,
 )
-from deniably.results.drawing.digits import Reading, exact, with_unit
+from deniably.results.drawing.rounding import Reading, exact, with_unit
 from deniably.results.drawing.row import Row, banded, ends, mean_row, share_row
 
 QUANTILES = {0.25: "A quarter", 0.5: "Half", 0.75: "Three quarters", 0.9: "Nine in ten"}

@@ -12,13 +12,14 @@ import msgspec
 
 from deniably.core.canonical import canonical, parse
 from deniably.core.errors import BadSurvey, Problem
-from deniably.core.loss import Loss, largest
+from deniably.core.loss import Loss
 from deniably.core.steering import LONGEST_FOUND, refused_texts
-from deniably.mechanisms import Memoised
+from deniably.mechanisms import Mechanism, Memoised
 from deniably.survey.free_text import WHY, is_free_text
 from deniably.survey.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.survey.questions import Conditional, OfOneChoice, Question
 from deniably.survey.strata import Strata, Stratum, check_strata, every_stratum
+from deniably.survey.total import all_waves, whole_report, worst_answer
 
 SPEC = 1
 
@@ -234,10 +235,14 @@ class Survey(Value, frozen=True, dict=True):
         """``recognised``, rounded to a whole number of 100 people."""
         return None if self.recognised is None else max(1, round(self.recognised / 10))
 
+    @property
+    def _mechanisms(self) -> list[Mechanism]:
+        return [question.mechanism for question in self.questions]
+
     @cached_property
     def worst(self) -> Loss:
         """The largest privacy loss of one answer."""
-        return largest([question.mechanism.loss for question in self.questions], 1)
+        return worst_answer(self._mechanisms)
 
     @cached_property
     def total(self) -> Loss:
@@ -245,17 +250,12 @@ class Survey(Value, frozen=True, dict=True):
 
         Where only some questions are asked, it is that of the worst sample of them.
         """
-        return largest([question.mechanism.loss for question in self.questions], self.asked)
+        return whole_report(self._mechanisms, self.asked)
 
     @cached_property
     def history(self) -> Loss:
         """Privacy loss of one person over all waves of the panel; without waves, ``total``."""
-        losses = [
-            mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
-            for mechanism in (question.mechanism for question in self.questions)
-        ]
-        times = self.count or 1
-        return largest(losses * times, self.asked * times)
+        return all_waves(self._mechanisms, self.asked, self.count or 1)
 
 
 def show_if(question: Question) -> ShowIf | None:

@@ -19,7 +19,7 @@ from deniably.exhibits.tabular import NOTHING, Findings, below, whole
 from deniably.results.among_asked import of_whom as whose
 from deniably.results.differences import Side, StatedDifference
 from deniably.results.document import AmongAskedResult, NumberResult, QuantileResult, SurveyResult
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.results.narrative import level_text
 from deniably.results.rows import OF_THOSE_ASKED, SHARE_ASKED, ResultRow, rows, rows_among_asked
 from deniably.survey.questions import Question
@@ -248,7 +248,7 @@ def _weighted_row(like: ResultRow, weighted_row: Mapping[str, Cell], by: str | N
         float(weighted_row[key] or 0) + 0.0 for key in ("estimate", "low", "high")
     )
     assert isinstance(n, int)
-    reading = digits.share(estimate, [max(low, 0.0), min(high, 1.0)])
+    reading = rounding.share(estimate, [max(low, 0.0), min(high, 1.0)])
     shown = {"reads": reading.value, "reads_interval": reading.interval}
     if weighted_row["figure"] == "mean":
         shown = {"reads": f"{estimate:.4g}", "reads_interval": f"{low:.4g} to {high:.4g}"}

@@ -4,7 +4,7 @@ import { DEFINITION, LISTING, REGISTER, body } from "../core/body.js";
 import { sha256 } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
 import { verifyListing } from "../trust/register.js";
-import { keep, kept, listingOf } from "./vault.js";
+import { keep, kept, listingOf } from "./kept_pages.js";
 
 /** @import { Definition } from "../survey/types.js" */
 /** @import { VerifiedSurvey, Known } from "../trust/types.js" */

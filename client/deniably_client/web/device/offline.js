@@ -1,6 +1,6 @@
 // Keeps the page and its code, so that the form opens and works without a network.
 
-import { keep, keepCode, kept } from "./vault.js";
+import { keep, keepCode, kept } from "./kept_pages.js";
 
 const ENCODED = ["content-encoding", "content-length"];
 

@@ -1,7 +1,7 @@
 // The service worker: serves the stored form when there is no network. It only reads; the page itself
 // stores and forgets (offline.js, exit.js).
 
-import { kept } from "./vault.js";
+import { kept } from "./kept_pages.js";
 
 /** @import { Fetching, Worker } from "./types.js" */
 

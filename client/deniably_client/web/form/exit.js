@@ -2,7 +2,7 @@
 // place. The form brings a copy of that page, so it appears at once and without a network. The browser's
 // own history keeps the address; the page says so.
 
-import { forget } from "../device/vault.js";
+import { forget } from "../device/kept_pages.js";
 
 const link = /** @type {HTMLAnchorElement} */ (document.getElementById("exit"));
 const copy = /** @type {HTMLTemplateElement} */ (document.getElementById("away"));

@@ -7,7 +7,7 @@ import { EMPTY } from "../device/memory.js";
 import { Unreachable, send } from "../device/send.js";
 import { read, update } from "../device/storage.js";
 import { beginTrade, endTrade, finishTrade } from "../device/trade.js";
-import { invitationTo, keep, kept } from "../device/vault.js";
+import { invitationTo, keep, kept } from "../device/kept_pages.js";
 import { readCode } from "../trust/codes.js";
 import { words } from "../wording/words.js";
 import { byId } from "./elements.js";

@@ -1,7 +1,7 @@
 // Closes a survey, for good, once its address was typed; and asks an old one again.
 
 import { Refused } from "../core/errors.js";
-import { elsewhere } from "./elsewhere.js";
+import { elsewhere } from "./sign_elsewhere.js";
 import { Declined, find, get, post, trying } from "./exchange.js";
 import { canSign, readClosing, readOwn, signClosing } from "./signature.js";
 

@@ -2,7 +2,7 @@
 // computer.
 
 import { Refused } from "../core/errors.js";
-import { elsewhere, signInFile } from "./elsewhere.js";
+import { elsewhere, signInFile } from "./sign_elsewhere.js";
 import { Declined, find, post, returnPlace, trying, word } from "./exchange.js";
 import { canSign, keepOwn, openSignature, readOwn, readSignIn, signIn } from "./signature.js";
 

@@ -3,7 +3,7 @@
 
 import { digest } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
-import { elsewhere } from "./elsewhere.js";
+import { elsewhere } from "./sign_elsewhere.js";
 import { Declined, find, name as anyName, post, trying } from "./exchange.js";
 import {
   canSign,

@@ -1,7 +1,7 @@
 // The first start: makes the group's signature and its copy in this browser, and founds the group.
 
 import { Refused } from "../core/errors.js";
-import { elsewhere, signInFile } from "./elsewhere.js";
+import { elsewhere, signInFile } from "./sign_elsewhere.js";
 import { Declined, find, post, save, tell, trying, word } from "./exchange.js";
 import { fingerprint } from "../trust/signing.js";
 import { canSign, keepOwn, makeSignature, readSignIn, signIn } from "./signature.js";

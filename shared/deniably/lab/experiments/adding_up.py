@@ -30,8 +30,8 @@ from deniably.lab.inputs import EpsilonInput, Exact, Real, SeedInput, Whole, as_
 from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms import Memoised
 from deniably.results.drawing.axes import of_parts, of_values
-from deniably.results.drawing.digits import number
 from deniably.results.drawing.graph import Graph, GraphLayer
+from deniably.results.drawing.rounding import number
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.survey import Survey

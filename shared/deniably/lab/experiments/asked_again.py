@@ -23,8 +23,8 @@ from deniably.mechanisms import Cells, Memoised
 from deniably.mechanisms.law import Law, One, Randomiser
 from deniably.mechanisms.memoised import Family, memoised
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
-from deniably.results.drawing.digits import hundred, number, with_unit
 from deniably.results.drawing.graph import Graph, GraphLayer
+from deniably.results.drawing.rounding import hundred, number, with_unit
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question
 

@@ -36,8 +36,8 @@ from deniably.lab.inputs import (
 from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms.law import Finite
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
-from deniably.results.drawing.digits import NARROW, number
 from deniably.results.drawing.graph import Graph
+from deniably.results.drawing.rounding import NARROW, number
 from deniably.survey.questions import Number, Question
 
 _STEPS = 1000

@@ -35,8 +35,8 @@ from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms.law import Law, One, Randomiser
 from deniably.results.drawing.axes import of_ratios, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import NARROW, number, with_unit
 from deniably.results.drawing.graph import Graph, GraphLayer
+from deniably.results.drawing.rounding import NARROW, number, with_unit
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Question
 

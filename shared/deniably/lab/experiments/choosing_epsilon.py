@@ -24,8 +24,8 @@ from deniably.lab.picture import Picture, band, bar, column, dots, line, value
 from deniably.mechanisms.law import Finite, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import NARROW, hundred, number
 from deniably.results.drawing.graph import Bars, Graph
+from deniably.results.drawing.rounding import NARROW, hundred, number
 from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey

@@ -22,8 +22,8 @@ from deniably.lab.picture import Picture, area, bar, column, group, short, value
 from deniably.mechanisms.law import Finite, Law, One, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import hundred, number
 from deniably.results.drawing.graph import Bars, Crowd, CrowdGroup, Mosaic, MosaicTile
+from deniably.results.drawing.rounding import hundred, number
 from deniably.survey.questions import Question
 
 PEOPLE = 100

@@ -23,8 +23,8 @@ from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Level, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, dots, value
 from deniably.results.drawing.axes import of_ratios, of_values
-from deniably.results.drawing.digits import number
 from deniably.results.drawing.graph import Bars, Graph
+from deniably.results.drawing.rounding import number
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Point, Question
 

@@ -40,8 +40,8 @@ from deniably.lab.inputs import (
 from deniably.lab.picture import Picture, bar, column, value
 from deniably.mechanisms.law import Finite, One, Supporting
 from deniably.results.drawing.axes import of_values
-from deniably.results.drawing.digits import number
 from deniably.results.drawing.graph import Bars
+from deniably.results.drawing.rounding import number
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import OfChoices, Question
 

@@ -32,8 +32,8 @@ from deniably.mechanisms import Gaussian, Laplace
 from deniably.mechanisms.law import Noise
 from deniably.results.drawing.axes import of_parts, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import number
 from deniably.results.drawing.graph import Bars, Graph, GraphLayer
+from deniably.results.drawing.rounding import number
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import VectorOfNumbers

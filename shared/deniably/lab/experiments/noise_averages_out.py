@@ -21,8 +21,8 @@ from deniably.lab.inputs import SHARE, Exact, SeedInput, SeveralOf, Whole
 from deniably.lab.picture import DrawnRow, Picture, band, column, dots, line, value
 from deniably.mechanisms.law import Law, One, Randomiser, Ticks
 from deniably.results.drawing.axes import of_parts, of_ratios
-from deniably.results.drawing.digits import number
 from deniably.results.drawing.graph import Graph, GraphLayer
+from deniably.results.drawing.rounding import number
 from deniably.survey.questions import Question
 
 DRAWS = 20

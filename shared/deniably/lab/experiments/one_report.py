@@ -24,8 +24,8 @@ from deniably.mechanisms.law import (
     Supporting,
 )
 from deniably.results.drawing.axes import of_parts
-from deniably.results.drawing.digits import NARROW, hundred
 from deniably.results.drawing.graph import Graph, GraphLayer
+from deniably.results.drawing.rounding import NARROW, hundred
 from deniably.survey.questions import Question
 
 PEOPLE = 2000

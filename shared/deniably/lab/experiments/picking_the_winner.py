@@ -24,8 +24,8 @@ from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Law, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import NARROW, hundred, number
 from deniably.results.drawing.graph import Bars, Graph, GraphLayer
+from deniably.results.drawing.rounding import NARROW, hundred, number
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question

@@ -31,8 +31,8 @@ from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Supporting
 from deniably.results.drawing.axes import of_ratios, of_values
 from deniably.results.drawing.colours import Tone
-from deniably.results.drawing.digits import number
 from deniably.results.drawing.graph import Bars, Graph, GraphLayer
+from deniably.results.drawing.rounding import number
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import VectorOfNumbers
 from deniably.survey.survey import Survey

@@ -21,8 +21,8 @@ from deniably.lab.experiment import ExperimentFindings, Reference
 from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
-from deniably.results.drawing.digits import hundred, number
 from deniably.results.drawing.graph import Bars, Graph
+from deniably.results.drawing.rounding import hundred, number
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import Number, Question
 

@@ -21,8 +21,8 @@ from deniably.lab.inputs import EpsilonInput, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Law, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios
-from deniably.results.drawing.digits import NARROW, hundred, number, with_unit
 from deniably.results.drawing.graph import Bars, Graph
+from deniably.results.drawing.rounding import NARROW, hundred, number, with_unit
 from deniably.survey.survey import Survey
 
 PARTS = tuple(Fraction(1, part) for part in (1, 2, 5, 10, 20, 50))

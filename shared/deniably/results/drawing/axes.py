@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from deniably.results.drawing.digits import NARROW, number, signed, with_unit
+from deniably.results.drawing.rounding import NARROW, number, signed, with_unit
 from deniably.results.drawing.row import Row
 
 _SHARES = (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniably.core.languages.html import Html
-from deniably.results.drawing.digits import Reading, share
+from deniably.results.drawing.rounding import Reading, share
 
 _SHADES = 5
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import LiteralString
 
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.digits import inside
 from deniably.results.drawing.letters import wrap
+from deniably.results.drawing.rounding import inside
 from deniably.results.drawing.row import Ends, Row
 from deniably.results.drawing.sheet import (
     BAND,

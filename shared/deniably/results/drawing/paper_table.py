@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import LiteralString
 
-from deniably.results.drawing.digits import Reading
 from deniably.results.drawing.heat import Heat, HeatCell
 from deniably.results.drawing.letters import wrap
+from deniably.results.drawing.rounding import Reading
 from deniably.results.drawing.sheet import (
     AXIS,
     GRID,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.digits import inside
 from deniably.results.drawing.letters import fit, width, wrap
+from deniably.results.drawing.rounding import inside
 from deniably.results.drawing.row import Ends, Row
 from deniably.results.drawing.sheet import (
     AXIS,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from deniably.core.languages.html import Html
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.digits import Reading, number, with_unit
+from deniably.results.drawing.rounding import Reading, number, with_unit
 from deniably.results.drawing.strip import grid
 from deniably.survey.parts import OUTLINE_SIDE
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from deniably.results.drawing import digits
-from deniably.results.drawing.digits import UNKNOWN, Reading
+from deniably.results.drawing import rounding
+from deniably.results.drawing.rounding import UNKNOWN, Reading
 
 Ends = tuple[float, float]
 
@@ -44,7 +44,7 @@ class Row:
 
 def share_row(label: str, estimate: float, interval: Sequence[float]) -> Row:
     """The row of a share from 0 to 1; ``replace`` adds what else it has."""
-    return _row(label, estimate, interval, digits.share(estimate, interval))
+    return _row(label, estimate, interval, rounding.share(estimate, interval))
 
 
 def mean_row(
@@ -57,14 +57,14 @@ def mean_row(
     """The row of a mean of numbers from ``extent``; None where reports do not determine it."""
     if estimate is None:
         middle = sum(interval) / 2
-        reading = digits.mean(middle, interval, extent, unit)
+        reading = rounding.mean(middle, interval, extent, unit)
         return _row(label, middle, interval, replace(reading, value=UNKNOWN, state="unknown"))
-    return _row(label, estimate, interval, digits.mean(estimate, interval, extent, unit))
+    return _row(label, estimate, interval, rounding.mean(estimate, interval, extent, unit))
 
 
 def difference_row(label: str, estimate: float, interval: Sequence[float], *, shown: bool) -> Row:
     """The row of a difference of two shares; grey and open unless it is ``shown`` to be one."""
-    row = _row(label, estimate, interval, digits.points(estimate, interval))
+    row = _row(label, estimate, interval, rounding.points(estimate, interval))
     return replace(row, open=not shown, muted=not shown)
 
 

@@ -12,8 +12,8 @@ from typing import Final, LiteralString
 
 from deniably.core.languages.html import Html
 from deniably.core.steering import one_line
-from deniably.results.drawing.digits import NARROW
 from deniably.results.drawing.letters import fit, width, wrap
+from deniably.results.drawing.rounding import NARROW
 
 TITLE, LEDE, LABEL, INTERVAL, AXIS, NOTE = 9.5, 7.5, 8.0, 7.0, 6.5, 6.2
 """Sizes of text."""

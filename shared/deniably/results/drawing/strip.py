@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from deniably.core.languages.html import Html
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.digits import NARROW, inside
+from deniably.results.drawing.rounding import NARROW, inside
 from deniably.results.drawing.row import Ends, Row
 
 _LEAST = 0.3  # per cent of the width: a narrower band would not be seen

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from deniably.core.languages.html import Html
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.digits import inside
+from deniably.results.drawing.rounding import inside
 from deniably.results.drawing.row import Ends, Row
 
 _TOP, _BELOW = 18, 28  # pixels for a tick above the highest line, and for the waves' names

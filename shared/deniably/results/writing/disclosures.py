@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from deniably.core.counting import counted
 from deniably.results.document import SurveyResult
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.results.narrative import level_text
 from deniably.survey.survey import Survey
 
@@ -93,7 +93,7 @@ def _recruited(result: SurveyResult, survey: Survey) -> str:
     if survey.invited is not True:
         return "Anybody who had the link could take part, also more than once."
     if result.invited and result.response_rate is not None and result.n <= result.invited:
-        rate = digits.with_unit(digits.number(100 * result.response_rate, 1), "%")
+        rate = rounding.with_unit(rounding.number(100 * result.response_rate, 1), "%")
         return f"By invitation: {result.n:,} of {result.invited:,} brought a report ({rate})."
     return "By invitation, one report each."
 

@@ -22,7 +22,7 @@ from deniably.results.document import (
     SurveyResult,
     VectorResult,
 )
-from deniably.results.drawing import digits
+from deniably.results.drawing import rounding
 from deniably.results.narrative import level_text, quoted
 from deniably.results.provenance import Protection
 from deniably.results.writing.randomisers import NamedMechanism, randomiser
@@ -69,7 +69,7 @@ def methods(result: SurveyResult, survey: Survey, days: Iterable[str], signed: s
         f" Deniably {own_version()}.",
     )
     paragraphs = (some if isinstance(some, str) else " ".join(some) for some in passages)
-    texts = tuple(paragraph.replace(digits.NARROW, "\u00a0") for paragraph in paragraphs)
+    texts = tuple(paragraph.replace(rounding.NARROW, "\u00a0") for paragraph in paragraphs)
     return Methods(texts, frozenset(draft.cited))
 
 
@@ -130,7 +130,7 @@ def _invited(result: SurveyResult, survey: Survey) -> Iterator[str]:
             " invitations, so some reports are not from people who were invited."
         )
     elif result.invited and result.response_rate is not None:
-        rate = digits.with_unit(digits.number(100 * result.response_rate, 1), "%")
+        rate = _per_cent(result.response_rate)
         yield (
             f"It took an invitation to answer, and each was good for one report: {result.n:,} of"
             f" {result.invited:,} brought one ({rate})."
@@ -236,7 +236,8 @@ def _estimated(draft: _Draft, result: SurveyResult) -> Iterator[str]:
     if any(isinstance(question, PointResult) for question in questions):
         yield (
             "An area stands out if an exact test rejects that nobody is there, at a risk of 5"
-            f"{digits.NARROW}% over all areas of the map{draft.source('holm1979', 'shaffer1986')}."
+            f"{rounding.NARROW}% over all areas of the map"
+            f"{draft.source('holm1979', 'shaffer1986')}."
         )
     if any(getattr(question, "choices", UNSET) not in (UNSET, None) for question in questions):
         yield (
@@ -277,7 +278,7 @@ def _limits(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         if isinstance(found := getattr(question, "design_effect", None), float)
     ]
     if effects:
-        low, high = (digits.number(effect, 1) for effect in (min(effects), max(effects)))
+        low, high = (rounding.number(effect, 1) for effect in (min(effects), max(effects)))
         reach = low if low == high else f"{low} to {high}"
         yield (
             f"The price of the randomisation is a design effect of {reach} for shares: so many"
@@ -310,13 +311,11 @@ def _poisoned(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         if poisoning is not None and width
     ]
     parts = [
-        f"a share by up to {digits.number(100 * max(shares), 1)} points" if shares else "",
-        f"a mean by up to {digits.with_unit(digits.number(100 * max(means), 1), '%')} of its range"
-        if means
-        else "",
+        f"a share by up to {rounding.number(100 * max(shares), 1)} points" if shares else "",
+        f"a mean by up to {_per_cent(max(means))} of its range" if means else "",
     ]
     if text := " and ".join(filter(None, parts)):
-        one_in_100 = digits.with_unit("1", "%")
+        one_in_100 = rounding.with_unit("1", "%")
         yield (
             f"Crafted reports can move estimates{draft.source('cheu2021')}: if {one_in_100} of all"
             f" reports were fake, they could move {text}."
@@ -345,3 +344,7 @@ def _poisoning(
 
 def _width(mean: MeanResult) -> float:
     return mean.extent[1] - mean.extent[0]
+
+
+def _per_cent(share: float) -> str:
+    return rounding.with_unit(rounding.number(100 * share, 1), "%")

@@ -1,7 +1,7 @@
 """One sentence a question that a paper can print: estimate, interval, n and how it was asked.
 
-Numbers are rounded as on pages (``drawing.digits``). Where an interval reaches an end of the scale
-the sentence says so and adds the unbiased estimate, which may lie beyond that end.
+Numbers are rounded as on pages (``drawing.rounding``). Where an interval reaches an end of the
+scale, the sentence says so and adds the unbiased estimate, which may lie beyond that end.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from deniably.results.document import (
     SurveyResult,
     VectorResult,
 )
-from deniably.results.drawing import axes, digits
-from deniably.results.drawing.digits import NARROW, Reading, exact, with_unit
+from deniably.results.drawing import axes, rounding
+from deniably.results.drawing.rounding import NARROW, Reading, exact, with_unit
 from deniably.results.provenance import Protection
 from deniably.results.writing.randomisers import randomiser
 from deniably.survey.strata import stratum_text
@@ -113,7 +113,7 @@ def _of_everybody_or_asked(
         known = [choice for choice in among.choices if choice.estimate is not None]
         clause = _of_choices(question, known, level)
         yield replace(clause, text=f"of those who were asked, {clause.text}")
-    reading = digits.share(among.asked.estimate, among.asked.interval)
+    reading = rounding.share(among.asked.estimate, among.asked.interval)
     many = f"{level} {reading.interval}"
     if reading.state == "known":
         yield _Clause(f"an estimated {reading.value} of all respondents were asked", many)
@@ -127,7 +127,7 @@ def _of_choices(
     if not narrative.asks_yes_or_no([choice.name for choice in choices]):
         return _of_leader(question, [choice.label for choice in choices], choices, level)
     first = choices[0]
-    reading = digits.share(_estimate(first), first.interval)
+    reading = rounding.share(_estimate(first), first.interval)
     subject = f"answered “{first.label}” to “{question.label}”"
     if reading.state == "known":
         return _Clause(f"an estimated {reading.value} {subject}", f"{level} {reading.interval}")
@@ -143,7 +143,7 @@ def _of_leader(
     """The answer with the highest estimate, and whether it is clearly in front."""
     at = narrative.leader([_estimate(figure) for figure in figures])
     figure, label = figures[at], labels[at]
-    reading = digits.share(_estimate(figure), figure.interval)
+    reading = rounding.share(_estimate(figure), figure.interval)
     what = "combination of answers" if isinstance(question, ProductResult) else "answer"
     to = f"{what} to “{question.label}”"
     joint = [figure.joint_interval for figure in figures if not isinstance(figure, AreaResult)]
@@ -168,7 +168,7 @@ def _of_areas(question: PointResult, level: str) -> _Clause:
     if not out:
         return _Clause(f"none of {among} stood out from the noise of the randomisation")
     largest = max(out, key=lambda area: area.estimate)
-    reading = digits.share(largest.estimate, largest.interval)
+    reading = rounding.share(largest.estimate, largest.interval)
     where = places.place(question.sides, largest)
     stood = f"{len(out)} of {among} stood out from the noise of the randomisation"
     if reading.state == "known":
@@ -185,7 +185,9 @@ def _estimate(figure: _Figure) -> float:
 
 def _share(figure: _Figure) -> str:
     half = (figure.interval[1] - figure.interval[0]) / 2
-    return with_unit(digits.number(100 * _estimate(figure), 0 if half >= digits.FINE else 1), "%")
+    return with_unit(
+        rounding.number(100 * _estimate(figure), 0 if half >= rounding.FINE else 1), "%"
+    )
 
 
 def _vague(subject: str, reading: Reading, estimate: str, level: str) -> _Clause:
@@ -211,7 +213,7 @@ def _of_mean(subject: str, mean: MeanResult, level: str) -> _Clause:
     reading = replace(reading, interval=with_unit(reading.interval, mean.unit))
     if reading.state == "known":
         return _Clause(f"{subject} was an estimated {reading.value}", f"{level} {reading.interval}")
-    value = with_unit(digits.number(mean.estimate, digits.places(mean.interval)), mean.unit)
+    value = with_unit(rounding.number(mean.estimate, rounding.places(mean.interval)), mean.unit)
     return _vague(subject, reading, value, level)
 
 

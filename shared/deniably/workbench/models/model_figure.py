@@ -9,7 +9,7 @@ from math import exp, floor, log10
 
 from deniably.core.counting import counted
 from deniably.exhibits.paper import MOST_ROWS
-from deniably.results.drawing import axes, digits
+from deniably.results.drawing import axes, rounding
 from deniably.results.drawing.paper_columns import PaperColumns
 from deniably.results.drawing.paper_figure import Paper, PaperPart
 from deniably.results.drawing.paper_strips import PaperStrips
@@ -54,7 +54,7 @@ def model_paper(model: CoefficientTable) -> Paper:
         parts=parts,
         notes=[
             _legend(model.confidence, odds=model.model in _LOGITS),
-            *(_HYPHEN.sub(digits.MINUS, note) for note in model.notes),
+            *(_HYPHEN.sub(rounding.MINUS, note) for note in model.notes),
             *_left_out(model),
             "Made with Deniably.",
         ],
@@ -99,9 +99,11 @@ def _constant(some: Sequence[Coefficient], slopes: Sequence[Coefficient]) -> lis
 def _row(coefficient: Coefficient, confidence: float) -> Row:
     """A coefficient with its narrower intervals."""
     interval = (coefficient.low, coefficient.high)
-    places = digits.places(interval) + 1
-    bare = f"{digits.number(coefficient.low, places)} to {digits.number(coefficient.high, places)}"
-    reading = digits.Reading(digits.number(coefficient.estimate, places), bare, bare, "known")
+    places = rounding.places(interval) + 1
+    bare = (
+        f"{rounding.number(coefficient.low, places)} to {rounding.number(coefficient.high, places)}"
+    )
+    reading = rounding.Reading(rounding.number(coefficient.estimate, places), bare, bare, "known")
     none = coefficient.low <= 0 <= coefficient.high
     eighty = coefficient.interval_80 if confidence > 0.8 else None
     fifty = coefficient.interval_50 if confidence > 0.5 else None
@@ -112,12 +114,12 @@ def _row(coefficient: Coefficient, confidence: float) -> Row:
 
 
 def _line(coefficient: Coefficient, *, odds: bool) -> list[str]:
-    places = digits.places((coefficient.low, coefficient.high)) + 1
+    places = rounding.places((coefficient.low, coefficient.high)) + 1
     figures = [
-        digits.number(coefficient.estimate, places),
-        digits.number(coefficient.standard_error, places),
-        digits.number(coefficient.z, 2),
-        digits.p_cell(coefficient.p_value),
+        rounding.number(coefficient.estimate, places),
+        rounding.number(coefficient.standard_error, places),
+        rounding.number(coefficient.z, 2),
+        rounding.p_cell(coefficient.p_value),
     ]
     return [
         called(coefficient.term),
@@ -129,7 +131,7 @@ def _line(coefficient: Coefficient, *, odds: bool) -> list[str]:
 def _odds_ratio(logit: float) -> str:
     """e to the coefficient, with three digits as far as they are decimals."""
     ratio = exp(logit)
-    return digits.number(ratio, max(0, 2 - floor(log10(ratio))))
+    return rounding.number(ratio, max(0, 2 - floor(log10(ratio))))
 
 
 def called(term: str) -> str:

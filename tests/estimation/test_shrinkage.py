@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.core.binomial import sum_law
-from deniably.estimation import display
-from deniably.estimation.display import shrunken, within
+from deniably.estimation import shrinkage
 from deniably.estimation.estimate import estimate, project
+from deniably.estimation.shrinkage import shrunken, within
 from support.designs import Design, surveys, true_shares
 from support.share_sweep import SHAPES, summary, sweep
 
@@ -95,7 +95,7 @@ def test_the_saddlepoint_is_as_good_as_the_law_itself(n: int, p: float, q: float
     they are likely: .4 nats at the most, where hardly any noise reports are expected."""
     having = np.arange(0, n + 1, max(n // 200, 1))
     exact = np.array([sum_law((own, p), (n - own, q)) for own in having.tolist()]).T
-    found = display._likelihood(np.arange(n + 1.0), n, p, q, having / n)  # count, share
+    found = shrinkage._likelihood(np.arange(n + 1.0), n, p, q, having / n)  # count, share
 
     for count in range(n + 1):
         if exact[count].max() < 1e-9:

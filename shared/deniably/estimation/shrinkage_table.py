@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.estimation.crosstab import SupportRates, joint_score
-from deniably.estimation.display import shrunken
 from deniably.estimation.estimate import project
+from deniably.estimation.shrinkage import shrunken
 
 FEWEST_CELLS = 25
 """The fewest cells to shrink: those of smaller tables say too little about each other."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.estimation.crosstab import pair_kinds
-from deniably.estimation.display_table import shrunken_table
+from deniably.estimation.shrinkage_table import shrunken_table
 from support.table_sweep import SHAPES, TableDesign, table_sweep
 
 SMALL = [

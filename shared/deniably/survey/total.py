@@ -1,0 +1,35 @@
+"""The privacy loss of one person who answers a survey, exactly (SPEC 2.2).
+
+The largest loss counts of one answer, the sum of a whole report, and that sum once for each wave of
+a panel. Where a device answers a part of the questions, the most costly part counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deniably.core.loss import Loss, largest
+from deniably.mechanisms import Mechanism, Memoised
+
+
+def worst_answer(mechanisms: Iterable[Mechanism]) -> Loss:
+    """Returns the largest privacy loss of one answer to a question with one of ``mechanisms``."""
+    return largest([mechanism.loss for mechanism in mechanisms], 1)
+
+
+def whole_report(mechanisms: Iterable[Mechanism], asked: int) -> Loss:
+    """Returns the privacy loss of a report that answers ``asked`` of the questions with these
+    mechanisms: the sum over the ``asked`` most costly ones."""
+    return largest([mechanism.loss for mechanism in mechanisms], asked)
+
+
+def all_waves(mechanisms: Iterable[Mechanism], asked: int, waves: int) -> Loss:
+    """Returns the privacy loss of one person's reports over ``waves`` waves.
+
+    A memoised mechanism bounds the loss over all waves by itself; others lose anew in each wave.
+    """
+    losses = [
+        mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
+        for mechanism in mechanisms
+    ]
+    return largest(losses * waves, asked * waves)
