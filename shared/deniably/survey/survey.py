@@ -14,12 +14,12 @@ from deniably.core.canonical import canonical, parse
 from deniably.core.errors import BadSurvey, Problem
 from deniably.core.loss import Loss
 from deniably.core.steering import LONGEST_FOUND, refused_texts
-from deniably.mechanisms import Mechanism, Memoised
+from deniably.mechanisms import Memoised
 from deniably.survey.free_text import WHY, is_free_text
 from deniably.survey.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.survey.questions import Conditional, OfOneChoice, Question
 from deniably.survey.strata import Strata, Stratum, check_strata, every_stratum
-from deniably.survey.total import all_waves, whole_report, worst_answer
+from deniably.survey.total import OfQuestion, all_waves, whole_report, worst_answer
 
 SPEC = 1
 
@@ -236,7 +236,7 @@ class Survey(Value, frozen=True, dict=True):
         return None if self.recognised is None else max(1, round(self.recognised / 10))
 
     @property
-    def _mechanisms(self) -> list[Mechanism]:
+    def _mechanisms(self) -> list[OfQuestion]:
         return [question.mechanism for question in self.questions]
 
     @cached_property

@@ -7,23 +7,27 @@ a panel. Where a device answers a part of the questions, the most costly part co
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from deniably.core.loss import Loss, largest
 from deniably.mechanisms import Mechanism, Memoised
 
+OfQuestion = Mechanism | Memoised[Any]
+"""The mechanism of a question."""
 
-def worst_answer(mechanisms: Iterable[Mechanism]) -> Loss:
+
+def worst_answer(mechanisms: Iterable[OfQuestion]) -> Loss:
     """Returns the largest privacy loss of one answer to a question with one of ``mechanisms``."""
     return largest([mechanism.loss for mechanism in mechanisms], 1)
 
 
-def whole_report(mechanisms: Iterable[Mechanism], asked: int) -> Loss:
+def whole_report(mechanisms: Iterable[OfQuestion], asked: int) -> Loss:
     """Returns the privacy loss of a report that answers ``asked`` of the questions with these
     mechanisms: the sum over the ``asked`` most costly ones."""
     return largest([mechanism.loss for mechanism in mechanisms], asked)
 
 
-def all_waves(mechanisms: Iterable[Mechanism], asked: int, waves: int) -> Loss:
+def all_waves(mechanisms: Iterable[OfQuestion], asked: int, waves: int) -> Loss:
     """Returns the privacy loss of one person's reports over ``waves`` waves.
 
     A memoised mechanism bounds the loss over all waves by itself; others lose anew in each wave.
