@@ -3,6 +3,7 @@
 #   make demo          a whole survey of 6,366 people in a minute (EXIT=1 ends by itself)
 #   make test          all that a change must pass, in a real browser and on real processes
 #   make quick         in less than a minute: the parts that break most easily; no browser
+#   make test-thorough the same promises in every state and on every page, which CI calls as well
 #   make test-spark    Spark on a cluster of this machine's own; installs it, and Java
 #   make test-next-uvicorn  the tests of connections, on the newest uvicorn
 #   make soak          long repetitions: each simulated case, 1,000 new examples of each property,
@@ -37,7 +38,7 @@ JOBS ?= 3
 # a suite starts many processes, and pytest would rewrite 5,000 assertions at each run.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-spark test-next-uvicorn quick soak crash mutants lint serve bench load fuzz lock vectors handbook screenshots release clean
+.PHONY: demo test test-thorough test-spark test-next-uvicorn quick soak crash mutants lint serve bench load fuzz lock vectors handbook screenshots release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -62,8 +63,12 @@ QUICK := core mechanisms survey trust device wording authoring results \
   server/test_surveys.py server/test_reports.py server/test_results.py
 
 quick: $(VENV)/.dev
-	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not browser and not slow and not soak" \
+	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not browser and not slow and not soak and not thorough" \
 	  $(QUICK:%=tests/%) $(ARGS)
+
+# What make test looks at once, in every state; a landing has to pass both.
+test-thorough: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies $(VENV)/.papers $(VENV)/.r client/node_modules/.installed
+	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "thorough and not soak" $(ARGS)
 
 test-spark: $(VENV)/.dev $(VENV)/.spark $(S3)/.installed
 	$(ALONE) $(BIN)/pytest -m spark $(ARGS)

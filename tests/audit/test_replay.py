@@ -133,6 +133,7 @@ def test_a_fault_of_the_modules_is_seen(
     assert found.fault or found.coins
 
 
+@pytest.mark.thorough
 def test_javascript_is_replayed_in_a_process_beside(shipped: ModuleFolder) -> None:
     (fault,) = [one for one in JAVASCRIPT if one.name == "an id carries an answer"]
     each = definition(fault.study)
@@ -479,6 +480,7 @@ def divided(ask: int | None) -> Definition:
     ("ask", "languages"),
     [(None, ["JavaScript"]), pytest.param(2, ["Python"], marks=pytest.mark.soak)],
 )
+@pytest.mark.thorough
 def test_parts_are_drawn_kept_and_answered_as_specified(
     ask: int | None, languages: list[Any], node: Node
 ) -> None:

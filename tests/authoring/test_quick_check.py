@@ -23,8 +23,12 @@ from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.survey import Survey
 from deniably.wording.first_page import first_page
 from support.drafts import accepts, draft
+from support.thorough import thorough
 
 FEW, MANY = range(19), range(19, 200)
+COSTLY = (5, 9)
+"""Drafts with several means."""
+QUICK = [seed for seed in FEW if seed not in COSTLY]
 
 
 def view_of(document: object, n: int = 600) -> QuickCheck:
@@ -85,7 +89,7 @@ def assert_draft(seed: int) -> None:
     assert accepts(survey) == (not view.refused)
 
 
-@pytest.mark.parametrize("seed", FEW)
+@pytest.mark.parametrize("seed", [*QUICK, *map(thorough, COSTLY)])
 def test_a_draft_is_seen_as_it_would_be_published(seed: int) -> None:
     assert_draft(seed)
 
@@ -96,6 +100,7 @@ def test_many_drafts_are_seen_as_they_would_be_published(seed: int) -> None:
     assert_draft(seed)
 
 
+@pytest.mark.thorough
 def test_the_people_for_a_difference_are_about_those_of_an_exact_plan() -> None:
     mixed = survey_of(
         yes_no("theft"),

@@ -9,6 +9,8 @@ import pytest
 
 from support.nursery import the_nursery
 
+pytestmark = pytest.mark.thorough
+
 RUN = Path(__file__).with_name("run.py")
 # In a process that has imported everything already, as have those of Python that it begins.
 PROGRAM = f"""import os, runpy, subprocess, sys, traceback

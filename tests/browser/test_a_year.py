@@ -55,6 +55,7 @@ def comes_to(proxy: InterceptingProxy, days: int) -> None:
     proxy.register(lambda entries: entries.append({"event": "later", "day": day}))
 
 
+@pytest.mark.thorough
 def test_a_third_survey_is_answered_when_the_clock_and_the_register_are_a_year_on(
     phone: Watched, proxy: InterceptingProxy
 ) -> None:

@@ -48,6 +48,7 @@ def form_states(phone: Watched) -> Iterator[str]:
     phone.page.context.unroute("**/s/workplace")
 
 
+@pytest.mark.thorough
 def test_no_page_state_has_a_violation_that_axe_finds(
     phone: Watched, axe_light_and_dark: Callable[[Page], list[str]]
 ) -> None:
@@ -102,6 +103,7 @@ MESSAGES = ("/s/closed", "/s/none")
 @pytest.mark.parametrize(
     "languages", [("en", "de", "uk", "ar"), soak(LANGUAGES)], ids=["the longest", "all"]
 )
+@pytest.mark.thorough
 def test_no_step_in_any_language_has_a_violation_that_axe_finds(
     visitor: Watched,
     languages: Sequence[str],

@@ -170,6 +170,7 @@ def test_without_a_network_nothing_is_lost_and_what_fails_later_is_shown_above_t
     assert phone.page.locator("h2.q").count() == 2
 
 
+@pytest.mark.thorough
 def test_no_state_has_a_violation_that_axe_finds(
     chromium: Browser,
     server: Server,

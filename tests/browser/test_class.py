@@ -71,6 +71,7 @@ globalThis.setInterval = (then, milliseconds) => {
 
 
 @pytest.mark.parametrize("count", [6, soak(30)])
+@pytest.mark.thorough
 def test_a_class_answers_at_once_and_the_wall_shows_it_in_steps(
     chromium: Browser, desktop: BrowserContext, server: Server, count: int
 ) -> None:

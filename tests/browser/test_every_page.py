@@ -23,6 +23,7 @@ from support.every_type import somebody, survey_of_everything
 from support.material import Server, a_report
 from support.phone import ALIKE, PHONE, SURVEY, new_tab
 from support.soak import soak
+from support.thorough import thorough
 
 pytestmark = pytest.mark.browser
 
@@ -77,8 +78,14 @@ ALIKE_PAGES = (
     "/surveys/everything/groups/figure?question=home&count=2",
 )
 """Of a longer and a shorter page of one template, and of figures whose page looks alike."""
+FIRST_PAGES = ("/", "/studio/start", "/s/closed", "/surveys/everything", "/surveys/home-1/waves")
+"""Of a respondent, an author and an analyst."""
 EVERY = [
-    soak(address) if address in ALIKE_PAGES else address
+    soak(address)
+    if address in ALIKE_PAGES
+    else address
+    if address in FIRST_PAGES
+    else thorough(address)
     for addresses in PAGES.values()
     for address in addresses
 ]

@@ -298,6 +298,7 @@ def test_whatever_has_the_focus_is_in_sight(
     assert look(phone, COVERED.replace(CONTROLS, CONTROLS + order)) == []
 
 
+@pytest.mark.thorough
 def test_every_type_of_question_works_with_the_keyboard_alone(phone: Watched) -> None:
     phone.open("/s/everything")
     keys = phone.page.keyboard

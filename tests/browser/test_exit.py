@@ -127,6 +127,7 @@ def first_tab(handed_on: BrowserContext, server: Server) -> Iterator[Watched]:
 
 
 @pytest.mark.parametrize("step", STEPS)
+@pytest.mark.thorough
 def test_every_step_can_be_left_and_the_tab_forgets_it(
     first_tab: Watched, step: Callable[[Watched], None]
 ) -> None:

@@ -222,6 +222,7 @@ def test_written_numbers_are_shown_on_the_map_and_none_are_not(everything: Watch
     assert picture.inner_html() == nothing
 
 
+@pytest.mark.thorough
 def test_an_answer_that_is_wiped_is_wiped_from_the_map(everything: Watched) -> None:
     picture = everything.page.locator("form[data-question=home] .place svg")
     nothing = picture.inner_html()
@@ -387,6 +388,7 @@ EACH = """() => {
 }"""
 
 
+@pytest.mark.thorough
 def test_no_type_has_a_violation_that_axe_finds(
     visitor: Watched, axe_light_and_dark: Callable[[Page], list[str]]
 ) -> None:

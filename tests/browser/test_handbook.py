@@ -28,6 +28,7 @@ WIDE = """async (addresses) => {
 }"""
 
 
+@pytest.mark.thorough
 def test_contents_lead_to_their_sections_and_no_page_is_wider_than_a_phone(phone: Watched) -> None:
     phone.open("/handbook/authors")
     links = phone.page.locator("nav.contents a")

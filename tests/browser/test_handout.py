@@ -44,6 +44,7 @@ ASTRAY = """() => [...document.querySelectorAll(".graph")].filter((one) =>
   })"""
 
 
+@pytest.mark.thorough
 def test_a_handout_is_for_everybody_on_any_screen_and_on_paper(
     desktop: BrowserContext, axe_light_and_dark: Callable[[Page], list[str]], tmp_path: Path
 ) -> None:

@@ -183,6 +183,7 @@ def test_nobody_gets_past_the_start_without_an_invitation_and_only_they_fetch_wh
     phone.see("[data-step=question]")
 
 
+@pytest.mark.thorough
 def test_what_was_traded_survives_a_reload_and_is_answered_without_a_network(
     phone: Watched, server: Server, invite: Callable[[], str]
 ) -> None:
@@ -210,6 +211,7 @@ def test_what_was_traded_survives_a_reload_and_is_answered_without_a_network(
     assert count(server) == before + 1
 
 
+@pytest.mark.thorough
 def test_without_a_network_the_invitation_waits_and_a_lost_answer_costs_none(
     phone: Watched, invite: Callable[[], str]
 ) -> None:
@@ -331,6 +333,7 @@ def test_two_tabs_trade_one_invitation_once_and_send_one_report(
     assert len({each.post_data for each in reports}) == 1
 
 
+@pytest.mark.thorough
 def test_a_ticket_that_a_device_forgot_is_asked_for_in_all_its_tabs(
     phone: Watched, server: Server, invite: Callable[[], str]
 ) -> None:
@@ -383,6 +386,7 @@ def test_how_long_to_wait_is_read_from_whatever_a_server_says(
         phone.see(f"{ERROR} a", f"try again in {told}.")
 
 
+@pytest.mark.thorough
 def test_the_page_of_another_survey_sends_what_waits_with_its_ticket(
     phone: Watched, invite: Callable[[], str]
 ) -> None:

@@ -12,6 +12,7 @@ from support.phone import PHONE, new_tab
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.thorough
 def test_a_slider_shows_the_new_picture_in_place_and_a_form_does_without(
     chromium: Browser, desktop: BrowserContext, server: Server
 ) -> None:

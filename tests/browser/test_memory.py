@@ -129,6 +129,7 @@ def test_what_it_costs_is_shown_before_anything_is_asked_and_kept_before_a_byte_
     assert kept["reports"] == {DEFINITION.digest: {"text": sent.value.post_data, "sent": False}}
 
 
+@pytest.mark.thorough
 def test_a_report_that_did_not_get_through_is_sent_at_the_next_visit_and_may_be_forgotten_then(
     phone: Watched,
 ) -> None:
@@ -151,6 +152,7 @@ def test_a_report_that_did_not_get_through_is_sent_at_the_next_visit_and_may_be_
     leaves_no_database(phone, "receipt")
 
 
+@pytest.mark.thorough
 def test_a_survey_answered_before_can_be_sent_again_asked_where_it_changed_or_forgotten(
     phone: Watched,
 ) -> None:
@@ -350,6 +352,7 @@ def test_two_tabs_at_once_lose_nothing_of_each_other_and_make_one_report(
     assert len(memory(phone)["ledger"]) == 2
 
 
+@pytest.mark.thorough
 def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) -> None:
     phone.open("/s/wave-1")
     assert not phone.shown("[data-wave]")
@@ -384,6 +387,7 @@ def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) 
     assert len(phone.posts()) == 3
 
 
+@pytest.mark.thorough
 def test_no_more_waves_are_answered_than_were_stated(phone: Watched) -> None:
     for number in (1, 2):
         phone.open(f"/s/wave-few-{number}")

@@ -44,6 +44,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.thorough
 def test_the_form_is_answered_to_its_end_where_site_data_is_blocked(careful: Watched) -> None:
     careful.open()
     page = careful.page

@@ -196,6 +196,7 @@ def silence(route: Route) -> None:
     """Takes three seconds to be noticed."""
 
 
+@pytest.mark.thorough
 def test_a_server_in_trouble_counts_as_no_network_and_else_the_network_comes_first(
     plugged: Plugged,
 ) -> None:
@@ -272,6 +273,7 @@ def test_a_report_waits_for_the_network_and_goes_out_by_itself(plugged: Plugged)
     assert phone.text("#digest") == digest
 
 
+@pytest.mark.thorough
 def test_a_page_that_is_seen_again_sends_what_waits(plugged: Plugged) -> None:
     """The browser never noticed; it was the server that was away."""
     phone = plugged.new_tab()
@@ -287,6 +289,7 @@ def test_a_page_that_is_seen_again_sends_what_waits(plugged: Plugged) -> None:
     assert reports(plugged) == 1
 
 
+@pytest.mark.thorough
 def test_a_tab_that_was_closed_sends_what_waits_when_it_is_opened_again(plugged: Plugged) -> None:
     answer_unplugged(plugged).page.close()
 
@@ -325,6 +328,7 @@ def kept_report(phone: Watched) -> dict[str, object]:
     return kept
 
 
+@pytest.mark.thorough
 def test_the_page_of_any_other_survey_of_the_server_sends_what_waits(hurried: Plugged) -> None:
     """The very bytes that were kept, once the page is there; the page itself goes on as ever."""
     first = hurried.new_tab()
@@ -353,6 +357,7 @@ def test_the_page_of_any_other_survey_of_the_server_sends_what_waits(hurried: Pl
     assert len(phone.posts()) == before
 
 
+@pytest.mark.thorough
 def test_what_a_closed_survey_does_not_take_is_left_to_its_own_page(hurried: Plugged) -> None:
     answer_unplugged(hurried).page.close()
     hurried.plug_in()
@@ -373,6 +378,7 @@ def test_what_a_closed_survey_does_not_take_is_left_to_its_own_page(hurried: Plu
 
 
 @pytest.mark.parametrize(("first", "status"), [("everything", 422), ("workplace", 403)])
+@pytest.mark.thorough
 def test_what_a_server_refused_goes_out_again_from_its_own_page_alone(
     hurried: Plugged, first: str, status: int
 ) -> None:
@@ -394,6 +400,7 @@ def test_what_a_server_refused_goes_out_again_from_its_own_page_alone(
         phone.page.close()
 
 
+@pytest.mark.thorough
 def test_others_are_sent_a_few_at_a_time_and_not_back_to_back(hurried: Plugged) -> None:
     surveys = [publish_text(SURVEY.replace("workplace", f"work-{number}")) for number in range(4)]
     for survey in surveys:
@@ -440,6 +447,7 @@ def test_a_report_whose_answer_was_lost_counts_once(plugged: Plugged) -> None:
     assert reports(plugged) == 1
 
 
+@pytest.mark.thorough
 def test_leaving_keeps_what_waits_and_says_nothing(plugged: Plugged) -> None:
     """Who has sent has decided; leaving takes the traces away that can be read, not the report."""
     phone = plugged.new_tab()

@@ -40,6 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.kill()
 
 
+@pytest.mark.thorough
 def test_nothing_is_cut_off_and_no_policy_takes_a_colour(phone: Watched) -> None:
     """In the fonts of this computer, which may have neither Arial nor Helvetica."""
     for name in ("workplace", "long"):

@@ -24,10 +24,10 @@ from playwright.sync_api import Browser, Error, Page
 from playwright.sync_api import TimeoutError as Late
 
 from deniably.authoring.compiling import publish_text
-from support.material import Server
+from support.material import Process, Server
 from support.phone import PHONE, Watched
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 TEXT = """
 name: class
@@ -103,11 +103,18 @@ def network() -> Iterator[Network]:
     network.cut()
 
 
+def begin_here(arguments: list[str], out: Path) -> Process:
+    """The command, begun by this thread, so in the network where it is."""
+    command = [sys.executable, "-m", "deniably_client", *arguments]
+    with out.open("a") as writes:
+        return subprocess.Popen(command, stdout=writes, stderr=writes, start_new_session=True)
+
+
 @pytest.fixture(scope="module")
 def laptop(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("laptop")
     with network.on_the_laptop():
-        server = Server(folder / "deniably.db", f"--public={network.laptop}")
+        server = Server(folder / "deniably.db", f"--public={network.laptop}", begin=begin_here)
     server.publish(publish_text(TEXT))
     yield server
     assert "Traceback" not in server.log

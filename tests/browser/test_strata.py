@@ -37,6 +37,7 @@ def counts(server: Server) -> list[int]:
         return [max(each) for each in store.counts_by_stratum("workplace")]
 
 
+@pytest.mark.thorough
 def test_one_device_is_in_the_group_of_its_first_link_and_no_other(
     phone: Watched, server: Server, axe: Callable[[Page], list[str]]
 ) -> None:

@@ -172,6 +172,7 @@ def test_neither_the_signature_nor_its_words_leave_the_browser(
     assert not tells(words, stored)
 
 
+@pytest.mark.thorough
 def test_another_browser_signs_in_with_the_copy_and_its_words(
     walked: tuple[Studio, Path, str],
     chromium: Browser,
@@ -281,6 +282,7 @@ def test_what_is_typed_without_a_network_is_saved_once_and_in_order_when_it_is_b
     assert "intro: Why we ask\n" in file
 
 
+@pytest.mark.thorough
 def test_two_people_at_one_field_see_both_texts_and_lose_none(
     walked: tuple[Studio, Path, str], server: Server
 ) -> None:

@@ -115,6 +115,7 @@ def founded(
     return studio
 
 
+@pytest.mark.thorough
 def test_who_signed_out_signs_in_with_a_file(
     founded: Studio, other_computer: Path, look: Callable[[Studio], None]
 ) -> None:
@@ -128,7 +129,7 @@ def test_who_signed_out_signs_in_with_a_file(
 
     bring(founded, signed_there(other_computer, file, OTHER))
     founded.says("No group of this server has this signature")
-    elsewhere = file.with_name("sign_elsewhere.json")
+    elsewhere = file.with_name("elsewhere.json")
     request = json.loads(file.read_text())["sign_in"]
     elsewhere.write_text(json.dumps({"sign_in": request | {"origin": "https://evil.example"}}))
     bring(founded, signed_there(other_computer, elsewhere))
@@ -144,6 +145,7 @@ def test_who_signed_out_signs_in_with_a_file(
     assert "What do you want to ask?" in founded.words()
 
 
+@pytest.mark.thorough
 def test_the_whole_walk_is_signed_on_another_computer(
     founded: Studio, server: Server, other_computer: Path, look: Callable[[Studio], None]
 ) -> None:
@@ -167,6 +169,7 @@ def test_the_whole_walk_is_signed_on_another_computer(
         server.post(survey, make_report(survey, answer).report)
 
     page.click("#follow")
+    page.wait_for_selector("#close")  # the page before has the way to sign elsewhere as well
     page.wait_for_selector("#away:not([hidden])")
     assert page.is_disabled("#close")
     look(founded)
@@ -183,6 +186,7 @@ def test_the_whole_walk_is_signed_on_another_computer(
     assert founded.errors == []
 
 
+@pytest.mark.thorough
 def test_what_is_not_the_signature_of_this_version_publishes_nothing(
     founded: Studio, server: Server, other_computer: Path
 ) -> None:

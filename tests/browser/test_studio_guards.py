@@ -130,6 +130,7 @@ def load(page: Page, server: Server, address: str) -> None:
     page.wait_for_function("[...document.images].every(({ complete }) => complete)")
 
 
+@pytest.mark.thorough
 def test_a_break_out_in_every_field_is_text_on_every_page_without_any_policy(
     looks: dict[str, Look],
 ) -> None:
@@ -155,6 +156,7 @@ def test_the_cookie_is_in_no_request_outside_the_studio(
     assert with_it == {"studio"}
 
 
+@pytest.mark.thorough
 def test_with_the_policy_all_pages_work_and_raw_html_is_stopped(
     chromium: Browser, unguarded: BrowserContext, pages: list[str], server: Server
 ) -> None:
@@ -239,6 +241,7 @@ def test_a_link_to_a_draft_leads_there_once_somebody_signed_in(
     tab.close()
 
 
+@pytest.mark.thorough
 def test_of_two_tabs_that_publish_one_draft_the_second_shows_where_it_is(
     studio: Studio, server: Server
 ) -> None:
@@ -262,6 +265,7 @@ def test_of_two_tabs_that_publish_one_draft_the_second_shows_where_it_is(
     assert names.count("twice-26") == 1
 
 
+@pytest.mark.thorough
 def test_an_address_that_is_taken_is_said_before_anything_is_signed(
     studio: Studio, pages: list[str]
 ) -> None:
@@ -285,6 +289,7 @@ def test_an_address_that_is_taken_is_said_before_anything_is_signed(
     assert "This address is taken; open-b is free." in studio.words()
 
 
+@pytest.mark.thorough
 def test_a_minute_without_a_network_loses_nothing_and_doubles_nothing(studio: Studio) -> None:
     page = studio.page
     draft = studio.begin("First", "Question?")
@@ -316,6 +321,7 @@ def test_a_minute_without_a_network_loses_nothing_and_doubles_nothing(studio: St
     )
 
 
+@pytest.mark.thorough
 def test_a_killed_server_loses_no_edit_that_it_acknowledged(
     chromium: Browser, tmp_path: Path
 ) -> None:

@@ -183,6 +183,7 @@ def test_a_survey_that_devices_refuse_is_mended_here(
     page.wait_for_selector("#spent .error")
 
 
+@pytest.mark.thorough
 def test_the_steps_lead_from_the_questions_to_the_last_page(
     page: Page, opened: Callable[..., str]
 ) -> None:
@@ -243,6 +244,7 @@ EVERY_PLACE = ("/privacy", "", "?question=q1", "/publish")
         ({"title": "", "questions": [{"type": "yes_no", "odds": 3}]}, EVERY_PLACE),
     ],
 )
+@pytest.mark.thorough
 def test_each_state_is_for_everybody_on_any_screen_and_in_plain_words(
     page: Page,
     opened: Callable[..., str],
@@ -315,6 +317,7 @@ def weight(url: str) -> int:
     return len(gzip.compress(requests.get(url, timeout=30).content))
 
 
+@pytest.mark.thorough
 def test_no_page_has_more_scripts_and_styles_than_it_may(
     page: Page, opened: Callable[..., str], server: Server
 ) -> None:

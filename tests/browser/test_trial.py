@@ -178,6 +178,7 @@ def test_the_browser_itself_stops_whatever_a_trial_would_send(
 # --- beside the editor --------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_caret_stays_in_the_authors_field_while_the_form_comes_again(
     desk: Page, server: Server, author: Author
 ) -> None:
@@ -200,6 +201,7 @@ def test_the_caret_stays_in_the_authors_field_while_the_form_comes_again(
     assert desk.evaluate("history.length") == before, "the author's Back leads where it led before"
 
 
+@pytest.mark.thorough
 def test_a_form_that_takes_the_focus_would_be_seen(
     desk: Page, server: Server, author: Author
 ) -> None:
@@ -245,6 +247,7 @@ def test_the_frame_shows_the_question_that_is_written(
     assert beside(desk).locator("h1:visible").all_text_contents() == ["Night shifts"]
 
 
+@pytest.mark.thorough
 def test_what_is_not_ready_is_said_in_the_frame_until_it_is(
     desk: Page, server: Server, author: Author
 ) -> None:
@@ -260,6 +263,7 @@ def test_what_is_not_ready_is_said_in_the_frame_until_it_is(
     form.locator("label:visible", has_text="A friend").wait_for()
 
 
+@pytest.mark.thorough
 def test_the_way_out_stays_in_the_frame_and_the_next_change_brings_the_form_back(
     desk: Page, server: Server, author: Author
 ) -> None:
@@ -277,6 +281,7 @@ def test_the_way_out_stays_in_the_frame_and_the_next_change_brings_the_form_back
     form.locator(".hint:visible", has_text="In a break, too").wait_for()
 
 
+@pytest.mark.thorough
 def test_links_that_lead_away_open_beside_it(desk: Page, server: Server, author: Author) -> None:
     frame = edit(desk, server, author.begin(NIGHTS))
 
@@ -303,6 +308,7 @@ def test_links_that_lead_away_open_beside_it(desk: Page, server: Server, author:
     ],
     ids=str,
 )
+@pytest.mark.thorough
 def test_a_survey_of_any_design_can_be_tried(
     mobile: BrowserContext, server: Server, author: Author, more: dict[str, Any]
 ) -> None:
@@ -355,6 +361,7 @@ def test_a_word_of_the_author_shows_as_text(
 # --- on a phone ---------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_on_a_phone_the_editor_leads_to_the_form_and_loads_none(
     desk: Page, server: Server, author: Author
 ) -> None:
@@ -379,6 +386,7 @@ def test_on_a_phone_the_editor_leads_to_the_form_and_loads_none(
     assert opened.value.text_content("#would dt:first-child") == "Do you sleep at work?"
 
 
+@pytest.mark.thorough
 def test_a_link_is_made_on_the_page_and_a_new_one_ends_it(
     desk: Page, mobile: BrowserContext, server: Server, author: Author
 ) -> None:
@@ -420,6 +428,7 @@ def test_whoever_is_signed_out_makes_no_link_and_is_told(
 
 
 @pytest.mark.parametrize("dark_and_narrow", [False, soak(True)])
+@pytest.mark.thorough
 def test_every_state_is_for_everybody(
     desk: Page,
     server: Server,
@@ -461,6 +470,7 @@ def test_every_state_is_for_everybody(
 
 @pytest.mark.parametrize("accepted", ["gzip", "gzip, br"])
 @pytest.mark.parametrize("document", [NIGHTS, EVERY_KIND], ids=lambda one: str(one["name"]))
+@pytest.mark.thorough
 def test_a_trial_weighs_no_more_than_the_form(
     chromium: Browser, server: Server, author: Author, document: dict[str, Any], accepted: str
 ) -> None:

@@ -223,6 +223,7 @@ AS_OF_BEFORE = """async () => {
 
 
 @pytest.mark.parametrize("key", [SERVER, STRANGER], ids=["by its key", "by another key"])
+@pytest.mark.thorough
 def test_a_lie_about_the_past_is_seen_through_later(
     phone: Watched, proxy: InterceptingProxy, key: Key
 ) -> None:
@@ -312,6 +313,7 @@ def test_a_survey_that_changes_while_the_page_is_open_gets_no_answer(
 # --- authors ------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_another_author_at_a_known_server_is_shown_and_known_once_a_report_was_made_for_it(
     phone: Watched, proxy: InterceptingProxy
 ) -> None:

@@ -506,6 +506,7 @@ def test_an_interface_written_from_right_to_left_is_mirrored(
     assert phone.page.evaluate(wide) <= 0
 
 
+@pytest.mark.thorough
 def test_a_survey_written_from_right_to_left_keeps_its_layout(
     visitor: Watched, axe: Callable[[Page], list[str]]
 ) -> None:

@@ -361,6 +361,7 @@ def test_nobody_behind_a_proxy_gives_an_address_of_their_own_making(
 @INSECURE
 @BEHIND_EACH
 @pytest.mark.parametrize("said", [True, False], ids=["its length said", "in chunks"])
+@pytest.mark.thorough
 def test_what_is_far_too_long_for_a_report_is_refused_and_kept_nowhere(
     server: Server, tmp_path: Path, proxy: Any, said: bool
 ) -> None:
@@ -381,6 +382,7 @@ def test_what_is_far_too_long_for_a_report_is_refused_and_kept_nowhere(
 
 @INSECURE
 @BEHIND_EACH
+@pytest.mark.thorough
 def test_many_reports_pass_through_the_proxy_while_they_are_sent(
     server: Server, tmp_path: Path, proxy: Any
 ) -> None:

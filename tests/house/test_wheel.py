@@ -112,6 +112,7 @@ def link(found: Distribution, site: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("install", [by_links, soak(by_pip)])
+@pytest.mark.thorough
 def test_the_wheel_holds_every_file_and_works_in_a_clean_environment(
     tmp_path: Path, install: Callable[..., None]
 ) -> None:

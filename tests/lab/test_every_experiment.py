@@ -437,6 +437,7 @@ there; of any other each end is tried by itself."""
 
 @pytest.mark.parametrize("end", ["minimum", "maximum"])
 @pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.thorough
 def test_it_answers_at_the_ends_of_its_ranges(name: str, end: str) -> None:
     entry = ENTRIES[name]
     ends = {key: _end(one, end) for key, one in entry.inputs.items() if key != "seed"}

@@ -81,6 +81,7 @@ def size_of(picture: bytes) -> tuple[int, int]:
     return across, down
 
 
+@pytest.mark.thorough
 def test_rsvg_draws_it_and_latex_sets_it(folder: Path) -> None:
     for width in WIDTHS:
         file, picture = f"figure{width}.svg", f"figure{width}.png"

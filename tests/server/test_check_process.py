@@ -78,6 +78,7 @@ def test_what_was_computed_is_there_for_the_next_question(process: WorkerProcess
         (b"fail", WorkerFailed),
     ],
 )
+@pytest.mark.thorough
 def test_after_a_limit_or_a_death_the_next_question_is_answered(
     process: WorkerProcess, question: bytes, failure: type[Exception]
 ) -> None:
@@ -90,6 +91,7 @@ def test_after_a_limit_or_a_death_the_next_question_is_answered(
     assert after[1] != before[1]
 
 
+@pytest.mark.thorough
 def test_each_question_has_the_whole_limit(process: WorkerProcess) -> None:
     """Three of 0.6 seconds of processor time, where one may take a second."""
     workers = {process.ask(b"work 0.6").split()[1] for _ in range(3)}

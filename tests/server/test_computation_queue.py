@@ -419,6 +419,7 @@ def tree(pid: int) -> list[int]:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_real_server_answers_what_the_application_alone_does(
     address: str, serve_at: Callable[..., Server]
 ) -> None:
@@ -508,6 +509,7 @@ def test_a_killed_server_leaves_no_process_behind(
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_what_is_more_than_the_server_computes_is_refused_and_the_form_goes_on(
     serve: Callable[..., Server], database: Path
 ) -> None:

@@ -161,6 +161,7 @@ def test_no_request_brings_the_server_to_a_fault(app: Flask, examples: int) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_what_is_drawn_from_the_description_is_answered_as_described(app: Flask) -> None:
     """A short ``make fuzz``. More right requests are others' tests; here each address has one."""
     before = contents(Path(app.config["DATABASE"]))

@@ -85,6 +85,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10)
 """
 
 
+@pytest.mark.thorough
 def test_what_a_server_sends_fills_no_memory(tmp_path: Path) -> None:
     """Of what never ends and of what becomes large only here: one process for both, to be quick."""
     with hostile_server(hostile_http.endless) as endless, hostile_server(bomb()) as packed:

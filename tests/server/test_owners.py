@@ -250,6 +250,7 @@ def means(count: int) -> bytes:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_definition_that_takes_long_is_refused_and_others_are_served(
     serve: Callable[..., Server],
 ) -> None:

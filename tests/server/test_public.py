@@ -407,6 +407,7 @@ class Class:
         self.process.stdin.flush()
 
 
+@pytest.mark.thorough
 def test_a_teacher_asks_a_class_with_one_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

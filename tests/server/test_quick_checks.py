@@ -270,6 +270,7 @@ def test_a_mean_is_about_right_and_exact_once_its_design_is_stored(address: str)
     assert again.view == quick_check(lambda: MEAN, 600).json
 
 
+@pytest.mark.thorough
 def test_a_budget_that_needs_further_designs_once_some_are_known_is_exact_in_the_end(
     store: Store,
 ) -> None:

@@ -312,6 +312,7 @@ def test_each_stop_of_the_slider_spends_what_it_says(author: Author, spend: str)
 # --- the limit ----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_of_60_drafts_at_the_limit_exactly_those_are_published_that_devices_take(
     app: Flask, author: Author
 ) -> None:

@@ -86,6 +86,7 @@ def publish(server: Server, number: int, token: str) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_authors_publish_and_read_results_while_64_addresses_ask_for_more_than_there_is(
     server: Server, database: Path
 ) -> None:

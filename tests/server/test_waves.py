@@ -420,6 +420,7 @@ def test_the_form_and_its_receipt_say_how_many_are_recognised(app: Flask) -> Non
     assert receipt in form
 
 
+@pytest.mark.thorough
 def test_plan_and_audit_take_a_survey_with_waves(file: Path, tmp_path: Path) -> None:
     """A share of yes at odds 3 needs what it needs without waves."""
     found = json.loads(run(plan, file, "--margin", "0.05", "--json").output)

@@ -1537,6 +1537,7 @@ MUTANTS = (
 
 
 @pytest.mark.parametrize("name", sorted({mutant.noticed_by for mutant in MUTANTS}))
+@pytest.mark.thorough
 def test_every_planted_mistake_fails_the_vectors(name: str, modules: Modules) -> None:
     unnoticed = []
     for mutant in MUTANTS:
