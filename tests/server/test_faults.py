@@ -131,7 +131,7 @@ def test_on_a_full_disk_a_survey_closes_and_its_order_is_erased_once_there_is_ro
     """There is room for the closing, and not for the file once more."""
     if not disk.is_mount():
         pytest.skip("a disk cannot be mounted here")
-    server = start(disk / "deniably.db", tmp_path / "log", order_eraser_AGAIN_SECONDS=0.1)
+    server = start(disk / "deniably.db", tmp_path / "log", order_erasure_thread_AGAIN_SECONDS=0.1)
     server.publish(SURVEY)
     lines = b"\n".join(a_report(SURVEY).canonical for _ in range(4000))
     assert server.send_lines(SURVEY, lines).status_code == 200
