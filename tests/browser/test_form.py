@@ -388,6 +388,6 @@ def test_the_words_are_plain_and_promise_no_more_than_they_keep(sent: Watched) -
         assert forbidden not in words.lower()
     assert "75 of 100 times" in words, "the odds in natural frequencies"
     assert "Your device rolls a die for every answer." in words
-    assert "So others can only guess what you answered" in words
+    assert "So nobody can be sure what you answered" in words
     assert "What remains visible is that you took part" in words
     assert "That is strong evidence" in words, "and that protection has its limits"

@@ -166,7 +166,10 @@ def rates_text(low: Fraction, high: Fraction, words: Words) -> str:
 def _meaning(survey: Survey, rates: Guessing, words: Words) -> Iterator[str]:
     yield words("guess.say_one", rate=rates_text(rates.lowest, rates.highest, words))
     if survey.asked > 1:
-        yield words("guess.say_all", count=survey.asked, rate=rate_text(rates.together))
+        rate = rate_text(rates.together)
+        no_more = rate == rate_text(rates.highest)
+        key = "guess.say_all_no_more" if no_more else "guess.say_all"
+        yield words(key, count=survey.asked, rate=rate)
     yield from explain.describe_waves(survey, words)
     if rates.waves is not None:
         yield words("guess.say_waves", rate=rate_text(rates.waves))
