@@ -26,10 +26,11 @@ _BY_NUMBER = {"/healthz", "/readyz", "/metrics"}
 
 
 class HostCheck:
-    """WSGI middleware: refuses requests without one valid Host header with Malformed (RFC 9112,
-    section 3.2), and those for other host names with Misdirected.
+    """WSGI middleware that answers a request only under the server's own host ``names``, or under
+    any name if there are none.
 
-    Without ``names`` it answers to any name.
+    Requests without one valid Host header are refused with Malformed (RFC 9112, section 3.2), and
+    those for other names with Misdirected.
     """
 
     def __init__(self, app: WSGIApplication, names: frozenset[str]) -> None:
