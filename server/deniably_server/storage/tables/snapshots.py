@@ -39,18 +39,22 @@ from deniably_server.storage.tables.surveys import find_state
 
 
 class Batch(NamedTuple):
-    """How many new reports renew the results; 0 if they are shown only after closing.
+    """How many new reports renew the results of an open survey; ``size`` 0 if results are shown
+    only after closing.
 
-    Where reports may be parts, so many to each of the ``questions`` are needed; it is 0 elsewhere.
+    Where a report may answer only some of the ``questions``, each of them needs that many new
+    reports; elsewhere ``questions`` is 0.
     """
 
     size: int = 0
     questions: int = 0
 
     def is_full(self, before: Snapshot, newest: Snapshot) -> bool:
-        """Returns whether at least a batch of reports came between two snapshots."""
+        """Returns whether at least a batch of reports came between the snapshots ``before`` and
+        ``newest``."""
         first, last = dict(before.reports), dict(newest.reports)
         more = [count - first.get(name, 0) for name, count in last.items()]
+        # A question that nobody has answered yet has no count at all, so the batch is not full.
         whole = len(more) == 1 + self.questions if self.questions else True
         return whole and min(more if self.questions else [newest.total - before.total]) >= self.size
 
@@ -78,14 +82,15 @@ _NOTHING = Snapshot([(None, 0)], [])
 
 
 class Snapshots(msgspec.Struct, frozen=True):
-    """The snapshot that results show, and the newest one, which is ``held`` back."""
+    """Two snapshots of an open survey: the one that its results show, and the newest one, which is
+    ``held`` back."""
 
     shown: Snapshot
     held: Snapshot
 
 
 class ShownSnapshot(msgspec.Struct, frozen=True):
-    """``Snapshots`` without the one that is held back."""
+    """The stored ``Snapshots``, decoded without the one that is held back."""
 
     shown: Snapshot
 
@@ -97,7 +102,7 @@ class SnapshotSize(msgspec.Struct, frozen=True):
 
 
 class ShownSize(msgspec.Struct, frozen=True):
-    """``ShownSnapshot``, decoded without its cells."""
+    """The stored ``Snapshots``, decoded to the numbers of reports of the shown one alone."""
 
     shown: SnapshotSize
 
@@ -109,16 +114,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 def batch_of(survey: Survey) -> Batch:
-    """Returns how many new reports renew the results of a survey."""
+    """Returns how many new reports renew the results of a survey, which is its author's minimum."""
     size = survey.results.minimum if survey.results.while_open else 0
     return Batch(size, len(survey.questions) if survey.part else 0)
 
 
 def renew(database: Connection, survey: str, batch: Batch, *, wait: bool = False) -> None:
-    """Holds back the current tallies of an open survey once another batch is full, and shows those
-    held back before.
+    """Makes the current tallies of an open survey the snapshot that is held back, if another batch
+    is full, and shows the one that was held back before.
 
-    Does nothing while another transaction does it, unless it should ``wait`` for that one.
+    Does nothing while another transaction does the same, unless it should ``wait`` for that one.
     """
     if is_due(database, survey, batch.size) and database.takes_turn(survey, wait=wait):
         newest, before = current(database, survey), _held(database, survey)
@@ -134,7 +139,7 @@ def renew(database: Connection, survey: str, batch: Batch, *, wait: bool = False
 
 
 def renew_late(database: Connection, survey: str, batch: Batch) -> None:
-    """Renew a snapshot that writers left to each other, in a transaction of its own."""
+    """Renews a snapshot that writers left to each other, in a transaction of its own."""
     if is_due(database, survey, batch.size):
         database.begin_adding()
         if find_state(database, survey) == "open":  # and it stays so, as no closing runs beside
@@ -143,7 +148,7 @@ def renew_late(database: Connection, survey: str, batch: Batch) -> None:
 
 
 def is_due(database: Connection, survey: str, batch: int) -> bool:
-    """Returns whether another batch is full."""
+    """Returns whether a survey has at least ``batch`` reports more than its newest snapshot."""
     (more,) = database.execute(
         "SELECT sum(reports) - coalesce((SELECT reports FROM snapshots WHERE survey = ?), 0)"
         " FROM totals WHERE survey = ?",
@@ -182,7 +187,8 @@ def _has_snapshots(database: Connection, survey: Survey) -> bool:
 
 
 def forget(database: Connection, survey: str) -> None:
-    """Delete the snapshots, so that a closed survey's results show the current tallies."""
+    """Deletes a survey's snapshots, so that its results show the current tallies once it is
+    closed."""
     database.execute("DELETE FROM snapshots WHERE survey = ?", [survey])
 
 
