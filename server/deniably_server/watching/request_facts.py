@@ -38,7 +38,8 @@ class AnsweredRequest(NamedTuple):
 
 
 def milliseconds(seconds: float) -> int:
-    """Round a duration up to a step.
+    """Returns a duration in milliseconds, rounded up to one of ``STEPS``; the last one for longer
+    ones.
 
     >>> milliseconds(0.003)
     5
@@ -71,28 +72,31 @@ _ids = _Ids()
 
 
 def name_request(environ: WSGIEnvironment) -> str:
-    """Draw and set the id of a request: 16 hexadecimal digits."""
+    """Draws the id of a request, 16 hexadecimal digits; sets it in the environment and returns
+    it."""
     drawn = environ[_ID] = _ids.draw()
     return drawn
 
 
 def draw_id() -> str:
-    """The id of a request that has no environment."""
+    """Returns a new id, for a request that has no WSGI environment: 16 hexadecimal digits."""
     return _ids.draw()
 
 
 def begin_at(environ: WSGIEnvironment, moment: float) -> None:
-    """Set when a request began, by ``perf_counter``, if that was before it got its environment."""
+    """Sets when a request began, by ``perf_counter``, where that was before its environment was
+    made."""
     environ[_BEGAN] = moment
 
 
 def began(environ: WSGIEnvironment) -> float:
-    """When a request began, by ``perf_counter``; now if nothing set it."""
+    """Returns when a request began, by ``perf_counter``; the current time if ``begin_at`` did not
+    set it."""
     return float(environ.get(_BEGAN) or perf_counter())
 
 
 def name_again(environ: WSGIEnvironment, request: str) -> None:
-    """Set the id that another process drew for the request it passes on."""
+    """Sets the id of a request that another process passed on, which has drawn the id."""
     environ[_ID] = request
 
 
@@ -118,7 +122,7 @@ def route(environ: WSGIEnvironment) -> str:
 
 
 def record_route(app: Flask) -> None:
-    """Let ``app`` record the route template of every request that it can route."""
+    """Makes ``app`` record the route template of every request whose path it knows."""
 
     @app.before_request
     def _() -> None:  # pyright: ignore[reportUnusedFunction]
