@@ -1,4 +1,5 @@
-"""Tokens over HTTP: operators make, list and revoke them; the admin link gives the first two."""
+"""Serves tokens over HTTP: operators make, list and revoke them; the admin link gives the first
+two."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TokenAnswer(TypedDict):
-    """A token, without its secret."""
+    """A token, without its secret. ``until`` is its last valid day, and ``state`` is valid, expired
+    or revoked."""
 
     id: str
     role: Role
@@ -43,26 +45,26 @@ class TokenAnswer(TypedDict):
 
 
 class NewTokenAnswer(TokenAnswer):
-    """A token, with its secret."""
+    """A new token. ``token`` is its text, with the secret."""
 
     token: str
 
 
 class TokensAnswer(TypedDict):
-    """Every token."""
+    """All tokens of the server."""
 
     tokens: list[TokenAnswer]
 
 
 class FirstTokensAnswer(TypedDict):
-    """The first two tokens."""
+    """The operator's and the author's token that the admin link gives."""
 
     operator: NewTokenAnswer
     author: NewTokenAnswer
 
 
 class Secret(msgspec.Struct, forbid_unknown_fields=True):
-    """The secret of the admin link: the part after #."""
+    """The secret of the admin link: the part of it after #."""
 
     secret: str
 
@@ -74,7 +76,7 @@ _LINK = msgspec.json.Decoder(Secret)
 @blueprint.get("/api/tokens")
 @Operation({200: {JSON: TokensAnswer}}, TOKEN, "operator")
 def tokens() -> Response:
-    """Every token, including expired and revoked ones. The answer holds no secret."""
+    """Returns every token, including expired and revoked ones. The answer holds no secret."""
     require("operator")
     return json_answer({"tokens": [token.document for token in current_store().tokens()]})
 
@@ -105,8 +107,8 @@ def revoke(name: str) -> Response:
 @blueprint.get("/admin")
 @Operation(PAGE)
 def admin() -> str:
-    """The page of the admin link, which the first start prints. The server never sees its secret
-    part."""
+    """Returns the page of the admin link, which the first start prints. The browser keeps the part
+    after #, the secret, to itself."""
     return render_template("admin.html")
 
 
