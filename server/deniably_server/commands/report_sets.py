@@ -1,4 +1,5 @@
-"""``deniably gather`` and ``deniably tally``: report sets that are larger than one server."""
+"""Makes and counts report sets that are larger than one server: ``deniably gather`` and ``deniably
+tally``."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from deniably.workbench.packing import Layout, Rows
 
 PART_ROWS = 10_000_000
+"""Reports in one Parquet file of a report set, unless --rows says otherwise."""
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
