@@ -124,6 +124,7 @@ def _host_check(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
 
 def _read_limit(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
     whose = partial(asker_of, store=context.store, proxies=context.limits.proxies)
+    # Half of the threads: reads that wait for their turn leave the others to reports.
     return ReadLimit(app, max(1, context.number("THREADS") // 2), whose)
 
 

@@ -174,6 +174,7 @@ class _Processes:
             for _ in range(count):
                 self._begin(first=True)
             while signal.sigwait(awaited) is signal.SIGCHLD:
+                # One SIGCHLD may stand for several processes, so all are looked at.
                 for process in [process for process in self._begun if not process.is_alive()]:
                     if monotonic() - self._begun.pop(process) < _SOON:
                         raise SystemExit(1)
@@ -369,6 +370,7 @@ def _log_faults(form: Form, *, by_thread: bool = False) -> None:
         lines = Queue[object](_LINES)
         listener = QueueListener(lines, handler)
         listener.start()
+        # A forked process ends without handlers of ``atexit``, but calls this.
         Finalize(None, listener.stop, exitpriority=0)
         handler = QueueHandler(lines)
     # Before the queue: that makes a text of what it takes, with what an exception says in it.

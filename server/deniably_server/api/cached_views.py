@@ -188,6 +188,7 @@ def computed_before(
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
         return now()
+    # A part of the key, so that every ten minutes the page is computed again.
     age = int(monotonic() // _FRESH_SECONDS)
     target = f"{request.path}?{urlencode(list(request.args.items()))}"
     job = Job(target, "", request_facts.request_id(request.environ))
@@ -311,7 +312,7 @@ def _computed(app: Flask, job: Job) -> Computed | RefusedJob:
             response = app.process_response(app.make_response(app.dispatch_request()))
         except (Refusal, Unavailable) as error:
             return refused(error)
-        except MemoryError:
+        except MemoryError:  # the worker process says that the job is too large
             raise
         except Exception as error:
             refuse(error, request.environ)  # logs it

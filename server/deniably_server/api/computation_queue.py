@@ -370,6 +370,7 @@ class ComputationQueue:
         requests = [each for work in self._works.values() for each in work.waiting]
         rivals = [each for each in requests if each.room == coming.room]
         if coming.work.reads == "nothing":
+            # Anybody can ask for ever new experiments, so they get half of the room.
             experiments = [each for each in rivals if each.work.reads == "nothing"]
             self._fit(coming, experiments, -(-maximum // 2))
         self._fit(coming, rivals, maximum)
@@ -379,6 +380,7 @@ class ComputationQueue:
         begun. Raises Busy where that is ``coming`` itself, or its asker waits for too much."""
         counts = Counter(waiting.asker for waiting in rivals)
         own = counts[coming.asker] + 1
+        # One account alone never fills a room.
         if coming.asker.name and own > max(1, maximum // _OF_ONE):
             raise self._busy(coming.asker)
         if len(rivals) < maximum:
@@ -464,7 +466,7 @@ class ComputationQueue:
                 self._lanes[turns[0]].remove(work)
                 # One of the requests that share the work pays for all: the one whose turn it was.
                 work.begun, payer = True, min(work.waiting, key=self._turn_of).asker
-            turns.rotate(-1)
+            turns.rotate(-1)  # the lane that was served comes last
             begun = monotonic()
             self._do(ask, work)
             took = monotonic() - begun

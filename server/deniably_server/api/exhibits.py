@@ -292,6 +292,7 @@ def _figure_of(kind: Kind[Any], name: str) -> tuple[Shown, Exhibit]:
     that of the question that the request names. Raises BadParameter."""
     shown = kind.show(name, kind.read(name))
     by_anchor = {exhibit.anchor: exhibit for exhibit in shown.exhibits}
+    # A kind may have an exhibit for each question, as waves have: then the request names one.
     several = "question!" in kind.figure and "question!" not in kind.query
     anchor = request.args.get("question", "") if several else shown.exhibits[0].anchor
     if anchor not in by_anchor:

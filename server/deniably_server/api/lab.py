@@ -134,7 +134,8 @@ class RequestedExperiment:
         return f"?{query}" if query else ""
 
     def made(self) -> Experiment:
-        """Runs the experiment. Raises BadParameter where its inputs do not go together."""
+        """Runs the experiment and returns what it made: answer, rows and pictures. Raises
+        BadParameter where its inputs do not go together."""
         try:
             return self.entry.run(self.case, **self.values)
         except ValueError as error:

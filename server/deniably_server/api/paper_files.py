@@ -32,8 +32,8 @@ def wanted_width() -> int:
 
 
 def figure_file(paper: Paper, width: int, file: str) -> Response:
-    """Returns the SVG file. A browser shows it and saves it under the name ``file``, its width and
-    ``.svg``."""
+    """Returns a figure as an SVG response, which a browser shows, and saves under the name
+    ``file``, its width and ``.svg``."""
     response = Response(svg(paper, width), mimetype=SVG)
     response.headers["Content-Disposition"] = f'inline; filename="{file}-{width}mm.svg"'
     return response

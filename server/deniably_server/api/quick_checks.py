@@ -47,6 +47,7 @@ LARGEST_DRAFT = 256_000
 """Bytes of a draft."""
 _KEY = "deniably_checks"
 _ROUNDS = 4
+"""How often a check is repeated with designs that were found in the database."""
 _PATIENCE = 5.0
 """Seconds that a check waits for those of others."""
 

@@ -111,6 +111,7 @@ def current_results(
             reports=sample.reports(),
         )
 
+    # Pages that are written all at once share one computation of all questions.
     if not caches_documents():
         return compute(only)
     key = ("results", name, query_of(sample.strata), smooth, confidence)

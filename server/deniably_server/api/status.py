@@ -37,14 +37,12 @@ class SubgroupStatus(TypedDict):
 
 
 class StatusResult(TypedDict):
-    """The status of a survey.
+    """The status of a survey, in numbers, and in words as ``sentences``.
 
-    ``subgroups`` has the numbers of reports of those that have results, with the invitations that
-    stand for each; it is None while the survey is open, and without strata.
-
-    While it is open, ``reports`` is rounded down to a multiple of ``step`` and renewed at most once
-    in ``seconds``. Once it is closed, both are None and ``reports`` is exact, or None if there are
-    fewer than ``minimum``. ``sentences`` say this in words.
+    While the survey is open, ``reports`` is rounded down to a multiple of ``step`` and renewed at
+    most once in ``seconds``. Once it is closed, both are None and ``reports`` is exact, or None if
+    there are fewer than ``minimum``. ``subgroups`` has those subgroups of a closed survey that have
+    results; it is None while the survey is open, and without strata.
     """
 
     survey: str

@@ -92,6 +92,7 @@ def judge_browser(
         visits = _Visits(survey, site, running)
         done = 0
         try:
+            # The same people in every audit; their true answers are made up, and no secret.
             for scenario in islice(Schedule(visits.study, Random(1)).visits(), people):  # noqa: S311
                 visits.visit(scenario, seen_as_driven=bool(done % 2))
                 done += 1

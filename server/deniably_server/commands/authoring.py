@@ -393,6 +393,7 @@ def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> di
                 allow_redirects=False, auth=_as_it_is,
             ) as response,
         ):  # fmt: skip
+            # A redirect would take the token to another server.
             check_no_redirect(response)
             answer: object = json.loads(read_answer(response, SMALL))
     except BadInput as error:

@@ -66,6 +66,7 @@ def class_server(public: str, database: str, port: int) -> Generator[ClassServer
     signal.signal(signal.SIGTERM, _leave)  # as an exception, so that the block ends the server
     with subprocess.Popen(
         [sys.executable, "-m", "deniably_client", *call, "--log", "off"],
+        # Unbuffered, so that the first line, with the address, comes through the pipe at once.
         env=os.environ | {"PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip

@@ -234,6 +234,7 @@ def _count(
     before, counted_before = None, list[tuple[str, list[str]]]()
     if add:
         before, counted_before = _read_tally(add), [(str(add), read_digests(add))]
+        # Only counts of the same pairs can be added.
         pairs = pairs or [*before.pairs]
     digests = check_disjoint([*counted_before, *((name, digests_of(part)) for name, part in sets)])
     with open_engine() as engine:

@@ -1,4 +1,4 @@
-"""The store and the limits of the application that handles the current request."""
+"""Keeps the store and the limits of an application, for views to find them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authentication: the bearer token of a request, its role and its scope."""
+"""Authenticates requests: reads the bearer token, and checks its role and its scope."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def is_bearer(headers: Headers) -> bool:
 def require(role: Role, survey: str | None = None, *, or_role: Role | None = None) -> Token:
     """Returns the request's token if it has ``role`` or ``or_role`` and may act on ``survey``.
 
-    Raises Unauthorised if the request has no valid token, Forbidden if the role or the scope is
-    another, and TooMany after too many wrong tokens from this network.
+    Raises Unauthorised if the request has no valid token, Forbidden if the token has another role
+    or is limited to another survey, and TooMany after too many wrong tokens from this network.
     """
     token = _presented(role)
     if token.role not in (role, or_role):

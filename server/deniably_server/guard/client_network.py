@@ -1,4 +1,4 @@
-"""The client's network address, for rate limits only. It is never stored or logged."""
+"""Finds the client's network address, for rate limits only. It is never stored or logged."""
 
 from __future__ import annotations
 

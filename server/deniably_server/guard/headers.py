@@ -1,4 +1,4 @@
-"""The security headers of every response."""
+"""Sets the security headers of every response."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class ResponseHeaders:
             return body
         try:
             return list(body)
-        finally:
+        finally:  # a body that was read is closed by its reader (PEP 3333)
             if close := getattr(body, "close", None):
                 close()
 

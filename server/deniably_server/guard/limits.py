@@ -1,4 +1,4 @@
-"""Rate limits for each network address, which keep no address.
+"""Limits rates for each network address, and keeps no address.
 
 A bucket is found by a keyed 16-bit hash of the address. The random key is in memory only, and is
 discarded with the table at the end of each UTC day. Many addresses share a bucket, so the table is
@@ -76,6 +76,8 @@ class Limit(Buckets):
         place, now = self._place(address), self._clock()
         with self._lock:
             full = max(self._full[place], now)
+            # A bucket that will be full at ``full`` lacks (full - now) / each of its window / each
+            # tokens.
             free = int((now + _WINDOW - full) / self._each + 1e-6)  # rounding takes no token away
             taken = min(free, wanted)
             self._full[place] = full + taken * self._each

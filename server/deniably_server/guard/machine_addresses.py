@@ -1,4 +1,4 @@
-"""The addresses of this machine in its networks, by which others reach it (Linux)."""
+"""Lists the addresses of this machine in its networks, by which others reach it (Linux)."""
 
 from __future__ import annotations
 

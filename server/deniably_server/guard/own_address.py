@@ -1,8 +1,10 @@
-"""The address by which people reach this server, for links that leave the screen: a QR code.
+"""Finds the address by which people reach this server, for links that leave the screen, such as a
+QR code.
 
-A name that anybody may send as Host becomes no link. It has to be one that the operator named, or
-one that no foreign name server can claim: a number, or a name within the own network. A lie about
-``https`` reaches nobody but who tells it, as these pages are never cached.
+Anybody may send any name as Host, so not every name becomes a link. It has to be one that the
+operator named, or one that no foreign name server can claim: an IP address, or a name within the
+own network. A client that lies about ``https`` only gets a wrong link itself, as these pages are
+never cached.
 """
 
 from __future__ import annotations

@@ -84,6 +84,7 @@ class ReadLimit:
         room = self._holders if asker.has_token else self._anybody
         try:
             with room.one_more(asker.name):
+                # For ``let_others_read``, with which a view gives its place up while it only waits.
                 environ[_KEY] = room.places
                 with room.places:
                     return self._app(environ, start_response)

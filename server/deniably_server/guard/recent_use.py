@@ -97,6 +97,7 @@ class _Promises(Buckets):
 
 
 def _seconds(wait: float) -> int:
+    # A whole number of seconds must not become one more by rounding.
     return min(_LONGEST_WAIT, max(1, ceil(wait - 1e-6)))
 
 

@@ -97,7 +97,7 @@ def _set(response: Response, value: str, seconds: int) -> None:
         value,
         max_age=seconds,
         path=PATH,
-        secure=not is_here(own_origin() or ""),
+        secure=not is_here(own_origin() or ""),  # on this machine itself there is no https
         httponly=True,
-        samesite="Strict",
+        samesite="Strict",  # another site cannot make the browser send it, not even by a link
     )

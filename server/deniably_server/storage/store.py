@@ -148,7 +148,8 @@ _MOST_HELD, _KEY_BYTES = 1 << 26, 200
 
 
 class Store:
-    """One database: the path of an SQLite file, or ``postgresql://...``.
+    """A database of surveys, randomised reports and their tallies, at ``address``: the path of an
+    SQLite file, or ``postgresql://...``.
 
     Threads may share a store. Each process needs its own; several may share the database. Every
     method raises Unavailable where the disk, a lock or the network refuses.
@@ -518,6 +519,8 @@ class Store:
             enter_setting(database, _REPAIRS, str(repairs))
             forget(database, name)
             replace_tallies(database, survey, counted)
+            # An open survey's results go on from the recount: its newest reports are held back as
+            # before.
             if (batch := batch_of(survey)).size and find_state(database, name) == "open":
                 renew(database, name, batch)
 
@@ -559,6 +562,8 @@ class Store:
         decode: Any = msgspec.json.Decoder(
             tuple[tuple(list[int] | None if i in wanted else msgspec.Raw for i in range(size))]  # type: ignore[misc]
         ).decode
+        # A connection of its own: the pool's are for short reads, and this one is the caller's for
+        # as long as blocks are taken.
         with self._connection() as database, _one_state(database):
             texts = report_texts(database, name, strata)
             while block := list(islice(texts, _BLOCK)):
@@ -595,6 +600,7 @@ class Store:
                     key = tuple(bytes(cells[index]) for index in indices)
                     held += 0 if key in count else sum(map(len, key)) + _KEY_BYTES
                     count[key] += 1
+                # Bounds the memory, however many different values there are.
                 if held > _MOST_HELD:
                     yield from _repeated(counts)
                     held = 0

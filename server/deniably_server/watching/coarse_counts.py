@@ -1,4 +1,5 @@
-"""A cache that renews values at most once in five minutes, shared by all processes of a server.
+"""Caches values that are renewed at most once in five minutes, for all processes of a server
+together.
 
 Without it, two looks a moment apart would show what one person did in between.
 """

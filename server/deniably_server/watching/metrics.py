@@ -130,6 +130,7 @@ class Metrics:
 def _sum(files: Sequence[Path]) -> Counts:
     together: Counts = Counter()
     for file in files:
+        # Lengths of queues are added, too: each process has its own.
         together.update(dict(_decode(file.read_bytes())))
     return together
 

@@ -28,7 +28,8 @@ _ID, _ROUTE, _BEGAN = "deniably.id", "deniably.route", "deniably.began"
 
 
 class AnsweredRequest(NamedTuple):
-    """The facts about an answered request that may be logged and counted."""
+    """The facts about an answered request that may be logged and counted: its method, route
+    template, status, duration rounded up to one of ``STEPS``, and random id."""
 
     method: str
     route: str
@@ -56,6 +57,7 @@ class _Ids:
 
     def __init__(self) -> None:
         self._drawn: list[str] = []
+        # Two processes must not use the same ids.
         os.register_at_fork(after_in_child=self._drawn.clear)
 
     def draw(self) -> str:

@@ -1,12 +1,13 @@
 """Adapts the WSGI application, with a thread for each request, to uvicorn's ASGI.
 
-It reads a body before it takes a thread, and sends an answer after the thread is free again. So a
-slow client holds a connection and nothing else. Batches may be of any length: a few threads of
-their own read them as they arrive. The library a2wsgi takes a thread as soon as the headers are
-there, so slow clients could use up the threads.
+The bridge reads a body before it takes a thread, and sends an answer after the thread is free
+again. So a slow client holds a connection and nothing else. Batches may be of any length: a few
+threads of their own read them as they arrive. The library a2wsgi takes a thread as soon as the
+headers are there, so slow clients could use up the threads.
 
-Usual reports take no thread, and no environment: they are checked in the loop's thread, which costs
-less than to hand them over, and their answers wait for the disk together.
+Reports in the form in which devices send them take no thread, and no environment: they are checked
+in the event loop's thread, which costs less than to hand them over, and their answers wait for the
+disk together.
 """
 
 from __future__ import annotations
@@ -312,6 +313,7 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
+        # Bytes as latin-1, as PEP 3333 wants them.
         "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "SERVER_NAME": server[0],
@@ -321,7 +323,7 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": scope["scheme"],
         "wsgi.errors": sys.stderr,
-        "wsgi.input_terminated": True,
+        "wsgi.input_terminated": True,  # Werkzeug may read to the end without a Content-Length
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
@@ -329,6 +331,8 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
     for name, value in scope["headers"]:
         if key := _key(name):
             text = value.decode("latin-1")
+            # Repeated fields become one list (RFC 9110, section 5.3); a second Host is thereby
+            # refused.
             environ[key] = f"{environ[key]},{text}" if key in environ else text
     return environ
 

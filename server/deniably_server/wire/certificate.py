@@ -125,6 +125,7 @@ def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Deniably")])
     now = datetime.now(UTC)
+    # A key on an elliptic curve signs handshakes, and encrypts nothing.
     usage = x509.KeyUsage(
         digital_signature=True, content_commitment=False, key_encipherment=False,
         data_encipherment=False, key_agreement=False, key_cert_sign=False, crl_sign=False,

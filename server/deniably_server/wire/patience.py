@@ -1,8 +1,8 @@
 """Closes connections whose clients are too slow, which defends against Slowloris attacks.
 
 uvicorn limits only how long a connection may be idle. This module adds one rule. Within the
-server's patience, in seconds, a client must send its whole header, then each 10 KB of its body.
-Of an answer it must have read 10 KB for each time of patience that has passed. Otherwise the
+server's patience, in seconds, a client must send its whole header, then each 10 KB of its body. Of
+an answer it must have read 10 KB for each time of patience that has passed. Otherwise the
 connection is closed. The time in which the server works on a request does not count. When all
 connections are taken, a new one replaces the oldest that waits for its client. A proxy in front
 does the same, but many authors serve a survey without one.
@@ -10,7 +10,8 @@ does the same, but many authors serve a survey without one.
 What a client has read is what its system acknowledged (TCP_INFO of Linux). It is counted from the
 beginning of an answer, and not between two looks: the client's system takes tens of kilobytes at
 once and then nothing until the program has read most of them, so a steady reader looks like one
-that stops and goes. A reader that keeps the promise has never had less acknowledged than that.
+that stops and goes. Counted from the beginning, a client that reads fast enough never has less
+acknowledged than the rule demands.
 """
 
 from __future__ import annotations
@@ -182,8 +183,11 @@ class MeasuredConnection(HttpToolsProtocol):
             or before.stage != self._stage
             or self._received - before.received >= BYTES
         ):
+            # Progress: something else is waited for, or a piece of the body has come. Time begins
+            # again.
             self._seen = _Seen(self._stage, self._received, acknowledged, 0.0, waiting, now)
             return
+        # Between two looks at which the server waited, it waited all the time, at worst.
         waited = before.waited + (now - before.at if waiting and before.waiting else 0.0)
         self._seen = before._replace(waited=waited, waiting=waiting, at=now)
         # An answer that was read faster than it had to be leaves time for a pause.

@@ -112,10 +112,11 @@ class Postgres:
         return PostgresConnection(
             psycopg.connect(
                 self.address,
-                autocommit=True,
+                autocommit=True,  # transactions are begun by statements, as with SQLite
                 application_name=_NAME,
                 client_encoding="utf8",
                 connect_timeout=_CONNECT_SECONDS,
+                # A commit is on disk before it is acknowledged; locks are waited for as in SQLite.
                 options="-c synchronous_commit=on -c lock_timeout=10s",
             )
         )

@@ -276,8 +276,8 @@ def connect(path: str) -> SqliteConnection:
     connection = sqlite3.connect(
         path,
         timeout=_BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
+        isolation_level=None,  # transactions are begun by statements
+        check_same_thread=False,  # a pool of readers hands connections from thread to thread
         factory=SqliteConnection,
     )
     try:

@@ -16,7 +16,8 @@ from deniably_server.storage.engines.engine import Connection
 
 
 class ListedSurvey(NamedTuple):
-    """The facts about a survey that lists show."""
+    """The facts about a survey that lists show. ``questions`` is their number, and ``epsilon`` the
+    privacy loss of all answers of one person, as decimal text."""
 
     name: str
     state: str
@@ -73,6 +74,7 @@ def published_by(database: Connection, author: str) -> list[RegisterEntry]:
         "SELECT entry FROM register WHERE event = 'published' AND entry LIKE ? ORDER BY number",
         [f'%"author":"{author}"%'],
     )
+    # LIKE may find too many, because a text of the entry could contain the same characters.
     entries = [json.loads(entry) for (entry,) in rows]
     return [entry for entry in entries if entry["author"] == author]
 
@@ -104,13 +106,13 @@ def enter_closed(database: Connection, name: str) -> None:
 
 
 def entries(database: Connection, after: int) -> list[str]:
-    """Returns the canonical JSON of the entries from number ``after + 1`` on."""
+    """Returns the canonical JSON of the register's entries from number ``after + 1`` on."""
     rows = database.execute("SELECT entry FROM register WHERE number > ? ORDER BY number", [after])
     return [text for (text,) in rows]
 
 
 def last(database: Connection) -> ChainHead:
-    """Returns the number of entries, and the hash of the last."""
+    """Returns the number of entries in the register, and the hash of the last one."""
     row = database.execute(
         "SELECT number, hash FROM register ORDER BY number DESC LIMIT 1"
     ).fetchone()

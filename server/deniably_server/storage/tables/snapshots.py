@@ -8,21 +8,24 @@ was held back and the few reports since then. Batches of a single report are not
 hide nobody's arrival, as their author wanted.
 
 This holds with several writers at once, too. A writer renews a snapshot in the transaction that
-adds its reports, and only in its turn: one transaction at a time, until its commit can be seen.
+adds its reports, and only while it has the turn, which one transaction at a time has, until its
+commit can be seen.
 
 1. A snapshot is whole. One statement reads all its counts, so it sees each transaction with all its
    reports and counts, or with none: those that were committed by then, and its own.
-2. Each snapshot contains the one before. Whoever has the turn sees the snapshot of the last turn,
-   and whatever that one saw: its own transaction is committed, and the others had been before.
+2. Each snapshot contains the one before. The transaction that has the turn sees the snapshot of the
+   turn before, and all that this one saw: its own transaction is committed, and the others had been
+   before.
 3. So the number of reports that the new one has and the old one has not is the difference of their
    totals, which is at least a batch. No report is in the old one alone.
 
-Where reports may be parts (SPEC 4.7) a batch is full only when each question has as many new
-reports. Else two looks could differ by a batch of reports, and at one question by one person's.
+Where a report may answer only some questions (SPEC 4.7) a batch is full only when each question has
+as many new reports. Else two looks could differ by a batch of reports, and at one question by one
+person's.
 
-A writer that finds another one at it does not wait, and does not see what others have not committed
+A writer that does not get the turn does not wait, and does not see what others have not committed
 yet. So a batch may be full and no snapshot show it. A writer therefore looks again when it has
-nothing to do (``renew_late``), after its last commit: whoever looks last sees everything. Until
+nothing to do (``renew_late``), after its last commit: the last one to look sees everything. Until
 then nothing is shown of an open survey but its last snapshot but one, or nothing at all.
 """
 
@@ -163,8 +166,11 @@ def _held(database: Connection, survey: str) -> Snapshot:
 
 
 def shown_snapshot(database: Connection, survey: Survey) -> Snapshot:
-    """Returns the counts that results show: of an open survey those of its last full batch but one,
-    or nothing before its second; of others the current tallies."""
+    """Returns the counts that a survey's results show.
+
+    While a survey that shows results is open, they are those of its second newest full batch, or
+    nothing before it had two. Otherwise they are the current tallies.
+    """
     sql = "SELECT tallies FROM snapshots WHERE survey = ?"
     row = database.execute(sql, [survey.name]).fetchone()
     if row is None:
@@ -173,7 +179,8 @@ def shown_snapshot(database: Connection, survey: Survey) -> Snapshot:
 
 
 def shown_reports(database: Connection, survey: Survey) -> list[tuple[str | None, int]]:
-    """Returns the numbers of reports behind the shown results, as ``Snapshot.reports``."""
+    """Returns (question, number of reports) pairs behind the shown results, with None for the whole
+    survey."""
     sql = "SELECT tallies FROM snapshots WHERE survey = ?"
     row = database.execute(sql, [survey.name]).fetchone()
     if row is None:
@@ -195,7 +202,7 @@ def forget(database: Connection, survey: str) -> None:
 def current(database: Connection, survey: str, strata: Collection[int] | None = None) -> Snapshot:
     """Returns the current tallies of some strata, by default of all, as a snapshot.
 
-    Read by one statement: writers may commit between two.
+    One statement reads them: between two, a writer might commit.
     """
     which, values = among(survey, strata)
     reports: list[tuple[str | None, int]] = []
@@ -216,7 +223,8 @@ def current(database: Connection, survey: str, strata: Collection[int] | None = 
 def reports_now(
     database: Connection, survey: str, strata: Collection[int] | None = None
 ) -> list[tuple[str | None, int]]:
-    """Returns the current numbers of reports, in the form of ``Snapshot.reports``."""
+    """Returns the current (question, number of reports) pairs of some strata, by default of all,
+    with None for the whole survey."""
     which, values = among(survey, strata)
     return database.execute(_reports(which), [*values, *values]).fetchall()
 
@@ -231,7 +239,8 @@ def _reports(which: str) -> str:
 
 
 def among(survey: str, strata: Collection[int] | None) -> tuple[str, list[object]]:
-    """Returns an SQL condition on rows of these strata, and its parameters."""
+    """Returns an SQL condition on the rows of a survey's strata, by default of all, and its
+    parameters."""
     if strata is None:
         return "survey = ?", [survey]
     return f"survey = ? AND stratum IN ({', '.join('?' * len(strata))})", [survey, *strata]
