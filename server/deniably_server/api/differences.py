@@ -178,7 +178,7 @@ def _current(name: str) -> DifferencesResult:
 def _compared(
     side: Side, choice: str | None, kind: str, value: str, *others: Side
 ) -> StatedDifference:
-    for opposite in others:
+    for opposite in others:  # at most one
         if choice is None:
             return differences.mean_apart(side, opposite)
         return differences.choice_apart(side, opposite, choice)

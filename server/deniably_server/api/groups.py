@@ -71,6 +71,7 @@ def _current(name: str) -> GroupsResult:
             f" ?question={points[0]}&count=3"
         )
     count = request.args.get("count", "3")
+    # Nine digits are enough to be too many; ``int`` takes long over a long text.
     if not count.isdecimal() or not 1 <= int(count[:9]) <= MOST_GROUPS:
         raise BadParameter(f"“count” is the number of groups, from 1 to {MOST_GROUPS}")
     try:

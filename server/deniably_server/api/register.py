@@ -20,6 +20,7 @@ from deniably_server.web.operation import HTML, Operation
 blueprint = Blueprint("register", __name__)
 
 _MOST_DIGITS = 12
+"""Digits of a number that is read: ``int`` takes long over a long text."""
 
 
 class RegisterAnswer(TypedDict):

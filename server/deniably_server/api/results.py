@@ -94,6 +94,7 @@ def current_results(
     sample = respondents(name)
     visible, invited = sample.visible, sample.visible.invited
     if sample.numbers is not None and invited is not None:
+        # The response rate of a subgroup is that of its own invitations.
         invited = current_store().issued(name, sample.numbers)
 
     def compute(only: str | None) -> SurveyResult:

@@ -88,7 +88,7 @@ def publish() -> Response:
     except BadSignature as error:  # before anything is computed
         raise Unsigned(str(error)) from None
     survey = compiled(text)
-    require_scope(token, survey.name)
+    require_scope(token, survey.name)  # only now the name is known
     try:
         new = current_store().publish(survey, signature, token.id, quotas())
     except BadSignature as error:

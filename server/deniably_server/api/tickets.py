@@ -51,6 +51,7 @@ _OFFER = msgspec.json.Decoder(Offer)
 def trade(name: str) -> Response:
     """Signs a device's blinded message, once for each invitation."""
     offer, limits = _offer(read_body(JSON)), current_limits()
+    # Before the code is looked at: above the limit a right guess is refused like a wrong one.
     limits.check_failures(request.environ)
     limits.trade(request.environ)
     try:

@@ -519,8 +519,8 @@ class Store:
             enter_setting(database, _REPAIRS, str(repairs))
             forget(database, name)
             replace_tallies(database, survey, counted)
-            # An open survey's results go on from the recount: its newest reports are held back as
-            # before.
+            # All reports so far are then held back, as one batch: the results of an open survey are
+            # shown again with its next full batch.
             if (batch := batch_of(survey)).size and find_state(database, name) == "open":
                 renew(database, name, batch)
 
