@@ -84,7 +84,7 @@ def tokens() -> Response:
 @blueprint.post("/api/tokens")
 @Operation({201: {JSON: NewTokenAnswer}}, (*BODY, *TOKEN), "operator", body={JSON: Wanted})
 def new() -> Response:
-    """Make a token. Only this answer ever shows its secret."""
+    """Makes a token. Only this answer ever shows its secret."""
     require("operator")
     token, text = _made(read_body(JSON))
     current_store().add_token(token)
@@ -94,7 +94,7 @@ def new() -> Response:
 @blueprint.delete("/api/tokens/<name>")
 @Operation({200: {JSON: TokenAnswer}}, (*TOKEN, "not-found"), "operator")
 def revoke(name: str) -> Response:
-    """Revoke a token for good."""
+    """Revokes a token for good."""
     require("operator")
     store = current_store()
     well_formed = name.isascii() and name.isalnum()  # a database may refuse other characters
@@ -117,7 +117,7 @@ def admin() -> str:
     {200: {JSON: FirstTokensAnswer}}, (*BODY, "unauthorised", "too-many"), body={JSON: Secret}
 )
 def first_tokens() -> Response:
-    """Trade the admin link's secret for an operator's and an author's token, once."""
+    """Exchanges the admin link's secret for an operator's and an author's token, once."""
     form = 'the body is {"secret": "..."}: what is behind the # of the link'
     secret = decoded(_LINK, read_body(JSON), form).secret
     limits = current_limits()

@@ -34,7 +34,7 @@ class Result(Protocol):
         ...
 
     def __iter__(self) -> Iterator[Any]:
-        """The rows that are left, one by one."""
+        """Yields the rows that are left."""
         ...
 
 
